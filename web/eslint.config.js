@@ -17,7 +17,7 @@ export default tseslint.config(
       '@typescript-eslint/no-unnecessary-condition': 'off', // documents come from a server, types or not
       'no-restricted-syntax': [
         'error',
-        { selector: "JSXAttribute[name.name='dangerouslySetInnerHTML']", message: 'What documents say is shown as text.' },
+        { selector: "JSXAttribute[name.name='dangerouslySetInnerHTML']", message: 'Show the content of documents as text.' },
       ],
       'max-lines': ['error', 300],
     },

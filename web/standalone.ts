@@ -1,4 +1,4 @@
-/** Writes standalone.html beside index.html: the same page in one file, which asks no server for anything. */
+/** Writes standalone.html beside index.html: the same page in one file, which makes no requests. */
 
 import { createHash } from 'node:crypto'
 import type { Plugin } from 'vite'
@@ -9,7 +9,7 @@ export function standalone(): Plugin {
   return {
     name: 'standalone',
     enforce: 'post',
-    // After the licences are written.
+    // After the licenses are written.
     generateBundle: {
       order: 'post',
       handler(_, bundle) {
@@ -24,7 +24,7 @@ export function standalone(): Plugin {
   }
 }
 
-/** A policy by hashes: this script and this style, and nothing from anywhere else. */
+/** A policy with hashes: only this script and this style are allowed. */
 export function inlined(page: string, script: string, style: string, licenses: string): string {
   const closed = (text: string): string => text.replace(/<\/script/gi, '<\\/script').replace(/<!--/g, '<\\!--')
   const code = closed(script)

@@ -2,7 +2,7 @@ import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vitest/config'
 import { standalone } from './standalone.ts'
 
-/** Names are stable, so the built files can be committed and held against their source. */
+/** Names are stable, so the built files can be committed and compared with their source. */
 export default defineConfig({
   base: './',
   plugins: [react(), standalone()],

@@ -100,7 +100,7 @@ export function madeUpPlan(pipeline: string, regions: number, size: number, suff
   }
 }
 
-/** A run of a plan: its id says what became of it. */
+/** A run of a plan; its id determines its outcome. */
 export function madeUpRun(plan: ViewPlan, runId: string, begun: number, now: number): ViewRun {
   const isRunning = runId === 'running'
   const at = isRunning ? Math.floor((now - begun) / 12) % (plan.regions.length + 1) : plan.regions.length

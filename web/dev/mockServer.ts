@@ -1,4 +1,4 @@
-/** The routes of the contract, from made-up documents. Plans in the folder VIEW_PLANS are served, too. */
+/** The server's routes, with made-up documents. Plans in the folder VIEW_PLANS are served, too. */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import type { Connect, Plugin } from 'vite'
 import type { ViewPlan } from '../src/documents'
 import { madeUpDiff, madeUpPlan, madeUpResult, madeUpRows, madeUpRun } from './fixtures.ts'
 
-/** What the page needs, and no more: no inline script, no inline style; pictures of its own for exports. */
+/** Only what the page needs: no inline script, no inline style; its own pictures for exports. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 

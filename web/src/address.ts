@@ -1,4 +1,4 @@
-/** What the address says is shown: a Dag, a run of it, a view. */
+/** What a URL shows: a Dag, a run of it, a view. */
 
 export const TABS = ['job', 'stream', 'execution', 'run', 'versions'] as const
 export type Tab = (typeof TABS)[number]
@@ -6,18 +6,18 @@ export type Tab = (typeof TABS)[number]
 export interface Address {
   dagId: string | null
   runId: string | null
-  /** A region that is selected to begin with. */
+  /** A region that is selected at first. */
   regionId: string | null
   tab: Tab
 }
 
-/** The names of an address's query. */
+/** The names in a URL's query. */
 export const NAMES = ['dag_id', 'run_id', 'region', 'tab'] as const
 
-/** Read a query; what it does not say, `otherwise` may. */
+/** Read a query; names that it does not have are taken from `otherwise`. */
 export function readAddress(search: string, otherwise = ''): Address {
   const queries = [new URLSearchParams(search), new URLSearchParams(otherwise)]
-  // Airflow leaves a placeholder as it is where it has nothing to put there.
+  // Airflow leaves a placeholder unchanged if it has no value for it.
   const value = (name: (typeof NAMES)[number]): string | null =>
     queries.map((query) => query.get(name)).find((found) => found && !/^\{[A-Z_]+\}$/.test(found)) ?? null
   const runId = value('run_id')

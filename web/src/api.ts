@@ -1,4 +1,4 @@
-/** What the server is asked. Every address is relative to the page, so a prefix before Airflow does no harm. */
+/** Requests to the server. All URLs are relative to the page, so Airflow may be served below any path. */
 
 import { setByAnswer } from './clock'
 
@@ -21,7 +21,7 @@ export function apiPath(parts: readonly string[], query: Record<string, string |
 }
 
 export interface Answer<T> {
-  /** Null where the server says that nothing changed. */
+  /** Null if nothing has changed. */
   document: T | null
   etag: string | null
 }
@@ -40,10 +40,10 @@ async function refusal(response: Response): Promise<string> {
   if (response.status === 401) return 'You are not logged in: log in to Airflow, and load this page again.'
   try {
     const body = (await response.json()) as { detail?: unknown }
-    // Airflow's own refusal is this one word.
+    // Airflow's own refusal has only this word.
     if (typeof body.detail === 'string' && body.detail !== 'Forbidden') return body.detail
   } catch {
-    // An answer that is no JSON says nothing more than its status.
+    // A response that is not JSON has no more information than its status.
   }
   if (response.status === 403) return 'You do not have permission to read this Dag.'
   return response.status === 404 ? 'Not found (404).' : `The server answered ${response.status}.`

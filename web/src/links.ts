@@ -1,15 +1,15 @@
-/** Links out of the frame. Airflow's sandbox lets a frame neither open tabs nor move the page around it. */
+/** Links out of the frame. In Airflow's sandbox, a frame can neither open tabs nor navigate the page around it. */
 
 import type { MouseEvent } from 'react'
 
-/** A path of Airflow's, beside wherever this page is served; or an address of the web; anything else is no link. */
+/** The URL of a link: a path of Airflow, relative to where this page is served, or a URL of the web; null for anything else. */
 export function linkTarget(url: string | null, page: string): string | null {
   if (!url) return null
   if (/^https?:\/\//i.test(url)) return url
   return url.startsWith('/') && !url.startsWith('//') ? new URL(`../../${url.slice(1)}`, page).href : null
 }
 
-/** Follow a link in the page around this one: an anchor made there is that page's own. */
+/** Follow a link in the page around this one: an anchor that is created there belongs to that page. */
 export function followOutside(event: MouseEvent<HTMLAnchorElement>): void {
   if (window.parent === window || event.ctrlKey || event.metaKey || event.shiftKey) return
   try {
@@ -19,6 +19,6 @@ export function followOutside(event: MouseEvent<HTMLAnchorElement>): void {
     event.preventDefault()
     anchor.click()
   } catch {
-    // Another origin: the browser follows the link as it may.
+    // A different origin: let the browser follow the link if it can.
   }
 }

@@ -1,24 +1,24 @@
-/** What the server is asked again and again, while there may be something new. */
+/** Documents that are requested repeatedly while they may change. */
 
 import { useEffect, useState } from 'react'
 import { ask, ServerError } from './api'
 
-/** Longer than any answer takes: a request that a sleeping laptop or a proxy has lost ends as a failure. */
-const PATIENCE_SECONDS = 30
-/** The server, or a proxy before it, asks to be asked later. */
-const LATER = [408, 425, 429]
+/** Longer than any response takes: a request that was lost in a sleeping laptop or a proxy fails after this time. */
+const TIMEOUT_SECONDS = 30
+/** Status codes with which the server, or a proxy before it, asks for a later retry. */
+const RETRY_LATER = [408, 425, 429]
 
 export interface Loaded<T> {
   document: T | null
   error: string | null
 }
 
-/** Ask once, and again whenever the path changes; null asks nothing. */
+/** Request a document once, and again when the path changes; null requests nothing. */
 export function useDocument<T>(path: string | null): Loaded<T> {
   return usePolled<T>(path, null, () => true)
 }
 
-/** Ask every `seconds` until the document says that it is final. */
+/** Request a document every `seconds` until it is final. */
 export function usePolled<T>(path: string | null, seconds: number | null, isFinal: (document: T) => boolean): Loaded<T> {
   const [loaded, setLoaded] = useState<Loaded<T> & { path: string | null }>({ path: null, document: null, error: null })
   useEffect(() => {
@@ -29,16 +29,16 @@ export function usePolled<T>(path: string | null, seconds: number | null, isFina
         return { ...known, ...found, path }
       }),
     )
-    // isFinal is a function of the document alone.
+    // isFinal depends only on the document.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [path, seconds])
   return loaded.path === path ? loaded : { document: null, error: null }
 }
 
 /**
- * Tell what is found, and give what ends it. A hidden page asks nothing, and asks once more when it is shown again: an ended
- * run may have been cleared, and somebody may have logged in. What is unchanged is not sent again (ETag), and after a failure
- * it waits longer each time.
+ * Poll a document, report each change, and return a function that stops it. A hidden page requests nothing, and requests once
+ * when it is shown again: an ended run may have been cleared, or the user may have logged in. Unchanged documents are not sent
+ * again (ETag), and after each failure it waits longer.
  */
 export function poll<T>(path: string, seconds: number | null, isFinal: (document: T) => boolean, tell: (found: Partial<Loaded<T>>) => void): () => void {
   const controller = new AbortController()
@@ -51,7 +51,7 @@ export function poll<T>(path: string, seconds: number | null, isFinal: (document
     if (isDone || isAsking || document.hidden) return
     isAsking = true
     try {
-      const answer = await ask<T>(path, AbortSignal.any([controller.signal, AbortSignal.timeout(PATIENCE_SECONDS * 1000)]), etag)
+      const answer = await ask<T>(path, AbortSignal.any([controller.signal, AbortSignal.timeout(TIMEOUT_SECONDS * 1000)]), etag)
       if (controller.signal.aborted) return
       etag = answer.etag
       if (answer.document !== null) {
@@ -62,7 +62,7 @@ export function poll<T>(path: string, seconds: number | null, isFinal: (document
     } catch (error) {
       if (controller.signal.aborted) return
       failures++
-      isDone = seconds === null || (error instanceof ServerError && error.status < 500 && !LATER.includes(error.status))
+      isDone = seconds === null || (error instanceof ServerError && error.status < 500 && !RETRY_LATER.includes(error.status))
       tell({ error: words(error) })
     } finally {
       isAsking = false
@@ -85,6 +85,6 @@ export function poll<T>(path: string, seconds: number | null, isFinal: (document
 }
 
 function words(error: unknown): string {
-  if (error instanceof DOMException && error.name === 'TimeoutError') return `The server has not answered for ${PATIENCE_SECONDS} seconds.`
+  if (error instanceof DOMException && error.name === 'TimeoutError') return `The server has not answered for ${TIMEOUT_SECONDS} seconds.`
   return error instanceof Error ? error.message : String(error)
 }

@@ -1,4 +1,4 @@
-/** The page of Airflow around this one, where this one stands in a frame of it. */
+/** The page of Airflow around this one, if this page is in a frame of it. */
 
 import { NAMES, writeAddress, type Address } from './address'
 
@@ -6,7 +6,7 @@ type Page = Window & typeof globalThis
 
 function surroundingPage(): Page | null {
   try {
-    // Reading anything of another origin throws.
+    // Reading a page of a different origin throws.
     return window.parent === window || !window.parent.document ? null : (window.parent as Page)
   } catch {
     return null
@@ -18,22 +18,22 @@ export function surroundingHtml(): HTMLElement | null {
   return surroundingPage()?.document.documentElement ?? null
 }
 
-/** What the page around names already: a Dag, or a run of it. Saying it once more would only take room. */
+/** What the surrounding page already shows: a Dag, or a run of it. This page does not repeat it. */
 export function namedOutside(path: string = surroundingPage()?.location.pathname ?? ''): 'dag' | 'run' | null {
   if (/\/dags\/[^/]+\/runs\/[^/]+/.test(path)) return 'run'
   return /\/dags\/[^/]+/.test(path) ? 'dag' : null
 }
 
-/** Airflow's pages that hold this one are called so by the plugin. */
+/** The plugin's names for the pages of Airflow that contain this one. */
 const OURS = /\/plugin\/graph-compiler/
 
-/** What is shown here, as the address of the page around says it: from a link, or before a reload. */
+/** What is shown here, from the URL of the surrounding page: after a link, or a reload. */
 export function outsideSearch(): string {
   const page = surroundingPage()
   return page && OURS.test(page.location.pathname) ? page.location.search : ''
 }
 
-/** Let the address of the page around name what is shown here, so that a link to it and a reload lead back. */
+/** Put what is shown here into the URL of the surrounding page, so that links and reloads return to it. */
 export function nameOutside(address: Address): void {
   const page = surroundingPage()
   if (!page || !OURS.test(page.location.pathname)) return
@@ -41,7 +41,7 @@ export function nameOutside(address: Address): void {
   page.history.replaceState(page.history.state, '', page.location.pathname + search + page.location.hash)
 }
 
-/** The query of the page around: what is not ours stays, what its path names is left out. */
+/** The query of the surrounding page: other names stay, and what its path contains is left out. */
 export function outsideQuery(before: string, address: Address, named: 'dag' | 'run' | null): string {
   const query = new URLSearchParams(before)
   for (const name of NAMES) query.delete(name)
@@ -52,7 +52,7 @@ export function outsideQuery(before: string, address: Address, named: 'dag' | 'r
   return text ? `?${text}` : ''
 }
 
-/** Airflow's search opens by a key that the page around does not hear while this one has the focus. */
+/** Airflow's search opens with a key that the surrounding page does not receive while this page has the focus. */
 export function passSearchKey(event: KeyboardEvent): void {
   const page = surroundingPage()
   if (!page || event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return

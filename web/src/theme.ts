@@ -1,4 +1,4 @@
-/** Light or dark: as the Airflow around it says, else as the system says. */
+/** Light or dark mode: that of the Airflow page around this one, or else of the system. */
 
 import { useEffect, useState } from 'react'
 import type { Theme } from './export/palette'

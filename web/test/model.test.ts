@@ -169,7 +169,7 @@ describe('a run', () => {
   })
 })
 
-it('colours each side of a comparison', () => {
+it('colors each side of a comparison', () => {
   const diff = madeUpDiff(plan)
   const marks = changeMarks(plan, diff, 'new')
   // The first vertex has an added operator beside a changed one: it is changed, not new.

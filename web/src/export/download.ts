@@ -1,4 +1,4 @@
-/** Give a file to the reader. */
+/** Download a file. */
 
 export function download(name: string, content: Blob | string, type = 'text/plain'): void {
   const blob = typeof content === 'string' ? new Blob([content], { type: `${type};charset=utf-8` }) : content

@@ -1,4 +1,4 @@
-/** A graph as a Mermaid flowchart, written as `graph-compiler explain --format mermaid` writes it. Staged edges are thick. */
+/** A graph as a Mermaid flowchart, in the form of `graph-compiler explain --format mermaid`. Staged edges are thick. */
 
 import type { GraphModel } from '../model/graph'
 

@@ -1,4 +1,4 @@
-/** Colours, once for the screen and for exported pictures. State is told by a glyph as well, an edge's kind by its dashes. */
+/** Colors, for the screen and for exported pictures. A glyph also shows the state, and dashes show the kind of an edge. */
 
 import type { ExecutionState } from '../documents'
 
@@ -12,8 +12,8 @@ export interface Paint {
 }
 
 export interface StatePaint {
-  colour: string
-  /** Drawn on a badge of that colour, 12 by 12. */
+  color: string
+  /** Drawn on a badge of that color, 12 by 12. */
   glyph: string
   words: string
 }
@@ -45,10 +45,10 @@ const STATES: Record<ExecutionState, [light: string, dark: string, glyph: keyof 
 
 export function statePaint(state: ExecutionState, theme: Theme): StatePaint {
   const [light, dark, glyph] = STATES[state] ?? STATES.CREATED
-  return { colour: theme === 'light' ? light : dark, glyph: GLYPHS[glyph], words: state }
+  return { color: theme === 'light' ? light : dark, glyph: GLYPHS[glyph], words: state }
 }
 
-/** Airflow's word for how a run stands, as the state of an execution. */
+/** Airflow's state of a run, as the state of an execution. */
 export function runStatePaint(state: string, theme: Theme): StatePaint {
   const states: Record<string, ExecutionState> = { queued: 'SCHEDULED', running: 'RUNNING', success: 'FINISHED', failed: 'FAILED' }
   return { ...statePaint(states[state] ?? 'CREATED', theme), words: state }

@@ -1,4 +1,4 @@
-/** A graph as a PNG: its SVG, drawn on a canvas by the browser. */
+/** A graph as a PNG: the browser draws its SVG on a canvas. */
 
 const MOST_PIXELS = 16_000
 
@@ -13,10 +13,10 @@ export async function pngBlob(svg: string): Promise<Blob> {
     canvas.width = Math.round(image.width * scale)
     canvas.height = Math.round(image.height * scale)
     const context = canvas.getContext('2d')
-    if (!context) throw new Error('this browser gives no canvas to draw on')
+    if (!context) throw new Error('this browser does not support canvas')
     context.drawImage(image, 0, 0, canvas.width, canvas.height)
     return await new Promise((resolve, reject) =>
-      canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error('the picture is too large for this browser: take SVG'))), 'image/png'),
+      canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error('the picture is too large for this browser: export it as SVG'))), 'image/png'),
     )
   } finally {
     URL.revokeObjectURL(url)

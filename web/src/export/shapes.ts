@@ -1,4 +1,4 @@
-/** A placed graph as plain shapes, for the screen and for exported pictures alike. */
+/** A placed graph as plain shapes, for the screen and for exported pictures. */
 
 import type { Box } from '../layout/compound'
 import { linePath } from '../layout/compound'
@@ -12,7 +12,7 @@ export type Shape =
   | { kind: 'path'; paint: Paint; d: string }
   | { kind: 'text'; paint: Paint; x: number; y: number; size: number; isBold: boolean; text: string }
 
-/** How much is drawn: everything, large names only, or blocks. */
+/** The level of detail: everything, large names only, or blocks. */
 export type Level = 'full' | 'names' | 'blocks'
 
 const CYLINDER = 'a6 2.2 0 0 1 12 0v8a6 2.2 0 0 1 -12 0zm0 0a6 2.2 0 0 0 12 0'
@@ -28,18 +28,18 @@ function badge(mark: Mark, theme: Theme, x: number, y: number, scale: number): S
   const glyph = movedGlyph(found.glyph, x + 3 * scale, y + 3 * scale, scale)
   const drawn = paint('badgeGlyph', theme)
   return [
-    { kind: 'rect', paint: { fill: found.colour }, x, y, width: size, height: size, radius: size / 2 },
+    { kind: 'rect', paint: { fill: found.color }, x, y, width: size, height: size, radius: size / 2 },
     { kind: 'path', paint: { ...drawn, width: (drawn.width ?? 1) * scale }, d: glyph },
   ]
 }
 
-export function markPaint(mark: Mark | undefined, theme: Theme): { colour: string; glyph: string } | null {
+export function markPaint(mark: Mark | undefined, theme: Theme): { color: string; glyph: string } | null {
   if (mark?.state) return statePaint(mark.state, theme)
-  if (mark?.change) return { colour: CHANGE_PAINT[mark.change][theme], glyph: CHANGE_PAINT[mark.change].glyph }
+  if (mark?.change) return { color: CHANGE_PAINT[mark.change][theme], glyph: CHANGE_PAINT[mark.change].glyph }
   return null
 }
 
-/** A glyph's path at a place and in a size: absolute coordinates move, all coordinates grow. */
+/** Return a glyph's path at a position and in a size: absolute coordinates are moved, all coordinates are scaled. */
 export function movedGlyph(path: string, x: number, y: number, scale: number): string {
   return path.replace(/([a-zA-Z])([^a-zA-Z]*)/g, (_, command: string, rest: string) => {
     const numbers = rest.match(/-?\d*\.?\d+/g)?.map(Number) ?? []
@@ -59,11 +59,11 @@ export function movedGlyph(path: string, x: number, y: number, scale: number): s
 
 export function nodeShapes(node: GraphNode, box: Box, mark: Mark | undefined, theme: Theme, level: Level, hasFoot: boolean): Shape[] {
   const found = markPaint(mark, theme)
-  const outline = found && mark?.change ? { ...paint('node', theme), stroke: found.colour, width: 2.5 } : paint('node', theme)
-  const fill = level === 'blocks' ? { fill: found?.colour ?? paint('plain', theme).stroke ?? '' } : outline
+  const outline = found && mark?.change ? { ...paint('node', theme), stroke: found.color, width: 2.5 } : paint('node', theme)
+  const fill = level === 'blocks' ? { fill: found?.color ?? paint('plain', theme).stroke ?? '' } : outline
   const shapes: Shape[] = [{ kind: 'rect', paint: fill, ...box, radius: 6 }]
   if (level === 'blocks') return shapes
-  if (found) shapes.push({ kind: 'rect', paint: { fill: found.colour }, x: box.x, y: box.y + 4, width: 5, height: box.height - 8, radius: 2.5 })
+  if (found) shapes.push({ kind: 'rect', paint: { fill: found.color }, x: box.x, y: box.y + 4, width: 5, height: box.height - 8, radius: 2.5 })
   const room = box.width - 24 - (found ? 24 : 0)
   if (level === 'names') {
     const size = Math.min(22, box.height * 0.32)
@@ -82,9 +82,9 @@ export function nodeShapes(node: GraphNode, box: Box, mark: Mark | undefined, th
   )
   if (mark) shapes.push(...badge(mark, theme, box.x + box.width - 25, box.y + 6, 1))
   if (hasFoot && mark) {
-    const colour = found ? { fill: found.colour } : paint('subtitle', theme)
+    const color = found ? { fill: found.color } : paint('subtitle', theme)
     const words = mark.attempt && mark.attempt > 1 ? `${mark.foot} · attempt ${mark.attempt}` : mark.foot
-    shapes.push({ kind: 'text', paint: colour, x: box.x + 12, y: box.y + box.height - 8, size: 11, isBold: true, text: fit(words, box.width - 24, 11, true) })
+    shapes.push({ kind: 'text', paint: color, x: box.x + 12, y: box.y + box.height - 8, size: 11, isBold: true, text: fit(words, box.width - 24, 11, true) })
   }
   return shapes
 }
@@ -92,7 +92,7 @@ export function nodeShapes(node: GraphNode, box: Box, mark: Mark | undefined, th
 export function groupShapes(group: GraphGroup, box: Box, mark: Mark | undefined, theme: Theme, level: Level): Shape[] {
   if (!group.isHull) return []
   const found = markPaint(mark, theme)
-  const hull = found ? { ...paint('hull', theme), stroke: found.colour, width: 1.5 } : paint('hull', theme)
+  const hull = found ? { ...paint('hull', theme), stroke: found.color, width: 1.5 } : paint('hull', theme)
   const shapes: Shape[] = [{ kind: 'rect', paint: hull, ...box, radius: 12 }]
   if (level === 'blocks') return shapes
   const size = level === 'names' ? Math.min(26, Math.max(14, box.height / 8)) : 13
@@ -107,7 +107,7 @@ export function groupShapes(group: GraphGroup, box: Box, mark: Mark | undefined,
   return shapes
 }
 
-function arrow(graph: PlacedGraph, edge: GraphEdge, colour: string): Shape[] {
+function arrow(graph: PlacedGraph, edge: GraphEdge, color: string): Shape[] {
   const end = graph.placement.edges.get(edge.id)?.points.at(-1)
   if (!end || edge.kind === 'chained') return []
   const size = edge.kind === 'staged' ? 9 : 7
@@ -116,7 +116,7 @@ function arrow(graph: PlacedGraph, edge: GraphEdge, colour: string): Shape[] {
     graph.direction === 'right'
       ? `M${end.x} ${end.y}l${-size} ${-half}v${2 * half}z`
       : `M${end.x} ${end.y}l${-half} ${-size}h${2 * half}z`
-  return [{ kind: 'path', paint: { fill: colour }, d }]
+  return [{ kind: 'path', paint: { fill: color }, d }]
 }
 
 export function edgeShapes(graph: PlacedGraph, edge: GraphEdge, theme: Theme, level: Level): Shape[] {

@@ -1,4 +1,4 @@
-/** A graph as an SVG file: presentation attributes only, so it needs no style sheet and looks the same everywhere. */
+/** A graph as an SVG file. It has presentation attributes only, so it needs no style sheet and looks the same everywhere. */
 
 import type { PlacedGraph } from '../model/graph'
 import type { Marks } from '../model/runState'
@@ -9,7 +9,7 @@ const MARGIN = 24
 
 export function escapeXml(text: string): string {
   const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-  // Characters XML 1.0 does not know would make the file unreadable.
+  // Characters that XML 1.0 does not allow would make the file invalid.
   // eslint-disable-next-line no-control-regex
   return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd').replace(/[&<>"']/g, (letter) => entities[letter] ?? letter)
 }

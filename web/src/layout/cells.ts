@@ -1,4 +1,4 @@
-/** The graph as the layout sees it: cells in layers, and links between neighbouring layers only. */
+/** The graph for the layout: cells in layers, and links between neighboring layers only. */
 
 export interface LayerNode {
   id: string
@@ -14,7 +14,7 @@ export interface LayerEdge {
   source: string
   target: string
   label: { main: number; cross: number } | null
-  /** Where it leaves and enters, across the flow, counted from the middle of the node. */
+  /** Where it leaves and enters, across the flow, relative to the center of the node. */
   sourceOffset?: number
   targetOffset?: number
 }
@@ -76,7 +76,7 @@ export function backEdges(count: number, ends: readonly Ends[]): boolean[] {
   return back
 }
 
-/** Longest paths; then whatever has more readers than inputs moves next to its readers. */
+/** Layers by longest paths; then nodes with more readers than inputs move next to their readers. */
 export function ranks(nodes: readonly LayerNode[], ends: readonly Ends[]): number[] {
   const incoming: number[][] = nodes.map(() => [])
   const outgoing: number[][] = nodes.map(() => [])
@@ -105,7 +105,7 @@ export function ranks(nodes: readonly LayerNode[], ends: readonly Ends[]): numbe
   return rank.map((value, node) => (nodes[node]?.pin === 'last' ? last : nodes[node]?.pin === 'first' ? 0 : value))
 }
 
-/** Nodes stand in even layers; odd layers are for labels. */
+/** Nodes are in even layers; odd layers are for labels. */
 export function buildCells(nodes: readonly LayerNode[], edges: readonly LayerEdge[]): Cells {
   const index = new Map(nodes.map((node, at) => [node.id, at]))
   const found = edges.map((edge): Ends => [index.get(edge.source) ?? 0, index.get(edge.target) ?? 0])

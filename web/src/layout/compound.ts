@@ -1,6 +1,6 @@
 /**
- * A graph with hulls: what is inside a hull is laid out on its own, and then the hulls are laid out as boxes. An edge that
- * leaves a hull goes through a port of it, so lines never run through boxes that have nothing to do with them.
+ * A graph with hulls: the content of each hull is laid out separately, and then the hulls are laid out as boxes. An edge that
+ * leaves a hull goes through one of its ports, so that lines never cross unrelated boxes.
  */
 
 import type { LayerEdge, LayerNode } from './cells'

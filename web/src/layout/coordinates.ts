@@ -1,7 +1,7 @@
-/** Where each cell stands across the flow: each layer as near as can be to its neighbours, none over another. */
+/** The position of each cell across the flow: as near as possible to its neighbors, without overlaps. */
 
 import type { Cell, Cells, Link } from './cells'
-import { neighbours } from './ordering'
+import { neighbors } from './ordering'
 
 const NODE_SPACE = 28
 const LINE_SPACE = 12
@@ -18,8 +18,8 @@ function separation(a: Cell, b: Cell): number {
 }
 
 /**
- * The places nearest to those wished for (least weighted squares) that keep the order and the distances:
- * isotonic regression, by pooling neighbours that would stand in each other's way.
+ * Return the positions nearest to the desired ones (least weighted squares) that keep the order and the distances:
+ * isotonic regression, by pooling neighbors that would overlap.
  */
 export function nearestInOrder(wishes: readonly number[], weights: readonly number[], distances: readonly number[]): number[] {
   const pools: { mean: number; weight: number; count: number }[] = []
@@ -45,9 +45,9 @@ export function nearestInOrder(wishes: readonly number[], weights: readonly numb
   return places
 }
 
-/** Give the middle of each cell across the flow; the smallest edge is at 0. */
+/** Return the center of each cell across the flow; the smallest edge is at 0. */
 export function crossCoordinates(graph: Cells, layers: readonly number[][]): Float64Array {
-  const { before, after } = neighbours(graph)
+  const { before, after } = neighbors(graph)
   const at = new Float64Array(graph.cells.length)
   const distances = layers.map((layer) =>
     layer.slice(1).map((cell, i) => separation(cellOf(graph, layer[i] ?? 0), cellOf(graph, cell))),

@@ -1,4 +1,4 @@
-/** A layered layout of boxes and labelled edges, along `main` and across it. Pure: the same graph gives the same picture. */
+/** A layered layout of boxes and labeled edges, along `main` and across it. Pure: the same graph has the same layout. */
 
 import { buildCells, type Cells, type LayerEdge, type LayerNode } from './cells'
 import { crossCoordinates } from './coordinates'
@@ -11,7 +11,7 @@ export interface FlowPoint {
 
 export interface LayeredEdge {
   points: FlowPoint[]
-  /** The middle of its label. */
+  /** The center of its label. */
   label: FlowPoint | null
 }
 
@@ -24,7 +24,7 @@ export interface Layered {
 
 const GAP = 20
 
-/** Where each layer begins along the flow, and how thick it is. Steep gaps are wider, so that curves stay readable. */
+/** The start and the thickness of each layer along the flow. Gaps with steep edges are wider, so that curves stay readable. */
 function layerStarts(graph: Cells, at: Float64Array): { start: number[]; end: number[]; size: number } {
   const thickness = graph.layers.map((layer) => Math.max(0, ...layer.map((cell) => graph.cells[cell]?.main ?? 0)))
   const steepest = graph.layers.map(() => 0)
@@ -55,7 +55,7 @@ export function layered(nodes: readonly LayerNode[], edges: readonly LayerEdge[]
   nodes.forEach((node, index) => {
     const layer = graph.cells[index]?.layer ?? 0
     const slack = (end[layer] ?? 0) - (start[layer] ?? 0) - node.main
-    // What reads nothing stands near its readers, what nobody reads near its inputs.
+    // Nodes without inputs are placed near their readers, nodes without readers near their inputs.
     const isEarly = node.pin === 'first' || (node.pin !== 'last' && !feeds.has(index))
     const isLate = node.pin === 'last' || (node.pin !== 'first' && !reads.has(index) && feeds.has(index))
     const shift = isEarly ? 0 : isLate ? slack : slack / 2
@@ -84,7 +84,7 @@ export function layered(nodes: readonly LayerNode[], edges: readonly LayerEdge[]
     })
     routes.set(edge.id, { points: isReversed ? points.reverse() : points, label })
   })
-  // Not Math.max(...): long edges make more cells than a call takes arguments.
+  // Not Math.max(...): with long edges, there are more cells than a call can have arguments.
   const cross = graph.cells.reduce((most, cell, index) => Math.max(most, (at[index] ?? 0) + cell.cross / 2), 0)
   return { nodes: corners, edges: routes, size: { main: size, cross } }
 }

@@ -1,13 +1,13 @@
-/** Which cell stands beside which: barycentres, swept to and fro; the order with the fewest crossings wins. */
+/** The order of the cells in each layer: barycenters, swept back and forth; the order with the fewest crossings wins. */
 
 import type { Cells, Link } from './cells'
 
-interface Neighbours {
+interface Neighbors {
   before: Link[][]
   after: Link[][]
 }
 
-export function neighbours(graph: Cells): Neighbours {
+export function neighbors(graph: Cells): Neighbors {
   const before: Link[][] = graph.cells.map(() => [])
   const after: Link[][] = graph.cells.map(() => [])
   for (const link of graph.links) {
@@ -17,9 +17,9 @@ export function neighbours(graph: Cells): Neighbours {
   return { before, after }
 }
 
-/** How often the links between each two layers cross, by a tree of counts. */
+/** The number of crossings between each two layers, by a tree of counts. */
 export function crossings(graph: Cells, layers: readonly number[][], place: Float64Array): number {
-  const { after } = neighbours(graph)
+  const { after } = neighbors(graph)
   let total = 0
   for (let at = 0; at + 1 < layers.length; at++) {
     const width = (layers[at + 1]?.length ?? 0) + 1
@@ -47,7 +47,7 @@ function placed(layers: readonly number[][], place: Float64Array): void {
   for (const layer of layers) layer.forEach((cell, at) => (place[cell] = at))
 }
 
-/** Begin depth first, so that what belongs together begins together. */
+/** The initial order is depth first, so that connected cells are near each other. */
 function firstOrder(graph: Cells, after: Link[][]): number[][] {
   const layers: number[][] = graph.layers.map(() => [])
   const seen = new Uint8Array(graph.cells.length)
@@ -84,9 +84,9 @@ function sweep(graph: Cells, layers: number[][], place: Float64Array, links: Lin
   }
 }
 
-/** Give the layers in the best order found. */
+/** Return the layers in the best order found. */
 export function orderLayers(graph: Cells): number[][] {
-  const { before, after } = neighbours(graph)
+  const { before, after } = neighbors(graph)
   const layers = firstOrder(graph, after)
   const place = new Float64Array(graph.cells.length)
   placed(layers, place)

@@ -1,9 +1,9 @@
-/** A graph with its hulls folded into boxes: the first look at a plan of a thousand vertices. */
+/** A graph with its hulls folded into boxes, as a large plan is first shown. */
 
 import { counted } from './words'
 import type { GraphEdge, GraphModel } from './graph'
 
-/** More vertices than one takes in at a glance: the graph begins folded. */
+/** A graph of this many vertices is folded at first. */
 export const FOLDED_FROM = 400
 
 export function collapse(model: GraphModel): GraphModel {

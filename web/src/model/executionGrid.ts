@@ -1,4 +1,4 @@
-/** Flink's ExecutionGraph as strips of cells, one cell a subtask. */
+/** Flink's ExecutionGraph as strips of cells, one cell for each subtask. */
 
 import type { ViewPlan } from '../documents'
 
@@ -8,7 +8,7 @@ export interface GridSize {
   rows: number
 }
 
-/** Cells as large as fit: 4,000 subtasks take ten rows of small ones. */
+/** The largest cells that fit: 4,000 subtasks take ten rows of small cells. */
 export function gridSize(subtasks: number, width: number): GridSize {
   const cell = subtasks <= 64 ? 18 : subtasks <= 512 ? 12 : 7
   const columns = Math.max(1, Math.min(subtasks, Math.floor(width / cell)))
@@ -21,7 +21,7 @@ export function subtaskAt(size: GridSize, subtasks: number, x: number, y: number
   return column < 0 || column >= size.columns || row < 0 || subtask >= subtasks ? null : subtask
 }
 
-/** How many partitions of its input one subtask reads, as Flink connects them. */
+/** The number of input partitions that one subtask reads, as Flink connects them. */
 export function connections(plan: ViewPlan, vertex: string): string[] {
   const parallelism = new Map(plan.vertices.map((found) => [found.id, found]))
   return plan.edges

@@ -1,4 +1,4 @@
-/** A graph as it is drawn, whichever of Flink's graphs it is. */
+/** The model of a drawn graph, for each of Flink's graphs. */
 
 import type { Placement, Direction } from '../layout/compound'
 import { compound } from '../layout/compound'
@@ -10,7 +10,7 @@ export interface GraphNode {
   title: string
   subtitle: string
   lines: string[]
-  /** Lines there was no room for. */
+  /** Number of lines that were left out because there was no space. */
   hidden: number
 }
 
@@ -18,12 +18,12 @@ export interface GraphEdge {
   id: string
   source: string
   target: string
-  /** What stands on the line: at most two lines of text; none for chained operators. */
+  /** The label of the edge: at most two lines of text, none for chained operators. */
   words: string[]
-  /** What tells about it on hover and to screen readers. */
+  /** The description on hover and for screen readers. */
   description: string
   kind: 'plain' | 'staged' | 'blocking' | 'chained' | 'virtual'
-  /** The result it reads: readers of one result leave the hull together. */
+  /** The result that it reads: edges of the same result leave the hull as one line. */
   result: string | null
 }
 
@@ -64,7 +64,7 @@ export function nodeHeight(node: GraphNode, hasFoot: boolean): number {
   return HEAD + lines * LINE_HEIGHT + (lines ? 8 : 0) + (hasFoot ? FOOT : 0)
 }
 
-/** The room a label takes: its longest line, a glyph before it if it is staged. */
+/** The size of a label: its longest line, with a glyph before it if the edge is staged. */
 export function labelSize(edge: GraphEdge): { width: number; height: number } | null {
   if (!edge.words.length) return null
   const text = Math.max(...edge.words.map((words, line) => textWidth(words, 11, line === 0)))
@@ -93,7 +93,7 @@ export function placeGraph(model: GraphModel, direction: Direction, hasFoot: boo
   return { model, placement, direction, hasFoot }
 }
 
-/** The placement that shows the graph larger in a window; beyond a few hundred boxes the usual one, without trying both. */
+/** Return the placement that shows the graph larger in a window. With more than a few hundred boxes, only the default is tried. */
 export function placeReadably(model: GraphModel, hasFoot: boolean, window: { width: number; height: number }): PlacedGraph {
   const right = placeGraph(model, 'right', hasFoot)
   if (model.nodes.length > TRIED_UP_TO) return right

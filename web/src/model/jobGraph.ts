@@ -1,4 +1,4 @@
-/** Flink's JobGraph as a picture: vertices in the hulls of their regions, which are Airflow's tasks. */
+/** Flink's JobGraph as a drawn graph: vertices, with a hull around each region, which is an Airflow task. */
 
 import type { JobEdge, Operator, Vertex, ViewPlan } from '../documents'
 import { MOST_LINES, type GraphEdge, type GraphModel, type GraphNode } from './graph'
@@ -42,7 +42,7 @@ function jobEdge(edge: JobEdge): GraphEdge {
     id: edge.id,
     source: edge.source,
     target: edge.target,
-    // A pipelined edge is told by its line; the whole of it by the description.
+    // The line style shows that an edge is pipelined; the description has all details.
     words: [`${edge.words || edge.ship_strategy}${tag}`, ...(edge.is_staged ? ['BLOCKING · staged'] : edge.result_type === 'BLOCKING' ? ['BLOCKING'] : [])],
     description: `${edge.words || edge.ship_strategy}${tag}, ${edge.result_type}, ${edge.distribution}${edge.is_staged ? ', staged' : edge.explanation ? ', in memory' : ''}${why}`,
     kind: edge.is_staged ? 'staged' : edge.result_type === 'BLOCKING' ? 'blocking' : 'plain',
@@ -50,7 +50,7 @@ function jobEdge(edge: JobEdge): GraphEdge {
   }
 }
 
-/** What a region repeats when it fails, in words. */
+/** What a region repeats if it fails, as text. */
 export function failureWords(plan: ViewPlan, region: string): string[] {
   const cost = plan.regions.find((found) => found.id === region)?.failure_cost
   if (!cost) return []

@@ -1,4 +1,4 @@
-/** Where the arrow keys lead: along edges with the flow and against it, and to neighbours across it. */
+/** Navigation with the arrow keys: along edges with the flow and against it, and to neighbors across it. */
 
 import type { Direction } from '../layout/compound'
 import type { PlacedGraph, Selection } from './graph'
@@ -45,7 +45,7 @@ export function move(graph: PlacedGraph, selection: Selection | null, key: Arrow
   return best === null ? selection : { kind: 'node', id: best }
 }
 
-/** The edges of a node, one after the other. */
+/** Cycle through the edges of a node. */
 export function nextEdge(graph: PlacedGraph, selection: Selection | null): Selection | null {
   if (!selection || selection.kind === 'group') return selection
   const current = graph.model.edges.find((edge) => selection.kind === 'edge' && edge.id === selection.id)

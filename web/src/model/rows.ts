@@ -1,16 +1,16 @@
-/** Rows of a staged result in words. */
+/** Rows of a staged result as text. */
 
 import type { CutCell, RowSample } from '../documents'
 import { bytesWords, counted, figure } from './words'
 
 const NUMBERS = new Set(['byte', 'short', 'integer', 'long', 'float', 'double'])
 
-/** Say whether a type of Spark's is a number, which people compare from the right. */
+/** Whether a Spark type is numeric. Numbers are aligned right. */
 export function isNumber(type: string): boolean {
   return NUMBERS.has(type) || type.startsWith('decimal')
 }
 
-/** What stands behind the beginning of a long value. */
+/** The text after the beginning of a long value. */
 export function cutWords(cell: CutCell): string {
   return cell.bytes === null ? '… and more' : `… of ${bytesWords(cell.bytes)}`
 }

@@ -1,4 +1,4 @@
-/** What a run says about regions and vertices. */
+/** The state of a run's regions and vertices. */
 
 import type { Attempt, ExecutionState, PlanDiff, RegionRun, Vertex, VertexRun, ViewPlan, ViewRun, Work } from '../documents'
 import { bytesWords, counted, figure, rowsWords, secondsWords, spanSeconds } from './words'
@@ -18,13 +18,13 @@ export interface Marks {
   groups: Map<string, Mark>
 }
 
-/** Says that more tasks have left something than a request reads, null where all of it was read. */
+/** Return a note if there are more tasks than a request reads, or null if all were read. */
 export function leftOutWords(run: ViewRun): string | null {
   if (run.tasks_read >= run.tasks) return null
   return `Attempts of ${figure(run.tasks_read)} of ${counted(run.tasks, 'task')} are read here; the others show only Airflow's states.`
 }
 
-/** The attempt that a task's state is of; none while it waits for another, as when it was cleared. */
+/** Return the attempt to which a task's state belongs; null while it waits for the next one, such as after it was cleared. */
 export function currentAttempt(run: ViewRun, id: string): Attempt | null {
   const region = run.regions.find((found) => found.id === id)
   return region ? currentOf(region) : null
@@ -35,25 +35,25 @@ function currentOf(region: RegionRun): Attempt | null {
   return isWaiting ? null : (region.attempts.at(-1) ?? null)
 }
 
-/** The last attempt that counted rows: while one runs, the one before it has none of the figures of this. */
+/** Return the figures of one attempt for a vertex. Those of an earlier attempt are never shown instead. */
 export function vertexRun(attempt: Attempt | null, vertex: string): VertexRun | null {
   return attempt?.vertices.find((found) => found.id === vertex) ?? null
 }
 
 const OVER: ExecutionState[] = ['FINISHED', 'CANCELED', 'FAILED']
 
-/** Say whether an attempt goes on: one that is over may have left no word of when. */
+/** Whether an attempt is running. The end time alone does not show this: an attempt that has ended may have none. */
 export function isOngoing(attempt: Attempt): boolean {
   return attempt.ended === null && !OVER.includes(attempt.state)
 }
 
-/** How long an attempt took, or takes; null where nobody knows. */
+/** The duration of an attempt until its end, or until now; null if it is unknown. */
 export function attemptSeconds(attempt: Attempt, now: number): number | null {
   const end = isOngoing(attempt) ? now : attempt.ended
   return attempt.started === null || end === null ? null : spanSeconds(attempt.started, end)
 }
 
-/** How each vertex and each task stands, for the job graph. */
+/** Return the marks for the state of each vertex and each task in the job graph. */
 export function runMarks(plan: ViewPlan, run: ViewRun, now: number): Marks {
   const regions = new Map(run.regions.map((region) => [region.id, region]))
   const nodes = new Map<string, Mark>()
@@ -90,7 +90,7 @@ function hasOperator(plan: ViewPlan, vertex: Vertex, name: string): boolean {
   return vertex.operators.some((id) => plan.operators.find((operator) => operator.id === id)?.name === name)
 }
 
-/** What Spark's work gives to think of: memory that was short, and a task that the others waited for. */
+/** Return warnings about Spark's work: spilled memory, and skew. */
 export function hints(work: Work | null): string[] {
   if (!work) return []
   const { spilled_bytes: spilled, slowest_task: slowest } = work
@@ -110,7 +110,7 @@ const CHANGES: Partial<Record<string, ChangeMark>> = {
 }
 const STRENGTH: ChangeMark[] = ['affected', 'changed', 'added', 'removed']
 
-/** What a comparison says about each vertex of one of the two plans. */
+/** Return the marks for the differences of each vertex in one of two compared plans. */
 export function changeMarks(plan: ViewPlan, diff: PlanDiff, side: 'old' | 'new'): Marks {
   const kinds = new Map<string, ChangeMark>()
   for (const change of diff.operators) {

@@ -9,9 +9,9 @@ export interface Found {
   selection: Selection
 }
 
-const MOST = 50
+const MAX_FOUND = 50
 
-/** What matches all words of the text, the best first: equal, then beginning with it, then containing it. */
+/** Return the items that match all words of the text, the best first: equal names, then names that begin with it, then the rest. */
 export function search(plan: ViewPlan, kind: GraphModel['kind'], text: string): Found[] {
   const wanted = text.trim().toLowerCase()
   if (!wanted) return []
@@ -22,7 +22,7 @@ export function search(plan: ViewPlan, kind: GraphModel['kind'], text: string): 
     if (!parts.every((part) => name.includes(part))) continue
     ranked.push({ rank: name === wanted ? 0 : name.startsWith(wanted) ? 1 : 2, found })
   }
-  return ranked.sort((a, b) => a.rank - b.rank).slice(0, MOST).map((entry) => entry.found)
+  return ranked.sort((a, b) => a.rank - b.rank).slice(0, MAX_FOUND).map((entry) => entry.found)
 }
 
 function candidates(plan: ViewPlan, kind: GraphModel['kind']): Found[] {

@@ -1,4 +1,4 @@
-/** Flink's StreamGraph as a picture: operators before chaining, in the hulls of the chains they become. */
+/** Flink's StreamGraph as a drawn graph: operators before chaining, with a hull around each chain. */
 
 import type { StreamEdge, ViewPlan } from '../documents'
 import type { GraphEdge, GraphModel } from './graph'

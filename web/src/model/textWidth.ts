@@ -1,4 +1,4 @@
-/** How wide text is, to leave room for it and to cut what does not fit: measured letter by letter, guessed where there is no screen. */
+/** The width of text, to reserve space for it and to truncate it: measured letter by letter, or estimated if there is no screen. */
 
 const NARROW = /[iljtf.,:;'|!()[\]{} ]/
 const WIDE = /[mwMW@%A-Z→—]/
@@ -26,7 +26,7 @@ export function textWidth(text: string, size: number, isBold = false): number {
   return units * size
 }
 
-/** Break text into at most so many lines, behind spaces and underscores where that is possible; the last one is cut. */
+/** Break text into a limited number of lines, after spaces and underscores if possible. The last line is truncated. */
 export function wrap(text: string, width: number, size: number, most: number, isBold = false): string[] {
   const lines: string[] = []
   let rest = text.replace(/\s+/g, ' ').trim()
@@ -48,7 +48,7 @@ export function wrap(text: string, width: number, size: number, most: number, is
   return lines
 }
 
-/** Cut text to a width, with an ellipsis where something is cut. */
+/** Truncate text to a width, with an ellipsis. */
 export function fit(text: string, width: number, size: number, isBold = false): string {
   const line = text.replace(/\s+/g, ' ')
   if (textWidth(line, size, isBold) <= width) return line

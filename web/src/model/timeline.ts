@@ -1,4 +1,4 @@
-/** A run as bars over time: one row a region, one bar an attempt. */
+/** A run as bars over time: one row for each region, one bar for each attempt. */
 
 import type { Attempt, ViewRun } from '../documents'
 import { isOngoing } from './runState'
@@ -20,7 +20,7 @@ export interface Timeline {
 
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400]
 
-/** Rows in the order of `regions`, the plan's. */
+/** Return the rows, in the order of `regions`, which is that of the plan. */
 export function timeline(run: ViewRun, regions: readonly string[], now: number): Timeline {
   const attempts = run.regions.flatMap((region) => region.attempts)
   const starts = attempts.map((attempt) => attempt.started).filter((time) => time !== null)
@@ -45,7 +45,7 @@ export function timeline(run: ViewRun, regions: readonly string[], now: number):
   return { start: from, end, rows, ticks }
 }
 
-/** The reason of a failure in one line: without the pipeline, which the page names, and where it is declared. */
+/** The reason of a failure in one line, without the pipeline, which the page shows, and without the line of its declaration. */
 export function shortReason({ reason, failed_operator }: Pick<Attempt, 'reason' | 'failed_operator'>): string {
   const [first = '', ...more] = (reason ?? '').split('\n')
   const line = first.replace(/^pipeline '[^']*', (operator|task) '/, "$1 '")
@@ -54,7 +54,7 @@ export function shortReason({ reason, failed_operator }: Pick<Attempt, 'reason' 
   return failed_operator && !words.includes(failed_operator) ? `${failed_operator}: ${words}` : words
 }
 
-/** What was computed again, in words without the id of the result, which the details have. */
+/** Why a result was recomputed, without its id, which is in the details. */
 export function shortRecomputed(line: string): string {
   return line.replace(/^computed [0-9a-f]{32}-\d+ of /, 'computed the result of ')
 }

@@ -1,4 +1,4 @@
-/** Figures in words. */
+/** Numbers, durations and sizes as text. */
 
 export function counted(count: number, noun: string): string {
   return `${figure(count)} ${noun}${count === 1 ? '' : 's'}`
@@ -9,7 +9,7 @@ export function figure(value: number): string {
   return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ',')
 }
 
-/** A parallelism that is open is decided at run time. */
+/** A parallelism of null is decided at run time. */
 export function parallelismWords(parallelism: number | null): string {
   return parallelism === null ? 'decided at run time' : figure(parallelism)
 }
@@ -30,7 +30,7 @@ export function bytesWords(bytes: number | null | undefined): string {
   return `${unit && value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit] ?? 'B'}`
 }
 
-/** The clocks of a server, a worker and a browser differ: what they measure together may be less than nothing. */
+/** The clocks of a server, a worker and a browser differ, so a difference of their times may be negative. */
 export function spanSeconds(start: number, end: number): number {
   return Math.max(0, end - start)
 }

@@ -6,7 +6,7 @@ import { useTheme } from '../theme'
 import { PipelineView, ServedPipeline } from './PipelineView'
 import { Pipelines } from './Pipelines'
 
-/** The whole page: all pipelines, or one; with a plan in the page itself, that one and no server. */
+/** The whole page: all pipelines, or one. If a plan is embedded in the page, only that one, without a server. */
 export function App({ plan }: { plan: ViewPlan | null }) {
   const theme = useTheme()
   const [address, setAddress] = useState<Address>(() => readAddress(window.location.search, outsideSearch()))
@@ -17,9 +17,9 @@ export function App({ plan }: { plan: ViewPlan | null }) {
     nameOutside(next)
   }
   useEffect(() => {
-    // What the page around has named is named here as well, so that Back leads to it.
+    // Put what the surrounding page shows into this page's URL, so that Back leads to it.
     if (plan === null) window.history.replaceState(null, '', writeAddress(address))
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- once: `go` does it from then on
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- only once: later, `go` does it
   }, [])
   useEffect(() => {
     const onBack = (): void => {

@@ -80,7 +80,7 @@ export function AttemptDetails({ attempt, theme }: { attempt: Attempt; theme: Th
           {work.failed_tasks > 0 && `, ${work.failed_tasks} failed`}
           {work.repeated_stages > 0 && `, ${counted(work.repeated_stages, 'stage')} repeated`}, {bytesWords(work.shuffled_bytes)} shuffled,{' '}
           {bytesWords(work.spilled_bytes)} spilled
-          {work.spilled_bytes > 0 && ': more memory or more partitions would spare the disk'}
+          {work.spilled_bytes > 0 && ': use more memory or more partitions to avoid this'}
           {work.slowest_task && (
             <>
               . Slowest task: {secondsWords(work.slowest_task.longest_seconds)} in stage {work.slowest_task.stage_id} ({work.slowest_task.operator}), half of its{' '}

@@ -18,7 +18,7 @@ interface Properties {
   onSelect: (selection: Selection | null) => void
 }
 
-/** What there is to know about what is selected. */
+/** The details of the selected element. */
 export function Details(properties: Properties) {
   const { plan, kind, selection, onSelect } = properties
   return (

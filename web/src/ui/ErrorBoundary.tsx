@@ -1,6 +1,6 @@
 import { Component, type ReactNode } from 'react'
 
-/** What is shown in place of a page that cannot be drawn: an empty frame would say nothing. */
+/** A message that replaces a page that cannot be rendered. Otherwise, the frame would be empty. */
 export class ErrorBoundary extends Component<{ children: ReactNode }, { error: Error | null }> {
   override state: { error: Error | null } = { error: null }
 

@@ -12,7 +12,7 @@ interface Properties {
   theme: Theme
 }
 
-/** Flink's ExecutionGraph: each vertex with its subtasks, one cell each. It does not move with the time, only with the run. */
+/** Flink's ExecutionGraph: each vertex with its subtasks, one cell each. It is rendered when the run changes, not with the time. */
 export const ExecutionView = memo(function ExecutionView({ plan, run, theme }: Properties) {
   const vertices = useMemo(() => new Map(plan.vertices.map((vertex) => [vertex.id, { vertex, inputs: connections(plan, vertex.id) }])), [plan])
   const subtasks = plan.vertices.reduce((sum, vertex) => sum + (vertex.parallelism ?? 0), 0)
@@ -62,7 +62,7 @@ export const ExecutionView = memo(function ExecutionView({ plan, run, theme }: P
   )
 })
 
-/** What Spark told of a vertex; it counts and times only what it runs by itself. */
+/** Spark's figures for a vertex. Spark counts and times only vertices that it runs separately. */
 function figureWords({ rows, seconds }: VertexRun): string {
   const words = [...(rows === null ? [] : [`${rowsWords(rows)} rows`]), ...(seconds === null ? [] : [secondsWords(seconds)])]
   return words.map((word) => ` · ${word}`).join('')
@@ -83,16 +83,16 @@ const Strip = memo(function Strip({ vertex, parallelism, state, theme, hasRun }:
   const [at, setAt] = useState<number | null>(null)
   const size = gridSize(parallelism, WIDTH)
   const [width, height] = [size.columns * size.cell, size.rows * size.cell]
-  const colour = statePaint(state, theme)
+  const badge = statePaint(state, theme)
   useEffect(() => {
     const context = canvas.current?.getContext('2d')
     if (!context) return
     context.setTransform(2, 0, 0, 2, 0, 0)
     context.clearRect(0, 0, width, height)
-    const glyph = size.cell >= 18 && hasRun ? new Path2D(colour.glyph) : null
+    const glyph = size.cell >= 18 && hasRun ? new Path2D(badge.glyph) : null
     for (let subtask = 0; subtask < parallelism; subtask++) {
       const [x, y] = [(subtask % size.columns) * size.cell, Math.floor(subtask / size.columns) * size.cell]
-      context.fillStyle = colour.colour
+      context.fillStyle = badge.color
       context.fillRect(x + 0.5, y + 0.5, size.cell - 1.5, size.cell - 1.5)
       if (subtask === at) {
         context.strokeStyle = theme === 'dark' ? '#ffffff' : '#000000'
@@ -107,7 +107,7 @@ const Strip = memo(function Strip({ vertex, parallelism, state, theme, hasRun }:
       context.stroke(glyph)
       context.restore()
     }
-  }, [parallelism, colour.colour, colour.glyph, theme, at, hasRun, size.cell, size.columns, width, height])
+  }, [parallelism, badge.color, badge.glyph, theme, at, hasRun, size.cell, size.columns, width, height])
   const onKeyDown = (event: KeyboardEvent): void => {
     const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: size.columns, ArrowUp: -size.columns }[event.key]
     if (step === undefined) return

@@ -15,7 +15,7 @@ interface Properties {
   theme: Theme
 }
 
-/** The graph that is shown, as a file. */
+/** Exports the graph that is shown to a file. */
 export function ExportMenu({ plan, graph, marks, theme }: Properties) {
   const [error, setError] = useState<string | null>(null)
   const name = `${plan.pipeline}-${graph.model.kind}-graph`

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** Names and values; what is not known is left out. */
+/** Names and values; unknown values are left out. */
 export function Facts({ facts }: { facts: [string, ReactNode][] }) {
   return (
     <dl>

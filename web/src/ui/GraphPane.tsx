@@ -23,7 +23,7 @@ interface Properties {
   onSelect: (selection: Selection | null) => void
 }
 
-/** One of the graphs, with its search, its exports, and the details of what is selected. */
+/** One of the graphs, with search, export, and the details of the selected element. */
 export function GraphPane({ plan, run, kind, marks, theme, selection, onSelect }: Properties) {
   const [wanted, setWanted] = useState<Direction | null>(null)
   const [isFolded, setFolded] = useState(kind === 'job' && plan.vertices.length > FOLDED_FROM)
@@ -41,7 +41,7 @@ export function GraphPane({ plan, run, kind, marks, theme, selection, onSelect }
     if (isFolded && next?.kind !== 'group') setFolded(false)
     onSelect(next)
   }
-  // Folded, a box is a task, and so is what is selected by it.
+  // In a folded graph, a box is a task, and selecting it selects the task.
   const picked = (next: Selection | null): void => onSelect(isFolded ? (next?.kind === 'node' ? { kind: 'group', id: next.id } : null) : next)
   const shown: Selection | null = !isFolded ? selection : selection?.kind === 'group' ? { kind: 'node', id: selection.id } : null
   const name = kind === 'job' ? 'Job graph' : 'Stream graph'

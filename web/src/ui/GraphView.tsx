@@ -26,7 +26,7 @@ interface Properties {
 
 const MANY = 15
 
-/** A graph to pan, zoom, and walk through. */
+/** A graph that can be panned, zoomed, and navigated with keys. */
 export function GraphView({ graph, marks, theme, label, selection, onSelect, onTurn, onFold, isFolded, legend }: Properties) {
   const frame = useRef<HTMLDivElement>(null)
   const drawing = useRef<SVGGElement>(null)
@@ -73,7 +73,7 @@ export function GraphView({ graph, marks, theme, label, selection, onSelect, onT
   }
   return (
     <div className="graph">
-      {/* The graph is one thing to walk through with the arrow keys; what is selected is told by the live region and the panel. */}
+      {/* The graph is one widget that is navigated with the arrow keys; the live region and the panel describe what is selected. */}
       <div
         className="graph-frame"
         ref={frame}

@@ -15,7 +15,7 @@ interface Properties {
   viewport: Viewport
 }
 
-/** The whole graph, small, and where the window is. For the pointer: the keyboard has search and the arrow keys. */
+/** The whole graph, small, with the position of the window. For the pointer only: the keyboard has search and the arrow keys. */
 export function Minimap({ graph, marks, theme, viewport }: Properties) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const frame = useRef<HTMLDivElement>(null)
@@ -34,7 +34,7 @@ export function Minimap({ graph, marks, theme, viewport }: Properties) {
       context.fillRect(box.x, box.y, box.width, box.height)
     }
     for (const [id, box] of graph.placement.nodes) {
-      context.fillStyle = markPaint(marks?.nodes.get(id), theme)?.colour ?? paint('plain', theme).stroke ?? ''
+      context.fillStyle = markPaint(marks?.nodes.get(id), theme)?.color ?? paint('plain', theme).stroke ?? ''
       context.fillRect(box.x, box.y, box.width, box.height)
     }
   }, [graph, marks, theme, scale, size])
@@ -56,7 +56,7 @@ export function Minimap({ graph, marks, theme, viewport }: Properties) {
     event.stopPropagation()
     if (event.type === 'pointermove' && event.buttons !== 1) return
     const box = event.currentTarget.getBoundingClientRect()
-    viewport.centre((event.clientX - box.left) / scale, (event.clientY - box.top) / scale)
+    viewport.center((event.clientX - box.left) / scale, (event.clientY - box.top) / scale)
   }
   return (
     <div className="minimap" aria-hidden="true" style={{ width, height }} onPointerDown={go} onPointerMove={go}>

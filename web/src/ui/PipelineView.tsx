@@ -21,14 +21,14 @@ function hasEnded(run: ViewRun): boolean {
   return run.ended !== null && run.state !== 'running' && run.state !== 'queued'
 }
 
-/** A Dag as the server knows it. */
+/** A Dag, as documents of the server. */
 export function ServedPipeline({ address, theme, onGo }: { address: Address; theme: Theme; onGo: (address: Address) => void }) {
   const dagId = address.dagId ?? ''
   const [later, setLater] = useState<{ runId: string; version: number } | null>(null)
   const version = later?.runId === address.runId ? later?.version : undefined
   const plan = useDocument<ViewPlan>(apiPath(['dags', dagId, 'plan'], version ? { version: String(version) } : { run_id: address.runId }))
   const run = usePolled<ViewRun>(address.runId ? apiPath(['dags', dagId, 'run'], { run_id: address.runId }) : null, POLL_SECONDS, hasEnded)
-  // A task that is cleared takes the Dag's version of now, and so the run takes another plan.
+  // A task that is cleared gets the current version of the Dag, so the plan of the run changes.
   const isOfAnother = Boolean(plan.document && run.document?.plan_id && run.document.plan_id !== plan.document.plan_id)
   const { run_id: runId, dag_version: dagVersion } = run.document ?? {}
   useEffect(() => {
@@ -48,7 +48,7 @@ export function ServedPipeline({ address, theme, onGo }: { address: Address; the
 interface Properties {
   plan: ViewPlan
   run: ViewRun | null
-  /** Null where there is no server to ask. */
+  /** Null if there is no server. */
   runs: RunSummary[] | null
   address: Address
   theme: Theme
@@ -151,7 +151,7 @@ function firstSelection(plan: ViewPlan, address: Address): Selection | null {
   return isKnown && address.regionId ? { kind: 'group', id: address.regionId } : null
 }
 
-/** The time, moving on while the run does. */
+/** The current time, updated while the run is running. */
 function useNow(run: ViewRun | null): number {
   const [now, setNow] = useState(() => serverNow())
   const isRunning = run !== null && !hasEnded(run)

@@ -9,7 +9,7 @@ import { StateBadge } from './StateBadge'
 
 const POLL_SECONDS = 10
 
-/** All pipelines that may be read, with their shape and how their last run stands. */
+/** All pipelines that the user may read, with their shape and the state of their last run. */
 export function Pipelines({ theme, onOpen }: { theme: Theme; onOpen: (dagId: string, runId: string | null) => void }) {
   const { document: found, error } = usePolled<PipelineList>(apiPath(['pipelines']), POLL_SECONDS, () => false)
   if (error && !found) return <p role="alert">{error}</p>
@@ -62,7 +62,7 @@ export function Pipelines({ theme, onOpen }: { theme: Theme; onOpen: (dagId: str
                       <LastRun run={pipeline.last_run} theme={theme} />
                     </Opening>
                   ) : (
-                    <span className="faint">{found.runs_are_shown ? 'never ran' : 'not for you to see'}</span>
+                    <span className="faint">{found.runs_are_shown ? 'never ran' : 'no permission'}</span>
                   )}
                 </td>
               </tr>

@@ -5,10 +5,10 @@ import { useDocument } from '../poll'
 import { Facts } from './Facts'
 import { Rows } from './Rows'
 
-/** A partition so much larger than the mean holds the others up. */
+/** A partition this many times larger than the mean delays the others. */
 const SKEWED_FROM = 3
 
-/** A result between two tasks: its columns, and how its rows lie. */
+/** A result between two tasks: its columns, and how its rows are distributed. */
 export function ResultDetails({ run, result }: { run: ViewRun; result: string }) {
   const { document: staged, error } = useDocument<StagedResult>(apiPath(['dags', run.pipeline, 'result'], { run_id: run.run_id, result }))
   if (error) return <p className="faint">{error}</p>

@@ -4,7 +4,7 @@ import type { Cell, RowSample, ViewRun } from '../documents'
 import { captionWords, cutWords, isNumber } from '../model/rows'
 import { useDocument } from '../poll'
 
-/** The first rows of a staged result, which nobody asks for before somebody wants to see them. */
+/** The first rows of a staged result, requested only when a user clicks. */
 export function Rows({ run, result }: { run: ViewRun; result: string }) {
   const [isShown, show] = useState(false)
   const path = apiPath(['dags', run.pipeline, 'rows'], { run_id: run.run_id, result })
@@ -29,7 +29,7 @@ export function Rows({ run, result }: { run: ViewRun; result: string }) {
 export function RowTable({ sample }: { sample: RowSample }) {
   const kinds = sample.columns.map((column) => (isNumber(column.type) ? 'number' : undefined))
   return (
-    // It has the focus, so that the arrow keys scroll it.
+    // It gets the focus, so that the arrow keys scroll it.
     <div className="rows" role="region" aria-label="Rows" tabIndex={0}>
       <table>
         <thead>
@@ -58,7 +58,7 @@ export function RowTable({ sample }: { sample: RowSample }) {
   )
 }
 
-/** A value is text; that there is none does not look like any text. */
+/** A value as text; a missing value looks different from any text. */
 function CellText({ cell }: { cell: Cell }) {
   if (cell === null) {
     return (

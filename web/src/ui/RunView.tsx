@@ -17,7 +17,7 @@ interface Properties {
   onSelect: (selection: Selection | null) => void
 }
 
-/** A run: how it stands, the job graph with its states, and what ran when. */
+/** A run: its state, the job graph with states, and the timeline. */
 export function RunView({ plan, run, marks, now, theme, selection, onSelect }: Properties) {
   const attempts = run.regions.map((region) => currentAttempt(run, region.id)).filter((attempt) => attempt !== null)
   const outputs = attempts.flatMap((attempt) => attempt.outputs)
@@ -31,7 +31,7 @@ export function RunView({ plan, run, marks, now, theme, selection, onSelect }: P
     <div className="run">
       <div className="summary">
         <StateBadge paint={runStatePaint(run.state, theme)} />
-        <span>{run.started === null ? 'not begun' : secondsWords(spanSeconds(run.started, run.ended ?? now))}</span>
+        <span>{run.started === null ? 'not started' : secondsWords(spanSeconds(run.started, run.ended ?? now))}</span>
         <span className="faint">since {timeWords(run.started)}</span>
         <span>
           {run.regions.filter((region) => region.state === 'FINISHED').length} of {counted(run.regions.length, 'task')} finished

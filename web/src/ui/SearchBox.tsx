@@ -9,7 +9,7 @@ interface Properties {
   onSelect: (selection: Selection) => void
 }
 
-/** Find operators, vertices and tasks by name; `/` goes there from anywhere. */
+/** Search operators, vertices and tasks by name; `/` focuses it from anywhere. */
 export function SearchBox({ plan, kind, onSelect }: Properties) {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)

@@ -1,7 +1,7 @@
 import { memo } from 'react'
 import type { Shape } from '../export/shapes'
 
-/** Shapes on the screen; all text is text. */
+/** Shapes on the screen; text is always rendered as text. */
 export const Shapes = memo(function Shapes({ shapes }: { shapes: Shape[] }) {
   return shapes.map((shape, at) => {
     const { fill, stroke, width, dash } = shape.paint

@@ -14,7 +14,7 @@ interface Properties {
   onSelect: (selection: Selection) => void
 }
 
-/** What ran when, attempt by attempt; a bar leads to the details of its task. */
+/** The timeline of all attempts; a bar opens the details of its task. */
 export function TimelineView({ plan, run, now, theme, selection, onSelect }: Properties) {
   const { rows, ticks } = timeline(
     run,
@@ -42,7 +42,7 @@ export function TimelineView({ plan, run, now, theme, selection, onSelect }: Pro
             {row.bars.map((bar) => (
               <AttemptBar key={bar.attempt.execution_id} bar={bar} now={now} theme={theme} onSelect={onSelect} />
             ))}
-            {!row.bars.length && <span className="faint waiting">not begun</span>}
+            {!row.bars.length && <span className="faint waiting">not started</span>}
           </div>
           <Notes attempts={row.bars.map((bar) => bar.attempt)} />
         </div>
@@ -51,7 +51,7 @@ export function TimelineView({ plan, run, now, theme, selection, onSelect }: Pro
   )
 }
 
-/** Why attempts failed, and what was computed again; the log and the details have the rest. */
+/** Why attempts failed, and what was recomputed; the log and the details have more. */
 function Notes({ attempts }: { attempts: Attempt[] }) {
   const lines = attempts.flatMap((attempt) => [
     ...(attempt.reason ? [{ kind: 'reason', words: `✕ attempt ${attempt.try_number}: ${shortReason(attempt)}`, whole: attempt.reason }] : []),
@@ -72,12 +72,12 @@ function Notes({ attempts }: { attempts: Attempt[] }) {
 function AttemptBar({ bar, now, theme, onSelect }: { bar: Bar; now: number; theme: Theme; onSelect: (selection: Selection) => void }) {
   const { attempt } = bar
   const paint = statePaint(attempt.state, theme)
-  const words = `attempt ${attempt.try_number}, ${attempt.state}, ${secondsWords(attemptSeconds(attempt, now))}${attempt.recomputed.length ? ', computed something again' : ''}`
+  const words = `attempt ${attempt.try_number}, ${attempt.state}, ${secondsWords(attemptSeconds(attempt, now))}${attempt.recomputed.length ? ', recomputed a result' : ''}`
   return (
     <button
       type="button"
       className={`bar${attempt.recomputed.length ? ' is-recomputed' : ''}${isOngoing(attempt) ? ' is-running' : ''}`}
-      style={{ left: `${bar.from * 100}%`, width: `${Math.max(0.4, (bar.to - bar.from) * 100)}%`, backgroundColor: paint.colour }}
+      style={{ left: `${bar.from * 100}%`, width: `${Math.max(0.4, (bar.to - bar.from) * 100)}%`, backgroundColor: paint.color }}
       title={words}
       aria-label={`${bar.region}: ${words}`}
       onClick={() => onSelect({ kind: 'group', id: bar.region })}

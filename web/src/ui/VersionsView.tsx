@@ -8,7 +8,7 @@ import { timeWords } from '../model/words'
 import { useDocument } from '../poll'
 import { GraphPane } from './GraphPane'
 
-/** Two versions of a Dag: what differs, as a list and in the job graph. */
+/** The differences between two versions of a Dag, as a list and in the job graph. */
 export function VersionsView({ dagId, theme }: { dagId: string; theme: Theme }) {
   const { document: found, error } = useDocument<VersionList>(apiPath(['dags', dagId, 'versions']))
   const [chosen, setChosen] = useState<{ old: number; now: number } | null>(null)

@@ -1,4 +1,4 @@
-/** Pan and zoom. The drawing moves at once; what is drawn follows when the window leaves what was drawn before. */
+/** Pan and zoom. The drawing moves at once. Shapes are rendered again when the window leaves the rendered part. */
 
 import { startTransition, useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react'
 import type { Level } from '../export/shapes'
@@ -12,7 +12,7 @@ export interface View {
 
 export interface Drawn {
   level: Level
-  /** What is drawn: the window, and half as much again on each side. */
+  /** The rendered part: the window, and half its size more on each side. */
   area: Box
 }
 
@@ -21,16 +21,16 @@ export interface Viewport {
   fit: () => void
   zoom: (factor: number) => void
   show: (box: Box) => void
-  centre: (x: number, y: number) => void
-  /** Calls back on each movement, with the part of the drawing that is seen. */
+  center: (x: number, y: number) => void
+  /** Calls back on each movement with the visible part of the drawing. */
   watch: (listener: (seen: Box) => void) => () => void
 }
 
-/** Below this, a whole graph says nothing: it is shown from its beginning. */
+/** Below this scale, a whole graph is unreadable, so its beginning is shown instead. */
 const READABLE = 0.28
 const FIRST = 0.55
 const LEAST = 0.02
-/** What the buttons below the graph take. */
+/** The height of the buttons below the graph. */
 const FOOT = 40
 const MOST = 3
 
@@ -74,7 +74,7 @@ export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: Re
         const area = { x: now.x - now.width / 2, y: now.y - now.height / 2, width: 2 * now.width, height: 2 * now.height }
         return { level, area }
       })
-    // The first picture at once; later ones while the old one moves on.
+    // The first picture is rendered at once, later ones while the old one still moves.
     if (isBegun.current) startTransition(draw)
     else draw()
     isBegun.current = true
@@ -104,7 +104,7 @@ export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: Re
     apply()
   }, [apply, fitted])
 
-  const centre = useCallback(
+  const center = useCallback(
     (x: number, y: number) => {
       const size = frame.current
       const { scale } = view.current
@@ -120,12 +120,12 @@ export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: Re
       const isSeen = box.x >= now.x && box.y >= now.y && box.x + box.width <= now.x + now.width && box.y + box.height <= now.y + now.height
       const isReadable = view.current.scale >= 0.4
       if (!isReadable) view.current = { ...view.current, scale: 0.75 }
-      if (!isSeen || !isReadable) centre(box.x + box.width / 2, box.y + box.height / 2)
+      if (!isSeen || !isReadable) center(box.x + box.width / 2, box.y + box.height / 2)
     },
-    [centre, seen],
+    [center, seen],
   )
 
-  /** All of it where that can be read; else where it begins, and the minimap shows the rest. */
+  /** The whole graph if it is readable; otherwise its beginning, and the minimap shows the rest. */
   const open = useCallback(() => {
     const whole = fitted()
     if (!whole) return
@@ -134,9 +134,9 @@ export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: Re
     const size = frame.current
     const [width, height] = [(size?.clientWidth ?? 0) / FIRST, (size?.clientHeight ?? 0) / FIRST]
     const middle = { x: start.x + start.width / 2, y: start.y + start.height / 2 }
-    if (isRight) centre(start.x - 40 + width / 2, content.height < height ? content.height / 2 : middle.y)
-    else centre(content.width < width ? content.width / 2 : middle.x, start.y - 60 + height / 2)
-  }, [apply, centre, content, fitted, frame, start, isRight])
+    if (isRight) center(start.x - 40 + width / 2, content.height < height ? content.height / 2 : middle.y)
+    else center(content.width < width ? content.width / 2 : middle.x, start.y - 60 + height / 2)
+  }, [apply, center, content, fitted, frame, start, isRight])
 
   useLayoutEffect(() => open(), [open])
 
@@ -167,7 +167,7 @@ export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: Re
     const onUp = (): void => {
       drag = null
     }
-    // A frame that becomes larger or smaller keeps its middle; one that was not shown is fitted.
+    // When the frame is resized, its center stays; when it is first shown, the graph is fitted into it.
     const observer = new ResizeObserver(() => {
       const next = { width: element.clientWidth, height: element.clientHeight }
       if (next.width === size.width && next.height === size.height) return
@@ -206,5 +206,5 @@ export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: Re
     },
     [seen],
   )
-  return { drawn, fit, zoom, show, centre, watch }
+  return { drawn, fit, zoom, show, center, watch }
 }
