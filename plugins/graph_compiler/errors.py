@@ -8,6 +8,7 @@
     ├── CycleError                  a graph has a cycle, which it carries  [graphs.topology]
     ├── OperatorNotFoundError       no operator, or more than one, has this name  [graphs.operator_names]
     ├── IllegalTransitionError      an execution cannot go from its state to this one  [graphs.execution]
+    ├── CodeArchiveError            code cannot be packed for executors  [projects.code_archive]
     ├── DescriptorError             a wire document cannot be read
     ├── ExtensionError              a connector or an operator of another package cannot be used here
     ├── RenderingError              a template needs a value of an Airflow run  [deployment.describe.local_task]
@@ -37,6 +38,7 @@
     │   └── PublicationConflictError    another execution was first; a retry may succeed
     │       └── DecisionLostError       this was found before anything was decided
     ├── OperatorFailedError         an operator failed; its cause has the reason  [spark_runtime.failures.failures]
+    ├── ExecutorNotPreparedError    an executor has no Python for a task's functions  [spark_runtime.executor_probe]
     ├── ColumnsError                the columns of an operator's inputs do not fit it  [spark_runtime.operators.columns]
     ├── ContractViolatedError       rows violate a contract  [spark_runtime.operators.contracts]
     ├── PlanTooLargeError           an executed plan is too large to read  [spark_runtime.spark_internals.executed_plan]
@@ -94,8 +96,7 @@ class Problem:
     def __str__(self) -> str:
         """Render as one line, followed by an indented line for each further fact."""
         says_it = f".{self.operator}" in (self.key or "")
-        operator = None if says_it else self.operator
-        place = ", ".join(part for part in (operator, self.key) if part)
+        place = ", ".join(filter(None, [None if says_it else self.operator, self.key]))
         lines = [f"{place}: {self.message}" if place else self.message]
         if self.allowed:
             lines.append(f"  allowed: {self.allowed}")
@@ -113,9 +114,8 @@ class GraphCompilerError(Exception):
 
 def _listed(what: str, problems: Sequence[Problem]) -> str:
     count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-    body = "\n".join(str(problem) for problem in problems)
-    indented = "\n".join(f"  {line}" for line in body.splitlines())
-    return f"{what} has {count}\n{indented}"
+    lines = [line for problem in problems for line in str(problem).splitlines()]
+    return "\n  ".join([f"{what} has {count}", *lines])
 
 
 class InvalidPipelineError(GraphCompilerError):
@@ -157,14 +157,6 @@ class FunctionNotImportableError(GraphCompilerError):
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.hint = hint
-
-
-class CodeArchiveError(GraphCompilerError):
-    """The code of a pipeline's functions cannot be packed for Spark's executors."""
-
-
-class ExecutorNotPreparedError(GraphCompilerError):
-    """An executor of the cluster has no Python for a task's functions, or not what they import."""
 
 
 class DescriptorError(GraphCompilerError):

@@ -13,9 +13,8 @@ import pytest
 
 from graph_compiler.declaration import source_digest as source_digest_module
 from graph_compiler.declaration.source_digest import source_digest
-from graph_compiler.errors import CodeArchiveError
 from graph_compiler.projects import code_archive
-from graph_compiler.projects.code_archive import CodeArchive, pack
+from graph_compiler.projects.code_archive import CodeArchive, CodeArchiveError, pack
 
 FILES = {
     "stock/steps.py": "from rates import RATE\nfrom stock.deep.below import x\n",

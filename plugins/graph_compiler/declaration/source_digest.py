@@ -2,8 +2,8 @@
 
 Installed packages and Python's own library are not included: their versions belong to the environment, not the
 pipeline. For their modules, only the module's own source counts. Imports are read from the source, so that no module is
-loaded, and it does not matter which ones are already imported. Executors import the pipeline's modules from an archive,
-and nobody compares what they compute there: it is of the module alone.
+loaded, and it does not matter which ones are already imported. Executors import the pipeline's modules from an archive;
+there it is the digest of the module alone, which is not compared with anything.
 """
 
 from __future__ import annotations

@@ -19,13 +19,17 @@ from pathlib import Path, PurePath
 
 import graph_compiler
 from graph_compiler.declaration.source_digest import is_in_archive, module_code
-from graph_compiler.errors import CodeArchiveError
+from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import counted
 
 MOST_BYTES = 64_000_000
 """The size of an archive: code is small, and each executor fetches it."""
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 """The earliest time an archive can hold: when a file was written is no part of its content."""
+
+
+class CodeArchiveError(GraphCompilerError):
+    """The code of a pipeline's functions cannot be packed for Spark's executors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -24,7 +23,9 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.values_within import values_within
-from graph_compiler.errors import ExecutorNotPreparedError
+from graph_compiler.errors import GraphCompilerError
+from graph_compiler.spark_runtime.spark_internals.executor_reads import read_in_parts
+from graph_compiler.spark_runtime.spark_internals.java import Py4JError
 from graph_compiler.staging.executions.run_marker import not_shared
 
 _MOST_TASKS = 512
@@ -36,13 +37,17 @@ _NO_PYTHON = re.compile(r'Cannot run program "(?P<program>[^"]+)"')
 _OTHER_PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH\] (?P<words>.+)")
 
 
+class ExecutorNotPreparedError(GraphCompilerError):
+    """An executor of the cluster has no Python for a task's functions, or not what they import."""
+
+
 def check_executors(task: TaskDeploymentDescriptor, spark: SparkSession) -> None:
     """Raise StagingRootNotSharedError or ExecutorNotPreparedError if an executor cannot do its part of the region."""
     context = spark.sparkContext
     if str(context.master).startswith("local"):  # executors are threads of the driver
         return
     tasks = min(_MOST_TASKS, _TASKS_PER_CORE * context.defaultParallelism)
-    _check_root(task, context, tasks)
+    _check_root(task, spark, tasks)
     if modules := modules_on_executors(task.region):
         _check_imports(modules, context, tasks)
 
@@ -60,11 +65,11 @@ def modules_on_executors(region: RegionDescriptor) -> tuple[str, ...]:
     return tuple(sorted({function.module for function in functions}))
 
 
-def _check_root(task: TaskDeploymentDescriptor, context: Any, tasks: int) -> None:
-    """Let executors read the descriptor, without Python: each task reads a part of it."""
+def _check_root(task: TaskDeploymentDescriptor, spark: SparkSession, tasks: int) -> None:
+    """Let executors read the descriptor."""
     path = task.layout.descriptor(task.region.region_id, task.attempt.execution_id)
     try:
-        context._jsc.textFile(f"file://{path}", tasks).count()
+        read_in_parts(spark, path, tasks)
     except Py4JError as error:
         said = str(error)
         if not _MISSING.search(said):

@@ -60,13 +60,13 @@ from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.plans.plan_record import PlanRecord
 from graph_compiler.deployment.restart_strategy import RestartStrategy
 from graph_compiler.errors import (
-    CodeArchiveError,
     InvalidPipelineError,
     ParameterError,
     SecretError,
     StaleResultError,
 )
 from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.projects.code_archive import CodeArchiveError
 from graph_compiler.staging.executions.executions import failure_times
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.results.plan_log import check_inputs, record_plan

@@ -33,7 +33,6 @@ from graph_compiler.deployment.documents.report import ThrowableType
 from graph_compiler.errors import (
     ConsumersMustRerunError,
     DescriptorError,
-    ExecutorNotPreparedError,
     ExtensionError,
     FunctionNotImportableError,
     PartitionNotFoundError,
@@ -47,6 +46,7 @@ from graph_compiler.errors import (
     StaleResultError,
     UpstreamMustRerunError,
 )
+from graph_compiler.spark_runtime.executor_probe import ExecutorNotPreparedError
 from graph_compiler.spark_runtime.failures.bad_records import bad_record
 from graph_compiler.spark_runtime.failures.causes import PYTHON_WORKER, Cause
 from graph_compiler.spark_runtime.operators import ColumnsError
