@@ -2,7 +2,8 @@
 
 BIN := .venv/bin
 READY := .venv/.ready
-EXECUTOR_READY := .venv-cluster/.ready
+EXECUTOR_READY := .venv-executor/.ready
+CORE_READY := .venv-core/.ready
 DATA := data/nycflights13/flights.csv
 WITH_JAVA := scripts/with-java
 export PYTHONPATH := $(CURDIR):$(CURDIR)/plugins
@@ -59,8 +60,7 @@ test-mends: $(READY) ## put each fixed fault back, and check that a test notices
 
 # Measuring takes nearly twice the time, so it is left out for tests that repeat what the rooms' tests run.
 NOT_MEASURED := tests/staging/publications/test_carry_out_across_mounts.py
-test-core: $(READY) ## run the compiler's tests without airflow and pyspark, and show how much of each room they cover
-	@scripts/make-venv .venv-core requirements-core.lock
+test-core: $(CORE_READY) ## run the compiler's tests without airflow and pyspark, and show how much of each room they cover
 	@$(CORE)/python -m pytest $(SPREAD) $(NEEDS_NOTHING) tests/architecture tests/cli tests/examples/test_readme.py tests/machine/test_mends.py tests/properties $(NOT_MEASURED)
 	@$(CORE)/coverage run -m pytest $(SPREAD) $(NEEDS_NOTHING) --ignore $(NOT_MEASURED) \
 		tests/bad_input tests/compiler tests/conformance tests/declaration tests/deployment tests/explain tests/graphs tests/projects tests/recipes tests/staging tests/testing tests/yaml
@@ -98,8 +98,11 @@ lock: $(READY) ## resolve the dependencies again
 clean: ## remove Airflow's home, staged data and outputs; keep the environment
 	rm -rf .airflow output
 
-$(EXECUTOR_READY): requirements-executor.lock requirements-uv.lock scripts/make-venv
-	@scripts/make-venv .venv-cluster requirements-executor.lock
+# Other environments, each of a lock file, in a second or two: uv is there, and has all packages of these.
+.venv-%/.ready: requirements-%.lock | $(READY)
+	@$(BIN)/uv venv --quiet --clear --relocatable --python $(BIN)/python $(@D)
+	@VIRTUAL_ENV=$(CURDIR)/$(@D) $(BIN)/uv pip install --quiet --no-deps --require-hashes -r $<
+	@touch $@
 
 # On standard error, so that `make -s env` prints nothing but settings.
 $(READY): requirements.lock requirements-uv.lock scripts/make-venv

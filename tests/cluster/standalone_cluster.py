@@ -21,7 +21,7 @@ from typing import Any
 from urllib.request import urlopen
 
 ROOT = Path(__file__).parents[2]
-ENVIRONMENT = ROOT / ".venv-cluster"
+ENVIRONMENT = ROOT / ".venv-executor"
 """The environment of `requirements-executor.lock`; `make test-cluster` makes it."""
 _NAMESPACE = Path(__file__).with_name("in_a_namespace.sh")
 _SECONDS = 120
