@@ -226,6 +226,23 @@ def test_an_append_refuses_columns_its_target_does_not_have(
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
+def test_folders_have_the_rows_type_where_the_first_file_is_in_none(
+    sinks: Sinks, tmp_path: Path
+) -> None:
+    """An empty target has one file in no folder; another writer added a partition without a value."""
+    target, spark = tmp_path / "out", sinks.spark
+    sales = spark.createDataFrame([(1, "a")], "id INT, day STRING")
+    parquet = Parquet(str(target))
+    empty = sinks.prepare(parquet, sales.limit(0), mode="overwrite", partition_by=("day",))
+    empty.publish()
+    others = target / "day=__HIVE_DEFAULT_PARTITION__"
+    sales.drop("day").write.parquet(str(others))
+    appended = sinks.prepare(parquet, sales, run="r2", mode="append", partition_by=("day",))
+    appended.publish()
+    found = spark.read.parquet(str(target)).sort("id", "day").collect()
+    assert [tuple(row) for row in found] == [(1, None), (1, "a")]
+
+
 def test_an_append_that_evolves_adds_columns_and_takes_narrower_types(
     spark: SparkSession, sinks: Sinks, tmp_path: Path
 ) -> None:

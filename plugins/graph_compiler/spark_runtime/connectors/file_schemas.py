@@ -88,9 +88,9 @@ def _with_types(names: list[str], expected: StructType) -> StructType:
 
 
 def _folder_columns(rows: DataFrame) -> set[str]:
-    """Return the columns whose values are names of folders: `year=2013`."""
-    files = rows.inputFiles()[:1]
-    folders = [unquote(part) for file in files for part in urlparse(file).path.split("/")[:-1]]
+    """Return the columns whose values are names of folders: `year=2013`; some files may be in none."""
+    paths = {urlparse(file).path.rpartition("/")[0] for file in rows.inputFiles()}
+    folders = {unquote(part) for path in paths for part in path.split("/")}
     return {unescaped(part.partition("=")[0]) for part in folders if "=" in part} & set(
         rows.columns
     )
