@@ -48,3 +48,18 @@ def test_a_staging_root_that_executors_do_not_see_is_refused(
     assert not any(cluster_home.output.iterdir())
     (report,) = own.glob("unprepared/*/tasks/asked_rows/*/report.json")
     assert json.loads(report.read_text())["failure"]["throwable_type"] == "ENVIRONMENT_ERROR"
+
+
+def test_doctor_asks_the_executors(
+    cluster_home: ClusterHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster_home.staging.mkdir(parents=True)
+    done = cluster_home.cli("doctor")
+    assert "✓ executors           they see the staging root, and have Python 3." in done.stdout
+    own = cluster_home.folder / "staging"
+    own.mkdir()
+    monkeypatch.setattr(type(cluster_home), "staging", property(lambda _: own))
+    done = cluster_home.cli("doctor")
+    assert done.returncode == 1
+    assert f"✗ executors           staging root {own} is not shared with this worker" in done.stdout
+    assert not any(own.iterdir())

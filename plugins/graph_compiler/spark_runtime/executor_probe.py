@@ -10,8 +10,7 @@ driver compares the files it sees with what was written (`publishing/written_fil
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -43,13 +42,12 @@ class ExecutorNotPreparedError(GraphCompilerError):
 
 def check_executors(task: TaskDeploymentDescriptor, spark: SparkSession) -> None:
     """Raise StagingRootNotSharedError or ExecutorNotPreparedError if an executor cannot do its part of the region."""
-    context = spark.sparkContext
-    if str(context.master).startswith("local"):  # executors are threads of the driver
+    if str(spark.sparkContext.master).startswith("local"):  # executors are threads of the driver
         return
-    tasks = min(_MOST_TASKS, _TASKS_PER_CORE * context.defaultParallelism)
-    _check_root(task, spark, tasks)
+    path = task.layout.descriptor(task.region.region_id, task.attempt.execution_id)
+    check_root(spark, task.staging_root, path)
     if modules := modules_on_executors(task.region):
-        _check_imports(modules, context, tasks)
+        check_imports(spark, modules)
 
 
 def modules_on_executors(region: RegionDescriptor) -> tuple[str, ...]:
@@ -65,25 +63,25 @@ def modules_on_executors(region: RegionDescriptor) -> tuple[str, ...]:
     return tuple(sorted({function.module for function in functions}))
 
 
-def _check_root(task: TaskDeploymentDescriptor, spark: SparkSession, tasks: int) -> None:
-    """Let executors read the descriptor."""
-    path = task.layout.descriptor(task.region.region_id, task.attempt.execution_id)
+def check_root(spark: SparkSession, root: str, path: str) -> None:
+    """Let executors read a file below the staging root; raises StagingRootNotSharedError if one cannot."""
     try:
-        read_in_parts(spark, path, tasks)
+        read_in_parts(spark, path, _tasks(spark))
     except Py4JError as error:
         said = str(error)
         if not _MISSING.search(said):
             raise
         found = _EXECUTOR.search(said)
         host = found["host"] if found else "a host of the cluster"
-        raise not_shared(task.staging_root, f"executor on {host}", f"no {path}") from None
+        raise not_shared(root, f"executor on {host}", f"no {path}") from None
 
 
-def _check_imports(modules: Iterable[str], context: Any, tasks: int) -> None:
-    names = list(modules)
+def check_imports(spark: SparkSession, modules: Iterable[str]) -> None:
+    """Let executors import modules; raises ExecutorNotPreparedError if one cannot, or has no such Python."""
+    names, tasks = list(modules), _tasks(spark)
 
     # A nested function is passed by value: an executor that cannot import this module can still say so.
-    def ask(_: Iterator[int]) -> Iterator[tuple[str, str, str]]:
+    def ask(_: Iterable[int]) -> Iterable[tuple[str, str, str]]:
         import importlib
         import platform
         import socket
@@ -97,7 +95,8 @@ def _check_imports(modules: Iterable[str], context: Any, tasks: int) -> None:
                 yield name, f"{type(error).__name__}: {error}", place
 
     try:
-        problems = set(context.parallelize(range(tasks), tasks).mapPartitions(ask).collect())
+        numbers = spark.sparkContext.parallelize(range(tasks), tasks)
+        problems = set(numbers.mapPartitions(ask).collect())
     except (Py4JError, PySparkException) as error:
         raise _without_python(str(error)) or error from None
     for module, reason, place in sorted(problems)[:1]:
@@ -107,6 +106,10 @@ def _check_imports(modules: Iterable[str], context: Any, tasks: int) -> None:
             "  hint: what functions import must be installed where executors run, with the driver's versions; "
             "the code of the project is shipped"
         )
+
+
+def _tasks(spark: SparkSession) -> int:
+    return min(_MOST_TASKS, _TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
 
 
 def _without_python(said: str) -> ExecutorNotPreparedError | None:

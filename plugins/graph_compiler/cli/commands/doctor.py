@@ -16,6 +16,7 @@ from graph_compiler.cli.console import AsJson, standard_output
 from graph_compiler.cli.diagnosis.airflow_health import AskingAirflow, judge_airflow
 from graph_compiler.cli.diagnosis.check import Answer, State, carry_out
 from graph_compiler.cli.diagnosis.deployment import DEPLOYMENT_CHECKS
+from graph_compiler.cli.diagnosis.executors import judge_executors
 from graph_compiler.cli.diagnosis.programs import PROGRAM_CHECKS, Programs
 from graph_compiler.cli.diagnosis.staging_root import StagingRoot, judge_staging_root
 from graph_compiler.cli.exit_codes import ExitCode
@@ -44,12 +45,13 @@ def examine(airflow: EmbeddedAirflow) -> tuple[Answer, ...]:
     """Carry out every check while Airflow starts. Without a staging root, its checks are left out."""
     environment, root = _environment(airflow), _staging_root(airflow)
     with AskingAirflow(airflow.home, environment, root) as asked:
-        return (
+        here = (
             *carry_out(PROGRAM_CHECKS, Programs(environment=environment)),
             *carry_out(DEPLOYMENT_CHECKS, airflow),
             *(judge_staging_root(StagingRoot(folder=root)) if root else ()),
-            *judge_airflow(asked.health()),
         )
+        health = asked.health()
+    return (*here, *judge_airflow(health), *judge_executors(health, environment))
 
 
 def _environment(airflow: EmbeddedAirflow) -> dict[str, str]:
