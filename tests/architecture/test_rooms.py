@@ -18,7 +18,7 @@ EFFECTS = frozenset(
 )  # fmt: skip
 CLOCKS = frozenset({"now", "today", "utcnow"})
 PRINTS = {
-    "airflow_backend/installation/executor_health": "what the executors have, as JSON on stdout",
+    "airflow_backend/installation/executor_health.py": "its output is a document that its caller reads",
     "airflow_backend/installation/health_report.py": "its output is a document that its caller reads",
     "airflow_backend/installation/run_states.py": "its output is a document that its caller reads",
 }
