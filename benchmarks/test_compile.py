@@ -32,7 +32,7 @@ def chain(operators: int) -> StreamExecutionEnvironment:
     stream = env.from_source(Csv("/in"), "in")
     for number in range(operators - 2):
         keyed = number % 10 == 9
-        stream = stream.key_by("k").aggregate(k="max(k)") if keyed else stream.filter("k > 0")
+        stream = stream.key_by("k").aggregate(most="max(k)") if keyed else stream.filter("k > 0")
     stream.sink_to(Parquet("/out"))
     return env
 
@@ -47,7 +47,7 @@ def bush(operators: int) -> StreamExecutionEnvironment:
     while len(streams) > 1:
         joins += 1
         joined = streams.popleft().join(streams.popleft(), on="k")
-        streams.append(joined.stage("dear") if joins % 3 == 0 else joined)
+        streams.append(joined.stage("expensive") if joins % 3 == 0 else joined)
     streams[0].sink_to(Parquet("/out"))
     return env
 

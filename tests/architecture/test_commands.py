@@ -24,7 +24,6 @@ DOCUMENTS = [
 ]
 CI = ".ci/run"
 BY_HAND = "by hand"
-NOT_NOTED = "not noted"
 ROWS = {
     command: (run_by, day)
     for command, run_by, day in re.findall(
@@ -91,7 +90,7 @@ def test_a_command_of_a_document_is_in_the_table(document: Path) -> None:
 def test_what_runs_a_command_names_it(command: str) -> None:
     run_by, day = ROWS[command]
     if run_by.startswith(BY_HAND):
-        assert day == NOT_NOTED or date.fromisoformat(day)
+        assert date.fromisoformat(day)
         return
     *_, last = command.split()
     for place in re.findall(r"`(.+?)`", run_by):

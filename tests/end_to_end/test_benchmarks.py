@@ -46,10 +46,9 @@ def test_parsing_is_measured() -> None:
     assert "dags/flights.py" in called("benchmarks.parse_cost", "--rounds", "1")
 
 
-@pytest.mark.long
 def test_compiling_is_measured() -> None:
-    """What `make bench` calls, each once."""
-    assert " passed" in called("pytest", "benchmarks", "-q", "--benchmark-disable")
+    """What `make bench` calls, each once, but for thousands of operators."""
+    assert " passed" in called("pytest", "benchmarks", "-q", "--benchmark-disable", "-k", "not 000")
 
 
 @pytest.mark.browser
