@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-MAKER = Path(__file__).parents[2] / "scripts" / "make-venv"
-FOLDER = Path(sys.prefix)
+ROOT = Path(__file__).parents[2]
+MAKER = ROOT / "scripts" / "make-venv"
+FOLDER = ROOT / ".venv"
 BY_VENV = {"pip", "pip3", f"pip3.{sys.version_info.minor}"}
 """What Python's own module installs, by its whole path; nothing here calls it later."""
 
@@ -17,7 +18,7 @@ def is_of_today() -> bool:
     return ready.is_file() and ready.stat().st_mtime >= MAKER.stat().st_mtime
 
 
-@pytest.mark.skipif(not is_of_today(), reason="scripts/make-venv has not made this environment")
+@pytest.mark.skipif(not is_of_today(), reason="scripts/make-venv has not made .venv")
 def test_no_program_names_its_python_by_a_whole_path() -> None:
     found = set()
     for program in (FOLDER / "bin").iterdir():
