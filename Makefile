@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 WORKERS ?= 3
 SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 CORE := .venv-core/bin
-NEEDS_SOME := (spark or airflow or e2e)
+NEEDS_SOME := (spark or airflow or e2e or installed)
 NEEDS_NOTHING := -m 'not ($(NEEDS_SOME) or long or browser)'
 
 .PHONY: help run ui explain env test test-core test-long test-browser test-cluster test-faults test-machine test-mends mutants bench bench-peers lint format lock web web-check clean

@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text()
-MARKER = re.compile(r"pytest\.mark\.(spark|airflow|e2e|long|browser|cluster)\b")
+MARKER = re.compile(r"pytest\.mark\.(spark|airflow|e2e|installed|long|browser|cluster)\b")
 Test = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -69,3 +69,10 @@ def test_the_core_names_what_there_is() -> None:
 )
 def test_a_test_without_a_marker_is_found(source: str, found: list[str]) -> None:
     assert unmarked(source) == found
+
+
+def test_no_test_skips_itself_where_a_package_is_missing() -> None:
+    """It would be skipped by `make test-core`, and no other command runs a test without a marker."""
+    skipping = re.compile(r"importor" + "skip")
+    found = [file for file in (ROOT / "tests").rglob("*.py") if skipping.search(file.read_text())]
+    assert found == []

@@ -82,9 +82,9 @@ def test_pipelines_in_yaml_share_one_dag_file(project: Path) -> None:
     assert "load_dags(" in (project / "dags" / "all_pipelines.py").read_text()
 
 
+@pytest.mark.installed
 @FORMS
 def test_generated_files_pass_ruff(form: list[str], project: Path) -> None:
-    pytest.importorskip("ruff")
     said = new("sales", *form, "--json")
     (project / "plugins").symlink_to(
         ROOT / "plugins"

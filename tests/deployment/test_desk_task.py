@@ -20,17 +20,17 @@ def task(path: str) -> TaskDeploymentDescriptor:
     return desk_task(region, run, execution_id="e1", attempt_number=2)
 
 
+@pytest.mark.installed
 def test_places_are_rendered_and_other_values_unchanged() -> None:
-    pytest.importorskip("jinja2")
     made = task("{{ params.base }}/{{ run_date }}/{{ ds }}/{{ ds_nodash }}/{{ run_id }}")
     assert find_places(made.region)["in.path"] == "/data/2013-01-02/2013-01-02/20130102/r1"
     assert made.parameters == (("run_date", "2013-01-02"), ("base", "/data"))
     assert (made.attempt.attempt_number, made.layout.root) == (2, "/staging")
 
 
+@pytest.mark.installed
 @pytest.mark.parametrize("template", ["{{ macros.random() }}", "{{ ti.try_number }}", "{{ ds"])
 def test_variables_known_only_in_a_run_are_refused(template: str) -> None:
-    pytest.importorskip("jinja2")
     with pytest.raises(RenderingError, match="cannot be rendered without a run") as refused:
         task(template)
     assert "allowed: params, run_date, ds, ds_nodash, run_id" in str(refused.value)

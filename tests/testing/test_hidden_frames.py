@@ -18,14 +18,12 @@ PLAN = CompiledPlan.of(env)
 
 def run(*arguments: object, **named: object) -> None:
     """Fail before Spark is needed."""
-    pytest.importorskip("pyspark")
     from graph_compiler.testing import MiniCluster
 
     MiniCluster(None).run(env, *arguments, **named)  # type: ignore[arg-type]
 
 
 def read(name: str) -> None:
-    pytest.importorskip("pyspark")
     from graph_compiler.testing import PipelineResult
 
     PipelineResult(compiled=compile_pipeline(env.pipeline()), rehearsal=None).rows(name)  # type: ignore[arg-type]
@@ -43,8 +41,8 @@ def read(name: str) -> None:
         lambda: PLAN.task_of("payd"),
         lambda: CompiledPlan.of(StreamExecutionEnvironment("empty")),
         lambda: load_pipeline("pipelines/nowhere.yaml"),
-        lambda: run({"ordres": []}),
-        lambda: read("payd"),
+        pytest.param(lambda: run({"ordres": []}), marks=pytest.mark.spark),
+        pytest.param(lambda: read("payd"), marks=pytest.mark.spark),
     ],
 )
 def test_a_failure_shows_no_frames_of_this_package(fails: Callable[[], None]) -> None:

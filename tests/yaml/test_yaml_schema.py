@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-import pytest
+import jsonschema
 from typer.testing import CliRunner
 
 from graph_compiler.cli.app import app
@@ -31,7 +31,6 @@ def test_the_schema_has_every_step_and_option() -> None:
 
 
 def test_the_schema_accepts_what_the_reader_accepts() -> None:
-    jsonschema = pytest.importorskip("jsonschema")
     validator = jsonschema.Draft202012Validator(json.loads(FILE.read_text()))
     texts = [f"{HEAD}steps: {case.steps}" for case in CASES]
     texts += [path.read_text() for path in (ROOT / "pipelines").glob("*.yaml")]
