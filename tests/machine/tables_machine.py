@@ -87,5 +87,7 @@ class TablesMachine(SinkMachine):
     @precondition(lambda self: self._judgment is not None and self.judgment.pending)
     def wake_while_the_table_is_locked(self) -> None:
         pending = self.judgment.pending.pop()
-        pending.execution.fate.has_struck = True
+        fate = pending.execution.fate
+        fate.has_struck = True
+        fate.meanwhile = lambda: None  # another run would be refused, too: no one gets past the lock
         self.judgment.finish(pending, meanwhile=self.world.locked())
