@@ -125,6 +125,11 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         self._secrets: dict[str, str] = {}
         self._is_killed = False
 
+    @property
+    def region(self) -> RegionDescriptor:
+        """Return the region it runs, with places unrendered."""
+        return self._region
+
     @classmethod
     def get_serialized_fields(cls) -> frozenset[str]:
         """Return the fields of a task that Airflow stores: its own, and the plan."""
@@ -141,8 +146,6 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         """Submit the region; return its summary, or raise with the report's message."""
         task = self._task(context)
         check_places(task, self.others, self, context)
-        # Not in __init__: Airflow would store this host's paths in the Dag, and every host would create a Dag version.
-        self.env_vars = driver_environment([task.region, *self.others])
         see_run(task)
         descriptor = deploy(task)
         self.application_args = [descriptor]
@@ -181,7 +184,9 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     def _submit(self, task: TaskDeploymentDescriptor, context: Context) -> RegionSummary:
         try:
             self._secrets = secret_values(task.region)
-            leave_submission(task, self._submission(task))
+            submission, archive = self.submission(task)
+            ship_code(task, archive)
+            leave_submission(task, submission)
             super().execute(context)
         except (CodeArchiveError, ExecutionTargetError, SecretError) as error:
             raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None
@@ -230,18 +235,25 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             store_of(layout.root), layout, self._region.region_id, but=str(instance.id)
         )
 
-    def _submission(self, task: TaskDeploymentDescriptor) -> Submission:
-        """Return the hook's command, and put what it names; the hook has no public API for it."""
-        hook, archive = self.prepared_hook(task)
-        ship_code(task, archive)
-        self._hook = hook
-        command = hook._build_spark_submit_command(self.application)
-        return Submission(
+    def submission(self, task: TaskDeploymentDescriptor) -> tuple[Submission, CodeArchive | None]:
+        """Return how a task with its descriptor is submitted, and the code that executors read; nothing is written.
+
+        The command is the hook's, which has no public API for it.
+        """
+        # Not in __init__: Airflow would store this host's paths in the Dag, and every host would create a Dag version.
+        self.env_vars = driver_environment([task.region, *self.others])
+        self._hook = self._get_hook()
+        target = submit_target(self._hook, self._declared_target, self.task_id)
+        pass_secrets(self._hook, driver_place(self._hook, target), task.region, self._secrets)
+        archive = pass_code(self._hook, target, task, self.others)
+        command = self._hook._build_spark_submit_command(self.application)
+        submission = Submission(
             command=tuple(command),
-            shown=hook._mask_cmd(command),
-            environment=tuple(sorted((self.env_vars or {}).items())),
+            shown=self._hook._mask_cmd(command),
+            environment=tuple(sorted(self.env_vars.items())),
             host=socket.gethostname(),
         )
+        return submission, archive
 
     def _task(self, context: Context) -> TaskDeploymentDescriptor:
         """Return the descriptor with the run's values; raises AirflowFailException if they are invalid."""
@@ -274,19 +286,11 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             clears_others=self._api_conn_id is not None,
         )
 
-    def prepared_hook(
-        self, task: TaskDeploymentDescriptor
-    ) -> tuple[SparkSubmitHook, CodeArchive | None]:
-        """Return the hook that submits a task, and the code it passes, which is not written yet.
-
-        It has the secrets: the operator's own `env_vars` is a field that Airflow renders and shows.
-        """
-        hook = self._get_hook()
+    def _get_hook(self) -> SparkSubmitHook:
+        hook = super()._get_hook()
         lead_a_group(hook)
         limit_log(hook)
-        target = submit_target(hook, self._declared_target, self.task_id)
-        pass_secrets(hook, driver_place(hook, target), task.region, self._secrets)
-        return hook, pass_code(hook, target, task, self.others)
+        return hook
 
 
 def _logical_date(context: Context) -> str | None:
