@@ -73,6 +73,17 @@ def test_it_is_the_command_of_the_execution_with_passwords_masked(
     assert "--py-files" in words  # a standalone cluster's executors do not see this host's files
 
 
+def test_code_is_shipped_beside_files_that_the_settings_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from graph_compiler.airflow_backend.installation.submit_commands import submit_commands
+
+    monkeypatch.setitem(OPTIONS, "spark.submit.pyFiles", "/own.zip")
+    (found,) = submit_commands(pipeline_of().pipeline()).tasks
+    files = found.command[found.command.index("--py-files") + 1].split(",")
+    assert (len(files), files[0]) == (2, "/own.zip")
+
+
 def test_a_task_that_would_be_refused_has_the_problem() -> None:
     from graph_compiler.airflow_backend.installation.submit_commands import submit_commands
 

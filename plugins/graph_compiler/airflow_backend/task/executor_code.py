@@ -35,7 +35,8 @@ def pass_code(
         return None
     archive = pack(function_modules([task.region, *others]))
     key = task.layout.code(archive.digest)
-    hook._py_files = ",".join(filter(None, [hook._py_files, key]))
+    named = hook._py_files or hook._conf.get("spark.submit.pyFiles")  # the argument wins over it
+    hook._py_files = ",".join(filter(None, [named, key]))
     return archive
 
 
