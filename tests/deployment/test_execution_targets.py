@@ -1,5 +1,6 @@
 """Execution targets: which master is whose, what each can do, and those of other packages."""
 
+import json
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.resources.deploy_mode import DeployMode
 from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
+from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.deployment.targets.built_in import BUILT_IN, KUBERNETES, YARN
 from graph_compiler.deployment.targets.execution_target import DriverPlace, ExecutionTarget
 from graph_compiler.deployment.targets.known_targets import (
@@ -145,6 +147,18 @@ def test_a_group_wins_over_the_pipeline_and_that_over_the_deployment() -> None:
     assert submit_settings(compiled, None) == SubmitSettings(
         target="kubernetes", deploy_mode=None, conn_id="everyone", conf=conf
     )
+
+
+@pytest.mark.parametrize("place", [{"conn_id": "c"}, {"target": "yarn"}, {"deploy_mode": "client"}])
+def test_a_group_that_only_says_where_is_more_than_a_name(place: dict[str, str]) -> None:
+    group = SlotSharingGroup("g", **place)  # type: ignore[arg-type]  # places are texts
+    (region,) = describe_pipeline(compile_pipeline(declared(group, {}).pipeline())).regions
+    assert region.resource_profile == group
+    assert from_json(SlotSharingGroup, to_json(group)) == group
+
+
+def test_documents_of_groups_that_say_no_place_stay_as_they_were() -> None:
+    assert set(json.loads(to_json(CORES))) == {"type", "name", "conf", *SPARK_SETTINGS}
 
 
 def problems(
