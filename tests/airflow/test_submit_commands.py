@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.airflow,
     pytest.mark.filterwarnings("default"),  # Airflow's own imports warn of much
 ]
-OPTIONS = {"spark.a": "1", "spark.acme.password": "canary-option"}
+OPTIONS = {"spark.a": "1", "spark.acme.passwords": "canary-option"}
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from graph_compiler import SlotSharingGroup
 from graph_compiler.errors import ConfigurationError
 from graph_compiler.options.deployment_options import NO_DEPLOYMENT_OPTIONS
 from graph_compiler.options.deployment_reader import parse_deployment_options
@@ -48,6 +49,27 @@ def test_settings_that_say_where_are_refused_with_what_says_it(key: str, instead
     assert instead in str(problem.hint)
     with pytest.raises(ConfigurationError, match=instead):
         parse_deployment_options(json.dumps({key: "x"}), "the file")
+
+
+SECRETS = {
+    "spark.hadoop.fs.s3a.secret.key": True,
+    "spark.hadoop.fs.s3a.access.key": True,
+    "spark.ssl.keyStorePassword": True,
+    "spark.authenticate.secret": True,
+    "spark.authenticate": False,
+    "spark.hadoop.fs.s3a.aws.credentials.provider": False,
+    "spark.kubernetes.driver.secretKeyRef.DB_PASSWORD": False,
+}
+
+
+@pytest.mark.parametrize(("key", "is_refused"), SECRETS.items())
+def test_secrets_are_refused_without_being_shown(key: str, is_refused: bool) -> None:
+    found = read_options(((key, "canary"),))[1]
+    assert bool(found) == is_refused
+    assert "canary" not in repr(found)
+    group = SlotSharingGroup("g", conf={key: "canary"})
+    assert bool(tuple(group.problems())) == is_refused
+    assert "canary" not in repr(tuple(group.problems()))
 
 
 def test_the_prefix_alone_and_other_spellings_are_not_sparks() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graph_compiler.declaration.resources.slot_sharing_group import INSTEAD
+from graph_compiler.declaration.resources.spark_setting import INSTEAD, secret_in_plain_text
 from graph_compiler.errors import Problem
 from graph_compiler.options.deployment_options import DeploymentOptions
 
@@ -30,9 +30,15 @@ def spark_settings(
 
 
 def refused_settings(config: Sequence[tuple[str, str]]) -> tuple[Problem, ...]:
-    """Yield settings that say where an application runs, which have options of their own."""
-    return tuple(
+    """Yield settings that say where an application runs, which have options of their own, and secrets."""
+    places = [
         Problem(message=f"option '{key}' is {value!r}", allowed="unset", hint=f"use {INSTEAD[key]}")
         for key, value in config
         if key in INSTEAD
-    )
+    ]
+    secrets = [
+        secret
+        for key, _ in config
+        if is_spark_setting(key) and (secret := secret_in_plain_text(key, f"option '{key}'"))
+    ]
+    return (*places, *secrets)

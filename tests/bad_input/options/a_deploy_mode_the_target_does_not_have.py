@@ -10,6 +10,6 @@ orders.slot_sharing_group(big).sink_to(Parquet("/out"))
 #     allowed: client
 #     declared at pipelines/a_deploy_mode_the_target_does_not_have.py:3
 #   slot sharing group 'big' sets executor_memory and executor_cores, which execution target 'local' ignores: driver and executor are one JVM, whose heap is driver_memory and whose cores are the master's
-#     allowed: no executor_memory and executor_cores, or another target
+#     allowed: unset, or another target
 #     hint: a pipeline for several targets leaves execution.target to the deployment
 #     declared at pipelines/a_deploy_mode_the_target_does_not_have.py:3

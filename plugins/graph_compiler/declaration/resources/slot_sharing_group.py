@@ -35,6 +35,7 @@ from graph_compiler.declaration.resources.memory_size import (
     parse_memory,
 )
 from graph_compiler.declaration.resources.resource_spec import CORES, MEMORY, OFF_HEAP, Amounts
+from graph_compiler.declaration.resources.spark_setting import INSTEAD, secret_in_plain_text
 from graph_compiler.errors import Problem
 from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import counted
@@ -55,11 +56,6 @@ PLACES: Mapping[str, str] = {
 }
 """The settings of a group that say where its applications run, with the options that they override."""
 
-INSTEAD: Mapping[str, str] = {
-    "spark.master": "conn_id=… or option airflow.conn-id: the Airflow connection has the master",
-    "spark.submit.deployMode": "deploy_mode=… or option execution.deploy-mode",
-}
-"""Spark's settings that say where an application runs, with what sets them here."""
 _EXTENDED = "spark.executor.resource."
 _AMOUNT = ".amount"
 ConfValue = str | int | float | bool
@@ -159,6 +155,8 @@ class SlotSharingGroup(metaclass=HeldToForm):
             allowed = said_by.get(key) if key.startswith("spark.") else prefix
             if allowed is not None:
                 yield Problem(message=f"conf has {key!r}", allowed=allowed)
+            if secret := secret_in_plain_text(key, f"conf[{key!r}]"):
+                yield secret
 
     def _place_problems(self) -> Iterator[Problem]:
         modes = tuple(DeployMode)
