@@ -201,7 +201,7 @@ def test_a_pinned_setting_is_refused_as_an_option_too() -> None:
 
 def test_a_deployments_unknown_target_is_found() -> None:
     (problem,) = problems("big", {}, **{"execution.target": "yarm"})
-    assert problem.message == "the options: there is no execution target 'yarm'"
+    assert problem.message == "the file: there is no execution target 'yarm'"
     assert problem.hint == "did you mean 'yarn'?"
 
 

@@ -25,14 +25,15 @@ def target_problems(compiled: CompiledPipeline) -> Iterator[Problem]:
     A target that only the deployment's options declare may ignore settings: the same pipeline runs on a laptop and on a
     cluster, and its log says what had no effect.
     """
-    whole = submit_settings(compiled, None)
-    yield from _place_problems(whole, "the options")
-    is_own = _TARGET in dict(compiled.pipeline.config)
+    own = dict(compiled.pipeline.config)
+    says = any(key in own for key in (_TARGET, PLACES["deploy_mode"]))
+    origin = "the options" if says else compiled.deployment_options.origin
+    yield from _place_problems(submit_settings(compiled, None), origin)
     for profile in compiled.job_graph.resource_profiles:
         where, name = submit_settings(compiled, profile), f"slot sharing group '{profile.name}'"
         if profile.target or profile.deploy_mode:
             yield from _place_problems(where, name)
-        if profile.target or is_own:
+        if profile.target or _TARGET in own:
             yield from _ignored_settings(profile, where, name)
 
 
