@@ -48,6 +48,7 @@
     ├── PipelineFailedError         a pipeline failed in a test; carries its failure  [testing.pipeline_result]
     ├── UnknownReasonError          a test expects a reason that does not exist  [testing.compiled_plan]
     ├── BrokenPipelinesError        pipelines of a Dag folder cannot be loaded  [airflow_backend.dag.dag_loader]
+    ├── ExecutionTargetError        a connection's master is not the target's  [airflow_backend.task.submit_target]
     ├── PageNotBuiltError           the page that shows plans was not built  [explain.documents.page]
     ├── VersionNotFoundError        a revision, or a file in it, does not exist  [cli.arguments.versions]
     ├── VersionNotLoadableError     a version of a pipeline cannot be compiled  [cli.arguments.versions]
@@ -55,8 +56,7 @@
     ├── AirflowFailedError          Airflow itself could not be prepared  [cli.running.embedded_airflow]
     └── DryRunFailedError           the analysis itself failed  [cli.commands.dry_run]
 
-An error that carries values of one room, or is raised and caught within it, is defined there; the drawing names its
-module. An impossible state is an AssertionError and not part of the tree.
+An error of one room is defined there; the drawing names its module. An impossible state is an AssertionError.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Connectors and operators of other packages, which are found only by their entry points.
+"""Connectors, operators and execution targets of other packages, which are found only by their entry points.
 
     [project.entry-points."graph_compiler.connectors"]
     sqlite = "acme_sqlite.connector:Sqlite"
@@ -34,11 +34,17 @@ class Extensible:
 
 
 Kind = TypeVar("Kind", bound=Extensible)
+Value = TypeVar("Value")
 
 
 def registered(base: type[Extensible]) -> tuple[EntryPoint, ...]:
     """Return the kinds that installed packages register, by name; nothing is imported."""
     return _registered(base.entry_points)
+
+
+def registered_values(group: str) -> tuple[EntryPoint, ...]:
+    """Return the values that installed packages register in a group, by name; nothing is imported."""
+    return _registered(group)
 
 
 @cache
@@ -73,12 +79,7 @@ def find_kind(name: str, base: type[Kind]) -> type[Kind]:
 
 def load_kind(entry: EntryPoint, base: type[Kind]) -> type[Kind]:
     """Import a registered kind; raises ExtensionError if it cannot be imported, or does not extend its base."""
-    try:
-        kind: Any = entry.load()
-    except Exception as error:  # another package may raise any exception
-        raise ExtensionError(
-            f"'{entry.value}' cannot be imported: {type(error).__name__}: {error}"
-        ) from error
+    kind = _load(entry)
     if not isinstance(kind, type) or not issubclass(kind, base):
         raise ExtensionError(f"'{entry.value}' is not a kind of {base.__name__}")
     if reference(kind) != entry.value:
@@ -89,6 +90,23 @@ def load_kind(entry: EntryPoint, base: type[Kind]) -> type[Kind]:
     if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:
         raise ExtensionError(f"'{entry.value}' is not a frozen dataclass")
     return kind
+
+
+def load_value(entry: EntryPoint, kind: type[Value]) -> Value:
+    """Import a registered value; raises ExtensionError if it cannot be imported, or is not of its kind."""
+    value = _load(entry)
+    if not isinstance(value, kind):
+        raise ExtensionError(f"'{entry.value}' is not of type {kind.__name__}")
+    return value
+
+
+def _load(entry: EntryPoint) -> Any:
+    try:
+        return entry.load()
+    except Exception as error:  # another package may raise any exception
+        raise ExtensionError(
+            f"'{entry.value}' cannot be imported: {type(error).__name__}: {error}"
+        ) from error
 
 
 def why_not_registered(kind: type[Extensible], base: type[Extensible]) -> str | None:

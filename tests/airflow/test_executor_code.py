@@ -12,6 +12,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
+from graph_compiler.deployment.targets.known_targets import target_of
 from tests.browser import functions
 
 if TYPE_CHECKING:
@@ -40,11 +41,14 @@ def hook_to(master: str, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> "S
 
 
 def ship(hook: "SparkSubmitHook", regions: tuple[RegionDescriptor, ...], root: Path) -> None:
-    from graph_compiler.airflow_backend.task.executor_code import ship_code
+    from graph_compiler.airflow_backend.task.executor_code import pass_code, ship_code
 
     mine, *others = reversed(regions)
     run = DeskRun(day="2013-01-01", params={}, run_id="r", staging_root=str(root))
-    ship_code(hook, desk_task(mine, run, execution_id="e"), others)
+    task = desk_task(mine, run, execution_id="e")
+    target = target_of(hook._connection["master"])
+    assert target is not None
+    ship_code(task, pass_code(hook, target, task, others))
 
 
 def test_a_cluster_gets_the_code_of_all_functions_of_the_pipeline_once(
@@ -85,18 +89,20 @@ def test_the_driver_can_import_the_functions_of_other_tasks(
 
 
 @pytest.mark.parametrize(
-    ("conf", "added"),
+    ("conf", "mode", "added"),
     [
-        ({}, None),
-        ({"spark.pyspark.python": "/executors/python"}, sys.executable),
-        ({"spark.pyspark.python": "/a", "spark.pyspark.driver.python": "/b"}, None),
+        ({}, "client", None),
+        ({"spark.pyspark.python": "/executors/python"}, "client", sys.executable),
+        ({"spark.pyspark.python": "/a", "spark.pyspark.driver.python": "/b"}, "client", None),
+        ({"spark.pyspark.python": "/executors/python"}, "cluster", None),
     ],
 )
-def test_a_python_for_executors_is_not_taken_for_the_drivers(
-    conf: dict[str, str], added: str | None, monkeypatch: pytest.MonkeyPatch
+def test_a_python_for_executors_is_not_taken_for_a_drivers_on_this_host(
+    conf: dict[str, str], mode: str, added: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from graph_compiler.airflow_backend.task.driver_environment import driver_python
 
     monkeypatch.delenv("PYSPARK_DRIVER_PYTHON", raising=False)
+    hook = hook_to("yarn", monkeypatch, conf=conf, deploy_mode=mode)
     expected = {} if added is None else {"spark.pyspark.driver.python": added}
-    assert driver_python(conf) == expected
+    assert driver_python(hook) == expected

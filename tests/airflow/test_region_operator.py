@@ -45,7 +45,6 @@ def operator(tmp_path: Path) -> "RegionOperator":
         region=described.regions[0],
         plan=described.plan,
         pipeline=flights.pipeline(),
-        explanation="",
         settings=Settings(staging_root=str(tmp_path / "staging")),
     )
     operator.places = {

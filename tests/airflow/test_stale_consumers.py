@@ -207,7 +207,6 @@ def mapped_together(env: StreamExecutionEnvironment, identity: RunIdentity) -> "
                     plan=described.plan,
                     pipeline=env.pipeline(),
                     settings=Settings(staging_root="/nowhere"),
-                    explanation="",
                 )
                 for region in described.regions
             }

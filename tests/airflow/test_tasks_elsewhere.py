@@ -71,7 +71,6 @@ def add_tasks(root: Path) -> dict[RegionId, "RegionOperator"]:
             plan=described.plan,
             pipeline=env.pipeline(),
             settings=Settings(staging_root=str(root)),
-            explanation="",
         )
         for region in described.regions
     }

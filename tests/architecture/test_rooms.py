@@ -21,6 +21,7 @@ PRINTS = {
     "airflow_backend/installation/executor_health.py": "its output is a document that its caller reads",
     "airflow_backend/installation/health_report.py": "its output is a document that its caller reads",
     "airflow_backend/installation/run_states.py": "its output is a document that its caller reads",
+    "airflow_backend/installation/submit_commands.py": "its output is a document that its caller reads",
 }
 """Programs outside of `cli` that print, and why; all others log."""
 THIRD_PARTY = {

@@ -184,7 +184,7 @@ def test_a_group_may_be_declared_once_and_used_by_name(env: Environment) -> None
         (
             SlotSharingGroup("g", conf={"spark.master": "local"}),
             "conf has 'spark.master'",
-            "the Airflow connection, which says where applications run",
+            "conn_id=… or option airflow.conn-id: the Airflow connection has the master",
         ),
     ],
 )

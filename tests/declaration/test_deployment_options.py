@@ -78,7 +78,7 @@ def test_explain_shows_changed_options_and_their_origin() -> None:
 def test_the_origin_of_every_option_is_known() -> None:
     sets = deployment(mode="AUTO", parallelism="4")
     options, _ = read_options(((MODE, "AUTO"),), sets)
-    origins = {one.key: one.origin for one in effective_options(options, [MODE], sets)}
+    origins = {one.key: one.origin for one in effective_options(options, [(MODE, "AUTO")], sets)}
     assert origins[MODE] is OptionOrigin.PIPELINE
     assert origins[PARALLELISM] is OptionOrigin.DEPLOYMENT
     assert origins["staging.ttl"] is OptionOrigin.BUILT_IN

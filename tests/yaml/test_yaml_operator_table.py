@@ -126,6 +126,7 @@ CASES = (
     Case("[{from: s, filter: x, expensive: true, deterministic: true, start_new_chain: true}]", lambda s, _: s.filter("x").expensive().deterministic().start_new_chain()),
     Case("[{from: s, filter: x, slot_sharing_group: big}]", lambda s, _: s.filter("x").slot_sharing_group("big")),
     Case("[{from: s, filter: x, slot_sharing_group: {name: big, driver_memory: 1g, conf: {spark.x: true}}}]", lambda s, _: s.filter("x").slot_sharing_group(SlotSharingGroup("big", driver_memory="1g", conf={"spark.x": True}))),
+    Case("[{from: s, filter: x, slot_sharing_group: {name: big, conn_id: c, target: yarn, deploy_mode: cluster}}]", lambda s, _: s.filter("x").slot_sharing_group(SlotSharingGroup("big", conn_id="c", target="yarn", deploy_mode="cluster"))),
     Case("[{from: s, filter: x, resources: {cpu_cores: 1, memory: 1g, extended_resources: {gpu: 1}}, preferred_resources: {cpu_cores: 2, memory: 2g}}]", lambda s, _: s.filter("x").set_resources(ResourceSpec(cpu_cores=1, memory="1g", extended_resources={"gpu": 1}), ResourceSpec(cpu_cores=2, memory="2g"))),
     Case("[{from: s, sink_to: {parquet: /o}, mode: merge, keys: a, name: x}, {from: s, filter: y}]", lambda s, _: (s.sink_to(Parquet("/o"), mode="merge", keys="a").name("x"), s.filter("y"))),
     Case("[{from: s, sink_to: {csv: /o}, mode: append, partition_by: [a], files: 3}]", lambda s, _: s.sink_to(Csv("/o"), mode="append", partition_by="a", files=3)),

@@ -1,4 +1,4 @@
-"""The identity of an Airflow run, from a task instance or from the address of a page; only this module creates it."""
+"""The identity of an Airflow run, from a task instance, the address of a page, or a name; made only here."""
 
 from __future__ import annotations
 
@@ -39,3 +39,8 @@ def identity_of_page(
         run_id=run_id,
         map_index=max(map_index, NOT_MAPPED),
     )
+
+
+def identity_of_plan(pipeline: str, run_id: str) -> RunIdentity:
+    """Return a run of the pipeline's own Dag that has not begun: `run_id` is a name for what is not known yet."""
+    return RunIdentity.own(pipeline, run_id)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from graph_compiler.options.deployment_options import DeploymentOptions
 from graph_compiler.options.model import PipelineOptions
-from graph_compiler.options.text import as_text
+from graph_compiler.options.spark_settings import spark_settings
+from graph_compiler.options.text import UNSET, as_text
 
 
 class OptionOrigin(StrEnum):
@@ -35,20 +36,27 @@ class EffectiveOption:
 
 
 def effective_options(
-    options: PipelineOptions, pipeline: Collection[str], deployment: DeploymentOptions
+    options: PipelineOptions, config: Sequence[tuple[str, str]], deployment: DeploymentOptions
 ) -> tuple[EffectiveOption, ...]:
-    """Return every option in the model's order; `pipeline` are the keys that the pipeline sets."""
-    inherited = dict(deployment.values)
-    return tuple(
+    """Return every option in the model's order, then Spark's settings; `config` is what the pipeline sets."""
+    pipeline, inherited = dict(config), dict(deployment.values)
+
+    def origin(key: str) -> OptionOrigin:
+        if key in pipeline:
+            return OptionOrigin.PIPELINE
+        return OptionOrigin.DEPLOYMENT if key in inherited else OptionOrigin.BUILT_IN
+
+    ours = (
         EffectiveOption(
             key=str(field.alias),
             value=as_text(getattr(options, name)),
             default=as_text(field.default),
-            origin=OptionOrigin.PIPELINE
-            if field.alias in pipeline
-            else OptionOrigin.DEPLOYMENT
-            if field.alias in inherited
-            else OptionOrigin.BUILT_IN,
+            origin=origin(str(field.alias)),
         )
         for name, field in PipelineOptions.model_fields.items()
     )
+    sparks = (
+        EffectiveOption(key=key, value=value, default=UNSET, origin=origin(key))
+        for key, value in spark_settings(config, deployment).items()
+    )
+    return (*ours, *sparks)

@@ -32,6 +32,7 @@ FLINK_DEFAULTS: Mapping[str, str] = {
     "restart-strategy.failure-rate.failure-rate-interval": "1 min",
     "restart-strategy.failure-rate.delay": "1 s",
     "jobmanager.execution.attempts-history-size": "16",
+    "execution.target": "unset",
 }
 """Flink's default for each of our keys that is also Flink's; other keys are only ours."""
 
@@ -39,21 +40,19 @@ _RESOURCES = (
     '.slot_sharing_group(SlotSharingGroup("big", executor_memory="8g", executor_cores=4, …)) '
     "says what a task is given"
 )
-_CLUSTER = "the cluster is Spark's: the Airflow connection `conn_id` names it, and spark_conf configures it"
+_CLUSTER = "the cluster is Spark's: airflow.conn-id names its Airflow connection, and keys spark.… configure it"
 _CHECKPOINTS = (
     "a batch job has no checkpoints; what a retry reads again is staged: .stage(reason), "
     "execution.batch-shuffle-mode"
 )
 _STATE = "rows between tasks are in the staging root: [graph_compiler] staging_root, staging.ttl, staging.release"
-_SPARK_SQL = (
-    "Spark plans SQL: set spark.sql.… in a slot sharing group's conf, or in spark_conf for all"
-)
-_ADAPTIVE = "Spark's adaptive execution decides: spark.sql.adaptive.advisoryPartitionSizeInBytes in spark_conf"
+_SPARK_SQL = "Spark plans SQL: set spark.sql.… among the options, or in a slot sharing group's conf"
+_ADAPTIVE = "Spark's adaptive execution decides: spark.sql.adaptive.advisoryPartitionSizeInBytes among the options"
 _AIRFLOW = "Airflow does that: its scheduler, its database, its web server"
-_METRICS = "each task's report.json and XCom have its metrics; Spark's own are spark.metrics.… in spark_conf"
-_PACKAGES = "spark.jars or spark.jars.packages in spark_conf, or in conf= of a SlotSharingGroup"
-_PYTHON = "spark.pyspark.python and spark.submit.pyFiles in spark_conf; functions are in pipelines/, on PYTHONPATH"
-_SHUFFLE = "Spark shuffles: spark.shuffle.… and spark.sql.shuffle.partitions in spark_conf"
+_METRICS = "each task's report.json and XCom have its metrics; Spark's own are spark.metrics.… among the options"
+_PACKAGES = "spark.jars or spark.jars.packages among the options, or in conf= of a SlotSharingGroup"
+_PYTHON = "spark.pyspark.python and spark.submit.pyFiles among the options; functions are in pipelines/, on PYTHONPATH"
+_SHUFFLE = "Spark shuffles: spark.shuffle.… and spark.sql.shuffle.partitions among the options"
 
 WITHOUT_MEANING: Mapping[str, str] = {
     "akka.": _CLUSTER,
@@ -62,11 +61,11 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "client.": _CLUSTER,
     "cluster.": _CLUSTER,
     "containerized.": _CLUSTER,
-    "env.": "spark.driver.extraJavaOptions and spark.executor.extraJavaOptions in spark_conf",
+    "env.": "spark.driver.extraJavaOptions and spark.executor.extraJavaOptions among the options",
     "execution.attached": "an Airflow task waits for its driver",
     "execution.batch.adaptive.auto-parallelism.": _ADAPTIVE,
     "execution.batch.job-recovery.": "a run continues from what its tasks have staged, as Airflow knows",
-    "execution.batch.speculative.": "spark.speculation in spark_conf",
+    "execution.batch.speculative.": "spark.speculation among the options",
     "execution.buffer-timeout": "rows are not buffered between tasks: they are staged, or stay in memory",
     "execution.buffer-timeout.": "rows are not buffered between tasks: they are staged, or stay in memory",
     "execution.checkpointing.": _CHECKPOINTS,
@@ -74,41 +73,40 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "execution.savepoint.": "clear the tasks that are to run again: they read what others have staged",
     "execution.shutdown-on-attached-exit": "an Airflow task ends its whole Spark application",
     "execution.sorted-inputs.": "Spark sorts where a join or an aggregation needs it",
-    "execution.target": _CLUSTER,
     "external-resource.": _RESOURCES,
     "fine-grained.": _RESOURCES,
-    "fs.": "spark.hadoop.fs.… in spark_conf",
-    "heartbeat.": "spark.executor.heartbeatInterval in spark_conf",
+    "fs.": "spark.hadoop.fs.… among the options",
+    "heartbeat.": "spark.executor.heartbeatInterval among the options",
     "high-availability": _AIRFLOW,
     "high-availability.": _AIRFLOW,
-    "historyserver.": "graph-compiler history DAG RUN; spark.eventLog.… in spark_conf for Spark's own",
-    "io.": "spark.local.dir in spark_conf",
+    "historyserver.": "graph-compiler history DAG RUN; spark.eventLog.… among the options for Spark's own",
+    "io.": "spark.local.dir among the options",
     "job-result-store.": _AIRFLOW,
     "jobmanager.": _AIRFLOW,
     "jobmanager.execution.failover-strategy": "it is `region`, always: a failure repeats one task",
     "jobmanager.memory.": 'SlotSharingGroup("big", driver_memory="4g") says what a driver is given',
     "jobmanager.partition.": "staging.release and staging.ttl say when staged results go",
     "jobstore.": _AIRFLOW,
-    "kubernetes.": "spark.kubernetes.… in spark_conf",
+    "kubernetes.": "spark.kubernetes.… among the options",
     "metrics.": _METRICS,
     "parallelism": "it is written parallelism.default",
     "pekko.": _CLUSTER,
     "pipeline.auto-watermark-interval": "windows of event time are over all rows: a batch job has no watermarks",
-    "pipeline.cached-files": "spark.files in spark_conf",
+    "pipeline.cached-files": "spark.files among the options",
     "pipeline.classpaths": _PACKAGES,
     "pipeline.closure-cleaner-level": "functions cross by their names, nothing is pickled",
-    "pipeline.default-kryo-serializers": "rows are Spark's; spark.serializer in spark_conf",
-    "pipeline.force-avro": "rows are Spark's; spark.serializer in spark_conf",
-    "pipeline.force-kryo": "rows are Spark's; spark.serializer in spark_conf",
-    "pipeline.generic-types": "rows are Spark's; spark.serializer in spark_conf",
+    "pipeline.default-kryo-serializers": "rows are Spark's; spark.serializer among the options",
+    "pipeline.force-avro": "rows are Spark's; spark.serializer among the options",
+    "pipeline.force-kryo": "rows are Spark's; spark.serializer among the options",
+    "pipeline.generic-types": "rows are Spark's; spark.serializer among the options",
     "pipeline.global-job-parameters": 'StreamExecutionEnvironment("name", params={…}), or params: in YAML',
     "pipeline.jars": _PACKAGES,
     "pipeline.jobvertex-parallelism-overrides": ".set_parallelism() of the operator",
     "pipeline.name": 'the name is the first argument: StreamExecutionEnvironment("name"), or name: in YAML',
     "pipeline.object-reuse": "rows are Spark's",
-    "pipeline.registered-kryo-types": "rows are Spark's; spark.serializer in spark_conf",
+    "pipeline.registered-kryo-types": "rows are Spark's; spark.serializer among the options",
     "pipeline.registered-pojo-types": "rows are Spark's",
-    "pipeline.serialization-config": "rows are Spark's; spark.serializer in spark_conf",
+    "pipeline.serialization-config": "rows are Spark's; spark.serializer among the options",
     "pipeline.watermark-alignment.": "a batch job has no watermarks",
     "process.": _CLUSTER,
     "python.": _PYTHON,
@@ -116,7 +114,7 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "resourcemanager.": _CLUSTER,
     "rest.": _AIRFLOW,
     "restart-strategy": "it is written restart-strategy.type",
-    "s3.": "spark.hadoop.fs.s3a.… in spark_conf",
+    "s3.": "spark.hadoop.fs.s3a.… among the options",
     "scheduler-mode": "Spark adapts unset parallelism at run time",
     "security.": "Airflow's connection and Spark's spark.kerberos.… and spark.ssl.…",
     "slot.": _RESOURCES,
@@ -132,7 +130,7 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "web.": _AIRFLOW,
     "web.checkpoints.": _CHECKPOINTS,
     "web.exception-history-size": "jobmanager.execution.attempts-history-size: how many attempts `history` shows",
-    "yarn.": "spark.yarn.… in spark_conf; the queue is the Airflow connection's",
+    "yarn.": "spark.yarn.… among the options; the queue is the Airflow connection's",
     "zookeeper.": _AIRFLOW,
 }
 """What to use instead, by key; an entry that ends with a dot is the beginning of keys."""

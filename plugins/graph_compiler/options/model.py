@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from graph_compiler.declaration.resources.deploy_mode import DeployMode
 from graph_compiler.declaration.retention import DEFAULT_TTL, HISTORY_SIZE, StagingRelease
 from graph_compiler.options.durations import Duration
 
@@ -224,6 +225,24 @@ class PipelineOptions(BaseModel):
         alias="jobmanager.execution.attempts-history-size",
         description="How many earlier attempts at a task `graph-compiler history` shows; "
         "their documents stay until the run is removed.",
+    )
+    execution_target: str | None = Field(
+        default=None,
+        min_length=1,
+        alias="execution.target",
+        description="Where tasks run: local, standalone, yarn, kubernetes, or a target of another package; "
+        "unset: found by the connection's master.",
+    )
+    deploy_mode: DeployMode | None = Field(
+        default=None,
+        alias="execution.deploy-mode",
+        description="Where the driver runs; unset: what the Airflow connection says.",
+    )
+    conn_id: str | None = Field(
+        default=None,
+        min_length=1,
+        alias="airflow.conn-id",
+        description="Airflow connection of the Spark cluster; unset: setting conn_id of the deployment.",
     )
     staging_release: StagingRelease = Field(
         default=StagingRelease.GC,

@@ -18,6 +18,7 @@ from graph_compiler.options.deployment_options import NO_DEPLOYMENT_OPTIONS, Dep
 from graph_compiler.options.durations import format_duration
 from graph_compiler.options.flink_options import why_without_meaning
 from graph_compiler.options.model import PipelineOptions
+from graph_compiler.options.spark_settings import is_spark_setting, refused_settings
 from graph_compiler.options.words import allowed_words
 
 _TYPO = 0.94
@@ -37,14 +38,18 @@ def read_options(
 ) -> tuple[PipelineOptions, tuple[Problem, ...]]:
     """Check (key, value) pairs over the deployment's; return the defaults and the problems if there are any."""
     own = dict(config)
+    merged = {**dict(deployment.values), **own}
     try:
-        options = PipelineOptions.model_validate({**dict(deployment.values), **own})
+        options = PipelineOptions.model_validate(
+            {key: value for key, value in merged.items() if not is_spark_setting(key)}
+        )
     except ValidationError as error:
         problems = tuple(
             _problem(str(found["loc"][0]), found["msg"], found["input"]) for found in error.errors()
         )
     else:
         problems = _disagreements(options, own, deployment)
+    problems = (*problems, *refused_settings(config))
     return (PipelineOptions(), problems) if problems else (options, ())
 
 

@@ -14,6 +14,7 @@ _KINDS: Mapping[str, str] = {
     "int": "a whole number",
     "float": "a number",
     "timedelta": "a duration, as 10 s",
+    "str": "a name",
 }
 _BOUNDS: Mapping[str, str] = {"ge": "from", "gt": "over", "le": "to"}
 

@@ -19,13 +19,16 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from graph_compiler import program_log
-from graph_compiler.deployment.describe.resource_profiles import ignored_words
+from graph_compiler.declaration.resources.deploy_mode import DeployMode
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, ThrowableType
 from graph_compiler.deployment.documents.staging_layout import root_of
 from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.deployment.targets.ignored_settings import ignored_words
+from graph_compiler.deployment.targets.known_targets import target_of
 from graph_compiler.errors import (
     ExecutionClaimedError,
+    ExtensionError,
     StagingError,
     StagingRootNotSharedError,
 )
@@ -176,11 +179,14 @@ def _traceback() -> str:
 
 def _warn_about_ignored_settings(task: TaskDeploymentDescriptor, spark: SparkSession) -> None:
     profile, context = task.region.resource_profile, spark.sparkContext
-    master, mode = (
-        str(context.master),
-        str(context.getConf().get("spark.submit.deployMode", "client")),
-    )
-    if profile is not None and (words := ignored_words(profile, master, mode)):
+    if profile is None:
+        return
+    master, mode = str(context.master), context.getConf().get("spark.submit.deployMode", "client")
+    try:
+        target = target_of(master)
+    except ExtensionError:  # the package of another target need not be installed here
+        return
+    if target is not None and (words := ignored_words(profile, target, master, DeployMode(mode))):
         LOG.info("%s", words)
 
 

@@ -35,7 +35,7 @@ orders.filter("amount > :least").sink_to(Parquet("/out/e"))
 #     allowed: Secret(conn_id, field='password')
 #     declared at pipelines/constructors_of_every_kind.py:18
 #   SlotSharingGroup has no parameter 'driver_memroy'
-#     allowed: SlotSharingGroup(name, driver_memory=None, driver_cores=None, executor_memory=None, executor_cores=None, executor_instances=None, conf=<factory>)
+#     allowed: SlotSharingGroup(name, driver_memory=None, driver_cores=None, executor_memory=None, executor_cores=None, executor_instances=None, conf=<factory>, conn_id=None, target=None, deploy_mode=None)
 #     hint: did you mean 'driver_memory'?
 #     declared at pipelines/constructors_of_every_kind.py:20
 #   ResourceSpec was given too many arguments: 1, '2g'

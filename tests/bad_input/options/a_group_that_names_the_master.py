@@ -6,5 +6,5 @@ orders.filter("x").name("paid").slot_sharing_group(SlotSharingGroup("big", conf=
 # graph-compiler validate says:
 # pipelines/a_group_that_names_the_master.py: pipeline 'sales' has 1 problem
 #   paid: in its slot sharing group 'big' conf has 'spark.master'
-#     allowed: the Airflow connection, which says where applications run
+#     allowed: conn_id=… or option airflow.conn-id: the Airflow connection has the master
 #     declared at pipelines/a_group_that_names_the_master.py:5

@@ -28,6 +28,8 @@ from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.schedule import Schedule
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor
+from graph_compiler.deployment.targets.submit_settings import submit_settings
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.explain.text.plan_text import explain_tasks, explain_text
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
@@ -119,7 +121,8 @@ def _add_tasks(dag: DAG, compiled: CompiledPipeline, settings: Settings) -> None
             plan=described.plan,
             pipeline=compiled.pipeline,
             settings=settings,
-            explanation=explanations[region.region_id],
+            where=submit_settings(compiled, region.resource_profile),
+            doc_md=_page(explanations[region.region_id], region),
             restart=restart,
             dag=dag,
         )
@@ -138,3 +141,8 @@ def _add_tasks(dag: DAG, compiled: CompiledPipeline, settings: Settings) -> None
         # Not Airflow's Label: inside task groups it changes dependencies.
         ends = tasks[upstream].task_id, tasks[downstream].task_id
         dag.set_edge_info(*ends, EdgeInfoType(label=", ".join(dict.fromkeys(texts))))
+
+
+def _page(explanation: str, region: RegionDescriptor) -> str:
+    vertices = [f"- {vertex.name} `{vertex.vertex_id}`" for vertex in region.vertices]
+    return "\n".join([f"```\n{explanation}\n```", "", *vertices])

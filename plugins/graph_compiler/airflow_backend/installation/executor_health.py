@@ -33,12 +33,13 @@ def executor_health() -> Mapping[str, Any]:
         seen, answer = Path(shared, "seen"), Path(own, "answer.json")
         seen.write_text("seen\n" * 512)  # each task reads a part
         hook = SparkSubmitHook(
-            conf={**settings.spark_conf, **driver_python(settings.spark_conf)},
+            conf=dict(settings.spark_conf),
             conn_id=settings.conn_id,
             name="graph_compiler.doctor",
             application_args=[settings.staging_root, str(seen), str(answer)],
             env_vars=driver_environment(()),
         )
+        hook._conf |= driver_python(hook)
         hook.submit(str(APPLICATION))
         found: Mapping[str, Any] = json.loads(answer.read_text())
         return found

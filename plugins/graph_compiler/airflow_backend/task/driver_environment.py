@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
+
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 import graph_compiler
 from graph_compiler.airflow_backend.task.executor_code import function_modules
@@ -44,9 +46,10 @@ def driver_environment(regions: Iterable[RegionDescriptor]) -> dict[str, str]:
     }
 
 
-def driver_python(conf: Mapping[str, str]) -> dict[str, str]:
-    """Return the setting that keeps the driver's Python where the settings name one for executors: it would win."""
-    if _PYTHON not in conf or _DRIVER_PYTHON in conf:
+def driver_python(hook: SparkSubmitHook) -> dict[str, str]:
+    """Return the setting that keeps the Python of a driver on this host if the settings name one for executors."""
+    is_elsewhere = hook._connection["deploy_mode"] == "cluster"
+    if is_elsewhere or _PYTHON not in hook._conf or _DRIVER_PYTHON in hook._conf:
         return {}
     return {_DRIVER_PYTHON: os.environ.get("PYSPARK_DRIVER_PYTHON", sys.executable)}
 

@@ -15,24 +15,36 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.values_within import values_within
-from graph_compiler.projects.code_archive import pack
+from graph_compiler.deployment.targets.execution_target import ExecutionTarget
+from graph_compiler.projects.code_archive import CodeArchive, pack
 from graph_compiler.staging.store.stores import store_of
 
 
-def ship_code(
-    hook: SparkSubmitHook, task: TaskDeploymentDescriptor, others: Iterable[RegionDescriptor]
-) -> None:
-    """Let the hook pass the code of all functions of the pipeline, unless executors share this host's files.
+def pass_code(
+    hook: SparkSubmitHook,
+    target: ExecutionTarget,
+    task: TaskDeploymentDescriptor,
+    others: Iterable[RegionDescriptor],
+) -> CodeArchive | None:
+    """Let the hook pass the code of all functions of the pipeline; None where executors see this host's files.
 
-    `others` are the pipeline's other regions: a task that recomputes a lost result runs their functions. The first
-    task of a run puts the archive; later ones find it, unless the code was changed. Raises CodeArchiveError.
+    `others` are the pipeline's other regions: a task that recomputes a lost result runs their functions. Raises
+    CodeArchiveError.
     """
-    if not runs_elsewhere(hook):
-        return
+    if target.executors_see_driver_files:
+        return None
     archive = pack(function_modules([task.region, *others]))
     key = task.layout.code(archive.digest)
-    store_of(task.staging_root).put_if_absent(key, archive.content)
-    hook._py_files = ",".join(filter(None, [hook._py_files, key]))
+    named = hook._py_files or hook._conf.get("spark.submit.pyFiles")  # the argument wins over it
+    hook._py_files = ",".join(filter(None, [named, key]))
+    return archive
+
+
+def ship_code(task: TaskDeploymentDescriptor, archive: CodeArchive | None) -> None:
+    """Put the archive that executors read: the first task of a run does, later ones find it unless code changed."""
+    if archive is not None:
+        key = task.layout.code(archive.digest)
+        store_of(task.staging_root).put_if_absent(key, archive.content)
 
 
 def function_modules(regions: Iterable[RegionDescriptor]) -> set[str]:
@@ -40,8 +52,3 @@ def function_modules(regions: Iterable[RegionDescriptor]) -> set[str]:
     return {
         function.module for region in regions for function in values_within(region, FunctionRef)
     }
-
-
-def runs_elsewhere(hook: SparkSubmitHook) -> bool:
-    """Whether executors are not threads of a driver on this host."""
-    return not str(hook._connection["master"]).startswith("local")

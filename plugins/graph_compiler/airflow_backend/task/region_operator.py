@@ -34,15 +34,20 @@ from graph_compiler.airflow_backend.task.execution_files import (
     leave_submission,
     read_report,
 )
-from graph_compiler.airflow_backend.task.executor_code import ship_code
+from graph_compiler.airflow_backend.task.executor_code import pass_code, ship_code
 from graph_compiler.airflow_backend.task.log_limit import limit_log
 from graph_compiler.airflow_backend.task.other_places import check_places, check_recorded_places
 from graph_compiler.airflow_backend.task.process_group import end_driver, lead_a_group
 from graph_compiler.airflow_backend.task.region_summary import RegionSummary, log_lines, summarize
-from graph_compiler.airflow_backend.task.secret_values import check_way_to_driver, secret_values
+from graph_compiler.airflow_backend.task.secret_values import pass_secrets, secret_values
 from graph_compiler.airflow_backend.task.shared_root import see_run
 from graph_compiler.airflow_backend.task.stale_consumers import rerun_stale_consumers
 from graph_compiler.airflow_backend.task.submit_options import submit_options
+from graph_compiler.airflow_backend.task.submit_target import (
+    ExecutionTargetError,
+    driver_place,
+    submit_target,
+)
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe.run_parameters import check_parameters, parse_parameter
@@ -53,12 +58,11 @@ from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.documents.staging_layout import (
-    StagingLayout,
-)
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.plans.plan_record import PlanRecord
 from graph_compiler.deployment.restart_strategy import RestartStrategy
+from graph_compiler.deployment.targets.submit_settings import UNDECLARED, SubmitSettings
 from graph_compiler.errors import (
     InvalidPipelineError,
     ParameterError,
@@ -66,7 +70,7 @@ from graph_compiler.errors import (
     StaleResultError,
 )
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.projects.code_archive import CodeArchiveError
+from graph_compiler.projects.code_archive import CodeArchive, CodeArchiveError
 from graph_compiler.staging.executions.executions import failure_times
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.results.plan_log import check_inputs, record_plan
@@ -96,7 +100,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         plan: PlanRecord,
         pipeline: Pipeline,
         settings: Settings,
-        explanation: str,
+        where: SubmitSettings = UNDECLARED,
         restart: RestartStrategy | None = None,
         **kwargs: Any,
     ) -> None:
@@ -104,11 +108,10 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             task_id=region.region_id,
             application=str(APPLICATION),
             name=f"{region.pipeline}.{region.region_id}",
-            conn_id=settings.conn_id,
-            doc_md="\n".join([f"```\n{explanation}\n```", "", *_vertex_list(region)]),
+            conn_id=where.conn_id or settings.conn_id,
             inlets=inlets(region, dict(pipeline.params)),
             outlets=outlets(region, dict(pipeline.params)),
-            **submit_options(region.resource_profile, settings.spark_conf),
+            **submit_options(region.resource_profile, where, settings.spark_conf),
             **retry_arguments(restart, self._failures),
             **kwargs,
         )
@@ -118,11 +121,17 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         }
         self._region = region
         self._plan = plan
+        self._declared_target = where.target
         self._pipeline = pipeline
         self._staging_root = settings.staging_root
         self._api_conn_id = settings.api_conn_id
         self._secrets: dict[str, str] = {}
         self._is_killed = False
+
+    @property
+    def region(self) -> RegionDescriptor:
+        """Return the region it runs, with places unrendered."""
+        return self._region
 
     @classmethod
     def get_serialized_fields(cls) -> frozenset[str]:
@@ -140,8 +149,6 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         """Submit the region; return its summary, or raise with the report's message."""
         task = self._task(context)
         check_places(task, self.others, self, context)
-        # Not in __init__: Airflow would store this host's paths in the Dag, and every host would create a Dag version.
-        self.env_vars = driver_environment([task.region, *self.others])
         see_run(task)
         descriptor = deploy(task)
         self.application_args = [descriptor]
@@ -180,9 +187,11 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     def _submit(self, task: TaskDeploymentDescriptor, context: Context) -> RegionSummary:
         try:
             self._secrets = secret_values(task.region)
-            leave_submission(task, self._submission(task))
+            submission, archive = self.submission(task)
+            ship_code(task, archive)
+            leave_submission(task, submission)
             super().execute(context)
-        except (CodeArchiveError, SecretError) as error:
+        except (CodeArchiveError, ExecutionTargetError, SecretError) as error:
             raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None
         except AirflowException as error:
             raise why_failed(task, error, self._hook) or error from None
@@ -229,19 +238,23 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             store_of(layout.root), layout, self._region.region_id, but=str(instance.id)
         )
 
-    def _submission(self, task: TaskDeploymentDescriptor) -> Submission:
-        """Return the hook's command; the hook has no public API for it."""
+    def submission(self, task: TaskDeploymentDescriptor) -> tuple[Submission, CodeArchive | None]:
+        """Return how a task is submitted, and the code that executors read; nothing is written."""
+        # Not in __init__: Airflow would store this host's paths in the Dag, and every host would create a Dag version.
+        self.env_vars = driver_environment([task.region, *self.others])
         self._hook = self._get_hook()
-        if self._hook._connection["deploy_mode"] != "cluster":
-            self._hook._conf |= driver_python(self._hook._conf)
-        ship_code(self._hook, task, self.others)
-        command = self._hook._build_spark_submit_command(self.application)
-        return Submission(
+        target = submit_target(self._hook, self._declared_target, self.task_id)
+        pass_secrets(self._hook, driver_place(self._hook, target), task.region, self._secrets)
+        self._hook._conf |= driver_python(self._hook)
+        archive = pass_code(self._hook, target, task, self.others)
+        command = self._hook._build_spark_submit_command(self.application)  # no public API has it
+        submission = Submission(
             command=tuple(command),
             shown=self._hook._mask_cmd(command),
-            environment=tuple(sorted((self.env_vars or {}).items())),
+            environment=tuple(sorted(self.env_vars.items())),
             host=socket.gethostname(),
         )
+        return submission, archive
 
     def _task(self, context: Context) -> TaskDeploymentDescriptor:
         """Return the descriptor with the run's values; raises AirflowFailException if they are invalid."""
@@ -275,18 +288,10 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         )
 
     def _get_hook(self) -> SparkSubmitHook:
-        """Return the hook with secrets: the operator's own `env_vars` is a field that Airflow renders and shows."""
         hook = super()._get_hook()
         lead_a_group(hook)
         limit_log(hook)
-        if self._secrets:
-            check_way_to_driver(hook)
-            hook._env_vars = {**(hook._env_vars or {}), **self._secrets}
         return hook
-
-
-def _vertex_list(region: RegionDescriptor) -> list[str]:
-    return [f"- {vertex.name} `{vertex.vertex_id}`" for vertex in region.vertices]
 
 
 def _logical_date(context: Context) -> str | None:

@@ -10,25 +10,28 @@ from collections.abc import Mapping
 from typing import Any
 
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
+from graph_compiler.deployment.targets.submit_settings import SubmitSettings
 
 
 def submit_options(
-    profile: SlotSharingGroup | None, installation: Mapping[str, str]
+    profile: SlotSharingGroup | None, where: SubmitSettings, installation: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the arguments that are set; a profile overrides `installation`, the settings for every application.
+    """Return the arguments that are set: a profile overrides the pipeline's, and they override the installation's.
 
     Unset arguments are left out, so that a Dag's `default_args` still reach the operator.
     """
+    common = {**installation, **dict(where.conf)}
+    place = {"deploy_mode": str(where.deploy_mode)} if where.deploy_mode else {}
     if profile is None:
-        return {"conf": dict(installation)}
+        return {"conf": common} | place
     overridden = profile.settings()
-    conf = {key: value for key, value in installation.items() if key not in overridden}
+    conf = {key: value for key, value in common.items() if key not in overridden}
     conf |= {key: str(value) for key, value in profile.conf.items()}
     if profile.driver_cores is not None:
         conf["spark.driver.cores"] = str(
             profile.driver_cores
         )  # the operator has no argument for it
-    options: dict[str, Any] = {
+    options: dict[str, Any] = place | {
         "driver_memory": profile.driver_memory,
         "executor_memory": profile.executor_memory,
         "executor_cores": profile.executor_cores,

@@ -14,8 +14,12 @@ from graph_compiler.cli.arguments.pipelines import PipelineName
 from graph_compiler.cli.commands.dry_run import Plans, analyse
 from graph_compiler.cli.console import AsJson, speaking_plainly
 from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.running.submit_commands import submit_commands
+from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
+from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.explain.documents.page import BUILT
 from graph_compiler.explain.render import Format, Graph, has_flink_plan, render
+from graph_compiler.explain.text.submit_text import submit_text
 
 
 def explain(
@@ -31,6 +35,10 @@ def explain(
         ),
     ] = None,
     spark: Plans = False,
+    submit: Annotated[
+        bool,
+        typer.Option("--submit", help="Show the spark-submit command of each task; needs Airflow."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the tasks a pipeline compiles to, why each cut is there, and what is repeated if a task fails."""
@@ -41,6 +49,10 @@ def explain(
         raise typer.BadParameter(
             "--spark prints text: it cannot be combined with --json, --format or --graph"
         )
+    if submit and (spark or graph or form not in (Format.TEXT, Format.JSON)):
+        raise typer.BadParameter(
+            "--submit prints text or JSON: it cannot be combined with --spark, --graph or another --format"
+        )
     if form is Format.HTML and graph:
         raise typer.BadParameter("the page has every graph: leave --graph out")
     if form is Format.FLINK and not has_flink_plan(graph):
@@ -49,11 +61,17 @@ def explain(
         )
     with speaking_plainly():
         compiled = compile_named(pipeline)
+        if submit:
+            describe_pipeline(compiled)  # its problems first
+            found = submit_commands(pipeline)
+            typer.echo(to_json(found) if form is Format.JSON else submit_text(found))
+            is_refused = any(task.problem is not None for task in found.tasks)
+            raise typer.Exit(ExitCode.LEFT_TO_DO if is_refused else ExitCode.DONE)
         typer.echo(render(compiled, graph, form, _page() if form is Format.HTML else ""))
         if spark:
             params = dict(compiled.pipeline.params)
-            found = analyse(compiled, date.today().isoformat(), params, shows_plans=True)
-            raise typer.Exit(ExitCode.LEFT_TO_DO if found else ExitCode.DONE)
+            problems = analyse(compiled, date.today().isoformat(), params, shows_plans=True)
+            raise typer.Exit(ExitCode.LEFT_TO_DO if problems else ExitCode.DONE)
 
 
 def _page() -> str:

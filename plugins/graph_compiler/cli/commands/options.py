@@ -55,8 +55,7 @@ def _effective(name: str | None, deployment: DeploymentOptions) -> tuple[Effecti
     if name is None:
         return effective_options(read_options((), deployment)[0], (), deployment)
     pipeline = load_pipeline(name)
-    keys = [key for key, _ in pipeline.config]
-    return effective_options(validated_options(pipeline, deployment), keys, deployment)
+    return effective_options(validated_options(pipeline, deployment), pipeline.config, deployment)
 
 
 def broken_key(key: str, width: int) -> str:

@@ -49,6 +49,7 @@ from graph_compiler.errors import GraphCompilerError, InvalidPipelineError, Prob
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.operator_names import NamedOutput
 from graph_compiler.identifiers import RegionId
+from graph_compiler.options.spark_settings import spark_settings
 from graph_compiler.staging.executions.executions import ALL, RegionExecution, executions
 from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
 from graph_compiler.staging.publications.own_folders import OwnFolder
@@ -101,7 +102,7 @@ def run_in_process(run: InProcessRun, airflow: EmbeddedAirflow, console: Console
         request = wire.InProcessRequest(tasks=tasks, preview=_preview_request(run.until))
         (folder / wire.REQUEST).write_text(to_json(request))
         with _alone(Path(tasks[0].layout.marker)) if run.until is None else nullcontext() as held:
-            process = _start(folder, airflow, log, held)
+            process = _start(submit_arguments(run.compiled, airflow), folder, airflow, log, held)
             return _follow(run, tasks, process, folder, console, log)
 
 
@@ -175,13 +176,17 @@ def _alone(marker: Path) -> Iterator[int]:
         yield held.fileno()
 
 
+def submit_arguments(compiled: CompiledPipeline, airflow: EmbeddedAirflow) -> str:
+    """Return pyspark's arguments: a pipeline's settings win over `spark_conf`; groups share the session."""
+    own = spark_settings(compiled.pipeline.config, compiled.deployment_options)
+    conf = airflow.spark_conf | own
+    words = [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
+    return shlex.join(["--master", MASTER, *words, "pyspark-shell"])
+
+
 def _start(
-    folder: Path, airflow: EmbeddedAirflow, log: Path, held: int | None
+    arguments: str, folder: Path, airflow: EmbeddedAirflow, log: Path, held: int | None
 ) -> subprocess.Popen[bytes]:
-    words = [
-        word for key, value in airflow.spark_conf.items() for word in ("--conf", f"{key}={value}")
-    ]
-    arguments = shlex.join(["--master", MASTER, *words, "pyspark-shell"])
     environment = airflow.child_environment() | {
         SUBMIT_ARGUMENTS: os.environ.get(SUBMIT_ARGUMENTS, arguments),
         "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),

@@ -31,7 +31,7 @@ def differing_profiles(pipeline: Pipeline) -> Iterator[Problem]:
     first: dict[str, PhysicalTransformation] = {}
     for operator in pipeline.operators:
         group = operator.settings.resource_profile
-        if group is None or not group.settings():
+        if group is None or group.is_only_a_name:
             continue
         other = first.setdefault(group.name, operator)
         if other.settings.resource_profile != group:

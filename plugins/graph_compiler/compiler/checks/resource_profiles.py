@@ -15,7 +15,9 @@ from graph_compiler.graphs.stream_graph import StreamGraph
 def resource_profiles(pipeline: Pipeline) -> tuple[SlotSharingGroup, ...]:
     """Return each group that is declared with more than a name, in declaration order; the pipeline has been checked."""
     declared = (operator.settings.resource_profile for operator in pipeline.operators)
-    by_name = {group.name: group for group in declared if group is not None and group.settings()}
+    by_name = {
+        group.name: group for group in declared if group is not None and not group.is_only_a_name
+    }
     return tuple(by_name.values())
 
 

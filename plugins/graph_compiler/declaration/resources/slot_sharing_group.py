@@ -12,9 +12,13 @@ becomes the options of spark-submit for every task with operators in the group:
 | executor_cores     | no: the master's  | yes                                 | yes                 |
 | executor_instances | no                | with executor_cores, as their total | yes                 |
 | conf               | as Spark reads it | as Spark reads it                   | as Spark reads it   |
+| target             | local             | standalone                          | yarn, kubernetes    |
+| deploy_mode        | client            | client                              | client, cluster     |
+| conn_id            | the Airflow connection of such a master, the same for all targets             |
 
 In `local[4]`, driver and executor are one JVM: `driver_memory` is its heap, and the connection's master names its
-cores. The application logs which settings its master ignored.
+cores. The application logs which settings its master ignored; a pipeline that declares its target and settings that
+this target ignores is refused. What each target can do is a value: `deployment/targets/built_in.py`.
 """
 
 from __future__ import annotations
@@ -24,13 +28,16 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 
 from graph_compiler.declaration.refusals.constructors import HeldToForm
+from graph_compiler.declaration.resources.deploy_mode import DeployMode
 from graph_compiler.declaration.resources.memory_size import (
     MEMORY_FORM,
     SMALLEST_HEAP,
     parse_memory,
 )
 from graph_compiler.declaration.resources.resource_spec import CORES, MEMORY, OFF_HEAP, Amounts
+from graph_compiler.declaration.resources.spark_setting import INSTEAD, secret_in_plain_text
 from graph_compiler.errors import Problem
+from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import counted
 
 SPARK_SETTINGS: Mapping[str, str] = {
@@ -42,8 +49,13 @@ SPARK_SETTINGS: Mapping[str, str] = {
 }
 """The settings of a group, with Spark's names for them."""
 
-# Where applications run is set in one place for all pipelines: the Airflow connection.
-_OF_THE_CONNECTION = ("spark.master", "spark.submit.deployMode")
+PLACES: Mapping[str, str] = {
+    "target": "execution.target",
+    "deploy_mode": "execution.deploy-mode",
+    "conn_id": "airflow.conn-id",
+}
+"""The settings of a group that say where its applications run, with the options that they override."""
+
 _EXTENDED = "spark.executor.resource."
 _AMOUNT = ".amount"
 ConfValue = str | int | float | bool
@@ -51,9 +63,10 @@ ConfValue = str | int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class SlotSharingGroup(metaclass=HeldToForm):
-    """A named Spark resource profile; settings that are None are left to the installation and to Spark.
+    """A named Spark resource profile; settings that are None are left to the pipeline, the installation and Spark.
 
-    `conf` holds further settings by Spark's names (`spark.…`). A group without settings is only a name.
+    `conf` holds further settings by Spark's names (`spark.…`). `conn_id` is an Airflow connection, `target` an
+    execution target, `deploy_mode` client or cluster. A group without settings is only a name.
     """
 
     name: str
@@ -63,6 +76,9 @@ class SlotSharingGroup(metaclass=HeldToForm):
     executor_cores: int | None = field(default=None, kw_only=True)
     executor_instances: int | None = field(default=None, kw_only=True)
     conf: Mapping[str, ConfValue] = field(default_factory=dict, kw_only=True, hash=False)
+    conn_id: str | None = field(default=None, kw_only=True, metadata={UNSAID: True})
+    target: str | None = field(default=None, kw_only=True, metadata={UNSAID: True})
+    deploy_mode: str | None = field(default=None, kw_only=True, metadata={UNSAID: True})
 
     def __post_init__(self) -> None:
         """Keep a sorted copy of `conf`, as text: `True` and `"true"` are the same setting."""
@@ -70,6 +86,16 @@ class SlotSharingGroup(metaclass=HeldToForm):
         given = self.conf if isinstance(self.conf, Mapping) else {repr(self.conf): ""}
         conf = {key: _as_text(value) for key, value in sorted(given.items())}
         object.__setattr__(self, "conf", conf)
+
+    @property
+    def is_only_a_name(self) -> bool:
+        """Whether it sets nothing: operators may name a group that another operator declares."""
+        return not self.settings() and not self.places()
+
+    def places(self) -> dict[str, str]:
+        """Return where its applications run, as far as it says so, by the names of the options."""
+        named = {key: getattr(self, name) for name, key in PLACES.items()}
+        return {key: str(value) for key, value in named.items() if value is not None}
 
     def settings(self) -> dict[str, str]:
         """Return everything it sets, by Spark's names."""
@@ -102,6 +128,7 @@ class SlotSharingGroup(metaclass=HeldToForm):
         yield from self._memory_problems()
         yield from self._count_problems()
         yield from self._conf_problems()
+        yield from self._place_problems()
 
     def _memory_problems(self) -> Iterator[Problem]:
         for name in ("driver_memory", "executor_memory"):
@@ -122,14 +149,23 @@ class SlotSharingGroup(metaclass=HeldToForm):
 
     def _conf_problems(self) -> Iterator[Problem]:
         said_by = {key: f"{name}=…, a setting of the group" for name, key in SPARK_SETTINGS.items()}
-        said_by |= dict.fromkeys(
-            _OF_THE_CONNECTION, "the Airflow connection, which says where applications run"
-        )
+        said_by |= INSTEAD
         prefix = "names that begin with 'spark.': spark-submit drops others"
         for key in self.conf:
             allowed = said_by.get(key) if key.startswith("spark.") else prefix
             if allowed is not None:
                 yield Problem(message=f"conf has {key!r}", allowed=allowed)
+            if secret := secret_in_plain_text(key, f"conf[{key!r}]"):
+                yield secret
+
+    def _place_problems(self) -> Iterator[Problem]:
+        modes = tuple(DeployMode)
+        if self.deploy_mode is not None and self.deploy_mode not in modes:
+            yield Problem(message=f"deploy_mode is {self.deploy_mode!r}", allowed=", ".join(modes))
+        for name in ("conn_id", "target"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, str) and value.strip()):
+                yield Problem(message=f"{name} is {value!r}", allowed="a name, or unset")
 
     def __str__(self) -> str:
         """Return it as text: `big: driver 4g, 3 executors with 4 cores and 8g`."""
@@ -140,6 +176,7 @@ class SlotSharingGroup(metaclass=HeldToForm):
             f"driver {driver}" if driver else "",
             f"{executors} with {executor}" if executor else executors,
             *(f"{key}={value}" for key, value in self.conf.items()),
+            *(f"{key}={value}" for key, value in self.places().items()),
         ]
         return f"{self.name}: {', '.join(part for part in parts if part)}"
 

@@ -9,12 +9,14 @@ from graph_compiler.declaration.operators.iteration import INSTEAD_OF_ITERATIONS
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
 from graph_compiler.deployment.describe.resource_profiles import pinned_settings
+from graph_compiler.deployment.describe.target_checks import target_problems
 from graph_compiler.deployment.documents.session import SESSION
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.stream_graph import JobType
 from graph_compiler.options.flink_options import why_without_meaning
 from graph_compiler.options.model import PipelineOptions
+from graph_compiler.options.spark_settings import spark_settings
 
 
 def check_deployable(compiled: CompiledPipeline) -> None:
@@ -29,8 +31,10 @@ def check_deployable(compiled: CompiledPipeline) -> None:
         raise InvalidPipelineError(compiled.pipeline.name, [problem])
     if repeated := tuple(_sinks_of_one_name(compiled.pipeline)):
         raise InvalidPipelineError(compiled.pipeline.name, repeated)
-    if pinned := pinned_settings(compiled.job_graph.resource_profiles, SESSION):
-        raise InvalidPipelineError(compiled.pipeline.name, pinned)
+    profiles = compiled.job_graph.resource_profiles
+    settings = spark_settings(compiled.pipeline.config, compiled.deployment_options)
+    if wrong := (*pinned_settings(profiles, settings, SESSION), *target_problems(compiled)):
+        raise InvalidPipelineError(compiled.pipeline.name, wrong)
 
 
 def _checkpointing(options: PipelineOptions) -> str | None:

@@ -18,7 +18,7 @@ from graph_compiler.options.model import PipelineOptions
 from graph_compiler.options.text import as_text
 
 _HEAD = ("key", "allowed", "default", "in Flink", "meaning")
-_NOUNS = {int: "a whole number", float: "a number", timedelta: "a duration"}
+_NOUNS = {int: "a whole number", float: "a number", timedelta: "a duration", str: "a name"}
 _BOUNDS = {"ge": "from {}", "gt": "above {}", "le": "to {}"}
 _NOTHING = timedelta(0)
 

@@ -11,8 +11,9 @@ from graph_compiler.options.effective_options import EffectiveOption, effective_
 
 def changed_options(compiled: CompiledPipeline) -> tuple[EffectiveOption, ...]:
     """Return the options whose value differs from the default."""
-    keys = [key for key, _ in compiled.pipeline.config]
-    options = effective_options(compiled.options, keys, compiled.deployment_options)
+    options = effective_options(
+        compiled.options, compiled.pipeline.config, compiled.deployment_options
+    )
     return tuple(option for option in options if option.is_changed)
 
 

@@ -21,6 +21,7 @@ def schema_json() -> str:
     schema["$defs"] |= options.pop("$defs")
     schema["properties"]["config"] |= {
         "properties": {key: _plain(option) for key, option in options["properties"].items()},
+        "patternProperties": {r"^spark\.": {"type": ["string", "number", "boolean"]}},
         "additionalProperties": False,
     }
     return json.dumps({"$schema": _DIALECT, **_shared(_tidied(schema))}, indent=1) + "\n"

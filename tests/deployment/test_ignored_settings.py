@@ -5,8 +5,11 @@ import pytest
 from graph_compiler import Csv, InvalidPipelineError, Parquet, SlotSharingGroup
 from graph_compiler import StreamExecutionEnvironment as Environment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.resources.deploy_mode import DeployMode
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
-from graph_compiler.deployment.describe.resource_profiles import ignored_settings, ignored_words
+from graph_compiler.deployment.targets.execution_target import ExecutionTarget
+from graph_compiler.deployment.targets.ignored_settings import ignored_words
+from graph_compiler.deployment.targets.known_targets import target_of
 
 ALL = SlotSharingGroup(
     "all",
@@ -16,6 +19,14 @@ ALL = SlotSharingGroup(
     executor_cores=2,
     executor_instances=3,
 )
+
+
+def of(master: str) -> ExecutionTarget:
+    found = target_of(master)
+    assert found is not None
+    return found
+
+
 EXECUTOR = ("executor_memory", "executor_cores", "executor_instances")
 
 
@@ -24,9 +35,7 @@ EXECUTOR = ("executor_memory", "executor_cores", "executor_instances")
     [
         ("local", "client", ("driver_cores", *EXECUTOR)),
         ("local[4]", "client", ("driver_cores", *EXECUTOR)),
-        ("local-cluster[2,1,1024]", "client", ("driver_cores",)),
         ("spark://host:7077", "client", ("driver_cores",)),
-        ("spark://host:7077", "cluster", ()),
         ("yarn", "client", ("driver_cores",)),
         ("yarn", "cluster", ()),
         ("k8s://https://host:6443", "cluster", ()),
@@ -35,20 +44,23 @@ EXECUTOR = ("executor_memory", "executor_cores", "executor_instances")
 def test_settings_that_a_master_ignores_are_listed(
     master: str, mode: str, ignored: tuple[str, ...]
 ) -> None:
-    assert ignored_settings(ALL, master, mode) == ignored
-    assert (ignored_words(ALL, master, mode) is None) == (not ignored)
+    target, deploy_mode = of(master), DeployMode(mode)
+    assert target.ignored_settings(ALL, deploy_mode) == ignored
+    assert (ignored_words(ALL, target, master, deploy_mode) is None) == (not ignored)
 
 
 def test_a_standalone_master_counts_cores_and_not_executors() -> None:
     group = SlotSharingGroup("some", executor_instances=3)
-    assert ignored_words(group, "spark://h:7077", "client") == (
+    master = "spark://h:7077"
+    assert ignored_words(group, of(master), master, DeployMode.CLIENT) == (
         "slot sharing group 'some': spark://h:7077 ignores executor_instances in client mode"
     )
-    assert ignored_words(group, "yarn", "client") is None
+    assert ignored_words(group, of("yarn"), "yarn", DeployMode.CLIENT) is None
 
 
 def test_unset_settings_are_not_listed() -> None:
-    assert ignored_words(SlotSharingGroup("g", driver_memory="2g"), "local[2]", "client") is None
+    group = SlotSharingGroup("g", driver_memory="2g")
+    assert ignored_words(group, of("local[2]"), "local[2]", DeployMode.CLIENT) is None
 
 
 def test_a_setting_we_pin_cannot_be_set_by_a_group(env: Environment) -> None:

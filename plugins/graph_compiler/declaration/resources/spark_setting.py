@@ -1,0 +1,29 @@
+"""Settings of Spark that no declaration may have: those that say where to run, and secrets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from graph_compiler.errors import Problem
+
+INSTEAD: Mapping[str, str] = {
+    "spark.master": "conn_id=… or option airflow.conn-id: the Airflow connection has the master",
+    "spark.submit.deployMode": "deploy_mode=… or option execution.deploy-mode",
+}
+"""Spark's settings that say where an application runs, with what sets them here."""
+
+_SECRET = re.compile(r"(password|secret|secret[._-]?key|token|access[._-]?key)$", re.IGNORECASE)
+# The values are names of Kubernetes' Secrets.
+_NAMES_OF_SECRETS = re.compile(r"spark\.kubernetes\.(driver|executor)\.secret")
+
+
+def secret_in_plain_text(key: str, found: str) -> Problem | None:
+    """Return the problem of a setting whose value is a secret, by its name; `found` says where it is set."""
+    if _SECRET.search(key) is None or _NAMES_OF_SECRETS.match(key):
+        return None
+    return Problem(
+        message=f"{found} holds a secret in plain text",
+        allowed="spark-defaults.conf of the cluster, or a Hadoop credential provider",
+        hint="anyone who can see the code, the plan or the arguments of a process could read it",
+    )

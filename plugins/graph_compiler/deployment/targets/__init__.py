@@ -1,0 +1,1 @@
+"""Where Spark applications run: the targets that are built in, those of other packages, and what each can do."""

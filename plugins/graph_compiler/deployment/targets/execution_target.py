@@ -1,0 +1,73 @@
+"""An execution target as a value: what Flink's PipelineExecutorFactory is, for the masters of Spark.
+
+    ACME = ExecutionTarget(name="acme", masters=r"acme://.+", master_form="acme://HOST", …)
+
+Another package registers its own under `graph_compiler.execution_targets` (`graph_compiler/extensions.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from graph_compiler.declaration.resources.deploy_mode import DeployMode
+from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS, SlotSharingGroup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriverPlace:
+    """One deploy mode of a target: whether it can be used, and what is true of a driver that runs there."""
+
+    refused: str | None = None
+    """Why the target does not have this deploy mode, None if it does."""
+    ignores: tuple[str, ...] = ()
+    """Settings of a SlotSharingGroup that have no effect."""
+    inherits_environment: bool = False
+    """Whether the driver has the environment of spark-submit, so that secrets reach it without being arguments."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionTarget:
+    """A kind of Spark master, and what is true of the applications that it runs.
+
+    `name` is the value of `execution.target`. `masters` is a regular expression that matches a whole master URL;
+    messages show `master_form` in its place.
+    """
+
+    name: str
+    masters: str
+    master_form: str
+    client: DriverPlace
+    cluster: DriverPlace
+    executors_see_driver_files: bool = False
+    """Whether executors run in the driver's process: nothing is shipped to them."""
+    needed_with: tuple[tuple[str, str], ...] = ()
+    """Pairs of a group's settings: the first has no effect without the second."""
+    why_ignored: str | None = None
+    """Why settings are ignored, if it is not because of the deploy mode."""
+
+    def has_master(self, master: str) -> bool:
+        """Whether a master URL is one of this target's."""
+        return re.fullmatch(self.masters, master) is not None
+
+    def place(self, mode: DeployMode) -> DriverPlace:
+        """Return what is true of a driver in this deploy mode."""
+        return self.cluster if mode is DeployMode.CLUSTER else self.client
+
+    @property
+    def deploy_modes(self) -> tuple[DeployMode, ...]:
+        """Return the deploy modes that it has."""
+        return tuple(mode for mode in DeployMode if self.place(mode).refused is None)
+
+    def ignored_settings(
+        self, profile: SlotSharingGroup, mode: DeployMode | None
+    ) -> tuple[str, ...]:
+        """Return the settings of a profile that have no effect in this mode; in any mode, if it is None."""
+        modes = self.deploy_modes if mode is None else (mode,)
+        ignored = set.intersection(*(set(self.place(each).ignores) for each in modes))
+        ignored |= {name for name, other in self.needed_with if getattr(profile, other) is None}
+        return tuple(
+            name
+            for name in SPARK_SETTINGS
+            if name in ignored and getattr(profile, name) is not None
+        )
