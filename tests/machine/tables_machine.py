@@ -89,5 +89,6 @@ class TablesMachine(SinkMachine):
         pending = self.judgment.pending.pop()
         fate = pending.execution.fate
         fate.has_struck = True
-        fate.meanwhile = lambda: None  # another run would be refused, too: no one gets past the lock
+        # Another run would be refused, too: no one gets past the lock.
+        fate.meanwhile = lambda: None
         self.judgment.finish(pending, meanwhile=self.world.locked())
