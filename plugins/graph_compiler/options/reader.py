@@ -17,6 +17,7 @@ from graph_compiler.identifiers import did_you_mean
 from graph_compiler.options.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
 from graph_compiler.options.durations import format_duration
 from graph_compiler.options.flink_options import why_without_meaning
+from graph_compiler.options.flink_settings import class_path_problems
 from graph_compiler.options.model import PipelineOptions
 from graph_compiler.options.spark_settings import is_spark_setting, refused_settings
 from graph_compiler.options.words import allowed_words
@@ -48,7 +49,10 @@ def read_options(
             _problem(str(found["loc"][0]), found["msg"], found["input"]) for found in error.errors()
         )
     else:
-        problems = _disagreements(options, own, deployment)
+        problems = (
+            *_disagreements(options, own, deployment),
+            *class_path_problems(options),
+        )
     problems = (*problems, *refused_settings(config))
     return (PipelineOptions(), problems) if problems else (options, ())
 

@@ -4,6 +4,7 @@
     run.json                                  put by the run's first task: a worker that sees it also sees the run
     plans/<plan id>.json                      what each plan computes of which a task has run
     code/<sha256>.zip                         what executors on other hosts import, one for each version of the code
+    files/<version>/<name>                    what a pipeline names: files, jars, archives of Python environments
     tasks/<region>/<execution id>/descriptor.json, submission.json, driver.json, report.json, outcome.json
     tasks/<region>/<execution id>/progress.json   the only document that is overwritten
     tasks/<region>/<execution id>/prepared/<operator id>.json, <operator id>.removed.json
@@ -23,6 +24,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from graph_compiler.declaration.artifacts.user_artifact import UserArtifact
 from graph_compiler.declaration.connectors.file_uris import LOCAL_PLACES, local_path, why_no_store
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import StagingError
@@ -89,6 +91,10 @@ class StagingLayout:
     def code(self, digest: str) -> str:
         """Return the key of an archive of code."""
         return f"{self.run}/code/{digest}.zip"
+
+    def artifact(self, artifact: UserArtifact) -> str:
+        """Return the key of the copy of a file, jar or archive that a pipeline names."""
+        return f"{self.run}/files/{artifact.version}/{artifact.file_name}"
 
     def descriptor(self, region_id: RegionId, execution_id: str) -> str:
         """Return the path of the descriptor for Spark."""
