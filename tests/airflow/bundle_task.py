@@ -19,7 +19,7 @@ from graph_compiler.airflow_backend.task.region_operator import RegionOperator
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 
 
-class FolderBundle(BaseDagBundle):  # type: ignore[misc]  # Airflow's types are not checked
+class FolderBundle(BaseDagBundle):
     """A bundle with a folder for each version, as Git's bundle checks them out; `now` names the current one."""
 
     supports_versioning = True
@@ -40,7 +40,8 @@ class FolderBundle(BaseDagBundle):  # type: ignore[misc]  # Airflow's types are 
 
 
 def main(version: str, root: str) -> None:
-    bundle = DagBundlesManager().get_bundle(name="shop", version=version or None)
+    manager = DagBundlesManager()  # type: ignore[no-untyped-call]  # Airflow has no types for it
+    bundle = manager.get_bundle(name="shop", version=version or None)
     bundle.initialize()
     bag = BundleDagBag(
         dag_folder=str(bundle.path / "dags" / "shop_dag.py"),

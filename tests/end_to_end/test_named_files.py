@@ -1,12 +1,13 @@
-"""Functions read a file that their pipeline names, with `SparkFiles.get`: in every way in which a pipeline runs.
+"""Functions read a file and an archive that their pipeline names, in every way in which a pipeline runs.
 
-One function runs on the driver and one in Spark's Python workers; each reads the file.
+One function runs on the driver and one in Spark's Python workers; each reads both.
 """
 
 import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import duckdb
@@ -20,8 +21,8 @@ FUNCTIONS = """
 from pyspark import SparkFiles
 
 def rate():
-    with open(SparkFiles.get("rate.txt")) as file:
-        return float(file.read())
+    with open(SparkFiles.get("rate.txt")) as file, open(SparkFiles.get("model/part.txt")) as part:
+        return float(file.read()) * float(part.read())
 
 def on_driver(rows):
     return rows.withColumn("driver", rows.x * rate())
@@ -37,6 +38,7 @@ from pipelines.functions import on_driver, on_executors
 
 env = StreamExecutionEnvironment("rates", params={{"output": {target!r}}})
 env.add_files("data/rate.txt")
+env.add_python_archive("data/model.zip", "model")
 rows = env.from_source(Values([(2.0,)], "x DOUBLE"), "in").transform(on_driver).name("driver")
 rows = rows.map_partitions(on_executors, schema="x DOUBLE, driver DOUBLE, executor DOUBLE")
 rows.sink_to(Parquet("{{{{ params.output }}}}"), mode="overwrite").name("out")
@@ -74,6 +76,8 @@ def project(tmp_path: Path) -> Path:
     }.items():
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text(text)
+    with zipfile.ZipFile(project / "data" / "model.zip", "w") as model:
+        model.writestr("part.txt", "1.0")
     return project
 
 

@@ -23,14 +23,14 @@ def with_flink_settings(settings: Mapping[str, str], options: PipelineOptions) -
     pythons = {PYTHON: options.python_executable, DRIVER_PYTHON: options.python_client_executable}
     found = {**settings, **{key: value for key, value in pythons.items() if value}}
     for key in _CLASS_PATHS if options.classpaths else ():
-        places = [str(local_path(entry)) for entry in _entries(options)]
+        places = [str(local_path(entry)) for entry in _entries(options.classpaths or "")]
         found[key] = _SEPARATOR.join([*places, *filter(None, [settings.get(key)])])
     return dict(sorted(found.items()))
 
 
-def class_path_problems(options: PipelineOptions) -> Iterator[Problem]:
+def class_path_problems(text: str) -> Iterator[Problem]:
     """Find places of a class path that are not the same on every host."""
-    for entry in _entries(options):
+    for entry in _entries(text):
         path = local_path(entry)
         if path is None or _SEPARATOR in str(path):
             yield Problem(
@@ -40,5 +40,5 @@ def class_path_problems(options: PipelineOptions) -> Iterator[Problem]:
             )
 
 
-def _entries(options: PipelineOptions) -> list[str]:
-    return [entry for part in (options.classpaths or "").split(";") if (entry := part.strip())]
+def _entries(text: str) -> list[str]:
+    return [entry for part in text.split(";") if (entry := part.strip())]

@@ -49,11 +49,9 @@ def read_options(
             _problem(str(found["loc"][0]), found["msg"], found["input"]) for found in error.errors()
         )
     else:
-        problems = (
-            *_disagreements(options, own, deployment),
-            *class_path_problems(options),
-        )
-    problems = (*problems, *refused_settings(config))
+        problems = _disagreements(options, own, deployment)
+    class_path = class_path_problems(str(merged.get("pipeline.classpaths", "")))
+    problems = (*problems, *class_path, *refused_settings(config))
     return (PipelineOptions(), problems) if problems else (options, ())
 
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
-from graph_compiler.declaration.artifacts.user_artifact import ArtifactKind
+from graph_compiler.declaration.artifacts.user_artifact import ArtifactKind, UserArtifact
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 
 _ARCHIVES = ("spark.archives", "spark.yarn.dist.archives")
@@ -33,13 +32,16 @@ def add_artifacts(task: TaskDeploymentDescriptor, spark: SparkSession) -> None:
                 _replace(copy, Path(SparkFiles.get(artifact.name)))
             case ArtifactKind.FILE:
                 context.addFile(copy.as_uri())
-            case ArtifactKind.ARCHIVE if copy.as_uri() not in "".join(_submitted(spark)):
+            case ArtifactKind.ARCHIVE if not _is_submitted(artifact, spark):
                 context.addArchive(f"{copy.as_uri()}#{artifact.name}")
+                # Executors fetch it in their next task: a test removes the copy at its end.
+                spark.range(1).count()
 
 
-def _submitted(spark: SparkSession) -> Iterator[str]:
-    conf = spark.sparkContext.getConf()
-    return (conf.get(key, "") or "" for key in _ARCHIVES)
+def _is_submitted(archive: UserArtifact, spark: SparkSession) -> bool:
+    """Whether spark-submit was given an archive: Spark may have written its URI in another way."""
+    conf, place = spark.sparkContext.getConf(), f"/{archive.version}/{archive.file_name}#"
+    return any(place in (conf.get(key) or "") for key in _ARCHIVES)
 
 
 def _replace(copy: Path, target: Path) -> None:
