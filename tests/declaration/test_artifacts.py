@@ -203,10 +203,12 @@ def test_two_files_of_one_name_are_refused(project: Path) -> None:
     env = environment(project)
     env.add_files("data/rates.csv", "RATES.csv", "data/rates.csv")
     env.add_jars("lib/one.jar")
-    env.add_python_archive("env.tar.gz", "rates.csv")
-    assert len(artifacts(env).problems) == 2
+    env.add_python_archive("env.tar.gz", "one.jar")
+    assert [problem.key for problem in artifacts(env).problems] == [
+        "pipeline.cached-files",
+        "python.archives",
+    ]
     assert messages(env)[0].endswith(f"{project}/RATES.csv have the same name 'RATES.csv'")
-    assert artifacts(env).problems[1].key == "python.archives"
 
 
 @pytest.mark.parametrize(
@@ -216,6 +218,8 @@ def test_two_files_of_one_name_are_refused(project: Path) -> None:
         ({"pipeline.cached-files": "name:x,path:data/rates.csv,executable:true"}, "there is"),
         ({"pipeline.cached-files": "name:../x,path:data/rates.csv"}, "'../x' cannot be the name"),
         ({"pipeline.cached-files": "name:json.py,path:data/rates.csv"}, "is a Python module"),
+        ({"pipeline.cached-files": "name:stdout,path:data/rates.csv"}, "of their own"),
+        ({"python.archives": "env.tar.gz#__spark_conf__"}, "of their own"),
         ({"python.archives": "env.tar.gz#json"}, "would hide Python's module"),
         ({"python.archives": "env.tar.gz#graph_compiler"}, "would hide Python's module"),
         ({"python.archives": "env.tar.gz#.."}, "'..' cannot be the name"),

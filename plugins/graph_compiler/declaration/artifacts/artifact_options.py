@@ -25,6 +25,11 @@ from graph_compiler.identifiers import shown
 
 CACHED_FILES, JARS, ARCHIVES = "pipeline.cached-files", "pipeline.jars", "python.archives"
 SEPARATORS: Mapping[str, str] = {CACHED_FILES: ";", JARS: ";", ARCHIVES: ","}
+_KEYS = {
+    ArtifactKind.FILE: CACHED_FILES,
+    ArtifactKind.JAR: JARS,
+    ArtifactKind.ARCHIVE: ARCHIVES,
+}
 _RESERVED: Mapping[str, str] = {CACHED_FILES: ",;", JARS: ";", ARCHIVES: ",#"}
 _UNREAD = {CACHED_FILES: "spark.files", JARS: "spark.jars", ARCHIVES: "spark.archives"}
 _FORM = "name:NAME,path:PATH"
@@ -60,7 +65,15 @@ def read_artifacts(config: Mapping[str, str], project: Path, places: Places) -> 
             try:
                 found.setdefault(_artifact(key, entry, project), place)
             except ArtifactError as error:
-                problems.append(_problem(key, str(error), place, error))
+                problems.append(
+                    Problem(
+                        key=key,
+                        message=str(error),
+                        allowed=error.allowed,
+                        hint=error.hint,
+                        declared_at=place,
+                    )
+                )
     problems += _clashes(found)
     return Artifacts(found=tuple(found), problems=tuple(problems))
 
@@ -101,24 +114,15 @@ def _path(key: str, written: str, project: Path) -> Path:
 
 
 def _clashes(found: Mapping[UserArtifact, SourceLocation | None]) -> Iterator[Problem]:
-    """Find artifacts of one name: Spark puts all files and archives of an application into one folder."""
-    taken: dict[tuple[bool, str], UserArtifact] = {}
+    """Find artifacts of one name: Spark puts all of an application into one folder of each executor."""
+    taken: dict[str, UserArtifact] = {}
     for artifact, place in found.items():
-        is_jar = artifact.kind is ArtifactKind.JAR
         # Some file systems ignore the case of letters.
-        other = taken.setdefault((is_jar, artifact.name.lower()), artifact)
+        other = taken.setdefault(artifact.name.lower(), artifact)
         if other is not artifact:
-            key = {ArtifactKind.FILE: CACHED_FILES, ArtifactKind.JAR: JARS}.get(
-                artifact.kind, ARCHIVES
+            yield Problem(
+                key=_KEYS[artifact.kind],
+                message=f"{other.path} and {artifact.path} have the same name '{artifact.name}'",
+                hint="rename one of them: Spark puts files, jars and archives into one folder",
+                declared_at=place,
             )
-            hint = "" if is_jar else "; Spark puts files and archives into one folder"
-            yield _problem(
-                key, f"{other.path} and {artifact.path} have the same name '{artifact.name}'", place,
-                ArtifactError("", hint=f"rename one of them{hint}"),
-            )  # fmt: skip
-
-
-def _problem(key: str, message: str, place: SourceLocation | None, error: ArtifactError) -> Problem:
-    return Problem(
-        key=key, message=message, allowed=error.allowed, hint=error.hint, declared_at=place
-    )

@@ -25,6 +25,10 @@ from graph_compiler.identifiers import is_legal_name, shown
 
 ARCHIVES = (".zip", ".jar", ".tar", ".tar.gz", ".tgz")
 """What Spark unpacks, by the ends of names; it copies any other file as it is."""
+_OF_EXECUTORS = frozenset(
+    {"stdout", "stderr", "tmp", "container_tokens", "directory.info", "launch_container.sh"}
+)
+"""Files and folders that standalone workers and YARN keep in the folder of an executor."""
 _OURS = ("graph_compiler", "pyspark", "py4j", "pandas", "pyarrow", "numpy")
 _PIECE = 1 << 20
 
@@ -84,8 +88,8 @@ class UserArtifact:
             found = hashlib.sha256(content).hexdigest()
         if found != self.version:
             raise ArtifactError(
-                f"{self.path} was changed after the pipeline was loaded",
-                hint="the next attempt takes it as it is then",
+                f"{self.path} was changed after the pipeline was loaded\n"
+                "  hint: the next attempt takes it as it is then"
             )
         return content
 
@@ -100,7 +104,7 @@ def find_artifact(kind: ArtifactKind, path: Path, name: str) -> UserArtifact:
             allowed="letters, digits, '_', '-' and '.'",
             hint="Spark separates files by ',' and names by '#', and takes both apart at spaces and '%'",
         )
-    if reason := _why_shadowing(kind, name):
+    if reason := _why_taken(kind, name):
         raise ArtifactError(reason, hint="rename it")
     if kind is ArtifactKind.ARCHIVE:
         if not path.name.endswith(ARCHIVES):
@@ -115,9 +119,11 @@ def find_artifact(kind: ArtifactKind, path: Path, name: str) -> UserArtifact:
     return UserArtifact(kind=kind, name=name, path=str(path), version=version)
 
 
-def _why_shadowing(kind: ArtifactKind, name: str) -> str | None:
-    """Return why executors would import something else: their folder of artifacts is on Python's path."""
-    if kind is ArtifactKind.FILE and name.endswith(tuple(all_suffixes())):
+def _why_taken(kind: ArtifactKind, name: str) -> str | None:
+    """Return why a name hides something: artifacts are in the folder of an executor, which is on Python's path."""
+    if name.lower() in _OF_EXECUTORS or name.startswith("__spark_"):
+        return f"executors have a file '{name}' of their own"
+    if kind is not ArtifactKind.ARCHIVE and name.endswith(tuple(all_suffixes())):
         return f"'{name}' is a Python module: the code of functions travels by itself"
     if kind is ArtifactKind.ARCHIVE and (name in sys.stdlib_module_names or name in _OURS):
         return f"a folder '{name}' would hide Python's module of that name on executors"
