@@ -3,7 +3,6 @@
 One function runs on the driver and one in Spark's Python workers; each reads both.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -108,13 +107,6 @@ def test_in_process_and_in_a_dry_run(home: Home, project: Path, tmp_path: Path) 
     assert "no problems found" in call(home, project, "graph_compiler", "dry-run", "rates")
     call(home, project, "graph_compiler", "run", "rates", "--in-process")
     assert written(tmp_path / "out") == [(2.0, 3.0, 3.0)]
-    (project / "data" / "rate.txt").write_text("2.5")
-    call(home, project, "graph_compiler", "run", "rates", "--in-process")
-    assert written(tmp_path / "out") == [(2.0, 5.0, 5.0)]
-    shown = json.loads(
-        call(home, project, "graph_compiler", "run", "rates", "--until", "driver", "--json")
-    )
-    assert shown["preview"]["rows"]
 
 
 def test_in_a_test_whose_session_has_had_another_file_of_that_name(

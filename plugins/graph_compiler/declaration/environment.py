@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from graph_compiler.declaration.artifacts.artifact_methods import ArtifactMethods
-from graph_compiler.declaration.artifacts.artifact_options import read_artifacts
 from graph_compiler.declaration.call_checks import held_to_signature
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.locations import caller_location
@@ -139,7 +138,7 @@ class StreamExecutionEnvironment(ArtifactMethods, metaclass=StandsIn):
             name=self.name,
             transformations=tuple(self._transformations[id] for id in sorted(found)),
             config=tuple(sorted(self._config.items())),
-            artifacts=read_artifacts(self._config, self._project, self._artifact_places),
+            artifacts=self._artifacts(),
             parameters=self._parameters,
             params_model=self._params_model,
             schedule=self._schedule,

@@ -18,7 +18,10 @@ from graph_compiler.declaration.artifacts.artifact_options import (
     ARCHIVES,
     CACHED_FILES,
     JARS,
+    NO_ARTIFACTS,
     SEPARATORS,
+    Artifacts,
+    read_artifacts,
     why_not_written,
 )
 from graph_compiler.declaration.artifacts.project_folder import project_of
@@ -68,6 +71,12 @@ class ArtifactMethods:
         self, message: str, *, allowed: str | None = None, hint: str | None = None
     ) -> NoReturn:
         """Refuse a call."""
+
+    def _artifacts(self) -> Artifacts:
+        """Return what the options name; the disk is only looked at if they name something."""
+        if not self._config.keys() & SEPARATORS.keys():
+            return NO_ARTIFACTS
+        return read_artifacts(self._config, self._project, self._artifact_places)
 
     @property
     def _project(self) -> Path:
