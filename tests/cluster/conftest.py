@@ -65,11 +65,16 @@ def rows(folder: Path) -> list[tuple[object, ...]]:
         return connection.execute(query).fetchall()
 
 
-@pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def needs_hosts() -> None:
+    """Skip a test where it cannot have hosts of its own."""
     if sys.platform != "linux" or os.geteuid() != 0:
         pytest.skip("hosts of their own need mount namespaces: root on Linux")
     assert ENVIRONMENT.exists(), "make test-cluster makes the executors' environment"
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    needs_hosts()
     with standalone_cluster(tmp_path_factory.mktemp("cluster")) as found:
         yield found
 

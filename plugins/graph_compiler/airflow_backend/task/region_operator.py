@@ -40,7 +40,7 @@ from graph_compiler.airflow_backend.task.other_places import check_places, check
 from graph_compiler.airflow_backend.task.process_group import end_driver, lead_a_group
 from graph_compiler.airflow_backend.task.region_summary import RegionSummary, log_lines, summarize
 from graph_compiler.airflow_backend.task.secret_values import pass_secrets, secret_values
-from graph_compiler.airflow_backend.task.shared_root import see_run
+from graph_compiler.airflow_backend.task.shared_root import pass_umask, see_run
 from graph_compiler.airflow_backend.task.stale_consumers import rerun_stale_consumers
 from graph_compiler.airflow_backend.task.submit_options import submit_options
 from graph_compiler.airflow_backend.task.submit_target import (
@@ -246,6 +246,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         target = submit_target(self._hook, self._declared_target, self.task_id)
         pass_secrets(self._hook, driver_place(self._hook, target), task.region, self._secrets)
         self._hook._conf |= driver_python(self._hook)
+        pass_umask(self._hook, task.staging_root)
         archive = pass_code(self._hook, target, task, self.others)
         command = self._hook._build_spark_submit_command(self.application)  # no public API has it
         submission = Submission(
