@@ -22,7 +22,7 @@ time.sleep(60)
 
 
 def test_children_end_at_once_and_an_unresponsive_leader_is_killed(tmp_path: Path) -> None:
-    from graph_compiler.airflow_backend.task.process_group import end_group
+    from graph_compiler.airflow_backend.task.submission.process_group import end_group
 
     leader = subprocess.Popen(
         [sys.executable, "-c", LEADER, str(tmp_path / "pid")], text=True, start_new_session=True
@@ -36,7 +36,7 @@ def test_children_end_at_once_and_an_unresponsive_leader_is_killed(tmp_path: Pat
 
 
 def test_an_ended_group_is_not_signaled() -> None:
-    from graph_compiler.airflow_backend.task.process_group import end_group
+    from graph_compiler.airflow_backend.task.submission.process_group import end_group
 
     leader = subprocess.Popen([sys.executable, "-c", ""], text=True, start_new_session=True)
     leader.wait()
@@ -55,7 +55,7 @@ class Submits:
 
 
 def test_output_in_another_encoding_is_not_a_failure() -> None:
-    from graph_compiler.airflow_backend.task.process_group import lead_a_group
+    from graph_compiler.airflow_backend.task.submission.process_group import lead_a_group
 
     hook: Any = Submits()
     lead_a_group(hook)

@@ -32,8 +32,8 @@ def why_failed(
         words = f"pipeline '{region.pipeline}', task '{region.region_id}': {_ENDED_ITSELF}"
         return AirflowException(words) if _is_elsewhere(hook) else AirflowFailException(words)
     failure = read_report(task).failure
-    if failure is None:
-        return error
+    if failure is None:  # a driver elsewhere has done its work, whatever became of its application
+        return None if _is_elsewhere(hook) else error
     message = failure.words(region.pipeline, region.region_id)
     if failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR:
         return AirflowFailException(message)

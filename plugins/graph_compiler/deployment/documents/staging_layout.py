@@ -4,6 +4,7 @@
     run.json                                  put by the run's first task: a worker that sees it also sees the run
     plans/<plan id>.json                      what each plan computes of which a task has run
     code/<sha256>.zip                         what executors on other hosts import, one for each version of the code
+    code/<sha256>.py                          the program of drivers on other hosts
     tasks/<region>/<execution id>/descriptor.json, submission.json, driver.json, report.json, outcome.json
     tasks/<region>/<execution id>/progress.json   the only document that is overwritten
     tasks/<region>/<execution id>/prepared/<operator id>.json, <operator id>.removed.json
@@ -89,6 +90,10 @@ class StagingLayout:
     def code(self, digest: str) -> str:
         """Return the key of an archive of code."""
         return f"{self.run}/code/{digest}.zip"
+
+    def program(self, digest: str) -> str:
+        """Return the key of the program of a driver on another host."""
+        return f"{self.run}/code/{digest}.py"
 
     def descriptor(self, region_id: RegionId, execution_id: str) -> str:
         """Return the path of the descriptor for Spark."""

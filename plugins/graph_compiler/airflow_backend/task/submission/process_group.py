@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from collections.abc import Mapping
 from functools import partial
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
@@ -24,13 +25,19 @@ def lead_a_group(hook: SparkSubmitHook) -> None:
     hook.submit = partial(hook.submit, start_new_session=True, errors="replace")
 
 
+def pass_environment(hook: SparkSubmitHook, values: Mapping[str, str]) -> None:
+    """Add variables to the environment of the hook's process, and to no argument of it."""
+    known = hook.submit.keywords.get("env", os.environ)
+    hook.submit = partial(hook.submit, env={**known, **values})
+
+
 def end_driver(hook: SparkSubmitHook) -> bool:
     """End the hook's process; False if its driver runs on another host, or nothing runs."""
     leader = hook._submit_sp
-    if leader is None or hook._connection["deploy_mode"] == "cluster":
+    if leader is None:
         return False
     end_group(leader)
-    return True
+    return str(hook._connection["deploy_mode"]) != "cluster"
 
 
 def end_group(leader: subprocess.Popen[str], grace_seconds: float = GRACE_SECONDS) -> None:
