@@ -50,7 +50,7 @@ class ClusterHome(Home):
 
 
 def run(
-    home: ClusterHome, dag: str, params: Mapping[str, str], *, ends_with: int = 0, **settings: str
+    home: Home, dag: str, params: Mapping[str, str], *, ends_with: int = 0, **settings: str
 ) -> str:
     """Run a Dag as `airflow dags test` does; return what it prints."""
     command = ("-m", "airflow", "dags", "test", dag, "2013-01-01", "--conf", json.dumps(params))
