@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -41,6 +42,24 @@ def test_an_ended_group_is_not_signaled() -> None:
     leader = subprocess.Popen([sys.executable, "-c", ""], text=True, start_new_session=True)
     leader.wait()
     end_group(leader)
+
+
+@pytest.mark.parametrize(
+    ("mode", "is_running", "signaled"),
+    [("client", False, True), ("cluster", True, True), ("cluster", False, False)],
+)
+def test_the_group_of_a_submission_that_has_ended_may_belong_to_others(
+    mode: str, is_running: bool, signaled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In client mode it has the driver: children of a leader that is dead may still run."""
+    from graph_compiler.airflow_backend.task.submission import process_group
+
+    ended: list[Any] = []
+    monkeypatch.setattr(process_group, "end_group", ended.append)
+    leader = SimpleNamespace(poll=lambda: None if is_running else 0)
+    hook: Any = SimpleNamespace(_submit_sp=leader, _connection={"deploy_mode": mode})
+    assert process_group.end_driver(hook) == (mode == "client")
+    assert bool(ended) == signaled
 
 
 class Submits:

@@ -33,11 +33,13 @@ def pass_environment(hook: SparkSubmitHook, values: Mapping[str, str]) -> None:
 
 def end_driver(hook: SparkSubmitHook) -> bool:
     """End the hook's process; False if its driver runs on another host, or nothing runs."""
-    leader = hook._submit_sp
+    leader, mode = hook._submit_sp, str(hook._connection["deploy_mode"])
     if leader is None:
         return False
-    end_group(leader)
-    return str(hook._connection["deploy_mode"]) != "cluster"
+    # In cluster mode it ends long before the driver: by then, its number may be that of another process.
+    if mode != "cluster" or leader.poll() is None:
+        end_group(leader)
+    return mode != "cluster"
 
 
 def end_group(leader: subprocess.Popen[str], grace_seconds: float = GRACE_SECONDS) -> None:
