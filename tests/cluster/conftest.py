@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from tests.cluster.standalone_cluster import ENVIRONMENT, ROOT, Cluster, standalone_cluster
@@ -57,12 +56,6 @@ def run(
     done = home.command(*command, environment=home.environment(**settings))
     assert done.returncode == ends_with, done.stdout[-8000:] + done.stderr[-8000:]
     return done.stdout + done.stderr
-
-
-def rows(folder: Path) -> list[tuple[object, ...]]:
-    with duckdb.connect() as connection:
-        query = f"SELECT * FROM read_parquet('{folder}/*.parquet') ORDER BY ALL"
-        return connection.execute(query).fetchall()
 
 
 def needs_hosts() -> None:

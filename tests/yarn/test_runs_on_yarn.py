@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.cluster.conftest import rows, run
-from tests.harness.reference import assert_same_rows, expected, published, reports
+from tests.cluster.conftest import run
+from tests.harness.reference import assert_same_rows, expected, published, reports, rows
 from tests.yarn.conftest import YarnHome
 
 pytestmark = pytest.mark.yarn

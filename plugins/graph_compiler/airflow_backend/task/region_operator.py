@@ -41,6 +41,7 @@ from graph_compiler.airflow_backend.task.submission.log_limit import limit_log
 from graph_compiler.airflow_backend.task.submission.preparation import Preparation, prepare
 from graph_compiler.airflow_backend.task.submission.process_group import (
     end_driver,
+    end_with_this_process,
     lead_a_group,
     pass_environment,
 )
@@ -295,4 +296,5 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         hook = super()._get_hook()
         lead_a_group(hook)
         limit_log(hook)
+        end_with_this_process(hook)
         return hook
