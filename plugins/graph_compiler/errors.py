@@ -49,7 +49,7 @@
     ├── PipelineFailedError         a pipeline failed in a test; carries its failure  [testing.pipeline_result]
     ├── UnknownReasonError          a test expects a reason that does not exist  [testing.compiled_plan]
     ├── BrokenPipelinesError        pipelines of a Dag folder cannot be loaded  [airflow_backend.dag.dag_loader]
-    ├── ExecutionTargetError        a connection's master is not the target's  [airflow_backend.task.submit_target]
+    ├── ExecutionTargetError        another target's master  [airflow_backend.task.submission.submit_target]
     ├── PageNotBuiltError           the page that shows plans was not built  [explain.documents.page]
     ├── VersionNotFoundError        a revision, or a file in it, does not exist  [cli.arguments.versions]
     ├── VersionNotLoadableError     a version of a pipeline cannot be compiled  [cli.arguments.versions]

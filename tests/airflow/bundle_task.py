@@ -14,7 +14,6 @@ from airflow.dag_processing.bundles.base import BaseDagBundle, BundleVersion
 from airflow.dag_processing.bundles.manager import DagBundlesManager
 from airflow.dag_processing.dagbag import BundleDagBag
 
-from graph_compiler.airflow_backend.task.executor_code import ship_code
 from graph_compiler.airflow_backend.task.region_operator import RegionOperator
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 
@@ -55,10 +54,10 @@ def main(version: str, root: str) -> None:
         assert isinstance(operator, RegionOperator)
         run = DeskRun(day=str(date(2013, 1, 1)), params={}, run_id="r", staging_root=root)
         task = desk_task(operator.region, run, execution_id=f"{operator.task_id}-e")
-        submission, archive = operator.submission(task)
-        ship_code(task, archive)
-        words = submission.command
-        paths = dict(submission.environment)["PYTHONPATH"].split(":")
+        prepared = operator.prepare(task)
+        prepared.ship()
+        words = prepared.submission.command
+        paths = dict(prepared.submission.environment)["PYTHONPATH"].split(":")
         print(operator.region.plan_id, words[words.index("--py-files") + 1], *paths, sep="\t")
 
 

@@ -11,7 +11,7 @@ from graph_compiler.declaration.artifacts.user_artifact import ArtifactError
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.targets.known_targets import target_of
+from graph_compiler.deployment.targets.built_in import KUBERNETES
 from graph_compiler.deployment.targets.submit_settings import submit_settings
 from tests.airflow.test_executor_code import hook_to
 
@@ -37,13 +37,13 @@ def submitted(
     task: TaskDeploymentDescriptor, master: str, monkeypatch: pytest.MonkeyPatch, **settings: Any
 ) -> tuple[list[str], dict[str, str]]:
     """Return the words of spark-submit, and the settings, after the task's files were put."""
-    from graph_compiler.airflow_backend.task.executor_code import pass_code, ship_code
+    from graph_compiler.airflow_backend.task.submission.preparation import prepare
+    from graph_compiler.airflow_backend.task.submission.process_group import lead_a_group
 
-    hook = hook_to(master, monkeypatch, **settings)
-    target = target_of(master)
-    assert target is not None
-    ship_code(task, pass_code(hook, target, task, ()))
-    return hook._build_spark_submit_command("main.py"), dict(hook._conf)
+    lead_a_group(hook := hook_to(master, monkeypatch, **settings))
+    prepared = prepare(hook, task, (), None)
+    prepared.ship()
+    return list(prepared.submission.command), dict(hook._conf)
 
 
 @pytest.mark.parametrize("master", ["local[2]", "spark://master:7077", "yarn"])
@@ -59,6 +59,20 @@ def test_jars_and_archives_are_arguments_and_all_are_copies(
     assert "--files" not in words
     (file,) = tmp_path.glob("root/p/r%3A1/files/*/rates.csv")
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_driver_that_sees_the_staging_root_by_itself_has_jars_on_class_paths(
+    task: TaskDeploymentDescriptor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from graph_compiler.airflow_backend.task.submission.user_artifacts import pass_artifacts
+
+    hook = hook_to("yarn", monkeypatch, conf={"spark.executor.extraClassPath": "/theirs.jar"})
+    pass_artifacts(hook, KUBERNETES.cluster, task)
+    jar, archive = (f"{task.layout.artifact(it)}" for it in task.region.artifacts[1:])
+    assert not hook._jars
+    assert hook._conf["spark.driver.extraClassPath"] == jar
+    assert hook._conf["spark.executor.extraClassPath"] == f"/theirs.jar:{jar}"
+    assert hook._archives == f"local://{archive.replace('%', '%25')}#environment"
 
 
 def test_a_file_that_changed_after_the_pipeline_was_loaded_fails_the_attempt(

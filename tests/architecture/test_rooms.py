@@ -86,7 +86,7 @@ def test_a_room_imports_the_packages_it_may(name: str) -> None:
 
 LOCAL = (
     *("bounded_read", "folder_exchange", "hadoop_checksums", "in_memory_store", "local_store"),
-    "private_folders",
+    "folder_access",
 )
 KNOW_THE_DISK = {
     "airflow_backend/web/rows/staged_files.py": "rows of files that lie on this server's disk",

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from tests.cluster.standalone_cluster import ENVIRONMENT, ROOT, Cluster, standalone_cluster
@@ -50,7 +49,7 @@ class ClusterHome(Home):
 
 
 def run(
-    home: ClusterHome, dag: str, params: Mapping[str, str], *, ends_with: int = 0, **settings: str
+    home: Home, dag: str, params: Mapping[str, str], *, ends_with: int = 0, **settings: str
 ) -> str:
     """Run a Dag as `airflow dags test` does; return what it prints."""
     command = ("-m", "airflow", "dags", "test", dag, "2013-01-01", "--conf", json.dumps(params))
@@ -59,17 +58,16 @@ def run(
     return done.stdout + done.stderr
 
 
-def rows(folder: Path) -> list[tuple[object, ...]]:
-    with duckdb.connect() as connection:
-        query = f"SELECT * FROM read_parquet('{folder}/*.parquet') ORDER BY ALL"
-        return connection.execute(query).fetchall()
+def needs_hosts() -> None:
+    """Skip a test where it cannot have hosts of its own."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        pytest.skip("hosts of their own need mount namespaces: root on Linux")
+    assert ENVIRONMENT.exists(), "make test-cluster makes the executors' environment"
 
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    if sys.platform != "linux" or os.geteuid() != 0:
-        pytest.skip("hosts of their own need mount namespaces: root on Linux")
-    assert ENVIRONMENT.exists(), "make test-cluster makes the executors' environment"
+    needs_hosts()
     with standalone_cluster(tmp_path_factory.mktemp("cluster")) as found:
         yield found
 

@@ -23,7 +23,7 @@ from urllib.request import urlopen
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = ROOT / ".venv-executor"
 """The environment of `requirements-executor.lock`; `make test-cluster` makes it."""
-_NAMESPACE = Path(__file__).with_name("in_a_namespace.sh")
+NAMESPACE = Path(__file__).with_name("in_a_namespace.sh")
 _SECONDS = 120
 
 
@@ -41,7 +41,7 @@ def free_ports(number: int) -> list[int]:
 
 @dataclass
 class Cluster:
-    """The daemons of a cluster, by name: `master`, `worker-1`, `worker-2`; each can be killed and started again.
+    """The daemons of a cluster, by name: `master`, `worker-1`, `worker-2`, `history`; each can be killed and started.
 
     `shared` is the folder that all hosts see under one path.
     """
@@ -50,6 +50,9 @@ class Cluster:
     shared: Path
     port: int
     web_port: int
+    history_port: int
+    users: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """User and group of a daemon, by its name; those of the test if it is not there."""
     daemons: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
@@ -77,6 +80,16 @@ class Cluster:
             "spark.executor.memory": "512m",
         }
 
+    @property
+    def events(self) -> Path:
+        """Return the folder of event logs, which the history server reads."""
+        return self.shared / "events"
+
+    def history(self, path: str) -> str:
+        """Return a page of the history server, which must be started; raises OSError if it has none."""
+        with urlopen(f"http://127.0.0.1:{self.history_port}/{path}", timeout=10) as answer:
+            return bytes(answer.read()).decode()
+
     def disk(self, name: str) -> Path:
         """Return the folder of a daemon's own disk."""
         return self.folder / name
@@ -97,9 +110,14 @@ class Cluster:
         disk.mkdir(exist_ok=True)
         seen = [self.folder / "environment", self.configuration, self.shared, disk]
         spark_class = 'exec "$0"/python*/site-packages/pyspark/bin/spark-class "$@"'
+        as_user = []
+        if name in self.users:
+            user, group = self.users[name]
+            os.chown(disk, user, group)
+            as_user = ["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups"]
         command = [
-            *("unshare", "--mount", "--propagation", "private", str(_NAMESPACE), str(ROOT)),
-            *(*map(str, seen), "--", "/bin/sh", "-c", spark_class, str(home)),
+            *("unshare", "--mount", "--propagation", "private", str(NAMESPACE), str(ROOT)),
+            *(*map(str, seen), "--", *as_user, "/bin/sh", "-c", spark_class, str(home)),
             *self._command(name),
         ]
         with (self.folder / f"{name}.log").open("ab") as log:
@@ -146,6 +164,8 @@ class Cluster:
         if name == "master":
             ports = ["--port", str(self.port), "--webui-port", str(self.web_port)]
             return ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", *ports]
+        if name == "history":
+            return ["org.apache.spark.deploy.history.HistoryServer"]
         return [
             "org.apache.spark.deploy.worker.Worker",
             *("--host", host_of(name), "--webui-port", "0", "-c", "1", "-m", "1g"),
@@ -160,6 +180,8 @@ class Cluster:
             "SPARK_DAEMON_MEMORY": "256m",
             "SPARK_LOCAL_DIRS": str(self.disk(name) / "local"),
             "SPARK_LOCAL_IP": host_of(name),
+            "SPARK_HISTORY_OPTS": f"-Dspark.history.ui.port={self.history_port} "
+            f"-Dspark.history.fs.logDirectory=file://{self.events}",
             "SPARK_MASTER_OPTS": "-Dspark.deploy.recoveryMode=FILESYSTEM "
             f"-Dspark.deploy.recoveryDirectory={recovery}",
         }
@@ -168,11 +190,20 @@ class Cluster:
 
 
 @contextmanager
-def standalone_cluster(folder: Path) -> Iterator[Cluster]:
-    """Run a cluster in a folder; it ends with the block."""
-    port, web_port = free_ports(2)
-    cluster = Cluster(folder=folder, shared=folder / "shared", port=port, web_port=web_port)
-    for each in (cluster.shared, cluster.configuration):
+def standalone_cluster(
+    folder: Path, users: dict[str, tuple[int, int]] | None = None
+) -> Iterator[Cluster]:
+    """Run a cluster in a folder, without a history server; it ends with the block."""
+    port, web_port, history_port = free_ports(3)
+    cluster = Cluster(
+        folder=folder,
+        shared=folder / "shared",
+        port=port,
+        web_port=web_port,
+        history_port=history_port,
+        users=users or {},
+    )
+    for each in (cluster.shared, cluster.events, cluster.configuration):
         each.mkdir(parents=True)
     (folder / "environment").symlink_to(ENVIRONMENT)
     settings = {"spark.authenticate": "true", "spark.authenticate.secret": secrets.token_hex(16)}

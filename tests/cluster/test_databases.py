@@ -30,15 +30,14 @@ def postgres() -> Iterator[Postgres]:
 def test_executors_use_a_password_that_is_in_no_argument_log_event_or_record(
     cluster_home: ClusterHome, postgres: Postgres
 ) -> None:
-    home, events = cluster_home, cluster_home.folder / "events"
-    events.mkdir()
+    home, cluster = cluster_home, cluster_home.cluster
     postgres.sql("CREATE TABLE orders (id INT); INSERT INTO orders SELECT generate_series(0, 99)")
     dag = DAG_FILE.format(driver=DRIVER, output=home.output, url=postgres.url)
     (home.repository / "dags" / "orders_dag.py").write_text(dag)
     spark_conf = home.cluster.conf() | {
         "spark.jars": str(JAR),
         "spark.eventLog.enabled": "true",
-        "spark.eventLog.dir": str(events),
+        "spark.eventLog.dir": str(cluster.events),
         "spark.eventLog.rolling.enabled": "false",
         "spark.eventLog.compress": "false",
     }
@@ -63,11 +62,18 @@ def test_executors_use_a_password_that_is_in_no_argument_log_event_or_record(
 
     assert [text for text in arguments if b"CoarseGrainedExecutorBackend" in text]
     assert not [text for text in arguments if postgres.password.encode() in text]
-    (event_log,) = events.iterdir()
-    assert "SparkListenerEnvironmentUpdate" in event_log.read_text(), "what the page shows"
-    for folder in (home.folder, home.cluster.shared):
+    (event_log,) = cluster.events.iterdir()
+    cluster.start("history")
+    page = f"history/{event_log.name}/environment/"
+    cluster.wait(lambda: "Spark Properties" in cluster.history(page), "the history server")
+    assert postgres.password not in cluster.history(page)
+    assert postgres.password not in cluster.history(
+        f"api/v1/applications/{event_log.name}/environment"
+    )
+    cluster.kill("history")
+    for folder in (home.folder, cluster.shared):
         assert files_with(postgres.password, folder) == []
     for name in ("master", "worker-1", "worker-2"):
-        assert postgres.password not in home.cluster.log(name)
-        assert files_with(postgres.password, home.cluster.disk(name)) == []
+        assert postgres.password not in cluster.log(name)
+        assert files_with(postgres.password, cluster.disk(name)) == []
     assert files_with("orders", home.folder), "the search finds what is there"

@@ -8,8 +8,9 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from tests.cluster.conftest import ClusterHome, rows, run
+from tests.cluster.conftest import ClusterHome, run
 from tests.cluster.standalone_cluster import ENVIRONMENT
+from tests.harness.reference import rows
 
 pytestmark = pytest.mark.cluster
 

@@ -62,6 +62,9 @@ class FatefulStore:
     def make_folder(self, folder: str) -> None:
         self._call("put", folder, lambda: self.store.make_folder(folder))
 
+    def is_open_to_group(self, folder: str) -> bool:
+        return self._call("stat", folder, lambda: self.store.is_open_to_group(folder))
+
     def is_there(self, key: str) -> bool:
         return self._call("stat", key, lambda: self.store.is_there(key))
 

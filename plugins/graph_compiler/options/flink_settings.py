@@ -13,8 +13,8 @@ from graph_compiler.errors import Problem
 from graph_compiler.options.model import PipelineOptions
 
 PYTHON, DRIVER_PYTHON = "spark.pyspark.python", "spark.pyspark.driver.python"
-_CLASS_PATHS = ("spark.driver.extraClassPath", "spark.executor.extraClassPath")
-_SEPARATOR = ":"
+CLASS_PATHS = ("spark.driver.extraClassPath", "spark.executor.extraClassPath")
+CLASS_PATH_SEPARATOR = ":"
 """What is between two places of a Java class path, on the systems that Spark's clusters have."""
 
 
@@ -22,9 +22,9 @@ def with_flink_settings(settings: Mapping[str, str], options: PipelineOptions) -
     """Return settings with those of Flink's keys, which win; a class path begins with them."""
     pythons = {PYTHON: options.python_executable, DRIVER_PYTHON: options.python_client_executable}
     found = {**settings, **{key: value for key, value in pythons.items() if value}}
-    for key in _CLASS_PATHS if options.classpaths else ():
+    for key in CLASS_PATHS if options.classpaths else ():
         places = [str(local_path(entry)) for entry in _entries(options.classpaths or "")]
-        found[key] = _SEPARATOR.join([*places, *filter(None, [settings.get(key)])])
+        found[key] = CLASS_PATH_SEPARATOR.join([*places, *filter(None, [settings.get(key)])])
     return dict(sorted(found.items()))
 
 
@@ -32,7 +32,7 @@ def class_path_problems(text: str) -> Iterator[Problem]:
     """Find places of a class path that are not the same on every host."""
     for entry in _entries(text):
         path = local_path(entry)
-        if path is None or _SEPARATOR in str(path):
+        if path is None or CLASS_PATH_SEPARATOR in str(path):
             yield Problem(
                 message=f"option 'pipeline.classpaths' has {entry!r}",
                 allowed="absolute paths and file: URIs, without ':' in the path",

@@ -15,7 +15,6 @@ if __name__ == "__main__":
     # A script's own folder is first on sys.path; the package that holds it is two levels up.
     sys.path[0] = str(Path(__file__).resolve().parents[2])
 
-from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from graph_compiler import program_log
@@ -40,6 +39,7 @@ from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.region.region import run_region
 from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
 from graph_compiler.spark_runtime.secret_values import hide_options, redact, redacted
+from graph_compiler.spark_runtime.spark_internals.java import submitted_conf
 from graph_compiler.staging.executions.driver_claim import claim_execution
 from graph_compiler.staging.executions.executions import told
 from graph_compiler.staging.executions.progress_file import told_in
@@ -87,7 +87,7 @@ def main(descriptor_path: str) -> int:
 
 def session(task: TaskDeploymentDescriptor) -> SparkSession:
     """Start Spark with the settings that the pipeline's results depend on."""
-    if SparkConf().get("spark.master", "").startswith("local"):
+    if submitted_conf().get("spark.master", "").startswith("local"):
         # Python workers need this process's environment; on a cluster they have their own Python.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"{task.region.pipeline}.{task.region.region_id}")

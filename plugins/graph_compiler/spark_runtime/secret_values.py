@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import quote
 
 from pyspark.sql import SparkSession
 
 from graph_compiler.declaration.connectors.connector import Connector
-from graph_compiler.declaration.connectors.secret import VARIABLE_PREFIX, SecretText
+from graph_compiler.declaration.connectors.secret import SECRETS_FILE, VARIABLE_PREFIX, SecretText
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.report import Failure
 from graph_compiler.deployment.documents.values_within import values_within
@@ -19,6 +22,17 @@ from graph_compiler.errors import SecretError
 
 _HIDDEN = "spark.sql.redaction.options.regex"
 _MASK = "***"
+
+
+def take_secrets_file() -> None:
+    """Take the values of a file in the working folder, as `--files` brings it to a container of YARN, and remove it."""
+    file = Path(SECRETS_FILE)
+    with suppress(FileNotFoundError):
+        values = json.loads(file.read_text())
+        file.unlink()
+        for name, value in values.items():
+            if name.startswith(VARIABLE_PREFIX):
+                os.environ.setdefault(name, value)
 
 
 def reveal(text: SecretText) -> str:

@@ -168,13 +168,17 @@ def driver(
         f"--master local[1] --conf spark.ui.enabled=false --driver-java-options '{SHORT_LIVED}'"
     )
     settings += "".join(f" --conf {key}={value}" for key, value in conf.items())
+    programs = folder / "bin"
+    programs.mkdir()
+    (programs / "python3").write_text("#!/bin/sh\nexit 1\n")  # Spark's own default is not used
+    (programs / "python3").chmod(0o755)
     done = subprocess.run(
         [sys.executable, str(DRIVER), str(descriptor)],
         env={
             **os.environ,
             "PYSPARK_SUBMIT_ARGS": f"{settings} pyspark-shell",
             "PYTHONPATH": f"{ROOT}:{ROOT}/plugins",
-            "PYSPARK_PYTHON": sys.executable,  # its workers have pyarrow, too
+            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         },
         capture_output=True,
         text=True,
@@ -190,6 +194,12 @@ def test_a_driver_whose_function_exits_with_0_exits_with_its_failures_code(tmp_p
     failure = ExecutionReport.from_json(report.read_text()).failure
     assert failure is not None
     assert failure.operator == "bad"
+
+
+def test_workers_on_the_drivers_host_have_its_python(tmp_path: Path) -> None:
+    done, _ = driver(ending_functions.copies_batches, tmp_path)
+    assert done.returncode == 0, done.stderr[-5000:]
+    assert sorted(published(tmp_path / "out")[1]) == [(1,), (2,)]
 
 
 @pytest.mark.long  # a driver of its own

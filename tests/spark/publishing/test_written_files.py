@@ -1,13 +1,17 @@
 """What a write counts, wherever its rows come from, and what happens where the count is lost."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler.errors import PublicationError
-from graph_compiler.spark_runtime.publishing.written_files import PARQUET, write_files
+from graph_compiler.spark_runtime.publishing import written_files
+from graph_compiler.spark_runtime.publishing.written_files import PARQUET, FileFormat, write_files
 from graph_compiler.spark_runtime.spark_internals.executed_queries import ExecutedQueries
+from graph_compiler.staging.publications.listing import files_with_rows
 
 pytestmark = pytest.mark.spark
 
@@ -30,3 +34,33 @@ def test_a_write_without_a_row_count_is_a_failure(
     monkeypatch.setattr(ExecutedQueries, "onSuccess", lambda *_: None)
     with pytest.raises(PublicationError, match="does not say how many rows it has written"):
         write_files(spark.range(3), str(tmp_path / "out"), PARQUET)
+
+
+def hide_one(folder: Path) -> None:
+    next(folder.glob("part-00001*")).unlink()
+
+
+def cut_one(folder: Path) -> None:
+    file = next(folder.glob("part-00001*"))
+    os.truncate(file, file.stat().st_size - 1)
+
+
+@pytest.mark.parametrize("lags", [hide_one, cut_one])
+@pytest.mark.parametrize("name", ["csv", "json", "text", "xml"])
+def test_files_that_the_driver_does_not_see_at_their_size_are_not_published(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    lags: Callable[[Path], None],
+) -> None:
+
+    def files_of_a_driver_on_another_host(folder: Path) -> frozenset[str]:
+        lags(folder)
+        return files_with_rows(folder)
+
+    monkeypatch.setattr(written_files, "files_with_rows", files_of_a_driver_on_another_host)
+    rows = spark.range(0, 20, 1, 2).selectExpr("cast(id AS string) AS value")
+    options = {"rowTag": "row"} if name == "xml" else {}
+    with pytest.raises(PublicationError, match=r"executors wrote 2 files of [\d,]+ bytes in .*"):
+        write_files(rows, str(tmp_path / "out"), FileFormat(name=name, options=options))

@@ -19,9 +19,14 @@ from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.stores import store_of
 
 
+def descriptor_of(task: TaskDeploymentDescriptor) -> str:
+    """Return the key of a task's descriptor."""
+    return task.layout.descriptor(task.region.region_id, task.attempt.execution_id)
+
+
 def deploy(task: TaskDeploymentDescriptor) -> str:
     """Write the descriptor for the driver; raises AirflowException if this try has already done so."""
-    descriptor = task.layout.descriptor(task.region.region_id, task.attempt.execution_id)
+    descriptor = descriptor_of(task)
     if not begin(store_of(task.staging_root), task):
         raise AirflowException(
             f"execution {task.attempt.execution_id} of '{task.region.region_id}' was started "

@@ -27,7 +27,7 @@ from graph_compiler.cli.running.embedded_airflow import (
 )
 from graph_compiler.cli.running.signals import ended_as_by_ctrl_c
 from graph_compiler.projects.airflow_configuration import variable_of
-from graph_compiler.staging.store.private_folders import make_private_folder
+from graph_compiler.staging.store.folder_access import make_private_folder
 
 USER = PASSWORD = "admin"
 _LOOPBACK = "127.0.0.1"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import grp
 import os
 import shutil
 import tempfile
@@ -66,13 +67,25 @@ def private(root: StagingRoot) -> Finding:
     """Check who may enter: staged rows are data."""
     if root.there != root.folder:
         return ok("the first task makes it with mode 0700")
-    mode = root.folder.stat().st_mode & 0o777
+    found = root.folder.stat()
+    mode = found.st_mode & 0o777
+    if store_of(str(root.folder)).is_open_to_group(str(root.folder)):
+        return ok(
+            f"mode {found.st_mode & 0o7777:04o}: group {_group(found.st_gid)} may read and change everything in it"
+        )
     if mode & 0o077:
         return warning(
             f"its mode is {mode:04o}: other users can enter it and see names; what tasks write below it is private",
             f"chmod 700 {root.folder}",
         )
     return ok(f"mode {mode:04o}")
+
+
+def _group(number: int) -> str:
+    try:
+        return grp.getgrgid(number).gr_name
+    except KeyError:
+        return str(number)
 
 
 def commits(root: StagingRoot) -> Finding:

@@ -26,7 +26,7 @@ from graph_compiler.projects.airflow_configuration import (
     variable_of,
 )
 from graph_compiler.staging.publications.own_folders import OwnFolder
-from graph_compiler.staging.store.private_folders import make_private_folder
+from graph_compiler.staging.store.folder_access import make_private_folder
 
 MIGRATED = "migrated"
 """A file written after the database, so that a database without it shows an interrupted migration."""

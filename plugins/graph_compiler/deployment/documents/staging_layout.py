@@ -4,6 +4,7 @@
     run.json                                  put by the run's first task: a worker that sees it also sees the run
     plans/<plan id>.json                      what each plan computes of which a task has run
     code/<sha256>.zip                         what executors on other hosts import, one for each version of the code
+    code/<sha256>.py                          the program of drivers on other hosts
     files/<version>/<name>                    what a pipeline names: files, jars, archives of Python environments
     tasks/<region>/<execution id>/descriptor.json, submission.json, driver.json, report.json, outcome.json
     tasks/<region>/<execution id>/progress.json   the only document that is overwritten
@@ -91,6 +92,10 @@ class StagingLayout:
     def code(self, digest: str) -> str:
         """Return the key of an archive of code."""
         return f"{self.run}/code/{digest}.zip"
+
+    def program(self, digest: str) -> str:
+        """Return the key of the program of a driver on another host."""
+        return f"{self.run}/code/{digest}.py"
 
     def artifact(self, artifact: UserArtifact) -> str:
         """Return the key of the copy of a file, jar or archive that a pipeline names."""

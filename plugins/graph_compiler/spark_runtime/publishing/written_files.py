@@ -1,6 +1,7 @@
 """Write rows as files of a format into an empty folder, and return exactly which files were written.
 
-The files are compared with the counts of the write, so rows that were written elsewhere are never published.
+The files that the driver sees are compared with the metrics of the write, so rows that were written elsewhere are never
+published: on another host's disk, or where a file system does not yet show all of a file.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.publishing.partition_names import watch_folders
+from graph_compiler.spark_runtime.spark_internals.executed_plan import WriteMetrics
 from graph_compiler.spark_runtime.spark_internals.executed_queries import ExecutedQueries
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import footer_rows, orc_rows
 from graph_compiler.staging.publications.listing import files_with_rows
@@ -79,13 +81,14 @@ def write_files(
         rows = rows.repartition(format.files)
     watched = watch_folders(rows, format.partition_by)
     writer = watched.rows.write.format(format.name).options(**{**format.options, **_PINNED})
-    with ExecutedQueries.of(rows.sparkSession).writing(folder) as rows_written:
+    with ExecutedQueries.of(rows.sparkSession).writing(folder) as metrics:
         writer.partitionBy(*format.partition_by).save(folder)
-        written = rows_written()
+        written = metrics()
     watched.check()
     files = _list(Path(folder))
-    _compare(rows.sparkSession, folder, files, format, written)
-    return files, written
+    _compare(rows.sparkSession, folder, files, format, written.rows)
+    _compare_sizes(folder, files, written)
+    return files, written.rows
 
 
 def write_empty_file(
@@ -130,4 +133,15 @@ def _compare(
             f"{counted(rows, 'row')} went to the writer, and its {counted(len(files), f'{format.name} file')} "
             f"in {folder} hold {counted(found, 'row') if count_rows else 'others'}; nothing of it is visible\n"
             "  hint: an option or setting (a committer, a name for files) writes elsewhere, or leaves files behind"
+        )
+
+
+def _compare_sizes(folder: str, files: tuple[WrittenFile, ...], written: WriteMetrics) -> None:
+    """Raise PublicationError if the driver does not see every file at the size that its executor saw."""
+    size = sum(file.bytes for file in files)
+    if (len(files), size) != (written.files, written.bytes):
+        raise PublicationError(
+            f"executors wrote {counted(written.files, 'file')} of {written.bytes:,} bytes in {folder}, and the driver "
+            f"sees {len(files)} of {size:,}; nothing of it is visible\n"
+            "  hint: mount the same file system on the driver's host and on every executor's"
         )

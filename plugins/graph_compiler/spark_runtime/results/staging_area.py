@@ -106,9 +106,9 @@ class StagingArea:
         self.log.store.make_folder(location.rpartition("/")[0])
         observed = ObservedChecksum.of(rows) if result.is_compared else ObservedChecksum.none(rows)
         queries = ExecutedQueries.of(self.spark)
-        with pinned(self.spark, WRITE_SESSION), queries.writing(location) as rows_written:
+        with pinned(self.spark, WRITE_SESSION), queries.writing(location) as metrics:
             observed.rows.write.options(**WRITE_OPTIONS).parquet(location)
-            written = rows_written()
+            written = metrics().rows
         partitions = written_partitions(
             self.spark, self.log.store, location, partitions=result.partitions
         )

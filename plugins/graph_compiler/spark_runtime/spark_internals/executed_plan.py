@@ -88,12 +88,25 @@ def read_plan(spark: SparkSession, query: Any) -> PlanNode:
     return _Reader(spark, MOST_NODES).node(query.executedPlan())
 
 
-def rows_written(query: Any) -> int:
-    """Return the number of rows in a file write's own metric: that of one attempt of each task."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteMetrics:
+    """What one attempt of each task of a file write has written, as the executors saw it."""
+
+    rows: int
+    files: int
+    bytes: int
+
+
+def write_metrics(query: Any) -> WriteMetrics:
+    """Return a file write's own metrics."""
     plan = query.executedPlan()
     while (kind := _kind(plan)) != _WRITE:
         (plan,) = _children(plan, kind)
-    return int(plan.metrics().apply("numOutputRows").value())
+    metrics = plan.metrics()
+    rows, files, size = (
+        int(metrics.apply(name).value()) for name in ("numOutputRows", "numFiles", "numOutputBytes")
+    )
+    return WriteMetrics(rows=rows, files=files, bytes=size)
 
 
 class PlanTooLargeError(GraphCompilerError):

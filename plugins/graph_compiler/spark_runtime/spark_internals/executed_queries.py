@@ -17,7 +17,7 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from graph_compiler.errors import PublicationError
-from graph_compiler.spark_runtime.spark_internals.executed_plan import rows_written
+from graph_compiler.spark_runtime.spark_internals.executed_plan import WriteMetrics, write_metrics
 from graph_compiler.spark_runtime.spark_internals.java import wait_for_listeners
 from graph_compiler.spark_runtime.spark_internals.origins import ACTION, named
 
@@ -77,12 +77,12 @@ class ExecutedQueries:
             self._queries.clear()
 
     @contextmanager
-    def writing(self, folder: str) -> Iterator[Callable[[], int]]:
-        """Write files into a folder within the block, then read their row count; PublicationError if Spark lost it."""
+    def writing(self, folder: str) -> Iterator[Callable[[], WriteMetrics]]:
+        """Write files into a folder within the block, then read its metrics; PublicationError if Spark lost them."""
         path = posixpath.normpath(folder)  # as Hadoop does: /data//x/ is /data/x
         self._writes[path] = None
         try:
-            yield lambda: rows_written(self._written(path))
+            yield lambda: write_metrics(self._written(path))
         finally:
             del self._writes[path]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
-from pyspark import SparkContext
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 __all__ = [
@@ -31,10 +31,20 @@ __all__ = [
     "scala_map",
     "scala_object",
     "scala_sequence",
+    "submitted_conf",
     "wait_for_listeners",
 ]
 
 _MOST_CAUSES = 20
+
+
+def submitted_conf() -> SparkConf:
+    """Return the settings that spark-submit was given.
+
+    A SparkConf has them only if the JVM is connected before (`SparkContext._ensure_initialized`: 4.x classic).
+    """
+    SparkContext._ensure_initialized()
+    return SparkConf()
 
 
 def java_class(

@@ -84,6 +84,10 @@ class InMemoryStore:
     def make_folder(self, folder: str) -> None:
         """Do nothing: a folder is only a common prefix of keys."""
 
+    def is_open_to_group(self, folder: str) -> bool:  # noqa: ARG002  # the interface
+        """Return False: there is one user."""
+        return False
+
     def is_there(self, key: str) -> bool:
         """Whether a key, or one below it, exists."""
         return self._step(

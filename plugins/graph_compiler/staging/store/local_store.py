@@ -12,13 +12,13 @@ from pathlib import Path
 
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.staging.store.bounded_read import folders_in, names_in, read_bytes
+from graph_compiler.staging.store.folder_access import is_open_to_group, make_staging_folder
 from graph_compiler.staging.store.folder_exchange import can_exchange_folders, exchange_folders
 from graph_compiler.staging.store.hadoop_checksums import (
     checksums_digest,
     why_checksums_differ,
     why_damaged,
 )
-from graph_compiler.staging.store.private_folders import make_private_folder
 from graph_compiler.staging.store.staging_store import MOST_BYTES, Promises, StoredFile
 
 
@@ -103,8 +103,12 @@ class LocalStore:
         return why_damaged(Path(key))
 
     def make_folder(self, folder: str) -> None:
-        """Create a folder with mode 0700, and its missing parents, too."""
-        make_private_folder(Path(folder))
+        """Create a folder, and its missing parents, for those who may enter the folder around them."""
+        make_staging_folder(Path(folder))
+
+    def is_open_to_group(self, folder: str) -> bool:
+        """Whether a folder has mode 2770."""
+        return is_open_to_group(Path(folder))
 
     def is_there(self, key: str) -> bool:
         """Whether a file or a folder has this name."""
@@ -115,8 +119,8 @@ class LocalStore:
         return True
 
     def move(self, folder: str, to: str) -> bool:
-        """Rename a folder; missing parents are created, for their owner only."""
-        make_private_folder(Path(to).parent)
+        """Rename a folder; missing parents are created, for those who may enter the folder around them."""
+        make_staging_folder(Path(to).parent)
         try:
             os.rename(folder, to)
         except FileNotFoundError:
@@ -144,13 +148,15 @@ class LocalStore:
     def _written_aside(self, key: str, content: bytes, *, lasts: bool) -> Path:
         """Write a file beside the key, under a name that no other process has: containers often share process ids.
 
-        Its mode is 0600. `lasts`: it is flushed to the disk.
+        Its mode is 0600, or 0660 in a folder of a group. `lasts`: it is flushed to the disk.
         """
         path = Path(key)
-        make_private_folder(path.parent)
+        make_staging_folder(path.parent)
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
             with open(descriptor, "wb") as file:
+                if is_open_to_group(path.parent):
+                    os.fchmod(descriptor, 0o660)
                 file.write(content)
                 file.flush()
                 if lasts:

@@ -89,7 +89,10 @@ class StagingStore(Protocol):
         """Return where a file differs from its recorded checksums, None if it does not; the whole file is read."""
 
     def make_folder(self, folder: str) -> None:
-        """Create a folder that only its owner may access, if the store has real folders."""
+        """Create a folder for those who may access the folder around it, if the store has real folders."""
+
+    def is_open_to_group(self, folder: str) -> bool:
+        """Whether what is created in a folder is for a group of users, and not for its owner only."""
 
     def is_there(self, key: str) -> bool:
         """Whether there is a document under a key, or a folder of this name."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 from graph_compiler.declaration.resources.deploy_mode import DeployMode
@@ -13,6 +15,19 @@ from graph_compiler.errors import ExtensionError, GraphCompilerError
 
 class ExecutionTargetError(GraphCompilerError):
     """The Airflow connection of a task has another master, or another deploy mode, than its target."""
+
+
+def hook_of(create: Callable[[], SparkSubmitHook]) -> SparkSubmitHook:
+    """Return a hook; raises ExecutionTargetError if what its connection's master needs is not installed."""
+    try:
+        return create()
+    except (
+        NameError,
+        RuntimeError,
+    ) as error:  # the provider names a module that it could not import
+        raise ExecutionTargetError(
+            f"{error}\n  hint: Airflow needs apache-airflow-providers-cncf-kubernetes for a master on Kubernetes"
+        ) from None
 
 
 def submit_target(hook: SparkSubmitHook, declared: str | None, task_id: str) -> ExecutionTarget:
