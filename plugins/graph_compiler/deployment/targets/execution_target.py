@@ -47,7 +47,7 @@ class DriverPlace:
     """Settings of Spark, unless they are set."""
 
     def uri(self, path: str) -> str:
-        """Return how spark-submit is told of a file below the staging root; in a URI, Spark decodes a run id's %3A."""
+        """Return how spark-submit names a file below the staging root; in a URI, it decodes a run id's %3A."""
         return f"{self.file_prefix}{quote(path)}" if self.file_prefix else path
 
 
