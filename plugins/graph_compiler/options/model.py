@@ -272,7 +272,7 @@ class PipelineOptions(BaseModel):
     python_client_executable: str | None = Field(
         default=None,
         alias="python.client.executable",
-        description="Python of the driver; unset: that of the Airflow worker.",
+        description="Python of the driver; unset: that of the Airflow worker, in cluster mode that of the executors.",
     )
     staging_release: StagingRelease = Field(
         default=StagingRelease.GC,
