@@ -52,7 +52,7 @@ def test_jars_and_archives_are_arguments_and_all_are_copies(
 ) -> None:
     words, _ = submitted(task, master, monkeypatch, conf={"spark.jars": "/theirs.jar"})
     (jar,) = tmp_path.glob("root/p/r%3A1/files/*/one.jar")
-    (archive,) = tmp_path.glob("root/p/r%3A1/files/*/env.tar.gz")
+    (archive,) = tmp_path.glob("root/p/r%3A1/files/*/environment.tar.gz")
     assert words[words.index("--jars") + 1] == f"/theirs.jar,{jar}"
     assert words[words.index("--archives") + 1] == f"{archive.as_uri()}#environment"
     assert "r%253A1" in archive.as_uri()

@@ -26,7 +26,7 @@ def test_a_file_a_jar_and_an_environment_are_on_the_executors(cluster_home: Clus
     assert all(prefix.startswith(tuple(disks)) for prefix in prefixes)
 
     copies = {copy.name: copy for copy in home.staging.glob("named/*/files/*/*")}
-    assert sorted(copies) == ["packed.tar.gz", "rate.txt", "twice.jar"]
+    assert sorted(copies) == ["environment.tar.gz", "rate.txt", "twice.jar"]
     submissions = [*home.staging.glob("named/*/tasks/*/*/submission.json")]
     assert len(submissions) == 2
     for each in submissions:

@@ -16,6 +16,7 @@ from graph_compiler.declaration.artifacts.user_artifact import (
     UserArtifact,
     find_artifact,
 )
+from graph_compiler.declaration.connectors.secret import SECRETS_FILE
 from graph_compiler.declaration.locations import declaring_at
 from graph_compiler.errors import InvalidPipelineError, SourceLocation
 
@@ -76,7 +77,7 @@ def test_the_methods_add_to_flinks_options(project: Path) -> None:
         path=str(project / "data" / "rates.csv"),
         version=RATES,
     )
-    assert found[3].file_name == "env.tar.gz"
+    assert found[3].file_name == "environment.tar.gz"
     assert not artifacts(env).problems
 
 
@@ -119,6 +120,19 @@ def test_an_archive_is_not_read_when_a_pipeline_is_loaded(
     (project / "env.tar.gz").write_text("longer")
     with pytest.raises(ArtifactError, match="was changed"):
         archive.content()
+
+
+def test_archives_of_one_size_and_time_have_copies_of_their_own(project: Path) -> None:
+    """Tools that pack the same content to the same bytes give all archives one time."""
+    env = environment(project)
+    for number in "12":
+        (project / number).mkdir()
+        (project / number / "env.zip").write_text(number)
+        os.utime(project / number / "env.zip", ns=(0, 0))
+        env.add_python_archive(f"{number}/env.zip", f"environment{number}")
+    one, two = artifacts(env).found
+    assert one.version == two.version
+    assert one.file_name != two.file_name
 
 
 def test_a_module_that_names_files_can_be_imported_where_they_are_not(tmp_path: Path) -> None:
@@ -220,6 +234,8 @@ def test_two_files_of_one_name_are_refused(project: Path) -> None:
         ({"pipeline.cached-files": "name:json.py,path:data/rates.csv"}, "is a Python module"),
         ({"pipeline.cached-files": "name:stdout,path:data/rates.csv"}, "of their own"),
         ({"python.archives": "env.tar.gz#__spark_conf__"}, "of their own"),
+        ({"pipeline.cached-files": f"name:{SECRETS_FILE},path:data/rates.csv"}, "of their own"),
+        ({"pipeline.cached-files": "name:pyspark.zip,path:data/rates.csv"}, "of their own"),
         ({"python.archives": "env.tar.gz#json"}, "would hide Python's module"),
         ({"python.archives": "env.tar.gz#graph_compiler"}, "would hide Python's module"),
         ({"python.archives": "env.tar.gz#.."}, "'..' cannot be the name"),

@@ -91,10 +91,10 @@ def test_the_first_task_keeps_copies_and_later_ones_find_them(folder: Path) -> N
     store = InMemoryStore()
     put_artifacts(store, found)
     names = [key.rpartition("/")[2] for key in store.content]
-    assert names == ["rates.csv", "one.jar", "env.zip"]
+    assert names == ["rates.csv", "one.jar", "env.zip.zip"]
     assert all(key.startswith("/root/p/r%3A1/files/") for key in store.content)
-    for name in names:
-        (folder / name).unlink()
+    for artifact in found.region.artifacts:
+        Path(artifact.path).unlink()
     put_artifacts(store, TaskDeploymentDescriptor.from_json(found.to_json()))
 
 

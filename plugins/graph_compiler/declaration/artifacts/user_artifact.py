@@ -20,15 +20,21 @@ from functools import lru_cache
 from importlib.machinery import all_suffixes
 from pathlib import Path
 
+from graph_compiler.declaration.connectors.secret import SECRETS_FILE
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import is_legal_name, shown
 
 ARCHIVES = (".zip", ".jar", ".tar", ".tar.gz", ".tgz")
 """What Spark unpacks, by the ends of names; it copies any other file as it is."""
 _OF_EXECUTORS = frozenset(
-    {"stdout", "stderr", "tmp", "container_tokens", "directory.info", "launch_container.sh"}
+    {
+        *("stdout", "stderr", "tmp", "container_tokens", "directory.info", "launch_container.sh"),
+        *("__app__.jar", "pyspark.zip", SECRETS_FILE),
+    }
 )
-"""Files and folders that standalone workers and YARN keep in the folder of an executor."""
+"""Files and folders that standalone workers, YARN and this package keep in the folder of an executor or driver."""
+_OF_SPARK = ("__spark_", "py4j-")
+"""What names of files that Spark uploads to YARN begin with."""
 _OURS = ("graph_compiler", "pyspark", "py4j", "pandas", "pyarrow", "numpy")
 _PIECE = 1 << 20
 
@@ -76,8 +82,12 @@ class UserArtifact:
 
     @property
     def file_name(self) -> str:
-        """Return the last part of the path for an archive, whose end says how it is packed; otherwise the name."""
-        return Path(self.path).name if self.kind is ArtifactKind.ARCHIVE else self.name
+        """Return the name, and for an archive also what says how it is packed.
+
+        Names differ between the artifacts of a pipeline: two archives may have one size and time, and so one version.
+        """
+        ends = ARCHIVES if self.kind is ArtifactKind.ARCHIVE else ()
+        return self.name + next((end for end in ends if self.path.endswith(end)), "")
 
     def content(self) -> bytes:
         """Read the file; raises ArtifactError if it is not of this version any more."""
@@ -121,7 +131,7 @@ def find_artifact(kind: ArtifactKind, path: Path, name: str) -> UserArtifact:
 
 def _why_taken(kind: ArtifactKind, name: str) -> str | None:
     """Return why a name hides something: artifacts are in the folder of an executor, which is on Python's path."""
-    if name.lower() in _OF_EXECUTORS or name.startswith("__spark_"):
+    if name.lower() in _OF_EXECUTORS or name.startswith(_OF_SPARK):
         return f"executors have a file '{name}' of their own"
     if kind is not ArtifactKind.ARCHIVE and name.endswith(tuple(all_suffixes())):
         return f"'{name}' is a Python module: the code of functions travels by itself"

@@ -23,7 +23,7 @@ from graph_compiler.graphs.topology import post_order
 
 
 def own_facts(
-    node: StreamNode, graph: StreamGraph, artifacts: Sequence[UserArtifact] = ()
+    node: StreamNode, graph: StreamGraph, artifacts: Sequence[UserArtifact]
 ) -> dict[str, Json]:
     """Return everything that determines a node's output, except its inputs; `artifacts` are those of the pipeline."""
     packages = _packages(node.operator)

@@ -1,7 +1,7 @@
 """Let spark-submit know of the jars and archives that a pipeline names: copies below the run's folder.
 
 --jars <root>/<pipeline>/<run>/files/<version>/functions.jar
---archives file://<root>/<pipeline>/<run>/files/<version>/pandas.tar.gz#environment
+--archives file://<root>/<pipeline>/<run>/files/<version>/environment.tar.gz#environment
 
 Files are no arguments: the driver adds them (`spark_runtime/artifacts.py`).
 """
@@ -27,8 +27,11 @@ def pass_artifacts(
         match artifact.kind:
             case ArtifactKind.JAR if place.file_prefix:
                 # Executors would not find a `local:` jar: Spark decodes the %3A of a run id once more than for drivers.
-                for path in CLASS_PATHS:
-                    hook._conf[path] = _with(hook._conf.get(path), key, CLASS_PATH_SEPARATOR)
+                paths = {
+                    path: _with(hook._conf.get(path), key, CLASS_PATH_SEPARATOR)
+                    for path in CLASS_PATHS
+                }
+                hook._conf = {**hook._conf, **paths}  # the operator's is not changed
             case ArtifactKind.JAR:
                 hook._jars = _with(hook._jars or hook._conf.get("spark.jars"), key)
             case ArtifactKind.ARCHIVE:
