@@ -80,13 +80,17 @@ def submitted(
     monkeypatch.setenv("AIRFLOW_CONN_DB", json.dumps(CONNECTION))
     calls: list[Any] = []
 
+    start = subprocess.Popen
+
     def popen(command: list[str], **kwargs: Any) -> Any:
+        if command[0] == "/bin/sh":  # waits for the end of this process
+            return start(command, **kwargs)
         calls.append((command, kwargs.get("env")))
         if seen is not None:
             file = Path(command[command.index("--files") + 1])
             modes = [path.stat().st_mode & 0o777 for path in (file.parent, file)]
             seen.write_text(json.dumps([str(file), modes, json.loads(file.read_text())]))
-        return SimpleNamespace(stdout=[], wait=lambda: 1, returncode=1)
+        return SimpleNamespace(pid=2**30, stdout=[], wait=lambda: 1, returncode=1)
 
     monkeypatch.setattr(subprocess, "Popen", popen)
     monkeypatch.setattr(spark_submit, "kube_client", SimpleNamespace(), raising=False)
