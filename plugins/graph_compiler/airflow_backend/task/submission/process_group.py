@@ -77,7 +77,7 @@ def _ended_unless_done(group: int, grace_seconds: float) -> Iterator[None]:
     os.close(waits)
     try:
         yield
-        with suppress(BrokenPipeError):  # somebody has ended the shell
+        with suppress(BrokenPipeError):  # the shell was ended
             os.write(says, b"done\n")
     finally:
         os.close(says)
