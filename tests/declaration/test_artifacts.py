@@ -16,7 +16,6 @@ from graph_compiler.declaration.artifacts.user_artifact import (
     UserArtifact,
     find_artifact,
 )
-from graph_compiler.declaration.connectors.secret import SECRETS_FILE
 from graph_compiler.declaration.locations import declaring_at
 from graph_compiler.errors import InvalidPipelineError, SourceLocation
 
@@ -234,7 +233,6 @@ def test_two_files_of_one_name_are_refused(project: Path) -> None:
         ({"pipeline.cached-files": "name:json.py,path:data/rates.csv"}, "is a Python module"),
         ({"pipeline.cached-files": "name:stdout,path:data/rates.csv"}, "of their own"),
         ({"python.archives": "env.tar.gz#__spark_conf__"}, "of their own"),
-        ({"pipeline.cached-files": f"name:{SECRETS_FILE},path:data/rates.csv"}, "of their own"),
         ({"pipeline.cached-files": "name:pyspark.zip,path:data/rates.csv"}, "of their own"),
         ({"python.archives": "env.tar.gz#json"}, "would hide Python's module"),
         ({"python.archives": "env.tar.gz#graph_compiler"}, "would hide Python's module"),

@@ -20,7 +20,6 @@ from functools import lru_cache
 from importlib.machinery import all_suffixes
 from pathlib import Path
 
-from graph_compiler.declaration.connectors.secret import SECRETS_FILE
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import is_legal_name, shown
 
@@ -29,10 +28,10 @@ ARCHIVES = (".zip", ".jar", ".tar", ".tar.gz", ".tgz")
 _OF_EXECUTORS = frozenset(
     {
         *("stdout", "stderr", "tmp", "container_tokens", "directory.info", "launch_container.sh"),
-        *("__app__.jar", "pyspark.zip", SECRETS_FILE),
+        *("__app__.jar", "pyspark.zip"),
     }
 )
-"""Files and folders that standalone workers, YARN and this package keep in the folder of an executor or driver."""
+"""Files and folders that standalone workers and YARN keep in the folder of an executor or driver."""
 _OF_SPARK = ("__spark_", "py4j-")
 """What names of files that Spark uploads to YARN begin with."""
 _OURS = ("graph_compiler", "pyspark", "py4j", "pandas", "pyarrow", "numpy")

@@ -9,6 +9,7 @@
     tasks/<region>/<execution id>/descriptor.json, submission.json, driver.json, report.json, outcome.json
     tasks/<region>/<execution id>/progress.json   the only document that is overwritten
     tasks/<region>/<execution id>/prepared/<operator id>.json, <operator id>.removed.json
+    tasks/<region>/<execution id>/secrets.json    for a driver on a host of YARN, which removes it when it starts
     tasks/<region>/order/<n>.json             the execution that started as the n-th
     data/<data set id>/epoch-<e>-<execution id>/part-….parquet
     data/<operator id>-sink/<execution id>/   rows on their way to a table of Spark's catalog
@@ -33,7 +34,7 @@ from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, Region
 
 DESCRIPTOR, SUBMISSION = "descriptor.json", "submission.json"
 DRIVER, REPORT, OUTCOME = "driver.json", "report.json", "outcome.json"
-PROGRESS = "progress.json"
+PROGRESS, SECRETS = "progress.json", "secrets.json"
 MARKER = "run.json"
 TARGETS, TRASH = ".targets", ".trash"
 INTENT, DONE = ".intent.json", ".done.json"
@@ -176,6 +177,11 @@ def runs_of(root: str, pipeline: str) -> str:
 def execution_of(descriptor: str) -> str:
     """Return the folder of a descriptor's execution."""
     return descriptor.removesuffix(f"/{DESCRIPTOR}")
+
+
+def secrets_of(descriptor: str) -> str:
+    """Return the key of the values that a descriptor's driver takes: an object of variables and values."""
+    return f"{execution_of(descriptor)}/{SECRETS}"
 
 
 def root_of(descriptor: str) -> str:

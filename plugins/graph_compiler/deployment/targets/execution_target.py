@@ -22,7 +22,7 @@ class SecretWay(StrEnum):
     ENVIRONMENT = "environment"
     """The driver inherits the environment of spark-submit."""
     FILE = "file"
-    """A file that only its owner can read: spark-submit uploads it with --files."""
+    """A file below the staging root that only its owner can read; the driver removes it when it starts."""
     KUBERNETES_SECRET = "Kubernetes secret"
     """The cluster has the values; the pod's specification names them."""
 
