@@ -50,7 +50,7 @@ def test_a_job_that_ended_meanwhile_has_succeeded(yarn_home: YarnHome, tmp_path:
         assert run.task()["try_number"] == 2
         run.execution()
         # a cleared task computes its rows again: its execution has ended
-        body = {"dry_run": False, "task_ids": [run.task()["task_id"]], "reset_dag_runs": True}
+        body = {"dry_run": False, "only_failed": False, "task_ids": [run.task()["task_id"]]}
         body["dag_run_id"] = run.path.rpartition("/")[2]
         run.api.call("POST", "/api/v2/dags/waiting/clearTaskInstances", body)
         run.wait_for_try(3)
