@@ -20,6 +20,7 @@ from graph_compiler.airflow_backend.task.submission.driver_environment import (
     program,
     ship_program,
 )
+from graph_compiler.airflow_backend.task.submission.driver_pod import prepare_pod
 from graph_compiler.airflow_backend.task.submission.executor_code import pass_code, ship_code
 from graph_compiler.airflow_backend.task.submission.process_group import pass_environment
 from graph_compiler.airflow_backend.task.submission.secret_values import pass_secrets
@@ -74,6 +75,7 @@ def prepare(
         environment = driver_environment([task.region, *others])
         pass_environment(hook, environment)
         keep_driver_python(hook)
+    prepare_pod(hook, task)
     track(hook, place, task.region.region_id)
     archive = pass_code(hook, target, place, task, others)
     application = program(place, task)
