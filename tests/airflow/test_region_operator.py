@@ -70,7 +70,10 @@ def run(
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
     from airflow.sdk.exceptions import AirflowException
 
-    def submit(hook: Any, _: str, *, start_new_session: bool, errors: str) -> None:
+    def submit(
+        hook: Any, _: str, *, env: dict[str, str], start_new_session: bool, errors: str
+    ) -> None:
+        assert "PYTHONPATH" in env
         assert start_new_session
         assert errors == "replace"
         (descriptor,) = hook._application_args

@@ -1,6 +1,7 @@
-"""Secrets go from Airflow's connections to the driver's environment, and are refused if that is not safe."""
+"""Secrets go from Airflow's connections to the driver, by the way of its target, and are refused if there is none."""
 
 import json
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,6 +22,14 @@ CONNECTION = {
     "password": "canary-pw",
     "extra": {"app": "canary-app"},
 }
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
 
 
 def operator(tmp_path: Path, *secrets: Secret) -> Any:
@@ -45,23 +54,42 @@ def operator(tmp_path: Path, *secrets: Secret) -> Any:
 
 
 def submitted(
-    found: Any, monkeypatch: pytest.MonkeyPatch, *, master: str, mode: str = "client"
+    found: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    master: str,
+    mode: str = "client",
+    seen: Path | None = None,
 ) -> Any:
-    """Execute with a replaced spark-submit; return the environment and arguments of its process."""
+    """Execute with a replaced spark-submit; return the environment and arguments of its process.
+
+    `seen` gets a copy of the file that it would upload, with its mode and that of its folder.
+    """
     import subprocess
 
+    from airflow.providers.apache.spark.hooks import spark_submit
     from airflow.sdk.exceptions import AirflowException
 
-    spark = {"conn_type": "spark", "host": master, "extra": {"deploy-mode": mode}}
+    extra = {
+        "deploy-mode": mode,
+        "namespace": "spark",
+        "yarn_resourcemanager_webapp_address": "127.0.0.1:9",
+    }
+    spark = {"conn_type": "spark", "host": master, "extra": extra}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(spark))
     monkeypatch.setenv("AIRFLOW_CONN_DB", json.dumps(CONNECTION))
     calls: list[Any] = []
 
     def popen(command: list[str], **kwargs: Any) -> Any:
         calls.append((command, kwargs.get("env")))
+        if seen is not None:
+            file = Path(command[command.index("--files") + 1])
+            modes = [path.stat().st_mode & 0o777 for path in (file.parent, file)]
+            seen.write_text(json.dumps([str(file), modes, json.loads(file.read_text())]))
         return SimpleNamespace(stdout=[], wait=lambda: 1, returncode=1)
 
     monkeypatch.setattr(subprocess, "Popen", popen)
+    monkeypatch.setattr(spark_submit, "kube_client", SimpleNamespace(), raising=False)
     with pytest.raises(AirflowException) as raised:
         found.execute(
             {
@@ -72,6 +100,7 @@ def submitted(
                     run_id="r",
                     id="01a1",
                     try_number=1,
+                    stats_tags={},
                 )
             }
         )
@@ -92,26 +121,105 @@ def test_secrets_are_only_in_the_environment_of_the_process(
     assert "canary" not in json.dumps([command, documents, rendered], default=str)
 
 
-@pytest.mark.parametrize(
-    ("master", "mode", "words"),
-    [
-        ("yarn", "client", "master 'yarn' and deploy mode 'client'"),
-        ("yarn", "cluster", "master 'yarn' and deploy mode 'cluster'"),
-    ],
-)
-def test_a_master_that_would_show_secrets_as_arguments_is_refused_before_submission(
-    master: str, mode: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("master", ["local[2]", "spark://h:7077", "yarn", "k8s://https://h:443"])
+def test_in_client_mode_no_argument_names_a_variable(
+    master: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The provider would write `--conf spark.yarn.appMasterEnv.<variable>=<value>`."""
+    secret = Secret("db")
+    ((command, environment),), _ = submitted(operator(tmp_path, secret), monkeypatch, master=master)
+    assert environment[secret.variable] == "canary-pw"
+    assert secret.variable not in " ".join(command)
+    assert "canary" not in " ".join(command)
+
+
+def test_in_cluster_mode_on_yarn_a_private_file_has_them_while_spark_submit_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, temporary: Path
+) -> None:
+    secrets = [Secret("db"), Secret("db", "login")]
+    ((command, environment),), _ = submitted(
+        operator(tmp_path, *secrets),
+        monkeypatch,
+        master="yarn",
+        mode="cluster",
+        seen=tmp_path / "seen",
+    )
+    file, modes, values = json.loads((tmp_path / "seen").read_text())
+    assert modes == [0o700, 0o600]
+    assert values == {secrets[0].variable: "canary-pw", secrets[1].variable: "etl"}
+    assert Path(file).is_relative_to(temporary)
+    assert not list(temporary.iterdir()), "spark-submit has failed, and the file is gone"
+    documents = [path.read_text() for path in (tmp_path / "s").rglob("*.json")]
+    assert "canary" not in json.dumps([command, documents])
+    assert not {each.variable for each in secrets} & set(environment)
+
+
+def test_a_folder_that_is_there_is_neither_used_nor_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, temporary: Path
+) -> None:
+    other = temporary / "graph_compiler-01a1"
+    other.mkdir(mode=0o777)
+    (other / "of_another_user").touch()
+    calls, error = submitted(
+        operator(tmp_path, Secret("db")), monkeypatch, master="yarn", mode="cluster"
+    )
+    assert calls == []
+    assert "this host cannot have the values of secrets in a file" in str(error)
+    assert [path.name for path in other.iterdir()] == ["of_another_user"]
+
+
+def test_in_cluster_mode_on_kubernetes_the_settings_to_add_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow.sdk.exceptions import AirflowFailException
 
-    calls, error = submitted(
-        operator(tmp_path, Secret("db")), monkeypatch, master=master, mode=mode
-    )
+    secrets = [Secret("db"), Secret("db", "login")]
+    prefix = "spark.kubernetes.driver.secretKeyRef"
+    found = operator(tmp_path, *secrets)
+    found.conf = {f"{prefix}.{secrets[0].variable}": "database:password"}
+    calls, error = submitted(found, monkeypatch, master="k8s://https://h:443", mode="cluster")
     assert calls == []
     assert isinstance(error, AirflowFailException)
-    assert words in str(error)
-    assert "allowed: local, local[N] with deploy mode client; spark://HOST:PORT with" in str(error)
-    assert "canary" not in str(error)
+    assert str(error).endswith(
+        f"{prefix}.{secrets[1].variable}=<name of the Kubernetes secret>:<key>    for Secret(db.login)"
+    )
+    assert str(error).count(prefix) == 1, "only what is missing"
+
+    found = operator(tmp_path / "again", *secrets)
+    found.conf = {f"{prefix}.{each.variable}": "database:key" for each in secrets}
+    ((command, environment),), _ = submitted(
+        found, monkeypatch, master="k8s://https://h:443", mode="cluster"
+    )
+    assert f"{prefix}.{secrets[0].variable}=database:key" in command
+    assert "canary" not in " ".join(command)
+    assert not {each.variable for each in secrets} & set(environment)
+
+
+def test_a_target_with_no_way_for_secrets_refuses_them(tmp_path: Path) -> None:
+    from graph_compiler.airflow_backend.task.submission.secret_values import pass_secrets
+    from graph_compiler.deployment.targets.execution_target import DriverPlace
+    from graph_compiler.errors import SecretError
+
+    hook: Any = SimpleNamespace(_connection={"master": "acme://h", "deploy_mode": None})
+    task: Any = SimpleNamespace(region=operator(tmp_path, Secret("db")).region)
+    with pytest.raises(SecretError, match="master 'acme://h' with deploy mode 'client'"):
+        pass_secrets(hook, DriverPlace(), task)
+    pass_secrets(hook, DriverPlace(), SimpleNamespace(region=operator(tmp_path).region))  # type: ignore[arg-type]
+
+
+def test_nothing_of_this_host_reaches_a_driver_on_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark's client for YARN hands PYTHONPATH and the Pythons of its own environment to the driver."""
+    for name in ("PYTHONPATH", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        monkeypatch.setenv(name, f"/this/host/{name}")
+    ((command, environment),), _ = submitted(
+        operator(tmp_path), monkeypatch, master="yarn", mode="cluster"
+    )
+    assert "/this/host" not in json.dumps([command[1:], environment])
+    application = command[-2]
+    assert Path(application).is_relative_to(tmp_path / "s")
+    assert Path(application).is_file()
 
 
 @pytest.mark.parametrize(

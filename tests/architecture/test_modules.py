@@ -1,6 +1,7 @@
-"""The shape of the package: names, sizes, and complete registries."""
+"""The shape of the package and of its tests: names, sizes, and complete registries."""
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,6 +15,7 @@ from graph_compiler.declaration.transformations import PhysicalTransformation, T
 
 Kind = TypeVar("Kind")
 PACKAGE = Path(graph_compiler.__file__).parent
+TESTS = Path(__file__).parents[1]
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -25,6 +27,14 @@ def test_a_module_is_short_and_shadows_nothing(module: Path) -> None:
     # spark-submit puts the script's folder first on sys.path, and Airflow loads plugins by their bare file name
     assert module.stem in ("__init__", "__main__") or module.stem not in sys.stdlib_module_names
     assert module.parent.name not in ("airflow", "spark")
+
+
+def test_no_two_modules_of_tests_have_one_name() -> None:
+    # pytest imports a module of a folder that is no package by its bare name
+    folders = [it for it in TESTS.rglob("*") if it.is_dir() and not (it / "__init__.py").exists()]
+    names = Counter(it.name for folder in folders for it in folder.glob("test_*.py"))
+    assert len(names) > 100
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_all_is_exactly_what_the_package_exports() -> None:

@@ -111,11 +111,11 @@ def recording_api() -> Iterator[RecordingApi]:
             self.end_headers()
             self.wfile.write(content)
 
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = carry_out
-
         def log_message(self, *_: object) -> None:
             """Write nothing: requests are kept."""
 
+    for method in ("GET", "DELETE", *_WRITING):
+        setattr(Handler, f"do_{method}", Handler.carry_out)
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     api.address = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)

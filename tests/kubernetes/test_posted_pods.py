@@ -129,7 +129,9 @@ def golden_text(api: RecordingApi, root: Path) -> str:
     for resource in kept.values():
         if "spark.properties" in (data := resource.get("data") or {}):
             lines = data["spark.properties"].replace("\\", "").splitlines()
-            resource["data"] = {"spark.properties": sorted(line for line in lines if line[0] != "#")}
+            resource["data"] = {
+                "spark.properties": sorted(line for line in lines if line[0] != "#")
+            }
     text = json.dumps(kept, indent=1, sort_keys=True).replace(str(root), "/mnt/staging")
     for pattern, word in (
         (re.escape(api.address), "http://ADDRESS"),

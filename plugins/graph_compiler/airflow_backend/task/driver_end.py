@@ -30,16 +30,16 @@ def why_failed(
         if error is not None:
             return AirflowException(f"the Spark driver ended without a report: {error}")
         words = f"pipeline '{region.pipeline}', task '{region.region_id}': {_ENDED_ITSELF}"
-        return AirflowException(words) if _is_elsewhere(hook) else AirflowFailException(words)
+        return AirflowException(words) if is_elsewhere(hook) else AirflowFailException(words)
     failure = read_report(task).failure
     if failure is None:  # a driver elsewhere has done its work, whatever became of its application
-        return None if _is_elsewhere(hook) else error
+        return None if is_elsewhere(hook) else error
     message = failure.words(region.pipeline, region.region_id)
     if failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR:
         return AirflowFailException(message)
     return AirflowException(message)
 
 
-def _is_elsewhere(hook: SparkSubmitHook | None) -> bool:
+def is_elsewhere(hook: SparkSubmitHook | None) -> bool:
     """Whether the driver runs on another host, which may have another staging root."""
     return hook is not None and hook._connection["deploy_mode"] == "cluster"

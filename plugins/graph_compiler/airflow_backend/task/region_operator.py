@@ -21,7 +21,7 @@ from graph_compiler.airflow_backend.dag.plan_document import PLAN_DOCUMENT
 from graph_compiler.airflow_backend.dag.restart_strategy import retry_arguments
 from graph_compiler.airflow_backend.installation.settings import Settings
 from graph_compiler.airflow_backend.run_identities import identity_of_task
-from graph_compiler.airflow_backend.task.driver_end import why_failed
+from graph_compiler.airflow_backend.task.driver_end import is_elsewhere, why_failed
 from graph_compiler.airflow_backend.task.execution_files import (
     deploy,
     descriptor_of,
@@ -41,6 +41,7 @@ from graph_compiler.airflow_backend.task.submission.log_limit import limit_log
 from graph_compiler.airflow_backend.task.submission.preparation import Preparation, prepare
 from graph_compiler.airflow_backend.task.submission.process_group import (
     end_driver,
+    end_with_this_process,
     lead_a_group,
     pass_environment,
 )
@@ -70,9 +71,7 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.plans.plan_record import PlanRecord
 from graph_compiler.deployment.restart_strategy import RestartStrategy
 from graph_compiler.deployment.targets.submit_settings import UNDECLARED, SubmitSettings
-from graph_compiler.errors import (
-    SecretError,
-)
+from graph_compiler.errors import GraphCompilerError, SecretError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.projects.code_archive import CodeArchiveError
 from graph_compiler.staging.executions.executions import failure_times
@@ -171,6 +170,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         application = unfinished(context, task, self)
         if application is None:
             return None
+        self.application_args = [descriptor_of(application.task)]  # a kill from here on is its end
         with self._explained(task):
             self.prepare(application.task)
         return application if is_unfinished(application, self, context) else None
@@ -189,17 +189,8 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         self, task: TaskDeploymentDescriptor, application: Application | None, context: Context
     ) -> RegionSummary:
         """Submit, or follow what was submitted; return the summary of its report."""
-        error: AirflowException | None = None
         with self._explained(task):
-            try:
-                if application is not None:
-                    follow(application, self, context)
-                else:
-                    self._submit_anew(task, context)
-            except AirflowException as raised:
-                error = raised
-            except RuntimeError as raised:  # the provider's, of an application that it follows
-                error = AirflowException(str(raised))
+            error = self._wait(task, application, context)
         if error is not None and not has_report(task):
             check_lost(task, self, context)
         if (failed := why_failed(task, error, self._hook)) is not None:
@@ -210,6 +201,23 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         return summarize(
             report, task.layout.report(task.region.region_id, task.attempt.execution_id)
         )
+
+    def _wait(
+        self, task: TaskDeploymentDescriptor, application: Application | None, context: Context
+    ) -> AirflowException | None:
+        """Wait until the driver has ended; return the provider's error, whose meaning the report decides."""
+        try:
+            if application is not None:
+                follow(application, self, context)
+            else:
+                self._submit_anew(task, context)
+        except AirflowException as error:
+            return error
+        except Exception as error:  # of the provider, and of each cluster's client
+            if isinstance(error, GraphCompilerError) or not is_elsewhere(self._hook):
+                raise
+            return AirflowException(f"{type(error).__name__}: {error}")
+        return None
 
     def _submit_anew(self, task: TaskDeploymentDescriptor, context: Context) -> None:
         prepared = self.prepare(task)
@@ -260,12 +268,9 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
 
     def _failures(self, context: Context) -> tuple[float, ...]:
         """Return when earlier tries of this task failed."""
-        instance = context["ti"]
-        identity = identity_of_task(self._region, instance)
-        layout = StagingLayout(root=self._staging_root, identity=identity)
-        return failure_times(
-            store_of(layout.root), layout, self._region.region_id, but=str(instance.id)
-        )
+        instance, region = context["ti"], self._region
+        layout = StagingLayout(root=self._staging_root, identity=identity_of_task(region, instance))
+        return failure_times(store_of(layout.root), layout, region.region_id, but=str(instance.id))
 
     def prepare(self, task: TaskDeploymentDescriptor) -> Preparation:
         """Return what this task submits; nothing is written."""
@@ -291,4 +296,5 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         hook = super()._get_hook()
         lead_a_group(hook)
         limit_log(hook)
+        end_with_this_process(hook)
         return hook

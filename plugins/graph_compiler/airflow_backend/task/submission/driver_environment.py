@@ -32,7 +32,7 @@ _END_WITHOUT_MEMORY = "-XX:+ExitOnOutOfMemoryError"
 """Without this, the JVM's thread that answers Python may end alone, and Python waits for it forever."""
 _PYTHON, _DRIVER_PYTHON = "spark.pyspark.python", "spark.pyspark.driver.python"
 _DEFAULT_JVM_OPTIONS = "spark.driver.defaultJavaOptions"
-_OF_THIS_HOST = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
+_OF_THIS_HOST = ("PYTHONPATH", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
 """Variables that spark-submit would hand to a driver on another host."""
 PACKAGE = Path(graph_compiler.__file__).parent
 APPLICATION = PACKAGE / "spark_runtime" / "main.py"

@@ -79,7 +79,12 @@ def secrets_at_hand(
         return
     file = _file(task)
     try:
-        file.parent.mkdir(mode=0o700)  # another user may not have made it
+        file.parent.mkdir(mode=0o700)
+    except OSError as error:  # what is there may be another user's
+        raise SecretError(
+            f"this host cannot have the values of secrets in a file: {error}"
+        ) from None
+    try:
         with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as text:
             json.dump(values, text)
         yield {}

@@ -21,7 +21,10 @@ def hook_of(create: Callable[[], SparkSubmitHook]) -> SparkSubmitHook:
     """Return a hook; raises ExecutionTargetError if what its connection's master needs is not installed."""
     try:
         return create()
-    except RuntimeError as error:
+    except (
+        NameError,
+        RuntimeError,
+    ) as error:  # the provider names a module that it could not import
         raise ExecutionTargetError(
             f"{error}\n  hint: Airflow needs apache-airflow-providers-cncf-kubernetes for a master on Kubernetes"
         ) from None

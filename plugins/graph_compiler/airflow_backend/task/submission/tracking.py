@@ -4,6 +4,7 @@ The provider keeps the application's id in Airflow's task state store before it 
 of the execution that submitted it: the next try of the task follows this execution, instead of starting another one.
 
     no id, or the execution has an outcome      submit: the task was cleared, or the last try ended it
+    another plan, master or deploy mode         submit: it computes something else, or cannot be asked
     its driver has left a report                nothing to wait for
     the application is active                   wait for it
     it has ended, or is not known any more      that execution has failed; submit another one
@@ -25,6 +26,7 @@ from graph_compiler.airflow_backend.task.execution_files import (
     leave_outcome,
 )
 from graph_compiler.airflow_backend.task.submission.submit_target import ExecutionTargetError
+from graph_compiler.declaration.resources.deploy_mode import DeployMode
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.targets.execution_target import DriverPlace
 from graph_compiler.errors import StagingError
@@ -32,8 +34,9 @@ from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.executions.executions import told
 from graph_compiler.staging.store.stores import store_of
 
-_EXECUTION = "graph_compiler_execution"
-_UNKNOWN = re.compile(r"\bHTTP 404\b")
+_EXECUTION, _PLACE = "graph_compiler_execution", "graph_compiler_place"
+_UNKNOWN = re.compile(r"YARN RM REST API returned HTTP 404\b")
+_YARN_WAITS = "spark.yarn.submit.waitAppCompletion"
 _GONE = "NOTFOUND"
 """The provider's word for a pod that is not there; also used for an application that YARN does not know."""
 
@@ -54,6 +57,11 @@ def track(hook: SparkSubmitHook, place: DriverPlace, task_id: str) -> None:
     """Let the hook wait by asking the cluster; raises ExecutionTargetError if it cannot ask."""
     if not place.is_tracked:
         return
+    if hook._is_yarn and str(hook._conf.get(_YARN_WAITS, "")).strip().lower() == "true":
+        raise ExecutionTargetError(
+            f"task '{task_id}': a driver on another host cannot be followed: spark-submit would wait for it\n"
+            f"  hint: remove the setting {_YARN_WAITS}"
+        )
     try:
         if hook._is_yarn:
             hook._yarn_track_via_rm_api = True
@@ -76,6 +84,7 @@ def remember(
     if (store := context.get("task_state_store")) is not None:
         for key in (operator.external_id_key, operator._K8S_DRIVER_STATUS_KEY):
             store.delete(key)
+        store.set(_PLACE, _place(operator))
         store.set(_EXECUTION, task.attempt.execution_id)
 
 
@@ -109,6 +118,13 @@ def is_unfinished(
     """
     if has_report(application.task):
         return True
+    before, now = context["task_state_store"].get(_PLACE), _place(operator)
+    if before != now:
+        reason = f"application {application.id} of {before} cannot be followed: the connection is now {now}"
+        operator.log.warning("graph_compiler: %s", reason)
+        leave_outcome(descriptor_of(application.task), ExecutionState.FAILED, reason)
+        return False
+    _take_over(application.id, operator)
     status = _status(application.id, operator, context)
     if operator.is_job_active(status) or has_report(application.task):
         return True
@@ -122,8 +138,6 @@ def follow(application: Application, operator: SparkSubmitOperator, context: Con
     if has_report(application.task):
         return
     operator.log.info("graph_compiler: waiting for %s, of an earlier try", application.id)
-    if operator._hook._is_yarn:
-        operator._hook._yarn_application_id = application.id  # a kill needs it
     operator.poll_until_complete(application.id, context)
 
 
@@ -132,11 +146,26 @@ def check_lost(
 ) -> None:
     """Raise TrackingLostError if a task's application may still be running, though it is not followed any more."""
     store = context.get("task_state_store")
-    id = None if store is None else store.get(operator.external_id_key)
-    if isinstance(id, str) and not has_report(task):
+    if store is None or store.get(_EXECUTION) != task.attempt.execution_id:
+        return
+    if isinstance(id := store.get(operator.external_id_key), str) and not has_report(task):
         status = _status(id, operator, context)
         if operator.is_job_active(status):
             raise TrackingLostError(f"application {id} is {status.lower()}, but cannot be followed")
+
+
+def _place(operator: SparkSubmitOperator) -> str:
+    connection = operator._hook._connection
+    return f"{connection['master']}, deploy mode {connection['deploy_mode'] or DeployMode.CLIENT}"
+
+
+def _take_over(id: str, operator: SparkSubmitOperator) -> None:
+    """Let a kill of the task end an application that it has not submitted."""
+    hook = operator._hook
+    if hook._is_yarn:
+        hook._yarn_application_id = id
+    else:
+        hook._kubernetes_driver_pod = operator._parse_k8s_external_id(id)[1]
 
 
 def _status(id: str, operator: SparkSubmitOperator, context: Context) -> str:
