@@ -30,23 +30,19 @@ class Request:
 
 @dataclass
 class RecordingApi:
-    """What was sent, and the resources that are there, by kind in the plural and name."""
+    """What was sent, and the resources that were written and those that are there, by kind in the plural and name."""
 
     requests: list[Request] = field(default_factory=list)
+    written: dict[tuple[str, str], Resource] = field(default_factory=dict)
     resources: dict[tuple[str, str], Resource] = field(default_factory=dict)
     on_pod: Callable[[Resource], None] = lambda _: None
     """Called with each new pod, in a thread of its own: it plays the cluster."""
     address: str = ""
 
-    def named(self, kind: str) -> dict[str, Resource]:
-        """Return the resources of a kind that are there, by name."""
-        return {name: it for (each, name), it in self.resources.items() if each == kind}
-
-    def pod(self) -> Resource:
-        """Return the only pod that was ever created."""
-        (body,) = [json.loads(it.body) for it in self.requests if _creates_a_pod(it)]
-        found: Resource = body
-        return found
+    def pods(self) -> list[str]:
+        """Return the names of the pods that were ever created."""
+        created = [json.loads(it.body) for it in self.requests if _creates_a_pod(it)]
+        return [str(body["metadata"]["name"]) for body in created]
 
     def set_phase(self, pod: str, phase: str) -> None:
         """Let a pod be Running, Succeeded or Failed."""
@@ -77,7 +73,7 @@ class RecordingApi:
         name = metadata.setdefault("name", parts[-1])
         kind = parts[-1] if request.method == "POST" else parts[-2]
         metadata |= {"uid": f"uid-of-{name}", "resourceVersion": str(len(self.requests))}
-        self.resources[kind, name] = resource
+        self.written[kind, name] = self.resources[kind, name] = resource
         if _creates_a_pod(request):
             resource["status"] = {"phase": _PHASE_AT_START}
             threading.Thread(target=self.on_pod, args=[resource], daemon=True).start()

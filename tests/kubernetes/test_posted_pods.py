@@ -4,9 +4,9 @@ import json
 import os
 import re
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -19,15 +19,14 @@ from graph_compiler import (
     StreamExecutionEnvironment,
 )
 from tests.browser import functions
-from tests.kubernetes.conftest import submitted
-from tests.kubernetes.recording_api import RecordingApi
-
-if TYPE_CHECKING:
-    from graph_compiler.airflow_backend.task.region_operator import RegionOperator
+from tests.harness.executed_regions import Store, execute, folder_of, leave_report, outcome
+from tests.kubernetes.conftest import operator_of, plain
+from tests.kubernetes.recording_api import RecordingApi, Resource
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.filterwarnings("default")]
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).with_name("golden")
+EXECUTION = "01a1"
 PASSWORD = "hunter2-is-in-no-pod"
 DATABASE = Secret("shop")
 REFERENCE = f"spark.kubernetes.driver.secretKeyRef.{DATABASE.variable}"
@@ -41,10 +40,6 @@ BIG = SlotSharingGroup(
 )
 
 
-def plain() -> StreamExecutionEnvironment:
-    return to_parquet(StreamExecutionEnvironment("sales"))
-
-
 def with_function() -> StreamExecutionEnvironment:
     env = StreamExecutionEnvironment("sales")
     rows = env.from_source(Csv("/data/orders", schema="x INT"), "orders")
@@ -54,7 +49,7 @@ def with_function() -> StreamExecutionEnvironment:
 
 
 def with_resources() -> StreamExecutionEnvironment:
-    return to_parquet(StreamExecutionEnvironment("sales"), group=BIG)
+    return plain(BIG)
 
 
 def with_secret() -> StreamExecutionEnvironment:
@@ -70,25 +65,7 @@ def with_secret() -> StreamExecutionEnvironment:
     return env
 
 
-def to_parquet(
-    env: StreamExecutionEnvironment, group: str | SlotSharingGroup = "default"
-) -> StreamExecutionEnvironment:
-    rows = env.from_source(Csv("/data/orders", schema="x INT"), "orders")
-    rows.slot_sharing_group(group).sink_to(Parquet("/data/out")).name("out")
-    return env
-
-
 PIPELINES = (plain, with_function, with_resources, with_secret)
-
-
-def operator_of(env: StreamExecutionEnvironment) -> "RegionOperator":
-    from graph_compiler.airflow_backend import build_dag
-
-    dag = build_dag(env, schedule=None, start_date=datetime(2013, 1, 1, tzinfo=UTC))
-    (task,) = dag.tasks
-    operator: Any = task
-    found: RegionOperator = operator
-    return found
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES, ids=lambda it: it.__name__)
@@ -101,22 +78,34 @@ def test_what_spark_posts(
 ) -> None:
     connection = {"conn_type": "postgres", "host": "db", "password": PASSWORD}
     monkeypatch.setenv("AIRFLOW_CONN_SHOP", json.dumps(connection))
+    monkeypatch.setenv("OF_THIS_HOST", "canary-of-the-environment")
     operator = operator_of(pipeline())
-    id = submitted(operator, root)
+    folder = folder_of(operator, EXECUTION)
 
-    pod = cluster.pod()
-    assert id == f"jobs:{pod['metadata']['name']}"
-    record = "".join(path.read_text() for path in root.rglob("submission.json"))
-    said = record + "".join(it.body for it in cluster.requests)
-    assert PASSWORD not in said
-    elsewhere = "".join(it.body for it in cluster.requests).replace(str(root), "")
-    for of_this_host in (str(ROOT), sys.prefix, os.environ["HOME"] + "/", "PYTHONPATH"):
-        assert of_this_host not in elsewhere
+    def run(pod: Resource) -> None:
+        leave_report(folder)
+        cluster.set_phase(pod["metadata"]["name"], "Succeeded")
+
+    cluster.on_pod = run
+    execute(operator, Store(), EXECUTION)
+    assert outcome(folder) == "FINISHED"
+
+    posted = "".join(it.body for it in cluster.requests)
+    record = (folder / "submission.json").read_text()
+    assert PASSWORD not in posted + record
+    elsewhere = posted.replace(str(root), "")
+    host = (str(ROOT), sys.prefix, os.environ["HOME"] + "/", "PYTHONPATH", "OF_THIS_HOST", "canary")
+    assert [word for word in host if word in elsewhere] == []
+    (name,) = cluster.pods()
+    pod = cluster.written["pods", name]
     program = pod["spec"]["containers"][0]["args"]
     assert [word for word in program if str(root) in word] == [
         str(path) if path.name == "descriptor.json" else f"local://{path}"
         for path in (*root.rglob("code/*.py"), *root.rglob("descriptor.json"))
     ]
+    (archive,) = root.rglob("code/*.zip")
+    with ZipFile(archive) as code:
+        assert ("tests/browser/functions.py" in code.namelist()) == (pipeline is with_function)
     compare(golden_text(cluster, root), GOLDEN / f"{pipeline.__name__}.json", request)
 
 
@@ -124,7 +113,7 @@ def golden_text(api: RecordingApi, root: Path) -> str:
     """Return what there is in the end, with names, times and digests in place of those that differ."""
     kept = {
         f"{kind} {name}": resource | {"status": None}
-        for (kind, name), resource in sorted(api.resources.items())
+        for (kind, name), resource in sorted(api.written.items())
     }
     for resource in kept.values():
         if "spark.properties" in (data := resource.get("data") or {}):
