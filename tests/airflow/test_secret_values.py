@@ -70,6 +70,8 @@ def submitted(
     from airflow.providers.apache.spark.hooks import spark_submit
     from airflow.sdk.exceptions import AirflowException
 
+    from graph_compiler.airflow_backend.task.submission import tracking
+
     extra = {
         "deploy-mode": mode,
         "namespace": "spark",
@@ -86,10 +88,13 @@ def submitted(
             file = Path(command[command.index("--files") + 1])
             modes = [path.stat().st_mode & 0o777 for path in (file.parent, file)]
             seen.write_text(json.dumps([str(file), modes, json.loads(file.read_text())]))
-        return SimpleNamespace(stdout=[], wait=lambda: 1, returncode=1)
+        return SimpleNamespace(pid=-1, stdout=[], wait=lambda: 1, returncode=1)
 
-    monkeypatch.setattr(subprocess, "Popen", popen)
+    pipes = {"PIPE": subprocess.PIPE, "STDOUT": subprocess.STDOUT}
+    monkeypatch.setattr(spark_submit, "subprocess", SimpleNamespace(Popen=popen, **pipes))
     monkeypatch.setattr(spark_submit, "kube_client", SimpleNamespace(), raising=False)
+    monkeypatch.setattr(tracking, "check_client", lambda *_: None)
+    found.conf = {**found.conf, "spark.kubernetes.container.image": "image"}
     with pytest.raises(AirflowException) as raised:
         found.execute(
             {

@@ -228,9 +228,10 @@ def test_where_a_task_runs_changes_neither_fingerprints_nor_the_plan() -> None:
 
 def test_the_page_has_a_row_for_each_target() -> None:
     page = (Path(__file__).parents[2] / "docs" / "targets.md").read_text()
+    first, _, _ = page.partition("\n## ")
     rows = {
         row.split("`")[1]: row.strip("| ").split("|")
-        for row in page.splitlines()
+        for row in first.splitlines()
         if row[:3] == "| `"
     }
     for target in BUILT_IN:

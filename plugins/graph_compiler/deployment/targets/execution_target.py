@@ -63,6 +63,8 @@ class ExecutionTarget:
     """Whether executors run in the driver's process: nothing is shipped to them."""
     needed_with: tuple[tuple[str, str], ...] = ()
     """Pairs of a group's settings: the first has no effect without the second."""
+    provider: str | None = None
+    """A package that Airflow's Spark provider needs for this target."""
     why_ignored: str | None = None
     """Why settings are ignored, if it is not because of the deploy mode."""
 
