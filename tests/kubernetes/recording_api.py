@@ -37,12 +37,18 @@ class RecordingApi:
     resources: dict[tuple[str, str], Resource] = field(default_factory=dict)
     on_pod: Callable[[Resource], None] = lambda _: None
     """Called with each new pod, in a thread of its own: it plays the cluster."""
+    is_silent: bool = False
+    """Whether it answers every request with an error."""
     address: str = ""
 
     def pods(self) -> list[str]:
         """Return the names of the pods that were ever created."""
         created = [json.loads(it.body) for it in self.requests if _creates_a_pod(it)]
         return [str(body["metadata"]["name"]) for body in created]
+
+    def has_pods(self) -> bool:
+        """Whether a pod is there."""
+        return any(kind == "pods" for kind, _ in self.resources)
 
     def set_phase(self, pod: str, phase: str) -> None:
         """Let a pod be Running, Succeeded or Failed."""
@@ -54,6 +60,8 @@ class RecordingApi:
 
     def answer(self, request: Request) -> tuple[int, Resource]:
         """Carry out a request; return the status and the body of the answer."""
+        if self.is_silent:
+            return 503, _status("Failure", 503)
         self.requests.append(request)
         parts = [part for part in urlparse(request.path).path.split("/") if part]
         if request.method in _WRITING:

@@ -58,11 +58,10 @@ def prepare_pod(hook: SparkSubmitHook, task: TaskDeploymentDescriptor) -> None:
             f"{found}, and {_NAME} is set: a name can be used once, and each execution has a pod of its own\n"
             f"  hint: remove the setting {_NAME}"
         )
-    hook._kubernetes_driver_pod = _name(task)
-    hook._conf = {
-        **hook._conf,
-        _NAME: _name(task),
-    }  # the operator's own is used for other executions, too
+    region = task.region
+    name = pod_name(region.pipeline, region.region_id, task.attempt.execution_id)
+    hook._kubernetes_driver_pod = name
+    hook._conf = {**hook._conf, _NAME: name}  # the operator's own is used for other executions, too
 
 
 def check_client(hook: SparkSubmitHook, task_id: str) -> None:
@@ -115,10 +114,10 @@ def _defaults_file(hook: SparkSubmitHook) -> Path:
     return Path(home, "conf", "spark-defaults.conf")
 
 
-def _name(task: TaskDeploymentDescriptor) -> str:
-    region = task.region
-    digest = hashlib.sha256(task.attempt.execution_id.encode()).hexdigest()[:16]
+def pod_name(pipeline: str, region_id: str, execution_id: str) -> str:
+    """Return the name of an execution's pod: a label of DNS."""
+    digest = hashlib.sha256(execution_id.encode()).hexdigest()[:16]
     end = f"-{digest}-driver"
-    words = re.sub(r"[^a-z0-9]+", "-", f"{region.pipeline}-{region.region_id}".lower()).strip("-")
+    words = re.sub(r"[^a-z0-9]+", "-", f"{pipeline}-{region_id}".lower()).strip("-")
     begin = words if words[:1].isalpha() else f"task-{words}"
     return begin[: _MOST_CHARACTERS - len(end)].rstrip("-") + end
