@@ -86,6 +86,13 @@ def test_secrets_reach_a_driver_without_being_arguments() -> None:
     }
 
 
+def test_a_file_that_the_driver_sees_is_a_uri_and_others_are_paths() -> None:
+    path = "/root/a b/manual__2013-01-01T00%3A00/code/x.zip"
+    uri = "local:///root/a%20b/manual__2013-01-01T00%253A00/code/x.zip"
+    assert KUBERNETES.cluster.file(path) == uri
+    assert YARN.cluster.file(path) == path
+
+
 def test_only_local_executors_see_the_drivers_files() -> None:
     assert [t.name for t in BUILT_IN if t.executors_see_driver_files] == ["local"]
 

@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, Failure
 from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.identifiers import path_segment
 
 if TYPE_CHECKING:
     from graph_compiler.airflow_backend.task.region_operator import RegionOperator
+
+
+RUN = "manual__2013-01-01T00:00:00+00:00"
 
 
 class Store(dict[str, Any]):
@@ -26,7 +30,7 @@ class Store(dict[str, Any]):
 
 def execute(operator: RegionOperator, store: Store | None, execution: str) -> Any:
     """Execute a try of a task; the last character of the execution's id is the try's number."""
-    named = {"dag_id": operator.region.pipeline, "task_id": operator.task_id, "run_id": "r"}
+    named = {"dag_id": operator.region.pipeline, "task_id": operator.task_id, "run_id": RUN}
     instance = SimpleNamespace(
         **named, map_index=-1, id=execution, try_number=int(execution[-1]), stats_tags={}
     )
@@ -35,7 +39,7 @@ def execute(operator: RegionOperator, store: Store | None, execution: str) -> An
 
 def folder_of(operator: RegionOperator, execution: str) -> Path:
     """Return the folder of an execution below the staging root."""
-    run = Path(operator._staging_root, operator.region.pipeline, "r")
+    run = Path(operator._staging_root, operator.region.pipeline, path_segment(RUN))
     return run / "tasks" / operator.task_id / execution
 
 

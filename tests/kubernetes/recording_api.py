@@ -37,6 +37,8 @@ class RecordingApi:
     resources: dict[tuple[str, str], Resource] = field(default_factory=dict)
     on_pod: Callable[[Resource], None] = lambda _: None
     """Called with each new pod, in a thread of its own: it plays the cluster."""
+    on_end: Callable[[str], None] = lambda _: None
+    """Called with the name of each pod that is deleted."""
     is_silent: bool = False
     """Whether it answers every request with an error."""
     address: str = ""
@@ -72,6 +74,8 @@ class RecordingApi:
             return 404, _status("Failure", 404)
         if request.method == "DELETE":
             del self.resources[key]
+            if key[0] == "pods":
+                self.on_end(key[1])
             return 200, _status("Success", 200)
         return 200, found
 

@@ -6,6 +6,7 @@ import re
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from zipfile import ZipFile
 
 import pytest
@@ -20,7 +21,7 @@ from graph_compiler import (
 )
 from tests.browser import functions
 from tests.harness.executed_regions import Store, execute, folder_of, leave_report, outcome
-from tests.kubernetes.conftest import operator_of, plain
+from tests.kubernetes.conftest import operator_of, plain, settings_of_users
 from tests.kubernetes.recording_api import RecordingApi, Resource
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.filterwarnings("default")]
@@ -81,12 +82,7 @@ def test_what_spark_posts(
     monkeypatch.setenv("OF_THIS_HOST", "canary-of-the-environment")
     operator = operator_of(pipeline())
     folder = folder_of(operator, EXECUTION)
-
-    def run(pod: Resource) -> None:
-        leave_report(folder)
-        cluster.set_phase(pod["metadata"]["name"], "Succeeded")
-
-    cluster.on_pod = run
+    play(cluster, folder)
     execute(operator, Store(), EXECUTION)
     assert outcome(folder) == "FINISHED"
 
@@ -100,13 +96,23 @@ def test_what_spark_posts(
     pod = cluster.written["pods", name]
     program = pod["spec"]["containers"][0]["args"]
     assert [word for word in program if str(root) in word] == [
-        str(path) if path.name == "descriptor.json" else f"local://{path}"
+        str(path) if path.name == "descriptor.json" else f"local://{quote(str(path))}"
         for path in (*root.rglob("code/*.py"), *root.rglob("descriptor.json"))
     ]
     (archive,) = root.rglob("code/*.zip")
     with ZipFile(archive) as code:
         assert ("tests/browser/functions.py" in code.namelist()) == (pipeline is with_function)
     compare(golden_text(cluster, root), GOLDEN / f"{pipeline.__name__}.json", request)
+
+
+def play(cluster: RecordingApi, folder: Path) -> None:
+    """Let each pod succeed, with a report in a folder."""
+
+    def run(pod: Resource) -> None:
+        leave_report(folder)
+        cluster.set_phase(pod["metadata"]["name"], "Succeeded")
+
+    cluster.on_pod = run
 
 
 def golden_text(api: RecordingApi, root: Path) -> str:
@@ -142,3 +148,27 @@ def compare(text: str, file: Path, request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--update-golden"):
         file.write_text(text)
     assert text == file.read_text()
+
+
+def test_the_example_of_the_page_is_what_is_tested() -> None:
+    page = (ROOT / "docs" / "kubernetes.md").read_text()
+    _, _, example = page.partition("spark_conf = ")
+    found, _ = json.JSONDecoder().raw_decode(example)
+    assert found == settings_of_users(Path("/mnt/staging"))
+
+
+def test_the_configuration_of_this_host_is_posted(
+    cluster: RecordingApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark does so: docs/kubernetes.md warns of it."""
+    files = {"SPARK_CONF_DIR": "log4j2.properties", "HADOOP_CONF_DIR": "core-site.xml"}
+    for variable, name in files.items():
+        folder = tmp_path / variable
+        folder.mkdir()
+        (folder / name).write_text("<configuration/>" if name.endswith("xml") else "status = warn")
+        monkeypatch.setenv(variable, str(folder))
+    operator = operator_of(plain())
+    play(cluster, folder_of(operator, EXECUTION))
+    execute(operator, Store(), EXECUTION)
+    posted = [name for it in cluster.written.values() for name in it.get("data") or {}]
+    assert set(files.values()) <= set(posted)

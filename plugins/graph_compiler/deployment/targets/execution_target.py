@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from urllib.parse import quote
 
 from graph_compiler.declaration.resources.deploy_mode import DeployMode
 from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS, SlotSharingGroup
@@ -39,11 +40,15 @@ class DriverPlace:
     is_elsewhere: bool = False
     """Whether the driver runs on another host: its program is shipped, and nothing of this host's environment."""
     file_prefix: str = ""
-    """What precedes the path of a file that the driver's host sees by itself; without it, Spark uploads the file."""
+    """What makes a URI of a file that the driver's host sees by itself; without it, Spark uploads the file."""
     is_tracked: bool = False
     """Whether Airflow's provider can find the application again after the task's process has died."""
     conf: tuple[tuple[str, str], ...] = ()
     """Settings of Spark, unless they are set."""
+
+    def file(self, path: str) -> str:
+        """Return how spark-submit is told of a file that the driver reads."""
+        return f"{self.file_prefix}{quote(path)}" if self.file_prefix else path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
