@@ -2,6 +2,7 @@
 
 import os
 import sys
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -264,7 +265,7 @@ def test_a_provider_that_a_master_needs_is_reported(monkeypatch: pytest.MonkeyPa
 
     def version(package: str) -> str:
         if package not in installed:
-            raise airflow_health.PackageNotFoundError(package)
+            raise PackageNotFoundError(package)
         return installed[package]
 
     monkeypatch.setattr(airflow_health, "version", version)

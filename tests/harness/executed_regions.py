@@ -40,7 +40,7 @@ def execute(operator: RegionOperator, store: Store | None, execution: str) -> An
 def folder_of(operator: RegionOperator, execution: str) -> Path:
     """Return the folder of an execution below the staging root."""
     run = Path(operator._staging_root, operator.region.pipeline, path_segment(RUN))
-    return run / "tasks" / operator.task_id / execution
+    return run / "tasks" / str(operator.task_id) / execution
 
 
 def leave_report(folder: Path, failure: Failure | None = None) -> None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -37,8 +38,16 @@ def settings_of_users(root: Path) -> dict[str, str]:
     }
 
 
+def provider_packages() -> Path:
+    """Return the folder that `make test-kubernetes` adds to the import path."""
+    spec = find_spec("kubernetes")
+    assert spec, "make test-kubernetes adds Airflow's provider for Kubernetes"
+    return Path(str(spec.origin)).parents[1]
+
+
 @pytest.fixture
 def api() -> Iterator[RecordingApi]:
+    assert provider_packages()
     with recording_api() as found:
         yield found
 

@@ -6,20 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import kubernetes
 import pytest
 
 from tests.end_to_end.conftest import Home, migrated, shared_classes
 from tests.harness.reference import rows
 from tests.harness.standalone import until
 from tests.harness.waiting_run import PRICES, REPOSITORY, waiting
-from tests.kubernetes.conftest import NAMESPACE, access, settings_of_users
+from tests.kubernetes.conftest import NAMESPACE, access, provider_packages, settings_of_users
 from tests.kubernetes.local_drivers import ALONE, LocalDrivers
 from tests.kubernetes.recording_api import RecordingApi
 
 __all__ = ["migrated", "shared_classes"]
 pytestmark = pytest.mark.kubernetes
-PROVIDER = Path(kubernetes.__file__).parents[1]
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class KubernetesHome(Home):
             ),
         }
         environment = super().environment(**(settings | more))
-        environment["PYTHONPATH"] += f"{os.pathsep}{REPOSITORY}{os.pathsep}{PROVIDER}"
+        environment["PYTHONPATH"] += f"{os.pathsep}{REPOSITORY}{os.pathsep}{provider_packages()}"
         return environment
 
 
