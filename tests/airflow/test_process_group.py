@@ -1,5 +1,6 @@
 """A Spark application ends with all its processes."""
 
+import os
 import subprocess
 import sys
 import time
@@ -110,7 +111,10 @@ hook._process_spark_submit_log(leader.stdout)
 
 
 def test_a_group_ends_with_the_process_that_waits_for_it(tmp_path: Path) -> None:
-    task = subprocess.Popen([sys.executable, "-c", TASK, LEADER, str(tmp_path / "pid")])
+    task = subprocess.Popen(
+        [sys.executable, "-c", TASK, LEADER, str(tmp_path / "pid")],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
     wait_until(lambda: (tmp_path / "pid").exists() and bool((tmp_path / "pid").read_text()))
     child = int((tmp_path / "pid").read_text())
     leader = int(Path(f"/proc/{child}/stat").read_text().split()[3])

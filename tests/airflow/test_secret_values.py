@@ -82,16 +82,19 @@ def submitted(
     monkeypatch.setenv("AIRFLOW_CONN_DB", json.dumps(CONNECTION))
     calls: list[Any] = []
 
+    start = subprocess.Popen
+
     def popen(command: list[str], **kwargs: Any) -> Any:
+        if command[0] == "/bin/sh":  # waits for the end of this process
+            return start(command, **kwargs)
         calls.append((command, kwargs.get("env")))
         if seen is not None:
             file = Path(command[command.index("--files") + 1])
             modes = [path.stat().st_mode & 0o777 for path in (file.parent, file)]
             seen.write_text(json.dumps([str(file), modes, json.loads(file.read_text())]))
-        return SimpleNamespace(pid=-1, stdout=[], wait=lambda: 1, returncode=1)
+        return SimpleNamespace(pid=2**30, stdout=[], wait=lambda: 1, returncode=1)
 
-    pipes = {"PIPE": subprocess.PIPE, "STDOUT": subprocess.STDOUT}
-    monkeypatch.setattr(spark_submit, "subprocess", SimpleNamespace(Popen=popen, **pipes))
+    monkeypatch.setattr(subprocess, "Popen", popen)
     monkeypatch.setattr(spark_submit, "kube_client", SimpleNamespace(), raising=False)
     monkeypatch.setattr(tracking, "check_client", lambda *_: None)
     found.conf = {**found.conf, "spark.kubernetes.container.image": "image"}

@@ -9,7 +9,10 @@ import pytest
 
 from tests.end_to_end.conftest import ROOT, Home
 
-pytestmark = pytest.mark.e2e
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.long,  # tests/spark/failures/test_ending_functions.py ends drivers in more ways
+]
 
 PIPELINE = """
 from graph_compiler import Parquet, StreamExecutionEnvironment, Values

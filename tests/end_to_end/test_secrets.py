@@ -18,7 +18,10 @@ from tests.harness.secret_search import (
     files_with,
 )
 
-pytestmark = pytest.mark.e2e
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.long,  # tests/airflow/test_secret_values.py has each way of a secret, without Spark
+]
 
 
 @pytest.fixture

@@ -178,7 +178,7 @@ def spark_connection(health: AirflowHealth) -> Finding:
 
 
 def _missing_provider(master: str) -> str | None:
-    """Return the package that Airflow's Spark provider lacks for a master."""
+    """Return the package that Airflow's Spark provider needs for a master, if it is missing."""
     target = target_of(master)
     if target is None or target.provider is None:
         return None

@@ -47,7 +47,7 @@ class DriverPlace:
     """Settings of Spark, unless they are set."""
 
     def file(self, path: str) -> str:
-        """Return how spark-submit is told of a file that the driver reads."""
+        """Return what names a file that the driver reads, as an argument of spark-submit."""
         return f"{self.file_prefix}{quote(path)}" if self.file_prefix else path
 
 

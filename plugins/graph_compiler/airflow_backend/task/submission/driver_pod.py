@@ -29,7 +29,7 @@ _MOST_CHARACTERS = 63
 
 
 def prepare_pod(hook: SparkSubmitHook, task: TaskDeploymentDescriptor) -> None:
-    """Name the pod of a driver; raises ExecutionTargetError for what an application on Kubernetes lacks."""
+    """Name the pod of a driver; raises ExecutionTargetError for what is missing on Kubernetes."""
     if not hook._is_kubernetes:
         return
     in_cluster = hook._connection["deploy_mode"] == DeployMode.CLUSTER

@@ -71,13 +71,13 @@ def end_group(leader: subprocess.Popen[str], grace_seconds: float = GRACE_SECOND
 @contextmanager
 def _ended_unless_done(group: int, grace_seconds: float) -> Iterator[None]:
     """End a group if this block raises, or this process dies in it: either closes its end of a pipe."""
-    end = f"kill -TERM -- -{group} && {_killing(group, grace_seconds)}"
+    end = f"kill -TERM -{group} && {_killing(group, grace_seconds)}"
     waits, says = os.pipe()
     shell = _shell(f"read -r done || {{ {end} }}", stdin=waits)
     os.close(waits)
     try:
         yield
-        with suppress(BrokenPipeError):  # somebody has ended the shell
+        with suppress(BrokenPipeError):  # the shell was ended
             os.write(says, b"done\n")
     finally:
         os.close(says)
@@ -85,7 +85,7 @@ def _ended_unless_done(group: int, grace_seconds: float) -> Iterator[None]:
 
 
 def _killing(group: int, grace_seconds: float) -> str:
-    return f"(sleep {grace_seconds}; kill -KILL -- -{group}) &"
+    return f"(sleep {grace_seconds}; kill -KILL -{group}) &"
 
 
 def _shell(program: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:

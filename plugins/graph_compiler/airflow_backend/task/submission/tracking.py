@@ -89,7 +89,7 @@ def remember(
 ) -> None:
     """Store which execution submits, before it does; ids of earlier ones are removed.
 
-    Raises ExecutionTargetError if nobody could ask for its pod.
+    Raises ExecutionTargetError if Airflow could not ask for its pod.
     """
     hook = operator._hook
     check_client(hook, task.region.region_id)
