@@ -12,8 +12,9 @@ from graph_compiler import Parquet, StreamExecutionEnvironment, Values
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.report import Failure, ThrowableType
+from graph_compiler.identifiers import path_segment
 from tests.harness import executed_regions
-from tests.harness.executed_regions import Store, execute
+from tests.harness.executed_regions import RUN, Store, execute
 
 if TYPE_CHECKING:
     from graph_compiler.airflow_backend.task.region_operator import RegionOperator
@@ -120,7 +121,7 @@ def operator_of(tmp_path: Path, rows: int = 1, **arguments: Any) -> "RegionOpera
 
 
 def folder(tmp_path: Path, execution: str) -> Path:
-    return tmp_path / "root" / "p" / "r" / "tasks" / "out" / execution
+    return tmp_path / "root" / "p" / path_segment(RUN) / "tasks" / "out" / execution
 
 
 def leave_report(tmp_path: Path, execution: str, failure: Failure | None = None) -> None:
