@@ -4,6 +4,7 @@
     ├── InvalidPipelineError        a declaration is refused; carries every Problem found
     │   └── IncompletePipelineError     calls were refused; carries the rest  [declaration.pipeline]
     ├── FunctionNotImportableError  a function cannot reach the Spark side by name
+    ├── ArtifactError               a file that a pipeline names cannot travel  [declaration.artifacts.user_artifact]
     ├── StepRefusedError            a step of a YAML file cannot be declared  [projects.yaml.calls]
     ├── CycleError                  a graph has a cycle, which it carries  [graphs.topology]
     ├── OperatorNotFoundError       no operator, or more than one, has this name  [graphs.operator_names]
@@ -230,8 +231,7 @@ class PackageNotInstalledError(OtherVersionError):
         """Return the document's path, what it names, and what to do."""
         return (
             f"{self.path} cannot be read here: {self.why}\n"
-            "  hint: install the package on all workers and the API server, or put its folder and its .dist-info on "
-            "PYTHONPATH"
+            "  hint: install it on all workers and the API server, or put its folder and its .dist-info on PYTHONPATH"
         )
 
 

@@ -1,7 +1,7 @@
 """Secrets go from Airflow's connections to the driver, by the way of its target, and are refused if there is none."""
 
 import json
-import tempfile
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,14 +22,6 @@ CONNECTION = {
     "password": "canary-pw",
     "extra": {"app": "canary-app"},
 }
-
-
-@pytest.fixture
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "tmp"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    return folder
 
 
 def operator(tmp_path: Path, *secrets: Secret) -> Any:
@@ -63,7 +55,7 @@ def submitted(
 ) -> Any:
     """Execute with a replaced spark-submit; return the environment and arguments of its process.
 
-    `seen` gets a copy of the file that it would upload, with its mode and that of its folder.
+    `seen` gets the file with their values, its mode and its content.
     """
     import subprocess
 
@@ -89,9 +81,9 @@ def submitted(
             return start(command, **kwargs)
         calls.append((command, kwargs.get("env")))
         if seen is not None:
-            file = Path(command[command.index("--files") + 1])
-            modes = [path.stat().st_mode & 0o777 for path in (file.parent, file)]
-            seen.write_text(json.dumps([str(file), modes, json.loads(file.read_text())]))
+            (file,) = (Path(found._staging_root)).rglob("secrets.json")
+            mode = file.stat().st_mode & 0o777
+            seen.write_text(json.dumps([str(file), mode, json.loads(file.read_text())]))
         return SimpleNamespace(pid=2**30, stdout=[], wait=lambda: 1, returncode=1)
 
     monkeypatch.setattr(subprocess, "Popen", popen)
@@ -141,8 +133,8 @@ def test_in_client_mode_no_argument_names_a_variable(
     assert "canary" not in " ".join(command)
 
 
-def test_in_cluster_mode_on_yarn_a_private_file_has_them_while_spark_submit_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, temporary: Path
+def test_in_cluster_mode_on_yarn_a_file_of_its_owner_has_them_until_the_execution_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secrets = [Secret("db"), Secret("db", "login")]
     ((command, environment),), _ = submitted(
@@ -152,28 +144,44 @@ def test_in_cluster_mode_on_yarn_a_private_file_has_them_while_spark_submit_runs
         mode="cluster",
         seen=tmp_path / "seen",
     )
-    file, modes, values = json.loads((tmp_path / "seen").read_text())
-    assert modes == [0o700, 0o600]
+    file, mode, values = json.loads((tmp_path / "seen").read_text())
+    assert mode == 0o600
     assert values == {secrets[0].variable: "canary-pw", secrets[1].variable: "etl"}
-    assert Path(file).is_relative_to(temporary)
-    assert not list(temporary.iterdir()), "spark-submit has failed, and the file is gone"
+    assert not Path(file).exists(), "spark-submit has failed, so the execution has ended"
     documents = [path.read_text() for path in (tmp_path / "s").rglob("*.json")]
     assert "canary" not in json.dumps([command, documents])
     assert not {each.variable for each in secrets} & set(environment)
 
 
-def test_a_folder_that_is_there_is_neither_used_nor_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, temporary: Path
+def test_a_driver_takes_the_values_and_removes_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = temporary / "graph_compiler-01a1"
-    other.mkdir(mode=0o777)
-    (other / "of_another_user").touch()
+    from graph_compiler.spark_runtime.secret_values import reveal, take_secrets
+
+    secret, file = Secret("db"), tmp_path / "secrets.json"
+    monkeypatch.delenv(secret.variable, raising=False)
+    file.write_text(json.dumps({secret.variable: "canary-pw", "PATH": "/of/an/attacker"}))
+    before = dict(os.environ)
+    try:
+        take_secrets(f"{tmp_path}/descriptor.json")
+        assert reveal(secret) == "canary-pw"
+        assert dict(os.environ) == before | {secret.variable: "canary-pw"}
+    finally:
+        os.environ.pop(secret.variable, None)
+    assert not file.exists()
+    take_secrets(f"{tmp_path}/descriptor.json")  # a pipeline without secrets has no file
+
+
+def test_a_staging_root_of_a_group_is_no_place_for_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s").chmod(0o2770)
     calls, error = submitted(
         operator(tmp_path, Secret("db")), monkeypatch, master="yarn", mode="cluster"
     )
     assert calls == []
-    assert "this host cannot have the values of secrets in a file" in str(error)
-    assert [path.name for path in other.iterdir()] == ["of_another_user"]
+    assert "below the staging root, which is open to a group" in str(error)
 
 
 def test_in_cluster_mode_on_kubernetes_the_settings_to_add_are_named(

@@ -13,7 +13,7 @@ from graph_compiler.declaration.resources.deploy_mode import DeployMode
 from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.wire import from_json, to_json
-from graph_compiler.deployment.targets.built_in import BUILT_IN, KUBERNETES, YARN
+from graph_compiler.deployment.targets.built_in import BUILT_IN, KUBERNETES, STANDALONE, YARN
 from graph_compiler.deployment.targets.execution_target import (
     DriverPlace,
     ExecutionTarget,
@@ -84,13 +84,6 @@ def test_secrets_reach_a_driver_without_being_arguments() -> None:
         ("kubernetes", "client"): "environment",
         ("kubernetes", "cluster"): "Kubernetes secret",
     }
-
-
-def test_a_file_that_the_driver_sees_is_a_uri_and_others_are_paths() -> None:
-    path = "/root/a b/manual__2013-01-01T00%3A00/code/x.zip"
-    uri = "local:///root/a%20b/manual__2013-01-01T00%253A00/code/x.zip"
-    assert KUBERNETES.cluster.file(path) == uri
-    assert YARN.cluster.file(path) == path
 
 
 def test_only_local_executors_see_the_drivers_files() -> None:
@@ -231,6 +224,12 @@ def test_where_a_task_runs_changes_neither_fingerprints_nor_the_plan() -> None:
     here = describe_pipeline(compile_pipeline(declared("big", {}).pipeline()))
     there = describe_pipeline(compile_pipeline(declared("big", config).pipeline()))
     assert here == there
+
+
+def test_a_uri_has_a_run_ids_percent_signs_encoded_again() -> None:
+    assert STANDALONE.client.uri("/root/p/r%3A1/a.zip") == "/root/p/r%3A1/a.zip"
+    uri = KUBERNETES.cluster.uri("/root/p/r%3A1/a.zip")
+    assert uri == "local:///root/p/r%253A1/a.zip"  # Java's URI.getPath decodes it
 
 
 def test_the_page_has_a_row_for_each_target() -> None:

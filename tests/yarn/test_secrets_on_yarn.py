@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,15 +59,15 @@ def test_a_password_is_in_no_argument_log_event_record_or_file_that_stays(
         )
         while airflow.poll() is None:
             arguments.append(arguments_of_all_processes())
-            modes |= modes_of_files_with_values()
+            modes |= modes_of_files_with_values(home.staging)
             time.sleep(0.2)
     assert airflow.returncode == 0, log.read_text()[-5000:]
     assert postgres.sql("SELECT count(*), sum(id) FROM copy") == [("100", "4950")]
 
     assert [text for text in arguments if b"ApplicationMaster" in text]
     assert not [text for text in arguments if postgres.password.encode() in text]
-    assert modes == {(0o700, 0o600)}, "here, while spark-submit uploads it"
-    assert not modes_of_files_with_values()
+    assert modes == {(0o700, 0o600)}, "until the driver has started"
+    assert not modes_of_files_with_values(home.staging)
     (event_log,) = events.iterdir()
     assert "SparkListenerEnvironmentUpdate" in event_log.read_text(), "what the page shows"
     for folder in (home.folder, yarn.folder / "run", yarn.shared):
@@ -76,10 +75,10 @@ def test_a_password_is_in_no_argument_log_event_record_or_file_that_stays(
     assert files_with("orders", home.folder), "the search finds what is there"
 
 
-def modes_of_files_with_values() -> set[tuple[int, int]]:
-    """Return the modes of the files that hold values on this host, and of their folders."""
+def modes_of_files_with_values(staging: Path) -> set[tuple[int, int]]:
+    """Return the modes of the files that hold values for a driver, and of their folders."""
     found = set()
-    for file in Path(tempfile.gettempdir()).glob("graph_compiler-*/graph_compiler_secrets.json"):
+    for file in staging.rglob("secrets.json"):
         try:
             found.add((file.parent.stat().st_mode & 0o777, file.stat().st_mode & 0o777))
         except FileNotFoundError:  # removed meanwhile

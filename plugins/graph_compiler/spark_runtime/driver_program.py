@@ -4,8 +4,8 @@ import sys
 
 from graph_compiler.spark_runtime.driver_process import end_process
 from graph_compiler.spark_runtime.main import main
-from graph_compiler.spark_runtime.secret_values import take_secrets_file
+from graph_compiler.spark_runtime.secret_values import take_secrets
 
 if __name__ == "__main__":
-    take_secrets_file()
+    take_secrets(sys.argv[1])
     end_process(main(sys.argv[1]))

@@ -6,33 +6,33 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from urllib.parse import quote
 
 from pyspark.sql import SparkSession
 
 from graph_compiler.declaration.connectors.connector import Connector
-from graph_compiler.declaration.connectors.secret import SECRETS_FILE, VARIABLE_PREFIX, SecretText
+from graph_compiler.declaration.connectors.secret import VARIABLE_PREFIX, SecretText
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.report import Failure
+from graph_compiler.deployment.documents.staging_layout import secrets_of
 from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.errors import SecretError
+from graph_compiler.staging.store.stores import store_of
 
 _HIDDEN = "spark.sql.redaction.options.regex"
 _MASK = "***"
 
 
-def take_secrets_file() -> None:
-    """Take the values of a file in the working folder, as `--files` brings it to a container of YARN, and remove it."""
-    file = Path(SECRETS_FILE)
-    with suppress(FileNotFoundError):
-        values = json.loads(file.read_text())
-        file.unlink()
-        for name, value in values.items():
-            if name.startswith(VARIABLE_PREFIX):
-                os.environ.setdefault(name, value)
+def take_secrets(descriptor: str) -> None:
+    """Take the values that lie beside a descriptor into this process's environment, and remove them there."""
+    store, key = store_of(descriptor), secrets_of(descriptor)
+    if (content := store.get(key)) is None:
+        return
+    store.delete(key)
+    for name, value in json.loads(content).items():
+        if name.startswith(VARIABLE_PREFIX):
+            os.environ.setdefault(name, value)
 
 
 def reveal(text: SecretText) -> str:

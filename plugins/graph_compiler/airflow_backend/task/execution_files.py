@@ -9,7 +9,7 @@ from airflow.sdk.exceptions import AirflowException
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.outcome import Outcome
 from graph_compiler.deployment.documents.report import VERSION, ExecutionReport
-from graph_compiler.deployment.documents.staging_layout import OUTCOME, execution_of
+from graph_compiler.deployment.documents.staging_layout import OUTCOME, execution_of, secrets_of
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import StagingError
@@ -42,10 +42,12 @@ def leave_submission(task: TaskDeploymentDescriptor, submission: Submission) -> 
 
 
 def leave_outcome(descriptor: str, state: ExecutionState, reason: str | None) -> None:
-    """Write the outcome of a descriptor's attempt, unless it has one."""
+    """Write the outcome of a descriptor's attempt, unless it has one; a driver that has not started gets no secret."""
     ended = Outcome(state=state, ended=time.time(), reason=reason)
     key = f"{execution_of(descriptor)}/{OUTCOME}"
-    store_of(descriptor).put_if_absent(key, to_json(ended).encode())
+    store = store_of(descriptor)
+    store.put_if_absent(key, to_json(ended).encode())
+    store.delete(secrets_of(descriptor))
 
 
 def has_report(task: TaskDeploymentDescriptor) -> bool:

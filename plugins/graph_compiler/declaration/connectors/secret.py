@@ -36,7 +36,5 @@ class Secret(metaclass=HeldToForm):
 
 
 VARIABLE_PREFIX = "GRAPH_COMPILER_SECRET_"
-SECRETS_FILE = "graph_compiler_secrets.json"
-"""The file that brings values to a driver on a host of YARN: an object of variables and values."""
 SecretText: TypeAlias = str | Secret
 """Text, or a secret in its place."""

@@ -22,7 +22,7 @@ class SecretWay(StrEnum):
     ENVIRONMENT = "environment"
     """The driver inherits the environment of spark-submit."""
     FILE = "file"
-    """A file that only its owner can read: spark-submit uploads it with --files."""
+    """A file below the staging root that only its owner can read; the driver removes it when it starts."""
     KUBERNETES_SECRET = "Kubernetes secret"
     """The cluster has the values; the pod's specification names them."""
 
@@ -46,8 +46,8 @@ class DriverPlace:
     conf: tuple[tuple[str, str], ...] = ()
     """Settings of Spark, unless they are set."""
 
-    def file(self, path: str) -> str:
-        """Return what names a file that the driver reads, as an argument of spark-submit."""
+    def uri(self, path: str) -> str:
+        """Return how spark-submit names a file below the staging root; in a URI, it decodes a run id's %3A."""
         return f"{self.file_prefix}{quote(path)}" if self.file_prefix else path
 
 

@@ -44,7 +44,7 @@ def program(place: DriverPlace, task: TaskDeploymentDescriptor) -> str:
     """Return what spark-submit starts: a file of this package, or on another host one below the staging root."""
     if not place.is_elsewhere:
         return str(APPLICATION)
-    return place.file(task.layout.program(_PROGRAM_DIGEST))
+    return place.uri(task.layout.program(_PROGRAM_DIGEST))
 
 
 def ship_program(place: DriverPlace, task: TaskDeploymentDescriptor) -> None:

@@ -35,7 +35,7 @@ def pass_code(
     if target.executors_see_driver_files:
         return None
     archive = pack(function_modules([task.region, *others]))
-    key = place.file(task.layout.code(archive.digest))
+    key = place.uri(task.layout.code(archive.digest))
     named = hook._py_files or hook._conf.get("spark.submit.pyFiles")  # the argument wins over it
     hook._py_files = ",".join(filter(None, [named, key]))
     return archive

@@ -26,6 +26,10 @@ from graph_compiler.airflow_backend.task.submission.process_group import pass_en
 from graph_compiler.airflow_backend.task.submission.secret_values import pass_secrets
 from graph_compiler.airflow_backend.task.submission.submit_target import driver_place, submit_target
 from graph_compiler.airflow_backend.task.submission.tracking import track
+from graph_compiler.airflow_backend.task.submission.user_artifacts import (
+    keep_worker_python,
+    pass_artifacts,
+)
 from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
@@ -33,6 +37,8 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.targets.execution_target import DriverPlace
 from graph_compiler.projects.code_archive import CodeArchive
+from graph_compiler.staging.executions.artifact_copies import put_artifacts
+from graph_compiler.staging.store.stores import store_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +52,11 @@ class Preparation:
     archive: CodeArchive | None
 
     def ship(self) -> None:
-        """Put what other hosts read: the first task of a run does, later ones find it unless code has changed."""
+        """Put what other hosts read: the first task of a run does, later ones find it unless it has changed.
+
+        Raises ArtifactError if a file that the pipeline names was changed after it was loaded.
+        """
+        put_artifacts(store_of(self.task.staging_root), self.task)
         ship_code(self.task, self.archive)
         ship_program(self.place, self.task)
 
@@ -77,6 +87,8 @@ def prepare(
         keep_driver_python(hook)
     prepare_pod(hook, task)
     track(hook, place, task.region.region_id)
+    pass_artifacts(hook, place, task)
+    keep_worker_python(hook, target)
     archive = pass_code(hook, target, place, task, others)
     application = program(place, task)
     command = hook._build_spark_submit_command(application)  # no public API has it

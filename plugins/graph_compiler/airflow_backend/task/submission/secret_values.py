@@ -1,7 +1,7 @@
 """The values of a region's secrets, from Airflow's connections; only the driver receives them.
 
     environment          of spark-submit's process: the driver is its child
-    file                 below a folder that only its owner can enter; --files uploads it, and it is removed
+    file                 beside the descriptor, for its owner only: the driver removes it when it starts
     Kubernetes secret    the cluster has the values: spark.kubernetes.driver.secretKeyRef.<variable>
 
 SparkSubmitHook would turn `env_vars` into arguments for YARN and Kubernetes, which every user of the host can read, so
@@ -11,31 +11,25 @@ they are not used.
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.sdk import BaseHook, Connection
 from airflow.sdk.exceptions import AirflowException
 from airflow.sdk.log import mask_secret
 
-from graph_compiler.declaration.connectors.secret import (
-    CONNECTION_FIELDS,
-    SECRETS_FILE,
-    Secret,
-)
+from graph_compiler.airflow_backend.task.execution_files import descriptor_of
+from graph_compiler.declaration.connectors.secret import CONNECTION_FIELDS, Secret
 from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.documents.staging_layout import secrets_of
 from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.deployment.targets.execution_target import DriverPlace, SecretWay
 from graph_compiler.errors import SecretError
-from graph_compiler.identifiers import path_segment
+from graph_compiler.staging.store.stores import store_of
 
 _FROM_CLUSTER = "spark.kubernetes.driver.secretKeyRef"
 
@@ -56,7 +50,7 @@ def pass_secrets(hook: SparkSubmitHook, place: DriverPlace, task: TaskDeployment
             "  hint: use another execution target, or keep the credentials in the cluster instead of using Secret"
         )
     if place.secrets is SecretWay.FILE:
-        hook._files = ",".join(filter(None, [hook._files, str(_file(task))]))
+        _check_owner(task)
     elif place.secrets is SecretWay.KUBERNETES_SECRET:
         _check_references(hook, secrets)
 
@@ -77,29 +71,23 @@ def secrets_at_hand(
     if place.secrets is not SecretWay.FILE:
         yield values
         return
-    file = _file(task)
-    try:
-        file.parent.mkdir(mode=0o700)
-    except OSError as error:  # what is there may be another user's
-        raise SecretError(
-            f"this host cannot have the values of secrets in a file: {error}"
-        ) from None
-    try:
-        with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as text:
-            json.dump(values, text)
-        yield {}
-    finally:
-        shutil.rmtree(file.parent, ignore_errors=True)
+    # Not with --files: YARN keeps these in caches of all hosts of an application after its end.
+    store_of(task.staging_root).put(secrets_of(descriptor_of(task)), json.dumps(values).encode())
+    yield {}
 
 
 def _secrets(region: RegionDescriptor) -> tuple[Secret, ...]:
     return tuple(dict.fromkeys(values_within(region, Secret)))
 
 
-def _file(task: TaskDeploymentDescriptor) -> Path:
-    """Return where this host has the values for a moment."""
-    name = f"graph_compiler-{path_segment(task.attempt.execution_id)}"
-    return Path(tempfile.gettempdir(), name, SECRETS_FILE)
+def _check_owner(task: TaskDeploymentDescriptor) -> None:
+    """Raise SecretError if others than its owner may read what is written below the staging root."""
+    if store_of(task.staging_root).is_open_to_group(task.staging_root):
+        raise SecretError(
+            "this pipeline uses secrets, and a driver on a host of YARN reads them below the staging root, "
+            f"which is open to a group: {task.staging_root}\n"
+            "  hint: use deploy mode client, or a staging root of one user"
+        )
 
 
 def _check_references(hook: SparkSubmitHook, secrets: tuple[Secret, ...]) -> None:
