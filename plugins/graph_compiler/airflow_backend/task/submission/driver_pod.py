@@ -60,8 +60,7 @@ def prepare_pod(hook: SparkSubmitHook, task: TaskDeploymentDescriptor) -> None:
         )
     region = task.region
     name = pod_name(region.pipeline, region.region_id, task.attempt.execution_id)
-    hook._kubernetes_driver_pod = name
-    hook._conf = {**hook._conf, _NAME: name}  # the operator's own is used for other executions, too
+    hook._kubernetes_driver_pod = hook._conf[_NAME] = name
 
 
 def check_client(hook: SparkSubmitHook, task_id: str) -> None:

@@ -73,6 +73,7 @@ def prepare(
     """
     target = submit_target(hook, declared_target, task.region.region_id)
     place = driver_place(hook, target)
+    hook._conf = dict(hook._conf)  # it is the operator's, which may prepare another execution, too
     for key, value in place.conf:
         hook._conf.setdefault(key, value)
     pass_secrets(hook, place, task)
