@@ -62,6 +62,8 @@ def submitted(
     from airflow.providers.apache.spark.hooks import spark_submit
     from airflow.sdk.exceptions import AirflowException
 
+    from graph_compiler.airflow_backend.task.submission import tracking
+
     extra = {
         "deploy-mode": mode,
         "namespace": "spark",
@@ -86,6 +88,8 @@ def submitted(
 
     monkeypatch.setattr(subprocess, "Popen", popen)
     monkeypatch.setattr(spark_submit, "kube_client", SimpleNamespace(), raising=False)
+    monkeypatch.setattr(tracking, "check_client", lambda *_: None)
+    found.conf = {**found.conf, "spark.kubernetes.container.image": "image"}
     with pytest.raises(AirflowException) as raised:
         found.execute(
             {

@@ -11,13 +11,10 @@ import pytest
 from graph_compiler import Parquet, StreamExecutionEnvironment, Values
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
-from graph_compiler.deployment.documents.report import (
-    VERSION,
-    ExecutionReport,
-    Failure,
-    ThrowableType,
-)
-from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.deployment.documents.report import Failure, ThrowableType
+from graph_compiler.identifiers import path_segment
+from tests.harness import executed_regions
+from tests.harness.executed_regions import RUN, Store, execute
 
 if TYPE_CHECKING:
     from graph_compiler.airflow_backend.task.region_operator import RegionOperator
@@ -69,16 +66,6 @@ class Yarn:
         self.killed.append(id)
         self.states[id] = [KILLED]
         return SimpleNamespace(status_code=202)
-
-
-class Store(dict[str, Any]):
-    """Airflow's task state store: of one task in one run, for all tries."""
-
-    def set(self, key: str, value: Any) -> None:
-        self[key] = value
-
-    def delete(self, key: str) -> None:
-        self.pop(key, None)
 
 
 @pytest.fixture
@@ -133,36 +120,16 @@ def operator_of(tmp_path: Path, rows: int = 1, **arguments: Any) -> "RegionOpera
     return operator
 
 
-def execute(operator: "RegionOperator", store: Store | None, execution: str) -> Any:
-    instance = SimpleNamespace(
-        dag_id="p", task_id="out", map_index=-1, run_id="r", id=execution, stats_tags={}
-    )
-    instance.try_number = int(execution[-1])
-    return operator.execute({"ti": instance, "task_state_store": store})  # type: ignore[typeddict-item]
-
-
 def folder(tmp_path: Path, execution: str) -> Path:
-    return tmp_path / "root" / "p" / "r" / "tasks" / "out" / execution
+    return tmp_path / "root" / "p" / path_segment(RUN) / "tasks" / "out" / execution
 
 
 def leave_report(tmp_path: Path, execution: str, failure: Failure | None = None) -> None:
-    report = ExecutionReport(
-        version=VERSION,
-        application_id="application_1_0001",
-        outputs=(),
-        contracts=(),
-        vertices=(),
-        actions=(),
-        reads=(),
-        recomputed=(),
-        failure=failure,
-    )
-    (folder(tmp_path, execution) / "report.json").write_text(to_json(report))
+    executed_regions.leave_report(folder(tmp_path, execution), failure)
 
 
 def outcome(tmp_path: Path, execution: str) -> str | None:
-    file = folder(tmp_path, execution) / "outcome.json"
-    return str(json.loads(file.read_text())["state"]) if file.exists() else None
+    return executed_regions.outcome(folder(tmp_path, execution))
 
 
 def die(yarn: Yarn, operator: "RegionOperator", store: Store, tmp_path: Path) -> None:

@@ -49,6 +49,7 @@ KUBERNETES = ExecutionTarget(
     name="kubernetes",
     masters=r"k8s://.+",
     master_form="k8s://https://HOST:PORT",
+    provider="apache-airflow-providers-cncf-kubernetes",
     client=_CLIENT,
     cluster=DriverPlace(
         secrets=SecretWay.KUBERNETES_SECRET,

@@ -40,7 +40,7 @@ class DriverPlace:
     is_elsewhere: bool = False
     """Whether the driver runs on another host: its program is shipped, and nothing of this host's environment."""
     file_prefix: str = ""
-    """What precedes the path of a file that the driver's host sees by itself; without it, Spark uploads the file."""
+    """What makes a URI of a file that the driver's host sees by itself; without it, Spark uploads the file."""
     is_tracked: bool = False
     """Whether Airflow's provider can find the application again after the task's process has died."""
     conf: tuple[tuple[str, str], ...] = ()
@@ -68,6 +68,8 @@ class ExecutionTarget:
     """Whether executors run in the driver's process: nothing is shipped to them."""
     needed_with: tuple[tuple[str, str], ...] = ()
     """Pairs of a group's settings: the first has no effect without the second."""
+    provider: str | None = None
+    """A package that Airflow's Spark provider needs for this target."""
     why_ignored: str | None = None
     """Why settings are ignored, if it is not because of the deploy mode."""
 

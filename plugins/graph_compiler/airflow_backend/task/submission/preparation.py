@@ -20,6 +20,7 @@ from graph_compiler.airflow_backend.task.submission.driver_environment import (
     program,
     ship_program,
 )
+from graph_compiler.airflow_backend.task.submission.driver_pod import prepare_pod
 from graph_compiler.airflow_backend.task.submission.executor_code import pass_code, ship_code
 from graph_compiler.airflow_backend.task.submission.process_group import pass_environment
 from graph_compiler.airflow_backend.task.submission.secret_values import pass_secrets
@@ -72,6 +73,7 @@ def prepare(
     """
     target = submit_target(hook, declared_target, task.region.region_id)
     place = driver_place(hook, target)
+    hook._conf = dict(hook._conf)  # it is the operator's, which may prepare another execution, too
     for key, value in place.conf:
         hook._conf.setdefault(key, value)
     pass_secrets(hook, place, task)
@@ -84,6 +86,7 @@ def prepare(
         environment = driver_environment([task.region, *others])
         pass_environment(hook, environment)
         keep_driver_python(hook)
+    prepare_pod(hook, task)
     track(hook, place, task.region.region_id)
     pass_artifacts(hook, place, task)
     keep_worker_python(hook, target)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 from graph_compiler.declaration.resources.deploy_mode import DeployMode
-from graph_compiler.deployment.targets.built_in import BUILT_IN
+from graph_compiler.deployment.targets.built_in import BUILT_IN, KUBERNETES
 from graph_compiler.deployment.targets.execution_target import DriverPlace, ExecutionTarget
 from graph_compiler.deployment.targets.known_targets import ENTRY_POINTS, target_named, target_of
 from graph_compiler.errors import ExtensionError, GraphCompilerError
@@ -21,12 +21,10 @@ def hook_of(create: Callable[[], SparkSubmitHook]) -> SparkSubmitHook:
     """Return a hook; raises ExecutionTargetError if what its connection's master needs is not installed."""
     try:
         return create()
-    except (
-        NameError,
-        RuntimeError,
-    ) as error:  # the provider names a module that it could not import
+    except (NameError, RuntimeError):  # the provider names a module that it could not import
         raise ExecutionTargetError(
-            f"{error}\n  hint: Airflow needs apache-airflow-providers-cncf-kubernetes for a master on Kubernetes"
+            f"the Airflow connection has a master on Kubernetes, and {KUBERNETES.provider} is not installed\n"
+            f"  hint: install it where tasks run: pip install {KUBERNETES.provider}"
         ) from None
 
 

@@ -25,6 +25,7 @@ from graph_compiler.airflow_backend.task.execution_files import (
     has_report,
     leave_outcome,
 )
+from graph_compiler.airflow_backend.task.submission.driver_pod import check_client
 from graph_compiler.airflow_backend.task.submission.submit_target import ExecutionTargetError
 from graph_compiler.declaration.resources.deploy_mode import DeployMode
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
@@ -35,8 +36,13 @@ from graph_compiler.staging.executions.executions import told
 from graph_compiler.staging.store.stores import store_of
 
 _EXECUTION, _PLACE = "graph_compiler_execution", "graph_compiler_place"
+_POD = "graph_compiler_pod"
+"""The id of a pod, known before it is submitted: its try may die before the provider stores it."""
 _UNKNOWN = re.compile(r"YARN RM REST API returned HTTP 404\b")
-_YARN_WAITS = "spark.yarn.submit.waitAppCompletion"
+_WAITS = (
+    "spark.yarn.submit.waitAppCompletion",
+    "spark.kubernetes.submission.waitAppCompletion",
+)
 _GONE = "NOTFOUND"
 """The provider's word for a pod that is not there; also used for an application that YARN does not know."""
 
@@ -57,11 +63,12 @@ def track(hook: SparkSubmitHook, place: DriverPlace, task_id: str) -> None:
     """Let the hook wait by asking the cluster; raises ExecutionTargetError if it cannot ask."""
     if not place.is_tracked:
         return
-    if hook._is_yarn and str(hook._conf.get(_YARN_WAITS, "")).strip().lower() == "true":
-        raise ExecutionTargetError(
-            f"task '{task_id}': a driver on another host cannot be followed: spark-submit would wait for it\n"
-            f"  hint: remove the setting {_YARN_WAITS}"
-        )
+    for key in _WAITS:
+        if str(hook._conf.get(key, "")).strip().lower() == "true":
+            raise ExecutionTargetError(
+                f"task '{task_id}': a driver on another host cannot be followed: spark-submit would wait for it\n"
+                f"  hint: remove the setting {key}"
+            )
     try:
         if hook._is_yarn:
             hook._yarn_track_via_rm_api = True
@@ -80,10 +87,17 @@ def track(hook: SparkSubmitHook, place: DriverPlace, task_id: str) -> None:
 def remember(
     context: Context, task: TaskDeploymentDescriptor, operator: SparkSubmitOperator
 ) -> None:
-    """Store which execution submits, before it does; ids of earlier ones are removed."""
+    """Store which execution submits, before it does; ids of earlier ones are removed.
+
+    Raises ExecutionTargetError if Airflow could not ask for its pod.
+    """
+    hook = operator._hook
+    check_client(hook, task.region.region_id)
     if (store := context.get("task_state_store")) is not None:
-        for key in (operator.external_id_key, operator._K8S_DRIVER_STATUS_KEY):
+        for key in (operator.external_id_key, operator._K8S_DRIVER_STATUS_KEY, _POD):
             store.delete(key)
+        if hook._is_kubernetes:
+            store.set(_POD, f"{hook._connection['namespace']}:{hook._kubernetes_driver_pod}")
         store.set(_PLACE, _place(operator))
         store.set(_EXECUTION, task.attempt.execution_id)
 
@@ -94,7 +108,8 @@ def unfinished(
     """Return the application of an earlier try whose execution has no outcome; None if there is none of this plan."""
     if (store := context.get("task_state_store")) is None or not operator.durable:
         return None
-    execution_id, id = store.get(_EXECUTION), store.get(operator.external_id_key)
+    execution_id = store.get(_EXECUTION)
+    id = store.get(operator.external_id_key) or store.get(_POD)
     if not isinstance(execution_id, str) or not isinstance(id, str):
         return None
     region_id, staging = task.region.region_id, store_of(task.staging_root)
