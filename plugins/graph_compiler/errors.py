@@ -4,6 +4,7 @@
     ├── InvalidPipelineError        a declaration is refused; carries every Problem found
     │   └── IncompletePipelineError     calls were refused; carries the rest  [declaration.pipeline]
     ├── FunctionNotImportableError  a function cannot reach the Spark side by name
+    ├── ArtifactError               a file that a pipeline names cannot travel  [declaration.artifacts.user_artifact]
     ├── StepRefusedError            a step of a YAML file cannot be declared  [projects.yaml.calls]
     ├── CycleError                  a graph has a cycle, which it carries  [graphs.topology]
     ├── OperatorNotFoundError       no operator, or more than one, has this name  [graphs.operator_names]
@@ -48,7 +49,7 @@
     ├── PipelineFailedError         a pipeline failed in a test; carries its failure  [testing.pipeline_result]
     ├── UnknownReasonError          a test expects a reason that does not exist  [testing.compiled_plan]
     ├── BrokenPipelinesError        pipelines of a Dag folder cannot be loaded  [airflow_backend.dag.dag_loader]
-    ├── ExecutionTargetError        a connection's master is not the target's  [airflow_backend.task.submit_target]
+    ├── ExecutionTargetError        another target's master  [airflow_backend.task.submission.submit_target]
     ├── PageNotBuiltError           the page that shows plans was not built  [explain.documents.page]
     ├── VersionNotFoundError        a revision, or a file in it, does not exist  [cli.arguments.versions]
     ├── VersionNotLoadableError     a version of a pipeline cannot be compiled  [cli.arguments.versions]
@@ -230,8 +231,7 @@ class PackageNotInstalledError(OtherVersionError):
         """Return the document's path, what it names, and what to do."""
         return (
             f"{self.path} cannot be read here: {self.why}\n"
-            "  hint: install the package on all workers and the API server, or put its folder and its .dist-info on "
-            "PYTHONPATH"
+            "  hint: install it on all workers and the API server, or put its folder and its .dist-info on PYTHONPATH"
         )
 
 

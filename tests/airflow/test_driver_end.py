@@ -107,7 +107,7 @@ def test_a_successful_region_raises_nothing(task: TaskDeploymentDescriptor) -> N
 
 
 def test_a_log_keeps_its_beginning_and_its_end() -> None:
-    from graph_compiler.airflow_backend.task.log_limit import LAST_LINES, limited
+    from graph_compiler.airflow_backend.task.submission.log_limit import LAST_LINES, limited
 
     lines = [f"{number}\n" for number in range(10_000)]
     shown = list(limited(lines, beginning=10))
@@ -117,13 +117,13 @@ def test_a_log_keeps_its_beginning_and_its_end() -> None:
 
 
 def test_a_line_of_any_length_is_cut() -> None:
-    from graph_compiler.airflow_backend.task.log_limit import LONGEST_LINE, limited
+    from graph_compiler.airflow_backend.task.submission.log_limit import LONGEST_LINE, limited
 
     (shown,) = limited(["x" * 10_000_000])
     assert len(shown) == LONGEST_LINE + 3
 
 
 def test_a_short_log_is_whole() -> None:
-    from graph_compiler.airflow_backend.task.log_limit import limited
+    from graph_compiler.airflow_backend.task.submission.log_limit import limited
 
     assert list(limited(["a\n", "b\n"])) == ["a\n", "b\n"]

@@ -41,14 +41,15 @@ def hook_to(master: str, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> "S
 
 
 def ship(hook: "SparkSubmitHook", regions: tuple[RegionDescriptor, ...], root: Path) -> None:
-    from graph_compiler.airflow_backend.task.executor_code import pass_code, ship_code
+    from graph_compiler.airflow_backend.task.submission.executor_code import pass_code, ship_code
+    from graph_compiler.airflow_backend.task.submission.submit_target import driver_place
 
     mine, *others = reversed(regions)
     run = DeskRun(day="2013-01-01", params={}, run_id="r", staging_root=str(root))
     task = desk_task(mine, run, execution_id="e")
     target = target_of(hook._connection["master"])
     assert target is not None
-    ship_code(task, pass_code(hook, target, task, others))
+    ship_code(task, pass_code(hook, target, driver_place(hook, target), task, others))
 
 
 def test_a_cluster_gets_the_code_of_all_functions_of_the_pipeline_once(
@@ -80,7 +81,7 @@ def test_the_driver_can_import_the_functions_of_other_tasks(
     regions: tuple[RegionDescriptor, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It runs them if it recomputes a lost result."""
-    from graph_compiler.airflow_backend.task.driver_environment import driver_environment
+    from graph_compiler.airflow_backend.task.submission.driver_environment import driver_environment
 
     monkeypatch.delenv("PYTHONPATH", raising=False)
     root = str(Path(functions.__file__).parents[2])
@@ -89,20 +90,20 @@ def test_the_driver_can_import_the_functions_of_other_tasks(
 
 
 @pytest.mark.parametrize(
-    ("conf", "mode", "added"),
+    ("conf", "added"),
     [
-        ({}, "client", None),
-        ({"spark.pyspark.python": "/executors/python"}, "client", sys.executable),
-        ({"spark.pyspark.python": "/a", "spark.pyspark.driver.python": "/b"}, "client", None),
-        ({"spark.pyspark.python": "/executors/python"}, "cluster", None),
+        ({}, None),
+        ({"spark.pyspark.python": "/executors/python"}, sys.executable),
+        ({"spark.pyspark.python": "/a", "spark.pyspark.driver.python": "/b"}, None),
     ],
 )
 def test_a_python_for_executors_is_not_taken_for_a_drivers_on_this_host(
-    conf: dict[str, str], mode: str, added: str | None, monkeypatch: pytest.MonkeyPatch
+    conf: dict[str, str], added: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from graph_compiler.airflow_backend.task.driver_environment import driver_python
+    from graph_compiler.airflow_backend.task.submission.driver_environment import keep_driver_python
 
     monkeypatch.delenv("PYSPARK_DRIVER_PYTHON", raising=False)
-    hook = hook_to("yarn", monkeypatch, conf=conf, deploy_mode=mode)
+    hook = hook_to("yarn", monkeypatch, conf=dict(conf))
     expected = {} if added is None else {"spark.pyspark.driver.python": added}
-    assert driver_python(hook) == expected
+    keep_driver_python(hook)
+    assert hook._conf == conf | expected

@@ -1,10 +1,12 @@
 """A Spark application ends with all its processes."""
 
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,7 +24,7 @@ time.sleep(60)
 
 
 def test_children_end_at_once_and_an_unresponsive_leader_is_killed(tmp_path: Path) -> None:
-    from graph_compiler.airflow_backend.task.process_group import end_group
+    from graph_compiler.airflow_backend.task.submission.process_group import end_group
 
     leader = subprocess.Popen(
         [sys.executable, "-c", LEADER, str(tmp_path / "pid")], text=True, start_new_session=True
@@ -36,11 +38,29 @@ def test_children_end_at_once_and_an_unresponsive_leader_is_killed(tmp_path: Pat
 
 
 def test_an_ended_group_is_not_signaled() -> None:
-    from graph_compiler.airflow_backend.task.process_group import end_group
+    from graph_compiler.airflow_backend.task.submission.process_group import end_group
 
     leader = subprocess.Popen([sys.executable, "-c", ""], text=True, start_new_session=True)
     leader.wait()
     end_group(leader)
+
+
+@pytest.mark.parametrize(
+    ("mode", "is_running", "signaled"),
+    [("client", False, True), ("cluster", True, True), ("cluster", False, False)],
+)
+def test_the_group_of_a_submission_that_has_ended_may_belong_to_others(
+    mode: str, is_running: bool, signaled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In client mode it has the driver: children of a leader that is dead may still run."""
+    from graph_compiler.airflow_backend.task.submission import process_group
+
+    ended: list[Any] = []
+    monkeypatch.setattr(process_group, "end_group", ended.append)
+    leader = SimpleNamespace(poll=lambda: None if is_running else 0)
+    hook: Any = SimpleNamespace(_submit_sp=leader, _connection={"deploy_mode": mode})
+    assert process_group.end_driver(hook) == (mode == "client")
+    assert bool(ended) == signaled
 
 
 class Submits:
@@ -55,7 +75,7 @@ class Submits:
 
 
 def test_output_in_another_encoding_is_not_a_failure() -> None:
-    from graph_compiler.airflow_backend.task.process_group import lead_a_group
+    from graph_compiler.airflow_backend.task.submission.process_group import lead_a_group
 
     hook: Any = Submits()
     lead_a_group(hook)
@@ -74,3 +94,55 @@ def wait_until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+TASK = """
+import subprocess, sys
+from types import SimpleNamespace
+from graph_compiler.airflow_backend.task.submission.process_group import end_with_this_process
+
+leader = subprocess.Popen(
+    [sys.executable, "-c", sys.argv[1], sys.argv[2]], stdout=subprocess.PIPE, text=True, start_new_session=True
+)
+hook = SimpleNamespace(_submit_sp=leader, _process_spark_submit_log=list)
+end_with_this_process(hook, grace_seconds=1)
+hook._process_spark_submit_log(leader.stdout)
+"""
+
+
+def test_a_group_ends_with_the_process_that_waits_for_it(tmp_path: Path) -> None:
+    task = subprocess.Popen(
+        [sys.executable, "-c", TASK, LEADER, str(tmp_path / "pid")],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    wait_until(lambda: (tmp_path / "pid").exists() and bool((tmp_path / "pid").read_text()))
+    child = int((tmp_path / "pid").read_text())
+    leader = int(Path(f"/proc/{child}/stat").read_text().split()[3])
+    task.kill()
+    task.wait()
+    wait_until(lambda: not is_running(child))
+    wait_until(lambda: not is_running(leader))
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_group_ends_if_its_output_is_not_read_any_more(fails: bool) -> None:
+    from graph_compiler.airflow_backend.task.submission.process_group import end_with_this_process
+
+    def process(_: Any) -> None:
+        if fails:
+            raise BrokenPipeError
+
+    program = "import time; time.sleep(60)"
+    leader = subprocess.Popen([sys.executable, "-c", program], start_new_session=True)
+    hook: Any = SimpleNamespace(_submit_sp=leader, _process_spark_submit_log=process)
+    end_with_this_process(hook, grace_seconds=0.1)
+    if fails:
+        with pytest.raises(BrokenPipeError):
+            hook._process_spark_submit_log([])
+        assert leader.wait(timeout=10) == -15
+    else:
+        hook._process_spark_submit_log([])
+        time.sleep(0.5)
+        assert leader.poll() is None
+        leader.kill()
+        leader.wait()

@@ -70,7 +70,10 @@ def run(
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
     from airflow.sdk.exceptions import AirflowException
 
-    def submit(hook: Any, _: str, *, start_new_session: bool, errors: str) -> None:
+    def submit(
+        hook: Any, _: str, *, env: dict[str, str], start_new_session: bool, errors: str
+    ) -> None:
+        assert "PYTHONPATH" in env
         assert start_new_session
         assert errors == "replace"
         (descriptor,) = hook._application_args
@@ -323,7 +326,7 @@ def test_a_canceled_task_records_its_end_before_it_is_killed(
 def test_the_jvm_exits_on_out_of_memory_whatever_options_are_set(
     operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from graph_compiler.airflow_backend.task.driver_environment import driver_environment
+    from graph_compiler.airflow_backend.task.submission.driver_environment import driver_environment
 
     ends = "-XX:+ExitOnOutOfMemoryError"
     found = []

@@ -1,6 +1,7 @@
-"""Secrets go from Airflow's connections to the driver's environment, and are refused if that is not safe."""
+"""Secrets go from Airflow's connections to the driver, by the way of its target, and are refused if there is none."""
 
 import json
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -45,23 +46,50 @@ def operator(tmp_path: Path, *secrets: Secret) -> Any:
 
 
 def submitted(
-    found: Any, monkeypatch: pytest.MonkeyPatch, *, master: str, mode: str = "client"
+    found: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    master: str,
+    mode: str = "client",
+    seen: Path | None = None,
 ) -> Any:
-    """Execute with a replaced spark-submit; return the environment and arguments of its process."""
+    """Execute with a replaced spark-submit; return the environment and arguments of its process.
+
+    `seen` gets the file with their values, its mode and its content.
+    """
     import subprocess
 
+    from airflow.providers.apache.spark.hooks import spark_submit
     from airflow.sdk.exceptions import AirflowException
 
-    spark = {"conn_type": "spark", "host": master, "extra": {"deploy-mode": mode}}
+    from graph_compiler.airflow_backend.task.submission import tracking
+
+    extra = {
+        "deploy-mode": mode,
+        "namespace": "spark",
+        "yarn_resourcemanager_webapp_address": "127.0.0.1:9",
+    }
+    spark = {"conn_type": "spark", "host": master, "extra": extra}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(spark))
     monkeypatch.setenv("AIRFLOW_CONN_DB", json.dumps(CONNECTION))
     calls: list[Any] = []
 
+    start = subprocess.Popen
+
     def popen(command: list[str], **kwargs: Any) -> Any:
+        if command[0] == "/bin/sh":  # waits for the end of this process
+            return start(command, **kwargs)
         calls.append((command, kwargs.get("env")))
-        return SimpleNamespace(stdout=[], wait=lambda: 1, returncode=1)
+        if seen is not None:
+            (file,) = (Path(found._staging_root)).rglob("secrets.json")
+            mode = file.stat().st_mode & 0o777
+            seen.write_text(json.dumps([str(file), mode, json.loads(file.read_text())]))
+        return SimpleNamespace(pid=2**30, stdout=[], wait=lambda: 1, returncode=1)
 
     monkeypatch.setattr(subprocess, "Popen", popen)
+    monkeypatch.setattr(spark_submit, "kube_client", SimpleNamespace(), raising=False)
+    monkeypatch.setattr(tracking, "check_client", lambda *_: None)
+    found.conf = {**found.conf, "spark.kubernetes.container.image": "image"}
     with pytest.raises(AirflowException) as raised:
         found.execute(
             {
@@ -72,6 +100,7 @@ def submitted(
                     run_id="r",
                     id="01a1",
                     try_number=1,
+                    stats_tags={},
                 )
             }
         )
@@ -92,26 +121,121 @@ def test_secrets_are_only_in_the_environment_of_the_process(
     assert "canary" not in json.dumps([command, documents, rendered], default=str)
 
 
-@pytest.mark.parametrize(
-    ("master", "mode", "words"),
-    [
-        ("yarn", "client", "master 'yarn' and deploy mode 'client'"),
-        ("yarn", "cluster", "master 'yarn' and deploy mode 'cluster'"),
-    ],
-)
-def test_a_master_that_would_show_secrets_as_arguments_is_refused_before_submission(
-    master: str, mode: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("master", ["local[2]", "spark://h:7077", "yarn", "k8s://https://h:443"])
+def test_in_client_mode_no_argument_names_a_variable(
+    master: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The provider would write `--conf spark.yarn.appMasterEnv.<variable>=<value>`."""
+    secret = Secret("db")
+    ((command, environment),), _ = submitted(operator(tmp_path, secret), monkeypatch, master=master)
+    assert environment[secret.variable] == "canary-pw"
+    assert secret.variable not in " ".join(command)
+    assert "canary" not in " ".join(command)
+
+
+def test_in_cluster_mode_on_yarn_a_file_of_its_owner_has_them_until_the_execution_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secrets = [Secret("db"), Secret("db", "login")]
+    ((command, environment),), _ = submitted(
+        operator(tmp_path, *secrets),
+        monkeypatch,
+        master="yarn",
+        mode="cluster",
+        seen=tmp_path / "seen",
+    )
+    file, mode, values = json.loads((tmp_path / "seen").read_text())
+    assert mode == 0o600
+    assert values == {secrets[0].variable: "canary-pw", secrets[1].variable: "etl"}
+    assert not Path(file).exists(), "spark-submit has failed, so the execution has ended"
+    documents = [path.read_text() for path in (tmp_path / "s").rglob("*.json")]
+    assert "canary" not in json.dumps([command, documents])
+    assert not {each.variable for each in secrets} & set(environment)
+
+
+def test_a_driver_takes_the_values_and_removes_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from graph_compiler.spark_runtime.secret_values import reveal, take_secrets
+
+    secret, file = Secret("db"), tmp_path / "secrets.json"
+    monkeypatch.delenv(secret.variable, raising=False)
+    file.write_text(json.dumps({secret.variable: "canary-pw", "PATH": "/of/an/attacker"}))
+    before = dict(os.environ)
+    try:
+        take_secrets(f"{tmp_path}/descriptor.json")
+        assert reveal(secret) == "canary-pw"
+        assert dict(os.environ) == before | {secret.variable: "canary-pw"}
+    finally:
+        os.environ.pop(secret.variable, None)
+    assert not file.exists()
+    take_secrets(f"{tmp_path}/descriptor.json")  # a pipeline without secrets has no file
+
+
+def test_a_staging_root_of_a_group_is_no_place_for_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s").chmod(0o2770)
+    calls, error = submitted(
+        operator(tmp_path, Secret("db")), monkeypatch, master="yarn", mode="cluster"
+    )
+    assert calls == []
+    assert "below the staging root, which is open to a group" in str(error)
+
+
+def test_in_cluster_mode_on_kubernetes_the_settings_to_add_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow.sdk.exceptions import AirflowFailException
 
-    calls, error = submitted(
-        operator(tmp_path, Secret("db")), monkeypatch, master=master, mode=mode
-    )
+    secrets = [Secret("db"), Secret("db", "login")]
+    prefix = "spark.kubernetes.driver.secretKeyRef"
+    found = operator(tmp_path, *secrets)
+    found.conf = {f"{prefix}.{secrets[0].variable}": "database:password"}
+    calls, error = submitted(found, monkeypatch, master="k8s://https://h:443", mode="cluster")
     assert calls == []
     assert isinstance(error, AirflowFailException)
-    assert words in str(error)
-    assert "allowed: local, local[N] with deploy mode client; spark://HOST:PORT with" in str(error)
-    assert "canary" not in str(error)
+    assert str(error).endswith(
+        f"{prefix}.{secrets[1].variable}=<name of the Kubernetes secret>:<key>    for Secret(db.login)"
+    )
+    assert str(error).count(prefix) == 1, "only what is missing"
+
+    found = operator(tmp_path / "again", *secrets)
+    found.conf = {f"{prefix}.{each.variable}": "database:key" for each in secrets}
+    ((command, environment),), _ = submitted(
+        found, monkeypatch, master="k8s://https://h:443", mode="cluster"
+    )
+    assert f"{prefix}.{secrets[0].variable}=database:key" in command
+    assert "canary" not in " ".join(command)
+    assert not {each.variable for each in secrets} & set(environment)
+
+
+def test_a_target_with_no_way_for_secrets_refuses_them(tmp_path: Path) -> None:
+    from graph_compiler.airflow_backend.task.submission.secret_values import pass_secrets
+    from graph_compiler.deployment.targets.execution_target import DriverPlace
+    from graph_compiler.errors import SecretError
+
+    hook: Any = SimpleNamespace(_connection={"master": "acme://h", "deploy_mode": None})
+    task: Any = SimpleNamespace(region=operator(tmp_path, Secret("db")).region)
+    with pytest.raises(SecretError, match="master 'acme://h' with deploy mode 'client'"):
+        pass_secrets(hook, DriverPlace(), task)
+    pass_secrets(hook, DriverPlace(), SimpleNamespace(region=operator(tmp_path).region))  # type: ignore[arg-type]
+
+
+def test_nothing_of_this_host_reaches_a_driver_on_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark's client for YARN hands PYTHONPATH and the Pythons of its own environment to the driver."""
+    for name in ("PYTHONPATH", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        monkeypatch.setenv(name, f"/this/host/{name}")
+    ((command, environment),), _ = submitted(
+        operator(tmp_path), monkeypatch, master="yarn", mode="cluster"
+    )
+    assert "/this/host" not in json.dumps([command[1:], environment])
+    application = command[-2]
+    assert Path(application).is_relative_to(tmp_path / "s")
+    assert Path(application).is_file()
 
 
 @pytest.mark.parametrize(

@@ -44,10 +44,13 @@ def executed(env: StreamExecutionEnvironment, monkeypatch: pytest.MonkeyPatch) -
     from graph_compiler.airflow_backend import build_dag
 
     commands: list[list[str]] = []
+    start = subprocess.Popen
 
-    def popen(command: list[str], **_: Any) -> Any:
+    def popen(command: list[str], **named: Any) -> Any:
+        if command[0] == "/bin/sh":  # waits for the end of this process
+            return start(command, **named)
         commands.append(command)
-        return SimpleNamespace(stdout=[], wait=lambda: 1, returncode=1)
+        return SimpleNamespace(pid=2**30, stdout=[], wait=lambda: 1, returncode=1)
 
     task: Any = build_dag(env, schedule=None).tasks[0]
     task.parameters = {"run_date": "2013-01-01"}
@@ -87,9 +90,10 @@ def test_code_is_shipped_beside_files_that_the_settings_name(
 def test_a_task_that_would_be_refused_has_the_problem() -> None:
     from graph_compiler.airflow_backend.installation.submit_commands import submit_commands
 
-    (found,) = submit_commands(pipeline_of(SlotSharingGroup("g", conn_id="other")).pipeline()).tasks
+    group = SlotSharingGroup("g", conn_id="other", deploy_mode="cluster")
+    (found,) = submit_commands(pipeline_of(group).pipeline()).tasks
     assert (found.conn_id, found.command) == ("other", ())
-    assert "this pipeline uses secrets" in str(found.problem)
+    assert "a driver on another host cannot be followed" in str(found.problem)
 
 
 def test_the_command_line_prints_all_tasks_as_a_document(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,3 +113,16 @@ def test_an_unknown_master_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         "pipeline 'p': task 'in': no execution target has master 'mesos://host' of Airflow connection "
         "'spark_default'\n  allowed: local, local[N]; spark://HOST:PORT; yarn; k8s://https://HOST:PORT\n"
     )
+
+
+def test_a_master_on_kubernetes_needs_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    from airflow.providers.apache.spark.hooks import spark_submit
+
+    monkeypatch.setattr(spark_submit, "kube_client", None, raising=False)
+    connection = {"conn_type": "spark", "host": "k8s://https://host:6443"}
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
+    package = "apache-airflow-providers-cncf-kubernetes"
+    assert refusal(dag_of(), "in", monkeypatch) == (
+        f"pipeline 'p': the Airflow connection has a master on Kubernetes, and {package} is not installed\n"
+        f"  hint: install it where tasks run: pip install {package}"
+    )

@@ -8,7 +8,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text()
-MARKER = re.compile(r"pytest\.mark\.(spark|airflow|e2e|installed|long|browser|cluster)\b")
+MARKER = re.compile(
+    r"pytest\.mark\.(spark|airflow|e2e|installed|long|browser|cluster|yarn|kubernetes)\b"
+)
 Test = ast.FunctionDef | ast.AsyncFunctionDef
 
 

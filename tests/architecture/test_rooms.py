@@ -96,6 +96,7 @@ KNOW_THE_DISK = {
 }
 TAKE_PATHS = {
     "cli/running/in_process_run.py": "the lock of a run is the machine's own",
+    "spark_runtime/artifacts.py": "Spark's driver serves files of its own host",
 }
 
 

@@ -12,8 +12,11 @@ import graph_compiler
 PACKAGE = Path(graph_compiler.__file__).parent
 ROOM = PACKAGE / "spark_runtime" / "spark_internals"
 OURS = f"graph_compiler.{'.'.join(ROOM.relative_to(PACKAGE).parts)}"
-PRIVATE_ATTRIBUTE = re.compile(r"_j[a-z]\w*|_sc|_gateway|_origin")
-"""Of pyspark's objects: the JVM's behind a session, a context, rows, a column, an observation, an exception."""
+PRIVATE_ATTRIBUTE = re.compile(r"_j(?!ars$)[a-z]\w*|_sc|_gateway|_origin")
+"""Of pyspark's objects: the JVM's behind a session, a context, rows, a column, an observation, an exception.
+
+`_jars` is an attribute of the Airflow provider's hook.
+"""
 PRIVATE_MODULES = ("py4j", "pyspark.core", "pyspark.java_gateway", "pyspark.sql.classic")
 DOORS = frozenset({"java_class", "scala_object"})
 """They lead to any class of the JVM: of their own room's use only."""

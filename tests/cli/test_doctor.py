@@ -2,12 +2,14 @@
 
 import os
 import sys
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
 
+from graph_compiler.cli.diagnosis import airflow_health
 from graph_compiler.cli.diagnosis.airflow_health import AirflowHealth, judge_airflow
-from graph_compiler.cli.diagnosis.check import Check, Finding, State, carry_out, ok
+from graph_compiler.cli.diagnosis.check import Check, Finding, State, carry_out, failed, ok
 from graph_compiler.cli.diagnosis.deployment import configuration, options
 from graph_compiler.cli.diagnosis.programs import (
     Programs,
@@ -246,6 +248,35 @@ def test_a_connection_without_a_master_is_reported() -> None:
         ].found
         == "c names no master"
     )
+
+
+def test_a_provider_that_a_master_needs_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    value = {
+        "conn_id": "c",
+        "problem": None,
+        "type": "spark",
+        "host": "k8s://https://h",
+        "port": 6443,
+    }
+    facts: dict[str, dict[str, object]] = {
+        "spark_connection": {"value": {**value, "deploy_mode": "cluster"}}
+    }
+    installed: dict[str, str] = {}
+
+    def version(package: str) -> str:
+        if package not in installed:
+            raise PackageNotFoundError(package)
+        return installed[package]
+
+    monkeypatch.setattr(airflow_health, "version", version)
+    package = "apache-airflow-providers-cncf-kubernetes"
+    found = states(facts)["Spark connection"]
+    assert found == failed(
+        f"c: k8s://https://h:6443, deploy mode cluster; {package} is not installed",
+        f"pip install {package}",
+    )
+    installed[package] = "10"
+    assert states(facts)["Spark connection"].state is State.OK
 
 
 def test_an_unreachable_airflow_is_one_finding() -> None:

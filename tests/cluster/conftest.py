@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from tests.cluster.standalone_cluster import ENVIRONMENT, ROOT, Cluster, standalone_cluster
@@ -50,19 +49,13 @@ class ClusterHome(Home):
 
 
 def run(
-    home: ClusterHome, dag: str, params: Mapping[str, str], *, ends_with: int = 0, **settings: str
+    home: Home, dag: str, params: Mapping[str, str], *, ends_with: int = 0, **settings: str
 ) -> str:
     """Run a Dag as `airflow dags test` does; return what it prints."""
     command = ("-m", "airflow", "dags", "test", dag, "2013-01-01", "--conf", json.dumps(params))
     done = home.command(*command, environment=home.environment(**settings))
     assert done.returncode == ends_with, done.stdout[-8000:] + done.stderr[-8000:]
     return done.stdout + done.stderr
-
-
-def rows(folder: Path) -> list[tuple[object, ...]]:
-    with duckdb.connect() as connection:
-        query = f"SELECT * FROM read_parquet('{folder}/*.parquet') ORDER BY ALL"
-        return connection.execute(query).fetchall()
 
 
 def needs_hosts() -> None:

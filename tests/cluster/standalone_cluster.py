@@ -23,7 +23,7 @@ from urllib.request import urlopen
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = ROOT / ".venv-executor"
 """The environment of `requirements-executor.lock`; `make test-cluster` makes it."""
-_NAMESPACE = Path(__file__).with_name("in_a_namespace.sh")
+NAMESPACE = Path(__file__).with_name("in_a_namespace.sh")
 _SECONDS = 120
 
 
@@ -116,7 +116,7 @@ class Cluster:
             os.chown(disk, user, group)
             as_user = ["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups"]
         command = [
-            *("unshare", "--mount", "--propagation", "private", str(_NAMESPACE), str(ROOT)),
+            *("unshare", "--mount", "--propagation", "private", str(NAMESPACE), str(ROOT)),
             *(*map(str, seen), "--", *as_user, "/bin/sh", "-c", spark_class, str(home)),
             *self._command(name),
         ]

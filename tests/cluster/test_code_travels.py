@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from tests.cluster.conftest import ClusterHome, rows, run
+from tests.cluster.conftest import ClusterHome, run
+from tests.harness.reference import rows
 
 pytestmark = pytest.mark.cluster
 

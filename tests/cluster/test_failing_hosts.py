@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import ClusterHome, rows
+from tests.cluster.conftest import ClusterHome
 from tests.cluster.standalone_cluster import ROOT, Cluster
+from tests.harness.reference import rows
+from tests.harness.waiting_run import PRICES
 
 pytestmark = pytest.mark.cluster
 DAGS_TEST = [sys.executable, "-m", "airflow", "dags", "test"]
 BLOCKING = json.dumps({"execution.batch-shuffle-mode": "ALL_EXCHANGES_BLOCKING"})
-PRICES = [(n % 5, float(n), n * 2.5) for n in range(400)]
 
 
 def kill_a_worker(cluster: Cluster) -> None:

@@ -142,3 +142,9 @@ def test_an_invalid_option_causes_no_further_problems() -> None:
     with pytest.raises(InvalidPipelineError) as found:
         compile_pipeline(env.pipeline())
     assert len(found.value.problems) == 1
+
+
+@pytest.mark.parametrize("key", ["pipeline.cached-files", "pipeline.jars", "python.archives"])
+def test_a_deployment_names_no_files(key: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"option '{key}' names files of one pipeline"):
+        parse_deployment_options(json.dumps({key: "/a.jar"}), "the file")

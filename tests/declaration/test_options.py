@@ -2,6 +2,7 @@ import pytest
 
 from graph_compiler.options.durations import format_duration, parse_duration
 from graph_compiler.options.flink_options import WITHOUT_MEANING
+from graph_compiler.options.flink_settings import with_flink_settings
 from graph_compiler.options.model import PipelineOptions, ShuffleMode
 from graph_compiler.options.reader import FIELDS, read_options
 
@@ -74,7 +75,9 @@ def test_a_duration_is_written_as_it_is_read(text: str) -> None:
         ("state.backend", "the staging root"),
         ("state.backend.type", "the staging root"),
         ("execution.checkpointing.mode", "a batch job has no checkpoints"),
-        ("pipeline.jars", "spark.jars"),
+        ("python.files", "the code of functions travels by itself"),
+        ("python.requirements", "pack a virtual environment"),
+        ("python.fn-execution.bundle.size", "python.executable"),
         ("restart-strategy", "it is written restart-strategy.type"),
         ("jobmanager.execution.failover-strategy", "`region`, always"),
         ("execution.batch.adaptive.auto-parallelism.max-parallelism", "adaptive execution"),
@@ -98,3 +101,36 @@ def test_a_misspelled_key_is_not_taken_for_another_of_flinks(key: str) -> None:
 
 def test_no_supported_option_is_listed_as_unsupported() -> None:
     assert not [key for key in FIELDS if key in WITHOUT_MEANING]
+
+
+@pytest.mark.parametrize(
+    ("settings", "options", "found"),
+    [
+        ({"a": "1"}, {}, {"a": "1"}),
+        (
+            {"spark.pyspark.python": "/other"},
+            {"python.executable": "env/bin/python", "python.client.executable": "/p"},
+            {"spark.pyspark.python": "env/bin/python", "spark.pyspark.driver.python": "/p"},
+        ),
+        (
+            {"spark.driver.extraClassPath": "/c.jar"},
+            {"pipeline.classpaths": "/a.jar; file:///b/*"},
+            {
+                "spark.driver.extraClassPath": "/a.jar:/b/*:/c.jar",
+                "spark.executor.extraClassPath": "/a.jar:/b/*",
+            },
+        ),
+    ],
+)
+def test_flinks_keys_stand_for_settings_of_spark(
+    settings: dict[str, str], options: dict[str, str], found: dict[str, str]
+) -> None:
+    read, problems = read_options(tuple(options.items()))
+    assert not problems
+    assert with_flink_settings(settings, read) == found
+
+
+@pytest.mark.parametrize("entry", ["lib/a.jar", "hdfs://nn/a.jar", "/a:b.jar"])
+def test_a_class_path_has_the_same_places_on_every_host(entry: str) -> None:
+    _, (problem,) = read_options((("pipeline.classpaths", f"/x.jar;{entry}"),))
+    assert problem.message == f"option 'pipeline.classpaths' has {entry!r}"

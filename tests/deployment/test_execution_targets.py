@@ -13,8 +13,12 @@ from graph_compiler.declaration.resources.deploy_mode import DeployMode
 from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.wire import from_json, to_json
-from graph_compiler.deployment.targets.built_in import BUILT_IN, KUBERNETES, YARN
-from graph_compiler.deployment.targets.execution_target import DriverPlace, ExecutionTarget
+from graph_compiler.deployment.targets.built_in import BUILT_IN, KUBERNETES, STANDALONE, YARN
+from graph_compiler.deployment.targets.execution_target import (
+    DriverPlace,
+    ExecutionTarget,
+    SecretWay,
+)
 from graph_compiler.deployment.targets.known_targets import (
     ENTRY_POINTS,
     target_named,
@@ -29,7 +33,7 @@ LOCAL_CLUSTER = ExecutionTarget(
     name="local-cluster",
     masters=r"local-cluster\[.*\]",
     master_form="local-cluster[WORKERS,CORES,MEGABYTES]",
-    client=DriverPlace(ignores=("driver_cores",), inherits_environment=True),
+    client=DriverPlace(ignores=("driver_cores",), secrets=SecretWay.ENVIRONMENT),
     cluster=DriverPlace(refused="it is a test of one host"),
 )
 """Spark's own test master, as another package could register it."""
@@ -66,14 +70,20 @@ def test_the_deploy_modes_of_each_target_and_why_the_others_are_refused() -> Non
     assert refused["standalone"] == "Spark refuses Python applications there"
 
 
-def test_only_drivers_that_inherit_the_environment_may_have_secrets() -> None:
-    ways = [
-        (target.name, str(mode))
+def test_secrets_reach_a_driver_without_being_arguments() -> None:
+    ways = {
+        (target.name, str(mode)): str(target.place(mode).secrets)
         for target in BUILT_IN
         for mode in target.deploy_modes
-        if target.place(mode).inherits_environment
-    ]
-    assert ways == [("local", "client"), ("standalone", "client")]
+    }
+    assert ways == {
+        ("local", "client"): "environment",
+        ("standalone", "client"): "environment",
+        ("yarn", "client"): "environment",
+        ("yarn", "cluster"): "file",
+        ("kubernetes", "client"): "environment",
+        ("kubernetes", "cluster"): "Kubernetes secret",
+    }
 
 
 def test_only_local_executors_see_the_drivers_files() -> None:
@@ -216,11 +226,18 @@ def test_where_a_task_runs_changes_neither_fingerprints_nor_the_plan() -> None:
     assert here == there
 
 
+def test_a_uri_has_a_run_ids_percent_signs_encoded_again() -> None:
+    assert STANDALONE.client.uri("/root/p/r%3A1/a.zip") == "/root/p/r%3A1/a.zip"
+    uri = KUBERNETES.cluster.uri("/root/p/r%3A1/a.zip")
+    assert uri == "local:///root/p/r%253A1/a.zip"  # Java's URI.getPath decodes it
+
+
 def test_the_page_has_a_row_for_each_target() -> None:
     page = (Path(__file__).parents[2] / "docs" / "targets.md").read_text()
+    table = page.partition("\n\n| target | masters |")[2].partition("\n\n")[0]
     rows = {
         row.split("`")[1]: row.strip("| ").split("|")
-        for row in page.splitlines()
+        for row in table.splitlines()
         if row[:3] == "| `"
     }
     for target in BUILT_IN:
@@ -228,7 +245,7 @@ def test_the_page_has_a_row_for_each_target() -> None:
         assert masters == target.master_form
         assert modes == ", ".join(target.deploy_modes)
         assert secrets == ", ".join(
-            mode for mode in target.deploy_modes if target.place(mode).inherits_environment
+            f"{mode}: {target.place(mode).secrets}" for mode in target.deploy_modes
         )
         named = {name for name in SPARK_SETTINGS if f"`{name}`" in ignored}
         needed = {name for pair in target.needed_with for name in pair}

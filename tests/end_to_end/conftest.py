@@ -37,6 +37,10 @@ class Home:
         return self.folder / "output"
 
     @property
+    def staging(self) -> Path:
+        return self.folder / "staging"
+
+    @property
     def params(self) -> dict[str, str]:
         return {"input": str(self.data), "output": str(self.output)}
 
@@ -78,7 +82,7 @@ class Home:
     def executions(self) -> dict[str, list[Path]]:
         """Return the folders of all executions, by task."""
         found: dict[str, list[Path]] = {}
-        for descriptor in sorted(self.folder.glob("staging/flights/*/tasks/*/*/descriptor.json")):
+        for descriptor in sorted(self.staging.glob("flights/*/tasks/*/*/descriptor.json")):
             found.setdefault(descriptor.parts[-3], []).append(descriptor.parent)
         return found
 

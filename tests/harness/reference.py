@@ -67,6 +67,11 @@ def published(target: Path) -> tuple[list[str], list[Row]]:
     return expected(f"SELECT * FROM read_parquet('{target}/*.parquet')")
 
 
+def rows(target: Path) -> list[Row]:
+    """Return the rows of a Parquet sink, sorted by all columns."""
+    return expected(f"SELECT * FROM read_parquet('{target}/*.parquet') ORDER BY ALL")[1]
+
+
 def assert_same_rows(
     found: tuple[list[str], list[Row]], wanted: tuple[list[str], list[Row]]
 ) -> None:

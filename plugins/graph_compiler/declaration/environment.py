@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn, Self
 
+from graph_compiler.declaration.artifacts.artifact_methods import ArtifactMethods
 from graph_compiler.declaration.call_checks import held_to_signature
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.locations import caller_location
@@ -35,7 +36,7 @@ _LONGEST_TAG = 100
 """The longest tag that Airflow stores, in characters."""
 
 
-class StreamExecutionEnvironment(metaclass=StandsIn):
+class StreamExecutionEnvironment(ArtifactMethods, metaclass=StandsIn):
     """Collects the transformations of one pipeline.
 
     `name` becomes the Airflow Dag id. `config` holds options under Flink's keys; `params` the run's parameters, as
@@ -78,6 +79,7 @@ class StreamExecutionEnvironment(metaclass=StandsIn):
         self._params_model = params if isinstance(params, type) else None
         self._schedule, self._description, self._tags = schedule, description, tuple(tags)
         self._config = {key: _as_text(value) for key, value in (config or {}).items()}
+        self._artifact_places = {}
         self._transformations: dict[int, Transformation] = {}
         self._roots: dict[int, None] = {}
         self._last_id = 0
@@ -136,6 +138,7 @@ class StreamExecutionEnvironment(metaclass=StandsIn):
             name=self.name,
             transformations=tuple(self._transformations[id] for id in sorted(found)),
             config=tuple(sorted(self._config.items())),
+            artifacts=self._artifacts(),
             parameters=self._parameters,
             params_model=self._params_model,
             schedule=self._schedule,

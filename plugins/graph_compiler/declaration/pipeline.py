@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from graph_compiler.declaration.artifacts.artifact_options import NO_ARTIFACTS, Artifacts
 from graph_compiler.declaration.parameters.parameter import Parameter, ParameterValue
 from graph_compiler.declaration.schedule import Schedule
 from graph_compiler.declaration.transformations import (
@@ -31,6 +32,7 @@ class Pipeline:
     schedule: Schedule | None = None
     description: str | None = None
     tags: tuple[str, ...] = ()
+    artifacts: Artifacts = NO_ARTIFACTS
     declared_at: SourceLocation | None = field(default=None, compare=False)
     unread_sources: tuple[SourceTransformation, ...] = field(default=(), compare=False)
     """Sources that nothing reads; as in Flink, they are no part of the pipeline."""

@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 
+from graph_compiler.declaration.artifacts.artifact_options import SEPARATORS
 from graph_compiler.errors import ConfigurationError, Problem
 from graph_compiler.options.deployment_options import DeploymentOptions
 from graph_compiler.options.reader import read_options
@@ -33,7 +34,7 @@ def parse_deployment_options(text: str, origin: str) -> DeploymentOptions:
         raise ConfigurationError(origin, [problem])
     plain = {key: as_text(value) for key, value in found.items() if _is_plain(value)}
     again = [Problem(message=f"option '{key}' is set twice", allowed="once") for key in twice]
-    problems = [*again, *_odd(found), *read_options(tuple(plain.items()))[1]]
+    problems = [*again, *_odd(found), *_of_pipelines(plain), *read_options(tuple(plain.items()))[1]]
     if problems:
         raise ConfigurationError(origin, problems)
     return DeploymentOptions(values=tuple(sorted(plain.items())), origin=origin)
@@ -53,6 +54,16 @@ def _odd(found: dict[str, object]) -> Iterator[Problem]:
                 message=f"option '{key}' is {json.dumps(value)}",
                 allowed="a text, number or boolean",
             )
+
+
+def _of_pipelines(plain: dict[str, str]) -> Iterator[Problem]:
+    """Yield options that name files: they start at the folder of a pipeline's project."""
+    for key in plain.keys() & SEPARATORS.keys():
+        yield Problem(
+            message=f"option '{key}' names files of one pipeline",
+            allowed="in a pipeline only",
+            hint="for all pipelines: pipeline.classpaths, or Spark's settings in spark_conf",
+        )
 
 
 def _is_plain(value: object) -> bool:

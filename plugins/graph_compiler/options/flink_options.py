@@ -33,6 +33,12 @@ FLINK_DEFAULTS: Mapping[str, str] = {
     "restart-strategy.failure-rate.delay": "1 s",
     "jobmanager.execution.attempts-history-size": "16",
     "execution.target": "unset",
+    "pipeline.cached-files": "unset",
+    "pipeline.jars": "unset",
+    "pipeline.classpaths": "unset",
+    "python.archives": "unset",
+    "python.executable": "python",
+    "python.client.executable": "python",
 }
 """Flink's default for each of our keys that is also Flink's; other keys are only ours."""
 
@@ -50,8 +56,8 @@ _SPARK_SQL = "Spark plans SQL: set spark.sql.… among the options, or in a slot
 _ADAPTIVE = "Spark's adaptive execution decides: spark.sql.adaptive.advisoryPartitionSizeInBytes among the options"
 _AIRFLOW = "Airflow does that: its scheduler, its database, its web server"
 _METRICS = "each task's report.json and XCom have its metrics; Spark's own are spark.metrics.… among the options"
-_PACKAGES = "spark.jars or spark.jars.packages among the options, or in conf= of a SlotSharingGroup"
-_PYTHON = "spark.pyspark.python and spark.submit.pyFiles among the options; functions are in pipelines/, on PYTHONPATH"
+_PACKAGES = "pipeline.jars, or spark.jars.packages among the options"
+_PYTHON = "python.executable and python.archives; functions are in pipelines/, on PYTHONPATH, and their code travels"
 _SHUFFLE = "Spark shuffles: spark.shuffle.… and spark.sql.shuffle.partitions among the options"
 
 WITHOUT_MEANING: Mapping[str, str] = {
@@ -92,15 +98,12 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "parallelism": "it is written parallelism.default",
     "pekko.": _CLUSTER,
     "pipeline.auto-watermark-interval": "windows of event time are over all rows: a batch job has no watermarks",
-    "pipeline.cached-files": "spark.files among the options",
-    "pipeline.classpaths": _PACKAGES,
     "pipeline.closure-cleaner-level": "functions cross by their names, nothing is pickled",
     "pipeline.default-kryo-serializers": "rows are Spark's; spark.serializer among the options",
     "pipeline.force-avro": "rows are Spark's; spark.serializer among the options",
     "pipeline.force-kryo": "rows are Spark's; spark.serializer among the options",
     "pipeline.generic-types": "rows are Spark's; spark.serializer among the options",
     "pipeline.global-job-parameters": 'StreamExecutionEnvironment("name", params={…}), or params: in YAML',
-    "pipeline.jars": _PACKAGES,
     "pipeline.jobvertex-parallelism-overrides": ".set_parallelism() of the operator",
     "pipeline.name": 'the name is the first argument: StreamExecutionEnvironment("name"), or name: in YAML',
     "pipeline.object-reuse": "rows are Spark's",
@@ -110,6 +113,9 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "pipeline.watermark-alignment.": "a batch job has no watermarks",
     "process.": _CLUSTER,
     "python.": _PYTHON,
+    "python.files": "the code of functions travels by itself; pack other packages as python.archives",
+    "python.requirements": "no packages are installed while tasks run: pack a virtual environment with venv-pack or "
+    "conda-pack, and name it in python.archives and its Python in python.executable",
     "queryable-state.": "write to a sink, and ask that",
     "resourcemanager.": _CLUSTER,
     "rest.": _AIRFLOW,

@@ -244,6 +244,36 @@ class PipelineOptions(BaseModel):
         alias="airflow.conn-id",
         description="Airflow connection of the Spark cluster; unset: setting conn_id of the deployment.",
     )
+    cached_files: str | None = Field(
+        default=None,
+        alias="pipeline.cached-files",
+        description="Files that functions read, as name:NAME,path:PATH;…; `env.add_files` adds to it.",
+    )
+    jars: str | None = Field(
+        default=None,
+        alias="pipeline.jars",
+        description="Jars on the class path of driver and executors, separated by ;. `env.add_jars` adds to it.",
+    )
+    classpaths: str | None = Field(
+        default=None,
+        alias="pipeline.classpaths",
+        description="Absolute paths of jars and folders that are on every host, separated by ;.",
+    )
+    python_archives: str | None = Field(
+        default=None,
+        alias="python.archives",
+        description="Archives that executors unpack, as PATH#FOLDER,…; `env.add_python_archive` adds to it.",
+    )
+    python_executable: str | None = Field(
+        default=None,
+        alias="python.executable",
+        description="Python of the executors: its path on every host, or in an archive, as FOLDER/bin/python.",
+    )
+    python_client_executable: str | None = Field(
+        default=None,
+        alias="python.client.executable",
+        description="Python of the driver; unset: that of the Airflow worker, in cluster mode that of the executors.",
+    )
     staging_release: StagingRelease = Field(
         default=StagingRelease.GC,
         alias="staging.release",

@@ -17,6 +17,7 @@ from graph_compiler.identifiers import did_you_mean
 from graph_compiler.options.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
 from graph_compiler.options.durations import format_duration
 from graph_compiler.options.flink_options import why_without_meaning
+from graph_compiler.options.flink_settings import class_path_problems
 from graph_compiler.options.model import PipelineOptions
 from graph_compiler.options.spark_settings import is_spark_setting, refused_settings
 from graph_compiler.options.words import allowed_words
@@ -49,7 +50,8 @@ def read_options(
         )
     else:
         problems = _disagreements(options, own, deployment)
-    problems = (*problems, *refused_settings(config))
+    class_path = class_path_problems(str(merged.get("pipeline.classpaths", "")))
+    problems = (*problems, *class_path, *refused_settings(config))
     return (PipelineOptions(), problems) if problems else (options, ())
 
 

@@ -14,12 +14,12 @@ from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
 
+from graph_compiler.declaration.artifacts.project_folder import YAML, project_of
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.pipeline import IncompletePipelineError, Pipeline
 from graph_compiler.errors import InvalidPipelineError, Problem, SourceLocation
 from graph_compiler.identifiers import PIPELINES, did_you_mean
 from graph_compiler.projects.module_errors import importing
-from graph_compiler.projects.project_folder import YAML, project_of
 
 _SUFFIXES = (".py", YAML)
 

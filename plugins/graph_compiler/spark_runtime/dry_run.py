@@ -31,6 +31,7 @@ from graph_compiler.deployment.documents.dry_run import DryRunAnswer, DryRunRequ
 from graph_compiler.deployment.documents.report import Failure, ThrowableType
 from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.spark_runtime.artifacts import add_artifacts
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.columns.join_keys import cast_keys
 from graph_compiler.spark_runtime.columns.literal_casts import failing_casts
@@ -142,6 +143,7 @@ def dry_run(
     """Analyze the regions of a pipeline in topological order."""
     run = DryRun(spark, shows_plans)
     for task in tasks:
+        add_artifacts(task, spark)
         run.region(task)
     return DryRunAnswer(
         findings=tuple(sorted(run.findings, key=_line)),

@@ -31,6 +31,7 @@ from graph_compiler.errors import (
     StagingError,
     StagingRootNotSharedError,
 )
+from graph_compiler.spark_runtime.artifacts import add_artifacts
 from graph_compiler.spark_runtime.driver_process import bound_output, end_process
 from graph_compiler.spark_runtime.executor_probe import check_executors
 from graph_compiler.spark_runtime.failures.failures import explain_failure, root_cause
@@ -107,6 +108,7 @@ def execute(
     progress = task.layout.progress(task.region.region_id, task.attempt.execution_id)
     metrics: RegionMetrics | None = None
     try:
+        add_artifacts(task, spark)
         check_executors(task, spark)
         with told_in(store, progress) as tells:
             metrics = RegionMetrics(spark, task.region, seams.on_begin, tells)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -14,11 +15,24 @@ from graph_compiler.declaration.connectors.connector import Connector
 from graph_compiler.declaration.connectors.secret import VARIABLE_PREFIX, SecretText
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.report import Failure
+from graph_compiler.deployment.documents.staging_layout import secrets_of
 from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.errors import SecretError
+from graph_compiler.staging.store.stores import store_of
 
 _HIDDEN = "spark.sql.redaction.options.regex"
 _MASK = "***"
+
+
+def take_secrets(descriptor: str) -> None:
+    """Take the values that lie beside a descriptor into this process's environment, and remove them there."""
+    store, key = store_of(descriptor), secrets_of(descriptor)
+    if (content := store.get(key)) is None:
+        return
+    store.delete(key)
+    for name, value in json.loads(content).items():
+        if name.startswith(VARIABLE_PREFIX):
+            os.environ.setdefault(name, value)
 
 
 def reveal(text: SecretText) -> str:

@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler import program_log
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
+from graph_compiler.spark_runtime.artifacts import add_artifacts
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.main import session
 from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
@@ -80,6 +81,7 @@ def main(descriptor_path: str) -> int:
     assert task is not None, "it was written just now"
     spark = session(task)
     try:
+        add_artifacts(task, spark)
         rows = named_rows(task, spark)
         lines = [f"{name}: {', '.join(frame.columns)}" for name, frame in rows.items()]
         banner = "\n".join(

@@ -28,6 +28,7 @@ from graph_compiler.identifiers import shown
 from graph_compiler.spark_runtime.rehearsal.local_session import Frame, Session
 from graph_compiler.spark_runtime.rehearsal.rehearsal import Rehearsal, rehearsed
 from graph_compiler.spark_runtime.rehearsal.test_rows import GivenRow, given_rows
+from graph_compiler.staging.executions.artifact_copies import put_artifacts
 from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
 from graph_compiler.staging.store.stores import store_of
 from graph_compiler.testing.hidden_frames import hides_frames
@@ -90,6 +91,7 @@ class MiniCluster:
         tasks = [desk_task(region, run, execution_id="test") for region in regions]
         marker = RunMarker.of(tasks[0], host=_HOST, time=_now(day).timestamp())
         mark_run(store_of(root), marker)
+        put_artifacts(store_of(root), tasks[0])
         failure = rehearsal.run(tasks)
         if failure is not None:
             region = regions[len(rehearsal.reports) - 1]

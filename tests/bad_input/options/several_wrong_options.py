@@ -14,6 +14,6 @@ orders.sink_to(Parquet("/out"))
 #     allowed: GC, LAST_CONSUMER
 #     declared at pipelines/several_wrong_options.py:3
 #   there is no option 'pipeline.max-paralelism'
-#     allowed: pipeline.max-parallelism, pipeline.auto-generate-uids and others; graph-compiler options lists all
+#     allowed: pipeline.max-parallelism, pipeline.jars, pipeline.auto-generate-uids, pipeline.cached-files, pipeline.classpaths and others; graph-compiler options lists all
 #     hint: did you mean 'pipeline.max-parallelism'?
 #     declared at pipelines/several_wrong_options.py:3

@@ -108,7 +108,7 @@ def test_documents_with_kinds_of_missing_packages_are_not_damaged(
     assert str(refused.value) == (
         f"{tmp_path}/in.json cannot be read here: no package that is installed here registers "
         "'acme.connector:Lake' under graph_compiler.connectors\n"
-        "  hint: install the package on all workers and the API server, or put its folder and its .dist-info on "
+        "  hint: install it on all workers and the API server, or put its folder and its .dist-info on "
         "PYTHONPATH"
     )
 

@@ -6,6 +6,7 @@ python -m graph_compiler.airflow_backend.installation.executor_health   →   {"
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,10 +15,10 @@ from typing import Any
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 from graph_compiler.airflow_backend.installation.settings import read_settings
-from graph_compiler.airflow_backend.task.driver_environment import (
+from graph_compiler.airflow_backend.task.submission.driver_environment import (
     PACKAGE,
     driver_environment,
-    driver_python,
+    keep_driver_python,
 )
 
 APPLICATION = PACKAGE / "spark_runtime" / "executor_report.py"
@@ -37,10 +38,9 @@ def executor_health() -> Mapping[str, Any]:
             conn_id=settings.conn_id,
             name="graph_compiler.doctor",
             application_args=[settings.staging_root, str(seen), str(answer)],
-            env_vars=driver_environment(()),
         )
-        hook._conf |= driver_python(hook)
-        hook.submit(str(APPLICATION))
+        keep_driver_python(hook)
+        hook.submit(str(APPLICATION), env={**os.environ, **driver_environment(())})
         found: Mapping[str, Any] = json.loads(answer.read_text())
         return found
 

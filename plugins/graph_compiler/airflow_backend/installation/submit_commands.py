@@ -47,7 +47,7 @@ def _submission(operator: RegionOperator, root: str) -> TaskSubmission:
     secrets = dict.fromkeys(map(str, values_within(task.region, Secret)))
     conn_id = str(operator._conn_id)
     try:
-        submission, _ = operator.submission(task)
+        submission = operator.prepare(task).submission
     except Exception as error:  # the provider may raise any exception
         problem = str(error) or type(error).__name__
         return TaskSubmission(

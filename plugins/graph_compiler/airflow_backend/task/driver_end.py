@@ -13,6 +13,11 @@ _ENDED_ITSELF = (
     "Spark's driver ended with exit code 0 before its work was done, and left no report\n"
     "  hint: check whether a function ends the process (os._exit or similar); it must return rows or raise an error"
 )
+_ENDED_ELSEWHERE = (
+    "Spark's driver is gone, and left no report\n"
+    "  hint: see its log in the cluster: its application or its pod was removed, it does not see the staging root, or "
+    "a function ended its process"
+)
 
 
 def why_failed(
@@ -29,17 +34,19 @@ def why_failed(
     if not has_report(task):
         if error is not None:
             return AirflowException(f"the Spark driver ended without a report: {error}")
-        words = f"pipeline '{region.pipeline}', task '{region.region_id}': {_ENDED_ITSELF}"
-        return AirflowException(words) if _is_elsewhere(hook) else AirflowFailException(words)
+        words = f"pipeline '{region.pipeline}', task '{region.region_id}': "
+        if is_elsewhere(hook):
+            return AirflowException(words + _ENDED_ELSEWHERE)
+        return AirflowFailException(words + _ENDED_ITSELF)
     failure = read_report(task).failure
-    if failure is None:
-        return error
+    if failure is None:  # a driver elsewhere has done its work, whatever became of its application
+        return None if is_elsewhere(hook) else error
     message = failure.words(region.pipeline, region.region_id)
     if failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR:
         return AirflowFailException(message)
     return AirflowException(message)
 
 
-def _is_elsewhere(hook: SparkSubmitHook | None) -> bool:
+def is_elsewhere(hook: SparkSubmitHook | None) -> bool:
     """Whether the driver runs on another host, which may have another staging root."""
     return hook is not None and hook._connection["deploy_mode"] == "cluster"

@@ -9,7 +9,7 @@ from airflow.sdk.exceptions import AirflowException
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.outcome import Outcome
 from graph_compiler.deployment.documents.report import VERSION, ExecutionReport
-from graph_compiler.deployment.documents.staging_layout import OUTCOME, execution_of
+from graph_compiler.deployment.documents.staging_layout import OUTCOME, execution_of, secrets_of
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import StagingError
@@ -19,9 +19,14 @@ from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.stores import store_of
 
 
+def descriptor_of(task: TaskDeploymentDescriptor) -> str:
+    """Return the key of a task's descriptor."""
+    return task.layout.descriptor(task.region.region_id, task.attempt.execution_id)
+
+
 def deploy(task: TaskDeploymentDescriptor) -> str:
     """Write the descriptor for the driver; raises AirflowException if this try has already done so."""
-    descriptor = task.layout.descriptor(task.region.region_id, task.attempt.execution_id)
+    descriptor = descriptor_of(task)
     if not begin(store_of(task.staging_root), task):
         raise AirflowException(
             f"execution {task.attempt.execution_id} of '{task.region.region_id}' was started "
@@ -37,10 +42,12 @@ def leave_submission(task: TaskDeploymentDescriptor, submission: Submission) -> 
 
 
 def leave_outcome(descriptor: str, state: ExecutionState, reason: str | None) -> None:
-    """Write the outcome of a descriptor's attempt, unless it has one."""
+    """Write the outcome of a descriptor's attempt, unless it has one; a driver that has not started gets no secret."""
     ended = Outcome(state=state, ended=time.time(), reason=reason)
     key = f"{execution_of(descriptor)}/{OUTCOME}"
-    store_of(descriptor).put_if_absent(key, to_json(ended).encode())
+    store = store_of(descriptor)
+    store.put_if_absent(key, to_json(ended).encode())
+    store.delete(secrets_of(descriptor))
 
 
 def has_report(task: TaskDeploymentDescriptor) -> bool:

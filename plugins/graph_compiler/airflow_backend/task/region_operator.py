@@ -5,7 +5,6 @@ render places and parameters → descriptor.json → spark-submit main.py descri
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -22,61 +21,61 @@ from graph_compiler.airflow_backend.dag.plan_document import PLAN_DOCUMENT
 from graph_compiler.airflow_backend.dag.restart_strategy import retry_arguments
 from graph_compiler.airflow_backend.installation.settings import Settings
 from graph_compiler.airflow_backend.run_identities import identity_of_task
-from graph_compiler.airflow_backend.task.driver_end import why_failed
-from graph_compiler.airflow_backend.task.driver_environment import (
-    PACKAGE,
-    driver_environment,
-    driver_python,
-)
+from graph_compiler.airflow_backend.task.driver_end import is_elsewhere, why_failed
 from graph_compiler.airflow_backend.task.execution_files import (
     deploy,
+    descriptor_of,
+    has_report,
     leave_outcome,
     leave_submission,
     read_report,
 )
-from graph_compiler.airflow_backend.task.executor_code import pass_code, ship_code
-from graph_compiler.airflow_backend.task.log_limit import limit_log
 from graph_compiler.airflow_backend.task.other_places import check_places, check_recorded_places
-from graph_compiler.airflow_backend.task.process_group import end_driver, lead_a_group
+from graph_compiler.airflow_backend.task.plan_check import check_plan
 from graph_compiler.airflow_backend.task.region_summary import RegionSummary, log_lines, summarize
-from graph_compiler.airflow_backend.task.secret_values import pass_secrets, secret_values
-from graph_compiler.airflow_backend.task.shared_root import pass_umask, see_run
+from graph_compiler.airflow_backend.task.run_values import rendered, task_of_run
+from graph_compiler.airflow_backend.task.shared_root import see_run
 from graph_compiler.airflow_backend.task.stale_consumers import rerun_stale_consumers
-from graph_compiler.airflow_backend.task.submit_options import submit_options
-from graph_compiler.airflow_backend.task.submit_target import (
+from graph_compiler.airflow_backend.task.submission.driver_environment import APPLICATION
+from graph_compiler.airflow_backend.task.submission.log_limit import limit_log
+from graph_compiler.airflow_backend.task.submission.preparation import Preparation, prepare
+from graph_compiler.airflow_backend.task.submission.process_group import (
+    end_driver,
+    end_with_this_process,
+    lead_a_group,
+    pass_environment,
+)
+from graph_compiler.airflow_backend.task.submission.secret_values import secrets_at_hand
+from graph_compiler.airflow_backend.task.submission.submit_options import submit_options
+from graph_compiler.airflow_backend.task.submission.submit_target import (
     ExecutionTargetError,
-    driver_place,
-    submit_target,
+    hook_of,
+)
+from graph_compiler.airflow_backend.task.submission.tracking import (
+    Application,
+    TrackingLostError,
+    check_lost,
+    follow,
+    is_unfinished,
+    remember,
+    unfinished,
 )
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
 from graph_compiler.declaration.pipeline import Pipeline
-from graph_compiler.deployment.describe.run_parameters import check_parameters, parse_parameter
-from graph_compiler.deployment.describe.templates import fill_places, find_places
+from graph_compiler.deployment.describe.templates import find_places
 from graph_compiler.deployment.documents.descriptor import (
-    VERSION,
-    ExecutionAttempt,
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.plans.plan_record import PlanRecord
 from graph_compiler.deployment.restart_strategy import RestartStrategy
 from graph_compiler.deployment.targets.submit_settings import UNDECLARED, SubmitSettings
-from graph_compiler.errors import (
-    InvalidPipelineError,
-    ParameterError,
-    SecretError,
-    StaleResultError,
-)
+from graph_compiler.errors import GraphCompilerError, SecretError
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.projects.code_archive import CodeArchive, CodeArchiveError
+from graph_compiler.projects.code_archive import CodeArchiveError
 from graph_compiler.staging.executions.executions import failure_times
-from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.results.plan_log import check_inputs, record_plan
 from graph_compiler.staging.store.stores import store_of
-
-APPLICATION = PACKAGE / "spark_runtime" / "main.py"
 
 
 class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider ships no types
@@ -125,7 +124,6 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         self._pipeline = pipeline
         self._staging_root = settings.staging_root
         self._api_conn_id = settings.api_conn_id
-        self._secrets: dict[str, str] = {}
         self._is_killed = False
 
     @property
@@ -150,20 +148,32 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         task = self._task(context)
         check_places(task, self.others, self, context)
         see_run(task)
-        descriptor = deploy(task)
+        application = self._unfinished(task, context)
+        task = application.task if application else task
+        descriptor = descriptor_of(task) if application else deploy(task)
         self.application_args = [descriptor]
         with self._recording(descriptor):
             # Again, since of two tasks that start at the same moment, one now sees the other's descriptor.
             check_recorded_places(task, self.others)
-            self._check_plan(task)
+            check_plan(task, self._plan)
             try:
-                summary = self._submit(task, context)
+                summary = self._submit(task, application, context)
             except AirflowException:  # it may have recomputed a result before it failed
                 rerun_stale_consumers(task, self, self._api_conn_id, self.log)
                 raise
             rerun_stale_consumers(task, self, self._api_conn_id, self.log)
             self._announce(task, context, summary)
             return summary
+
+    def _unfinished(self, task: TaskDeploymentDescriptor, context: Context) -> Application | None:
+        """Return what an earlier try of this task has submitted, if it is to be waited for."""
+        application = unfinished(context, task, self)
+        if application is None:
+            return None
+        self.application_args = [descriptor_of(application.task)]  # a kill from here on is its end
+        with self._explained(task):
+            self.prepare(application.task)
+        return application if is_unfinished(application, self, context) else None
 
     def _announce(
         self, task: TaskDeploymentDescriptor, context: Context, summary: RegionSummary
@@ -175,28 +185,16 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         self.outlets = list(dict.fromkeys(asset for asset in assets if asset is not None))
         describe_events(context, written, summary["outputs"])
 
-    def _check_plan(self, task: TaskDeploymentDescriptor) -> None:
-        """Record the plan; raises AirflowFailException if another plan computed an input of the task."""
-        log = ManifestLog(store=store_of(task.staging_root), layout=task.layout)
-        record_plan(log.store, task.layout, self._plan)
-        try:
-            check_inputs(log, task, self._plan)
-        except StaleResultError as error:
-            raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None
-
-    def _submit(self, task: TaskDeploymentDescriptor, context: Context) -> RegionSummary:
-        try:
-            self._secrets = secret_values(task.region)
-            submission, archive = self.submission(task)
-            ship_code(task, archive)
-            leave_submission(task, submission)
-            super().execute(context)
-        except (CodeArchiveError, ExecutionTargetError, SecretError) as error:
-            raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None
-        except AirflowException as error:
-            raise why_failed(task, error, self._hook) or error from None
-        if (failed := why_failed(task, None, self._hook)) is not None:
-            raise failed
+    def _submit(
+        self, task: TaskDeploymentDescriptor, application: Application | None, context: Context
+    ) -> RegionSummary:
+        """Submit, or follow what was submitted; return the summary of its report."""
+        with self._explained(task):
+            error = self._wait(task, application, context)
+        if error is not None and not has_report(task):
+            check_lost(task, self, context)
+        if (failed := why_failed(task, error, self._hook)) is not None:
+            raise failed from None
         report = read_report(task)
         for line in log_lines(report):
             self.log.info("graph_compiler: %s", line)
@@ -204,18 +202,57 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             report, task.layout.report(task.region.region_id, task.attempt.execution_id)
         )
 
+    def _wait(
+        self, task: TaskDeploymentDescriptor, application: Application | None, context: Context
+    ) -> AirflowException | None:
+        """Wait until the driver has ended; return the provider's error, whose meaning the report decides."""
+        try:
+            if application is not None:
+                follow(application, self, context)
+            else:
+                self._submit_anew(task, context)
+        except AirflowException as error:
+            return error
+        except Exception as error:  # of the provider, and of each cluster's client
+            if isinstance(error, GraphCompilerError) or not is_elsewhere(self._hook):
+                raise
+            return AirflowException(f"{type(error).__name__}: {error}")
+        return None
+
+    def _submit_anew(self, task: TaskDeploymentDescriptor, context: Context) -> None:
+        prepared = self.prepare(task)
+        prepared.ship()
+        leave_submission(task, prepared.submission)
+        if prepared.place.is_tracked:
+            remember(context, task, self)
+        with secrets_at_hand(prepared.place, task) as secrets:
+            pass_environment(self._hook, secrets)
+            super().execute(context)
+
+    @contextmanager
+    def _explained(self, task: TaskDeploymentDescriptor) -> Iterator[None]:
+        try:
+            yield
+        except (CodeArchiveError, ExecutionTargetError, SecretError) as error:
+            raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None
+
     @contextmanager
     def _recording(self, descriptor: str) -> Iterator[None]:
         """Write the attempt's outcome, unless this process is killed."""
-        state, reason = ExecutionState.FINISHED, None
+        state: ExecutionState | None = ExecutionState.FINISHED
+        reason = None
         try:
             yield
+        except TrackingLostError:  # it may still be running: the next try asks again
+            state = None
+            raise
         except BaseException as error:
             state = ExecutionState.CANCELED if self._is_killed else ExecutionState.FAILED
             reason = str(error) or type(error).__name__
             raise
         finally:
-            leave_outcome(descriptor, state, reason)
+            if state is not None:
+                leave_outcome(descriptor, state, reason)
 
     def on_kill(self) -> None:
         """End the whole application, after the task was marked, cleared, or timed out."""
@@ -231,70 +268,33 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
 
     def _failures(self, context: Context) -> tuple[float, ...]:
         """Return when earlier tries of this task failed."""
-        instance = context["ti"]
-        identity = identity_of_task(self._region, instance)
-        layout = StagingLayout(root=self._staging_root, identity=identity)
-        return failure_times(
-            store_of(layout.root), layout, self._region.region_id, but=str(instance.id)
-        )
+        instance, region = context["ti"], self._region
+        layout = StagingLayout(root=self._staging_root, identity=identity_of_task(region, instance))
+        return failure_times(store_of(layout.root), layout, region.region_id, but=str(instance.id))
 
-    def submission(self, task: TaskDeploymentDescriptor) -> tuple[Submission, CodeArchive | None]:
-        """Return how a task is submitted, and the code that executors read; nothing is written."""
+    def prepare(self, task: TaskDeploymentDescriptor) -> Preparation:
+        """Return what this task submits; nothing is written."""
         # Not in __init__: Airflow would store this host's paths in the Dag, and every host would create a Dag version.
-        self.env_vars = driver_environment([task.region, *self.others])
-        self._hook = self._get_hook()
-        target = submit_target(self._hook, self._declared_target, self.task_id)
-        pass_secrets(self._hook, driver_place(self._hook, target), task.region, self._secrets)
-        self._hook._conf |= driver_python(self._hook)
-        pass_umask(self._hook, task.staging_root)
-        archive = pass_code(self._hook, target, task, self.others)
-        command = self._hook._build_spark_submit_command(self.application)  # no public API has it
-        submission = Submission(
-            command=tuple(command),
-            shown=self._hook._mask_cmd(command),
-            environment=tuple(sorted(self.env_vars.items())),
-            host=socket.gethostname(),
-        )
-        return submission, archive
+        self.env_vars = None
+        self._hook = hook_of(self._get_hook)
+        prepared = prepare(self._hook, task, self.others, self._declared_target)
+        self.application = prepared.application
+        self._track_driver_via_k8s_api = self._hook._track_driver_via_k8s_api
+        return prepared
 
     def _task(self, context: Context) -> TaskDeploymentDescriptor:
-        """Return the descriptor with the run's values; raises AirflowFailException if they are invalid."""
-        instance = context["ti"]
-        try:
-            region = fill_places(self._region, self.places)
-        except InvalidPipelineError as error:
-            raise AirflowFailException(str(error)) from None
-        defaults = {RUN_DATE: "", **dict(self._pipeline.params)}
-        try:
-            parameters = {
-                name: parse_parameter(name, str(value), defaults)
-                for name, value in self.parameters.items()
-            }
-            check_parameters(self._pipeline, parameters)
-        except ParameterError as error:
-            raise AirflowFailException(f"pipeline '{region.pipeline}': {error}") from None
-        identity = identity_of_task(region, instance)
-        return TaskDeploymentDescriptor(
-            version=VERSION,
-            identity=identity,
-            region=region,
-            attempt=ExecutionAttempt(
-                execution_id=str(instance.id),
-                attempt_number=instance.try_number - 1,
-            ),
+        return task_of_run(
+            rendered(self._region, self.places),
+            self._pipeline,
+            self.parameters,
             staging_root=self._staging_root,
-            parameters=tuple(parameters.items()),
-            logical_date=_logical_date(context),
             clears_others=self._api_conn_id is not None,
+            context=context,
         )
 
     def _get_hook(self) -> SparkSubmitHook:
         hook = super()._get_hook()
         lead_a_group(hook)
         limit_log(hook)
+        end_with_this_process(hook)
         return hook
-
-
-def _logical_date(context: Context) -> str | None:
-    run = context.get("dag_run")
-    return None if run is None or run.logical_date is None else run.logical_date.isoformat()

@@ -20,6 +20,7 @@ from graph_compiler.cli.arguments.run_values import Params, read_day, read_param
 from graph_compiler.cli.console import AsJson, speaking_plainly, standard_error, standard_output
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.running.local_spark import artifact_settings, submit_variable
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
@@ -29,6 +30,8 @@ from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import counted
+from graph_compiler.staging.executions.artifact_copies import put_artifacts
+from graph_compiler.staging.store.stores import store_of
 
 _PROGRAM = Path(graph_compiler.__file__).parent / "spark_runtime" / "dry_run.py"
 _RUN = "dry_run"
@@ -106,6 +109,7 @@ def ask_spark(
             tasks=tuple(desk_task(region, run, execution_id=_RUN) for region in regions),
             shows_plans=shows_plans,
         )
+        put_artifacts(store_of(folder), request.tasks[0])
         with standard_error().status("Spark is reading columns"):
             return _analyze(request, Path(folder))
 
@@ -115,7 +119,9 @@ def _analyze(request: DryRunRequest, folder: Path) -> DryRunAnswer:
     path.write_text(to_json(request))
     done = subprocess.run(
         [sys.executable, str(_PROGRAM), str(path)],
-        env=EmbeddedAirflow(Path.cwd()).child_environment() | {"SPARK_LOCAL_IP": "127.0.0.1"},
+        env=EmbeddedAirflow(Path.cwd()).child_environment()
+        | {"SPARK_LOCAL_IP": "127.0.0.1"}
+        | submit_variable(artifact_settings({}, request.tasks[0])),
         capture_output=True,
         text=True,
         check=False,

@@ -22,6 +22,7 @@ from graph_compiler.cli.arguments.runs import DagName, RunId, layout_of
 from graph_compiler.cli.console import AsJson, speaking_plainly
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.declaration.artifacts.user_artifact import MOST_BYTES
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.staging_layout import (
     DESCRIPTOR,
@@ -165,6 +166,9 @@ def prepare_scratch(
                 copies.put_if_absent(copy, store.get(key) or b"")
     if marker := find_marker(store, layout):
         mark_run(copies, replace(marker, root=task.staging_root))
+    for artifact in task.region.artifacts:
+        found = store.get(layout.artifact(artifact), most=MOST_BYTES[artifact.kind])
+        copies.put_if_absent(replayed.artifact(artifact), found or b"")
     key = replayed.descriptor(task.region.region_id, task.attempt.execution_id)
     if not copies.put_if_absent(key, to_json(task).encode()):
         raise ExecutionNotFoundError(

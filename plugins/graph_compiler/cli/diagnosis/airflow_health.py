@@ -23,6 +23,7 @@ from graph_compiler.cli.diagnosis.check import (
     ok,
     warning,
 )
+from graph_compiler.deployment.targets.known_targets import target_of
 from graph_compiler.projects.airflow_configuration import variable_of
 
 _PROGRAM = "graph_compiler.airflow_backend.installation.health_report"
@@ -171,7 +172,21 @@ def spark_connection(health: AirflowHealth) -> Finding:
         return warning(
             f"{words}; its type is {found['type']}", f"airflow connections delete {conn_id}; {add}"
         )
+    if (package := _missing_provider(str(found["host"]))) is not None:
+        return failed(f"{words}; {package} is not installed", f"pip install {package}")
     return ok(words)
+
+
+def _missing_provider(master: str) -> str | None:
+    """Return the package that Airflow's Spark provider needs for a master, if it is missing."""
+    target = target_of(master)
+    if target is None or target.provider is None:
+        return None
+    try:
+        version(target.provider)
+    except PackageNotFoundError:
+        return target.provider
+    return None
 
 
 def api_connection(health: AirflowHealth) -> Finding:

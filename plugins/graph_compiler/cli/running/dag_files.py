@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from graph_compiler.cli.starter import ALL_PIPELINES, dag_file
+from graph_compiler.declaration.artifacts.project_folder import YAML
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.projects.pipeline_files import PipelineFile
-from graph_compiler.projects.project_folder import YAML
 
 _ELSEWHERE = "AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST"
 """Where this is set, Dags also come from outside the Dags folder."""

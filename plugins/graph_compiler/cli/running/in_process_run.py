@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import shlex
 import socket
 import subprocess
 import sys
@@ -29,6 +28,12 @@ from graph_compiler.cli.running.finished_run import (
     task_words,
 )
 from graph_compiler.cli.running.following import Followed, follow
+from graph_compiler.cli.running.local_spark import (
+    SUBMIT_ARGUMENTS,
+    artifact_settings,
+    local_settings,
+    submit_arguments,
+)
 from graph_compiler.cli.running.published_preview import published_preview
 from graph_compiler.cli.running.run_view import failure_words, step_words
 from graph_compiler.declaration.parameters.parameter import ParameterValue
@@ -49,7 +54,7 @@ from graph_compiler.errors import GraphCompilerError, InvalidPipelineError, Prob
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.operator_names import NamedOutput
 from graph_compiler.identifiers import RegionId
-from graph_compiler.options.spark_settings import spark_settings
+from graph_compiler.staging.executions.artifact_copies import put_artifacts
 from graph_compiler.staging.executions.executions import ALL, RegionExecution, executions
 from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
 from graph_compiler.staging.publications.own_folders import OwnFolder
@@ -58,8 +63,6 @@ from graph_compiler.staging.results.plan_log import record_plan
 from graph_compiler.staging.store.stores import store_of
 
 _PROGRAM = Path(graph_compiler.__file__).parent / "spark_runtime" / "in_process.py"
-SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
-MASTER = "local[*]"
 
 
 class RunningAlreadyError(GraphCompilerError):
@@ -95,14 +98,16 @@ def run_in_process(run: InProcessRun, airflow: EmbeddedAirflow, console: Console
     log = airflow.log_of(run.compiled.pipeline.name)
     with TemporaryDirectory(prefix="in-process-") as temporary:
         folder = Path(temporary)
-        root = airflow.staging_root.absolute() if run.until is None else folder / "staging"
-        tasks = _tasks(run, described, str(root), airflow.own_folders)
+        root = str(airflow.staging_root.absolute() if run.until is None else folder / "staging")
+        tasks = _tasks(run, described, root, airflow.own_folders)
         if run.until is None:
             _announce(tasks, described)
         request = wire.InProcessRequest(tasks=tasks, preview=_preview_request(run.until))
         (folder / wire.REQUEST).write_text(to_json(request))
         with _alone(Path(tasks[0].layout.marker)) if run.until is None else nullcontext() as held:
-            process = _start(submit_arguments(run.compiled, airflow), folder, airflow, log, held)
+            put_artifacts(store_of(root), tasks[0])
+            settings = artifact_settings(local_settings(run.compiled, airflow), tasks[0])
+            process = _start(submit_arguments(settings), folder, airflow, log, held)
             return _follow(run, tasks, process, folder, console, log)
 
 
@@ -176,19 +181,11 @@ def _alone(marker: Path) -> Iterator[int]:
         yield held.fileno()
 
 
-def submit_arguments(compiled: CompiledPipeline, airflow: EmbeddedAirflow) -> str:
-    """Return pyspark's arguments: a pipeline's settings win over `spark_conf`; groups share the session."""
-    own = spark_settings(compiled.pipeline.config, compiled.deployment_options)
-    conf = airflow.spark_conf | own
-    words = [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
-    return shlex.join(["--master", MASTER, *words, "pyspark-shell"])
-
-
 def _start(
     arguments: str, folder: Path, airflow: EmbeddedAirflow, log: Path, held: int | None
 ) -> subprocess.Popen[bytes]:
     environment = airflow.child_environment() | {
-        SUBMIT_ARGUMENTS: os.environ.get(SUBMIT_ARGUMENTS, arguments),
+        SUBMIT_ARGUMENTS: arguments,
         "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
     }
     with log.open("wb") as output:

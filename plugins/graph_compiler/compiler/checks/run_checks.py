@@ -1,4 +1,4 @@
-"""Problems of how a pipeline runs: the defaults of its parameters, its schedule."""
+"""Problems of how a pipeline runs: the defaults of its parameters, its schedule, the files it names."""
 
 from __future__ import annotations
 
@@ -19,3 +19,8 @@ def schedule(pipeline: Pipeline) -> Iterator[Problem]:
     """Find schedules that Airflow would refuse, or that contradict themselves."""
     if pipeline.schedule is not None:
         yield from schedule_problems(pipeline.schedule)
+
+
+def artifacts(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find files, jars and Python environments that cannot travel."""
+    yield from pipeline.artifacts.problems

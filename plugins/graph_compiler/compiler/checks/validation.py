@@ -34,6 +34,7 @@ Checks = tuple[Callable[[Pipeline], Iterator[Problem]], ...]
 CHECKS: Checks = (
     run_checks.defaults,
     run_checks.schedule,
+    run_checks.artifacts,
     structure_checks.unknown_partitioners,
     structure_checks.cycles,
     operator_checks.duplicate_uids,

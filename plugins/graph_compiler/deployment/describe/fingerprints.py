@@ -1,25 +1,32 @@
 """A digest of what each operator computes: if fingerprints are equal, a staged result may be reused (decision 3).
 
 An operator id identifies an operator's position, a fingerprint what it computes: its parameters, the source of its
-function's module, the fingerprints of its inputs with their partitioners, and the session it runs in.
+function's module, the fingerprints of its inputs with their partitioners, the session it runs in, and the contents of
+the files that its code may read.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from graph_compiler.declaration.artifacts.user_artifact import ArtifactKind, UserArtifact
 from graph_compiler.declaration.connectors import Connector
+from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.operators import Operator, Sink, Source
+from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.deployment.documents.wire import Json, to_wire
 from graph_compiler.extensions import package_of
 from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
 from graph_compiler.graphs.topology import post_order
 
 
-def own_facts(node: StreamNode, graph: StreamGraph) -> dict[str, Json]:
-    """Return everything that determines a node's output, except its inputs."""
+def own_facts(
+    node: StreamNode, graph: StreamGraph, artifacts: Sequence[UserArtifact]
+) -> dict[str, Json]:
+    """Return everything that determines a node's output, except its inputs; `artifacts` are those of the pipeline."""
+    packages = _packages(node.operator)
     return {
         "operator": to_wire(node.operator),
         "parallelism": node.settings.parallelism,
@@ -27,8 +34,24 @@ def own_facts(node: StreamNode, graph: StreamGraph) -> dict[str, Json]:
             [edge.output_tag, edge.partitioner.identity, edge.type_number]
             for edge in graph.in_edges[node.id]
         ],
-        **_packages(node.operator),
+        **packages,
+        **_files(node.operator, artifacts, runs_other_code=bool(packages)),
     }
+
+
+def _files(
+    operator: Operator, artifacts: Sequence[UserArtifact], *, runs_other_code: bool
+) -> dict[str, Json]:
+    """Return the contents of the files that may change an operator's rows; empty if there are none.
+
+    A file is read by code: by a function, that of another package, or that of a jar. SQL anywhere may call what is in a
+    jar. A Python environment does not count, as an installed package does not (decision 3).
+    """
+    jars = [each for each in artifacts if each.kind is ArtifactKind.JAR]
+    reads = runs_other_code or jars or next(values_within(operator, FunctionRef), None)
+    files = [each for each in artifacts if each.kind is ArtifactKind.FILE] if reads else []
+    found: dict[str, Json] = {f"{each.kind}:{each.name}": each.version for each in (*jars, *files)}
+    return {"files": found} if found else {}
 
 
 def _packages(operator: Operator) -> dict[str, Json]:
@@ -40,9 +63,9 @@ def _packages(operator: Operator) -> dict[str, Json]:
     return {"packages": named} if named else {}
 
 
-def own_digests(graph: StreamGraph) -> dict[int, str]:
+def own_digests(graph: StreamGraph, artifacts: Sequence[UserArtifact] = ()) -> dict[int, str]:
     """Return a sha256 of the own facts of each node, by node id."""
-    return {node.id: digest(own_facts(node, graph)) for node in graph.nodes}
+    return {node.id: digest(own_facts(node, graph, artifacts)) for node in graph.nodes}
 
 
 def fingerprints(

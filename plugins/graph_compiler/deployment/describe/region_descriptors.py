@@ -79,7 +79,8 @@ def describe_regions(compiled: CompiledPipeline) -> tuple[RegionDescriptor, ...]
 
 
 def _facts(compiled: CompiledPipeline) -> _Facts:
-    digests, execution_graph = own_digests(compiled.stream_graph), compiled.execution_graph
+    digests = own_digests(compiled.stream_graph, compiled.pipeline.artifacts.found)
+    execution_graph = compiled.execution_graph
     consumers = result_consumers(compiled)
     assert execution_graph is not None, "a pipeline with an undecided parallelism is not deployed"
     return _Facts(
@@ -198,6 +199,7 @@ def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> R
             ttl=facts.compiled.options.staging_ttl.total_seconds(),
             attempts_history_size=facts.compiled.options.attempts_history_size,
         ),
+        artifacts=facts.compiled.pipeline.artifacts.found,
     )
 
 

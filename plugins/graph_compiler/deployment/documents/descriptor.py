@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Set
 from dataclasses import dataclass, field, replace
 
+from graph_compiler.declaration.artifacts.user_artifact import UserArtifact
 from graph_compiler.declaration.operators import Operator, RuntimeSettings
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.declaration.partitioners import Partitioner
@@ -20,6 +21,7 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import FLAT, from_json, to_json
 from graph_compiler.errors import SourceLocation
+from graph_compiler.extensions import UNSAID
 from graph_compiler.graphs.coordination import InitializeOnMaster, OperatorCoordinatorProvider
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId, RegionId
 
@@ -117,7 +119,8 @@ class ResultDescriptor:
 class RegionDescriptor:
     """One deployment region, before templates are rendered. `plan_id` is that of the whole pipeline.
 
-    `resource_profile` is that of its slot sharing group, None if only a name was declared.
+    `resource_profile` is that of its slot sharing group, None if only a name was declared. `artifacts` are those of the
+    whole pipeline: a task that recomputes a lost result runs the functions of the task that made it.
     """
 
     pipeline: str
@@ -128,6 +131,7 @@ class RegionDescriptor:
     session: tuple[tuple[str, str], ...]
     resource_profile: SlotSharingGroup | None
     retention: Retention
+    artifacts: tuple[UserArtifact, ...] = field(default=(), metadata={UNSAID: True})
 
     @property
     def operators(self) -> tuple[OperatorDescriptor, ...]:

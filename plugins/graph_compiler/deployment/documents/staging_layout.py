@@ -4,9 +4,12 @@
     run.json                                  put by the run's first task: a worker that sees it also sees the run
     plans/<plan id>.json                      what each plan computes of which a task has run
     code/<sha256>.zip                         what executors on other hosts import, one for each version of the code
+    code/<sha256>.py                          the program of drivers on other hosts
+    files/<version>/<name>                    what a pipeline names: files, jars, archives of Python environments
     tasks/<region>/<execution id>/descriptor.json, submission.json, driver.json, report.json, outcome.json
     tasks/<region>/<execution id>/progress.json   the only document that is overwritten
     tasks/<region>/<execution id>/prepared/<operator id>.json, <operator id>.removed.json
+    tasks/<region>/<execution id>/secrets.json    for a driver on a host of YARN, which removes it when it starts
     tasks/<region>/order/<n>.json             the execution that started as the n-th
     data/<data set id>/epoch-<e>-<execution id>/part-….parquet
     data/<operator id>-sink/<execution id>/   rows on their way to a table of Spark's catalog
@@ -23,6 +26,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from graph_compiler.declaration.artifacts.user_artifact import UserArtifact
 from graph_compiler.declaration.connectors.file_uris import LOCAL_PLACES, local_path, why_no_store
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import StagingError
@@ -30,7 +34,7 @@ from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, Region
 
 DESCRIPTOR, SUBMISSION = "descriptor.json", "submission.json"
 DRIVER, REPORT, OUTCOME = "driver.json", "report.json", "outcome.json"
-PROGRESS = "progress.json"
+PROGRESS, SECRETS = "progress.json", "secrets.json"
 MARKER = "run.json"
 TARGETS, TRASH = ".targets", ".trash"
 INTENT, DONE = ".intent.json", ".done.json"
@@ -89,6 +93,14 @@ class StagingLayout:
     def code(self, digest: str) -> str:
         """Return the key of an archive of code."""
         return f"{self.run}/code/{digest}.zip"
+
+    def program(self, digest: str) -> str:
+        """Return the key of the program of a driver on another host."""
+        return f"{self.run}/code/{digest}.py"
+
+    def artifact(self, artifact: UserArtifact) -> str:
+        """Return the key of the copy of a file, jar or archive that a pipeline names."""
+        return f"{self.run}/files/{artifact.version}/{artifact.file_name}"
 
     def descriptor(self, region_id: RegionId, execution_id: str) -> str:
         """Return the path of the descriptor for Spark."""
@@ -165,6 +177,11 @@ def runs_of(root: str, pipeline: str) -> str:
 def execution_of(descriptor: str) -> str:
     """Return the folder of a descriptor's execution."""
     return descriptor.removesuffix(f"/{DESCRIPTOR}")
+
+
+def secrets_of(descriptor: str) -> str:
+    """Return the key of the values that a descriptor's driver takes: an object of variables and values."""
+    return f"{execution_of(descriptor)}/{SECRETS}"
 
 
 def root_of(descriptor: str) -> str:

@@ -9,9 +9,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import StrEnum
+from urllib.parse import quote
 
 from graph_compiler.declaration.resources.deploy_mode import DeployMode
 from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS, SlotSharingGroup
+
+
+class SecretWay(StrEnum):
+    """How the values of secrets reach a driver, without being arguments."""
+
+    ENVIRONMENT = "environment"
+    """The driver inherits the environment of spark-submit."""
+    FILE = "file"
+    """A file below the staging root that only its owner can read; the driver removes it when it starts."""
+    KUBERNETES_SECRET = "Kubernetes secret"
+    """The cluster has the values; the pod's specification names them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,8 +35,20 @@ class DriverPlace:
     """Why the target does not have this deploy mode, None if it does."""
     ignores: tuple[str, ...] = ()
     """Settings of a SlotSharingGroup that have no effect."""
-    inherits_environment: bool = False
-    """Whether the driver has the environment of spark-submit, so that secrets reach it without being arguments."""
+    secrets: SecretWay | None = None
+    """How secrets reach the driver, None if they cannot: pipelines with secrets are refused."""
+    is_elsewhere: bool = False
+    """Whether the driver runs on another host: its program is shipped, and nothing of this host's environment."""
+    file_prefix: str = ""
+    """What makes a URI of a file that the driver's host sees by itself; without it, Spark uploads the file."""
+    is_tracked: bool = False
+    """Whether Airflow's provider can find the application again after the task's process has died."""
+    conf: tuple[tuple[str, str], ...] = ()
+    """Settings of Spark, unless they are set."""
+
+    def uri(self, path: str) -> str:
+        """Return how spark-submit names a file below the staging root; in a URI, it decodes a run id's %3A."""
+        return f"{self.file_prefix}{quote(path)}" if self.file_prefix else path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +68,8 @@ class ExecutionTarget:
     """Whether executors run in the driver's process: nothing is shipped to them."""
     needed_with: tuple[tuple[str, str], ...] = ()
     """Pairs of a group's settings: the first has no effect without the second."""
+    provider: str | None = None
+    """A package that Airflow's Spark provider needs for this target."""
     why_ignored: str | None = None
     """Why settings are ignored, if it is not because of the deploy mode."""
 

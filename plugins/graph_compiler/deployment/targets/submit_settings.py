@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from graph_compiler.declaration.resources.deploy_mode import DeployMode
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.options.flink_settings import with_flink_settings
 from graph_compiler.options.spark_settings import spark_settings
 
 
@@ -31,10 +32,15 @@ def submit_settings(compiled: CompiledPipeline, profile: SlotSharingGroup | None
     """Return what a valid pipeline declares for the tasks of a group, None for those of a group without settings."""
     options, group = compiled.options, profile or SlotSharingGroup("")
     mode = group.deploy_mode or options.deploy_mode
-    settings = spark_settings(compiled.pipeline.config, compiled.deployment_options)
     return SubmitSettings(
         target=group.target or options.execution_target,
         deploy_mode=DeployMode(mode) if mode else None,
         conn_id=group.conn_id or options.conn_id,
-        conf=tuple(settings.items()),
+        conf=tuple(pipeline_settings(compiled).items()),
     )
+
+
+def pipeline_settings(compiled: CompiledPipeline) -> dict[str, str]:
+    """Return Spark's settings for all applications of a pipeline."""
+    own = spark_settings(compiled.pipeline.config, compiled.deployment_options)
+    return with_flink_settings(own, compiled.options)

@@ -5,9 +5,10 @@ It is passed between processes: each version is compiled in a separate one, so t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
+from graph_compiler.declaration.artifacts.user_artifact import UserArtifact
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe.fingerprints import fingerprints, own_facts
 from graph_compiler.deployment.describe.region_descriptors import PipelineDescriptor
@@ -118,7 +119,7 @@ def plan_summary(
                 uid=node.settings.uid,
                 digest=digests[node.id],
                 fingerprint=prints[node.id],
-                facts=_operator_facts(node, graph),
+                facts=_operator_facts(node, graph, compiled.pipeline.artifacts.found),
                 inputs=tuple(places[edge.source_id] for edge in graph.in_edges[node.id]),
             )
             for node in graph.nodes
@@ -164,8 +165,10 @@ def _task(region: RegionDescriptor, places: dict[int, int]) -> TaskSummary:
     )
 
 
-def _operator_facts(node: StreamNode, graph: StreamGraph) -> Facts:
-    facts = own_facts(node, graph)
+def _operator_facts(
+    node: StreamNode, graph: StreamGraph, artifacts: Sequence[UserArtifact]
+) -> Facts:
+    facts = own_facts(node, graph, artifacts)
     operator, inputs = facts.pop("operator"), facts.pop("inputs")
     assert isinstance(operator, dict)
     assert isinstance(inputs, list)

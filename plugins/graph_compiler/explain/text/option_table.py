@@ -53,6 +53,8 @@ def _allowed(field: FieldInfo) -> str:
         return ", ".join(member.value for member in kind)
     if kind is bool:
         return "true, false"
+    if kind is str and not field.metadata:
+        return "text"
     bounds = [
         words.format("0" if bound == _NOTHING else as_text(bound))
         for limit in field.metadata

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from graph_compiler.declaration.artifacts.project_folder import project_of
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.locations import declaring_at
 from graph_compiler.declaration.parameters.parameter import Params
@@ -23,7 +24,6 @@ from graph_compiler.errors import (
 from graph_compiler.identifiers import listing
 from graph_compiler.options.parameter_checks import default_problems
 from graph_compiler.options.schedule_checks import schedule_problems
-from graph_compiler.projects.project_folder import project_of
 from graph_compiler.projects.yaml.calls import Calls, StepRefusedError, Written
 from graph_compiler.projects.yaml.forms import written_values
 from graph_compiler.projects.yaml.functions import find_model

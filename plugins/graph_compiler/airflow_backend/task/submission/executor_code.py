@@ -1,4 +1,4 @@
-"""The code of a pipeline's functions, for executors that are not on this host: an archive below the run's folder.
+"""The code that executors and drivers on other hosts import: an archive below the run's folder.
 
 --py-files <root>/<pipeline>/<run>/code/<sha256>.zip
 """
@@ -15,7 +15,7 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.values_within import values_within
-from graph_compiler.deployment.targets.execution_target import ExecutionTarget
+from graph_compiler.deployment.targets.execution_target import DriverPlace, ExecutionTarget
 from graph_compiler.projects.code_archive import CodeArchive, pack
 from graph_compiler.staging.store.stores import store_of
 
@@ -23,6 +23,7 @@ from graph_compiler.staging.store.stores import store_of
 def pass_code(
     hook: SparkSubmitHook,
     target: ExecutionTarget,
+    place: DriverPlace,
     task: TaskDeploymentDescriptor,
     others: Iterable[RegionDescriptor],
 ) -> CodeArchive | None:
@@ -34,7 +35,7 @@ def pass_code(
     if target.executors_see_driver_files:
         return None
     archive = pack(function_modules([task.region, *others]))
-    key = task.layout.code(archive.digest)
+    key = place.uri(task.layout.code(archive.digest))
     named = hook._py_files or hook._conf.get("spark.submit.pyFiles")  # the argument wins over it
     hook._py_files = ",".join(filter(None, [named, key]))
     return archive

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 from graph_compiler.declaration.resources.deploy_mode import DeployMode
-from graph_compiler.deployment.targets.built_in import BUILT_IN
+from graph_compiler.deployment.targets.built_in import BUILT_IN, KUBERNETES
 from graph_compiler.deployment.targets.execution_target import DriverPlace, ExecutionTarget
 from graph_compiler.deployment.targets.known_targets import ENTRY_POINTS, target_named, target_of
 from graph_compiler.errors import ExtensionError, GraphCompilerError
@@ -13,6 +15,17 @@ from graph_compiler.errors import ExtensionError, GraphCompilerError
 
 class ExecutionTargetError(GraphCompilerError):
     """The Airflow connection of a task has another master, or another deploy mode, than its target."""
+
+
+def hook_of(create: Callable[[], SparkSubmitHook]) -> SparkSubmitHook:
+    """Return a hook; raises ExecutionTargetError if what its connection's master needs is not installed."""
+    try:
+        return create()
+    except (NameError, RuntimeError):  # the provider names a module that it could not import
+        raise ExecutionTargetError(
+            f"the Airflow connection has a master on Kubernetes, and {KUBERNETES.provider} is not installed\n"
+            f"  hint: install it where tasks run: pip install {KUBERNETES.provider}"
+        ) from None
 
 
 def submit_target(hook: SparkSubmitHook, declared: str | None, task_id: str) -> ExecutionTarget:

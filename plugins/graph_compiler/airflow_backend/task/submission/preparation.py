@@ -1,0 +1,107 @@
+"""Make a hook ready to submit a task: all that is not known when the Dag is parsed.
+
+connection → target → where the driver is → its secrets, Python, code, umask → command
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+
+from graph_compiler.airflow_backend.task.shared_root import pass_umask
+from graph_compiler.airflow_backend.task.submission.driver_environment import (
+    driver_environment,
+    end_without_memory,
+    hide_this_host,
+    keep_driver_python,
+    program,
+    ship_program,
+)
+from graph_compiler.airflow_backend.task.submission.driver_pod import prepare_pod
+from graph_compiler.airflow_backend.task.submission.executor_code import pass_code, ship_code
+from graph_compiler.airflow_backend.task.submission.process_group import pass_environment
+from graph_compiler.airflow_backend.task.submission.secret_values import pass_secrets
+from graph_compiler.airflow_backend.task.submission.submit_target import driver_place, submit_target
+from graph_compiler.airflow_backend.task.submission.tracking import track
+from graph_compiler.airflow_backend.task.submission.user_artifacts import (
+    keep_worker_python,
+    pass_artifacts,
+)
+from graph_compiler.deployment.documents.descriptor import (
+    RegionDescriptor,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.documents.submission import Submission
+from graph_compiler.deployment.targets.execution_target import DriverPlace
+from graph_compiler.projects.code_archive import CodeArchive
+from graph_compiler.staging.executions.artifact_copies import put_artifacts
+from graph_compiler.staging.store.stores import store_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preparation:
+    """What a hook will submit, and what must be there before it does."""
+
+    task: TaskDeploymentDescriptor
+    place: DriverPlace
+    application: str
+    submission: Submission
+    archive: CodeArchive | None
+
+    def ship(self) -> None:
+        """Put what other hosts read: the first task of a run does, later ones find it unless it has changed.
+
+        Raises ArtifactError if a file that the pipeline names was changed after it was loaded.
+        """
+        put_artifacts(store_of(self.task.staging_root), self.task)
+        ship_code(self.task, self.archive)
+        ship_program(self.place, self.task)
+
+
+def prepare(
+    hook: SparkSubmitHook,
+    task: TaskDeploymentDescriptor,
+    others: Iterable[RegionDescriptor],
+    declared_target: str | None,
+) -> Preparation:
+    """Complete the hook's settings; nothing is written, and no secret is read.
+
+    Raises ExecutionTargetError, SecretError or CodeArchiveError.
+    """
+    target = submit_target(hook, declared_target, task.region.region_id)
+    place = driver_place(hook, target)
+    hook._conf = dict(hook._conf)  # it is the operator's, which may prepare another execution, too
+    for key, value in place.conf:
+        hook._conf.setdefault(key, value)
+    pass_secrets(hook, place, task)
+    pass_umask(hook, task.staging_root)
+    environment = {}
+    if place.is_elsewhere:
+        end_without_memory(hook)
+        hide_this_host(hook)
+    else:
+        environment = driver_environment([task.region, *others])
+        pass_environment(hook, environment)
+        keep_driver_python(hook)
+    prepare_pod(hook, task)
+    track(hook, place, task.region.region_id)
+    pass_artifacts(hook, place, task)
+    keep_worker_python(hook, target)
+    archive = pass_code(hook, target, place, task, others)
+    application = program(place, task)
+    command = hook._build_spark_submit_command(application)  # no public API has it
+    return Preparation(
+        task=task,
+        place=place,
+        application=application,
+        submission=Submission(
+            command=tuple(command),
+            shown=hook._mask_cmd(command),
+            environment=tuple(sorted(environment.items())),
+            host=socket.gethostname(),
+        ),
+        archive=archive,
+    )

@@ -1,0 +1,195 @@
+"""Find the application of a driver on another host again, after the task's process has died.
+
+The provider keeps the application's id in Airflow's task state store before it waits for its end. Beside it lies the id
+of the execution that submitted it: the next try of the task follows this execution, instead of starting another one.
+
+    no id, or the execution has an outcome      submit: the task was cleared, or the last try ended it
+    another plan, master or deploy mode         submit: it computes something else, or cannot be asked
+    its driver has left a report                nothing to wait for
+    the application is active                   wait for it
+    it has ended, or is not known any more      that execution has failed; submit another one
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowException
+
+from graph_compiler.airflow_backend.task.execution_files import (
+    descriptor_of,
+    has_report,
+    leave_outcome,
+)
+from graph_compiler.airflow_backend.task.submission.driver_pod import check_client
+from graph_compiler.airflow_backend.task.submission.submit_target import ExecutionTargetError
+from graph_compiler.declaration.resources.deploy_mode import DeployMode
+from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.targets.execution_target import DriverPlace
+from graph_compiler.errors import StagingError
+from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.staging.executions.executions import told
+from graph_compiler.staging.store.stores import store_of
+
+_EXECUTION, _PLACE = "graph_compiler_execution", "graph_compiler_place"
+_POD = "graph_compiler_pod"
+"""The id of a pod, known before it is submitted: its try may die before the provider stores it."""
+_UNKNOWN = re.compile(r"YARN RM REST API returned HTTP 404\b")
+_WAITS = (
+    "spark.yarn.submit.waitAppCompletion",
+    "spark.kubernetes.submission.waitAppCompletion",
+)
+_GONE = "NOTFOUND"
+"""The provider's word for a pod that is not there; also used for an application that YARN does not know."""
+
+
+class TrackingLostError(AirflowException):
+    """An application may still be running, and cannot be asked: its execution has not ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Application:
+    """What an earlier try has submitted: its id at the cluster, and its execution's descriptor."""
+
+    id: str
+    task: TaskDeploymentDescriptor
+
+
+def track(hook: SparkSubmitHook, place: DriverPlace, task_id: str) -> None:
+    """Let the hook wait by asking the cluster; raises ExecutionTargetError if it cannot ask."""
+    if not place.is_tracked:
+        return
+    for key in _WAITS:
+        if str(hook._conf.get(key, "")).strip().lower() == "true":
+            raise ExecutionTargetError(
+                f"task '{task_id}': a driver on another host cannot be followed: spark-submit would wait for it\n"
+                f"  hint: remove the setting {key}"
+            )
+    try:
+        if hook._is_yarn:
+            hook._yarn_track_via_rm_api = True
+            hook._validate_yarn_track_via_rm_api_config()
+        else:
+            hook._track_driver_via_k8s_api = True
+            hook._validate_track_driver_via_k8s_api_config()
+    except (RuntimeError, ValueError) as error:
+        raise ExecutionTargetError(
+            f"task '{task_id}': a driver on another host cannot be followed: {error}\n"
+            "  hint: set it in the extra of the Airflow connection: yarn_resourcemanager_webapp_address for YARN, "
+            "namespace for Kubernetes"
+        ) from None
+
+
+def remember(
+    context: Context, task: TaskDeploymentDescriptor, operator: SparkSubmitOperator
+) -> None:
+    """Store which execution submits, before it does; ids of earlier ones are removed.
+
+    Raises ExecutionTargetError if Airflow could not ask for its pod.
+    """
+    hook = operator._hook
+    check_client(hook, task.region.region_id)
+    if (store := context.get("task_state_store")) is not None:
+        for key in (operator.external_id_key, operator._K8S_DRIVER_STATUS_KEY, _POD):
+            store.delete(key)
+        if hook._is_kubernetes:
+            store.set(_POD, f"{hook._connection['namespace']}:{hook._kubernetes_driver_pod}")
+        store.set(_PLACE, _place(operator))
+        store.set(_EXECUTION, task.attempt.execution_id)
+
+
+def unfinished(
+    context: Context, task: TaskDeploymentDescriptor, operator: SparkSubmitOperator
+) -> Application | None:
+    """Return the application of an earlier try whose execution has no outcome; None if there is none of this plan."""
+    if (store := context.get("task_state_store")) is None or not operator.durable:
+        return None
+    execution_id = store.get(_EXECUTION)
+    id = store.get(operator.external_id_key) or store.get(_POD)
+    if not isinstance(execution_id, str) or not isinstance(id, str):
+        return None
+    region_id, staging = task.region.region_id, store_of(task.staging_root)
+    if staging.is_there(task.layout.outcome(region_id, execution_id)):
+        return None
+    try:
+        found = told(staging, task.layout.descriptor(region_id, execution_id))
+    except StagingError:
+        return None
+    if found is None or found.region.plan_id != task.region.plan_id:
+        return None
+    return Application(id=id, task=found)
+
+
+def is_unfinished(
+    application: Application, operator: SparkSubmitOperator, context: Context
+) -> bool:
+    """Whether an application is to be followed; otherwise its execution's outcome is written.
+
+    Raises TrackingLostError if the cluster does not answer.
+    """
+    if has_report(application.task):
+        return True
+    before, now = context["task_state_store"].get(_PLACE), _place(operator)
+    if before != now:
+        reason = f"application {application.id} of {before} cannot be followed: the connection is now {now}"
+        operator.log.warning("graph_compiler: %s", reason)
+        leave_outcome(descriptor_of(application.task), ExecutionState.FAILED, reason)
+        return False
+    _take_over(application.id, operator)
+    status = _status(application.id, operator, context)
+    if operator.is_job_active(status) or has_report(application.task):
+        return True
+    reason = f"application {application.id} is {status.lower()}"
+    leave_outcome(descriptor_of(application.task), ExecutionState.FAILED, reason)
+    return False
+
+
+def follow(application: Application, operator: SparkSubmitOperator, context: Context) -> None:
+    """Wait until an application ends, unless its driver has left a report; raises RuntimeError if it fails."""
+    if has_report(application.task):
+        return
+    operator.log.info("graph_compiler: waiting for %s, of an earlier try", application.id)
+    operator.poll_until_complete(application.id, context)
+
+
+def check_lost(
+    task: TaskDeploymentDescriptor, operator: SparkSubmitOperator, context: Context
+) -> None:
+    """Raise TrackingLostError if a task's application may still be running, though it is not followed any more."""
+    store = context.get("task_state_store")
+    if store is None or store.get(_EXECUTION) != task.attempt.execution_id:
+        return
+    if isinstance(id := store.get(operator.external_id_key), str) and not has_report(task):
+        status = _status(id, operator, context)
+        if operator.is_job_active(status):
+            raise TrackingLostError(f"application {id} is {status.lower()}, but cannot be followed")
+
+
+def _place(operator: SparkSubmitOperator) -> str:
+    connection = operator._hook._connection
+    return f"{connection['master']}, deploy mode {connection['deploy_mode'] or DeployMode.CLIENT}"
+
+
+def _take_over(id: str, operator: SparkSubmitOperator) -> None:
+    """Let a kill of the task end an application that it has not submitted."""
+    hook = operator._hook
+    if hook._is_yarn:
+        hook._yarn_application_id = id
+    else:
+        hook._kubernetes_driver_pod = operator._parse_k8s_external_id(id)[1]
+
+
+def _status(id: str, operator: SparkSubmitOperator, context: Context) -> str:
+    """Return an application's status in the provider's words; raises TrackingLostError without an answer."""
+    try:
+        return str(operator.get_job_status(id, context))
+    except Exception as error:  # each cluster's client has its own
+        if _UNKNOWN.search(str(error)):
+            return _GONE
+        raise TrackingLostError(
+            f"the cluster does not say what became of application {id}: {error}"
+        ) from None

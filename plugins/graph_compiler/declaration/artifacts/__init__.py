@@ -1,0 +1,1 @@
+"""Files, jars and Python environments that a pipeline names, and that travel to Spark's executors with it."""

@@ -1,0 +1,69 @@
+"""The files that a pipeline names, where functions find them: `SparkFiles.get("rates.csv")`, on driver and executors.
+
+in local mode    driver and executors have one folder: a copy in it, which replaces that of an earlier pipeline
+elsewhere        the driver adds it, and serves it to executors; in any deploy mode, `--files` would not reach a driver
+
+Archives are arguments of spark-submit, since a driver in a cluster may have its Python in one; where nothing was
+submitted, they are added here. Jars must be known when the JVM starts.
+
+In a pod, arguments are `local:` URIs (`DriverPlace.file_prefix`). Spark takes these for installed on every host, and
+serves them to no executor: the driver adds the code of functions and the archives again, by their paths.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from pyspark import SparkFiles
+from pyspark.sql import SparkSession
+
+from graph_compiler.declaration.artifacts.user_artifact import ArtifactKind
+from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
+
+_ARCHIVES = ("spark.archives", "spark.yarn.dist.archives")
+_CODE = "spark.files"
+"""Where spark-submit puts --py-files, too; on YARN it does not, and uploads them."""
+_INSTALLED = "local"
+"""The scheme of URIs that Spark serves to no executor."""
+
+
+def add_artifacts(task: TaskDeploymentDescriptor, spark: SparkSession) -> None:
+    """Let the functions of a task find its files and archives; the copies below the run's folder are there."""
+    context = spark.sparkContext
+    for path in _paths(spark, _CODE, installed=True):
+        if path.startswith(f"{task.layout.run}/"):
+            context.addFile(Path(path).as_uri())
+    for artifact in task.region.artifacts:
+        copy = Path(task.layout.artifact(artifact))
+        match artifact.kind:
+            case ArtifactKind.FILE if str(context.master).startswith("local"):
+                _replace(copy, Path(SparkFiles.get(artifact.name)))
+            case ArtifactKind.FILE:
+                context.addFile(copy.as_uri())
+            case ArtifactKind.ARCHIVE if not _is_submitted(copy, spark):
+                context.addArchive(f"{copy.as_uri()}#{artifact.name}")
+                # Executors fetch it in their next task: a test removes the copy at its end.
+                spark.range(1).count()
+
+
+def _is_submitted(copy: Path, spark: SparkSession) -> bool:
+    """Whether spark-submit was given an archive that executors get; Spark may have written its folder differently."""
+    place = f"/{copy.parent.name}/{copy.name}"
+    paths = (path for key in _ARCHIVES for path in _paths(spark, key, installed=False))
+    return any(path.endswith(place) for path in paths)
+
+
+def _paths(spark: SparkSession, key: str, *, installed: bool) -> list[str]:
+    """Return the paths of URIs in a setting, of those for installed files or of the others."""
+    uris = map(urlsplit, (spark.sparkContext.getConf().get(key) or "").split(","))
+    return [unquote(uri.path) for uri in uris if (uri.scheme == _INSTALLED) is installed]
+
+
+def _replace(copy: Path, target: Path) -> None:
+    """Put a file in place in one step: a function of another session may be reading the earlier one."""
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    shutil.copyfile(copy, beside)
+    beside.replace(target)

@@ -1,0 +1,11 @@
+"""The program of a driver on another host, `driver_program.py <descriptor.json>`: an archive there has this package."""
+
+import sys
+
+from graph_compiler.spark_runtime.driver_process import end_process
+from graph_compiler.spark_runtime.main import main
+from graph_compiler.spark_runtime.secret_values import take_secrets
+
+if __name__ == "__main__":
+    take_secrets(sys.argv[1])
+    end_process(main(sys.argv[1]))

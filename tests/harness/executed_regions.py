@@ -1,0 +1,65 @@
+"""Execute an Airflow task without a scheduler: what the task runner passes, and what a driver leaves behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, Failure
+from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.identifiers import path_segment
+
+if TYPE_CHECKING:
+    from graph_compiler.airflow_backend.task.region_operator import RegionOperator
+
+
+RUN = "manual__2013-01-01T00:00:00+00:00"
+
+
+class Store(dict[str, Any]):
+    """Airflow's task state store: of one task in one run, for all tries."""
+
+    def set(self, key: str, value: Any) -> None:
+        self[key] = value
+
+    def delete(self, key: str) -> None:
+        self.pop(key, None)
+
+
+def execute(operator: RegionOperator, store: Store | None, execution: str) -> Any:
+    """Execute a try of a task; the last character of the execution's id is the try's number."""
+    named = {"dag_id": operator.region.pipeline, "task_id": operator.task_id, "run_id": RUN}
+    instance = SimpleNamespace(
+        **named, map_index=-1, id=execution, try_number=int(execution[-1]), stats_tags={}
+    )
+    return operator.execute({"ti": instance, "task_state_store": store})  # type: ignore[typeddict-item]
+
+
+def folder_of(operator: RegionOperator, execution: str) -> Path:
+    """Return the folder of an execution below the staging root."""
+    run = Path(operator._staging_root, operator.region.pipeline, path_segment(RUN))
+    return run / "tasks" / str(operator.task_id) / execution
+
+
+def leave_report(folder: Path, failure: Failure | None = None) -> None:
+    """Write the report of an execution, as its driver does."""
+    report = ExecutionReport(
+        version=VERSION,
+        application_id="application_1_0001",
+        outputs=(),
+        contracts=(),
+        vertices=(),
+        actions=(),
+        reads=(),
+        recomputed=(),
+        failure=failure,
+    )
+    (folder / "report.json").write_text(to_json(report))
+
+
+def outcome(folder: Path) -> str | None:
+    """Return the state that the task's process has written as an execution's outcome."""
+    file = folder / "outcome.json"
+    return str(json.loads(file.read_text())["state"]) if file.exists() else None
