@@ -27,11 +27,8 @@ def pass_artifacts(
         match artifact.kind:
             case ArtifactKind.JAR if place.file_prefix:
                 # Executors would not find a `local:` jar: Spark decodes the %3A of a run id once more than for drivers.
-                paths = {
-                    path: _with(hook._conf.get(path), key, CLASS_PATH_SEPARATOR)
-                    for path in CLASS_PATHS
-                }
-                hook._conf = {**hook._conf, **paths}  # the operator's is not changed
+                for path in CLASS_PATHS:
+                    hook._conf[path] = _with(hook._conf.get(path), key, CLASS_PATH_SEPARATOR)
             case ArtifactKind.JAR:
                 hook._jars = _with(hook._jars or hook._conf.get("spark.jars"), key)
             case ArtifactKind.ARCHIVE:
@@ -45,7 +42,7 @@ def keep_worker_python(hook: SparkSubmitHook, target: ExecutionTarget) -> None:
     """Let functions run with the worker's Python if theirs is in an archive, in which no process of the host starts."""
     python = hook._conf.get(PYTHON)
     if python and not Path(python).is_absolute() and target.executors_see_driver_files:
-        hook._conf = {key: value for key, value in hook._conf.items() if key != PYTHON}
+        del hook._conf[PYTHON]
 
 
 def _with(named: str | None, more: str, separator: str = ",") -> str:
