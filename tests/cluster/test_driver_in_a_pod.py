@@ -6,6 +6,7 @@ There is no Kubernetes here: a driver on this host gets the same arguments.
 import json
 import os
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -103,7 +104,11 @@ def test_executors_have_the_code_and_what_the_pipeline_names(
     done = subprocess.run(
         hook._build_spark_submit_command(place.uri(str(program))),
         cwd=tmp_path,
-        env={**os.environ, "SPARK_CONF_DIR": str(cluster.configuration)},
+        env={
+            **os.environ,
+            "SPARK_CONF_DIR": str(cluster.configuration),
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        },
         capture_output=True,
         text=True,
         check=False,
