@@ -107,6 +107,7 @@ def test_executors_have_the_code_and_what_the_pipeline_names(
         env={
             **os.environ,
             "SPARK_CONF_DIR": str(cluster.configuration),
+            "SPARK_LOCAL_IP": "127.0.0.1",
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         },
         capture_output=True,
