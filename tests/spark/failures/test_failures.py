@@ -3,13 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
+from pyspark.sql import SparkSession
 
 from graph_compiler import Csv, DataStream, Parquet, StreamExecutionEnvironment, Values
 from graph_compiler.declaration.operators import Operator
 from graph_compiler.deployment.documents.report import Failure
+from graph_compiler.spark_runtime.failures.causes import read_cause
+from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
 from tests.harness.registered_kinds import register
 from tests.spark import user_functions
 from tests.spark.conftest import RunPipeline
@@ -454,3 +457,15 @@ def test_a_boolean_column_is_a_valid_condition(
     )
     (report,) = run_pipeline(env.pipeline())
     assert [output.rows for output in report.outputs] == [1]
+
+
+def test_the_cause_of_a_call_by_reflection_is_reported(spark: SparkSession) -> None:
+    java: Any = spark.sparkContext._jvm.java.lang  # type: ignore[union-attr]
+    gateway: Any = spark.sparkContext._gateway
+    types, words = gateway.new_array(java.Class, 1), gateway.new_array(java.Object, 1)
+    types[0], words[0] = java.Class.forName("java.lang.String"), "no number"
+    method = java.Class.forName("java.lang.Integer").getMethod("parseInt", types)
+    with pytest.raises(Py4JJavaError) as raised:
+        method.invoke(None, words)
+    cause = read_cause(raised.value)
+    assert (cause.kind, cause.message) == ("NumberFormatException", 'For input string: "no number"')

@@ -109,8 +109,11 @@ def read_cause(error: BaseException) -> Cause:
 
 
 def _is_wrapper(java: Any) -> bool:
-    """Whether it only reports that a stage failed; the reason is in its cause."""
-    return str(java.getMessage()).startswith("Job aborted")
+    """Whether it only reports that a stage or a call by reflection failed; the reason is in its cause."""
+    message = java.getMessage()
+    if message is None:
+        return java.getCause() is not None
+    return str(message).startswith("Job aborted")
 
 
 def _condition(error: BaseException, spark: Any) -> tuple[str, str, Mapping[str, str]]:
