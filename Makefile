@@ -18,7 +18,7 @@ CORE := .venv-core/bin
 NEEDS_SOME := (spark or airflow or e2e or installed)
 NEEDS_NOTHING := -m 'not ($(NEEDS_SOME) or long or browser)'
 
-.PHONY: help run ui explain env test test-core test-long test-browser test-cluster test-yarn test-kubernetes test-faults test-machine test-mends mutants bench bench-peers lint format lock web web-check clean
+.PHONY: help run ui up down down-all explain env test test-core test-long test-browser test-cluster test-yarn test-kubernetes test-compose test-faults test-machine test-mends mutants bench bench-peers lint format lock web web-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -29,6 +29,15 @@ run: $(READY) $(DATA) ## run the flights example once under Airflow and Spark, a
 
 ui: $(READY) $(DATA) ## start Airflow's UI on 127.0.0.1:8080 with the examples ready to trigger (user admin, password admin)
 	@$(WITH_JAVA) $(BIN)/graph-compiler ui $(ARGS)
+
+up: ## start Airflow and a Spark cluster in containers, with the pipelines of this folder (docs/compose.md); ARGS="--scale spark-worker=4"
+	@scripts/compose up $(ARGS)
+
+down: ## remove the containers; database, staged results and logs stay
+	@scripts/compose down $(ARGS)
+
+down-all: ## remove the containers and all they have stored; asks before
+	@scripts/compose down-all $(ARGS)
 
 explain: $(READY) ## show the tasks the flights example compiles to, and why
 	@$(BIN)/graph-compiler explain flights
@@ -58,6 +67,9 @@ test-yarn: $(READY) $(EXECUTOR_READY) $(DATA) ## run pipelines on Hadoop's test 
 test-kubernetes: $(READY) $(KUBERNETES_READY) $(DATA) ## compare what Spark posts to Kubernetes with golden files, and follow pods of a server that records
 	@PYTHONPATH="$$PYTHONPATH:$$(echo $(CURDIR)/.venv-kubernetes/lib/python*/site-packages)" \
 		$(WITH_JAVA) $(BIN)/python -m pytest -m kubernetes $(ARGS)
+
+test-compose: $(READY) $(DATA) ## start the containers, run Dags in them, and break each service (an hour; Docker, or root on Debian)
+	@$(WITH_JAVA) scripts/with-chromium tests/compose/with_docker $(BIN)/python -m pytest -m compose $(ARGS)
 
 test-faults: $(READY) $(DATA) ## break more than seventy real runs, and check that nothing is lost or doubled (an hour and a half; continues where it stopped; docs/failures.md)
 	@$(WITH_JAVA) $(BIN)/python -m tests.faults $(ARGS)
@@ -106,7 +118,7 @@ lock: $(READY) ## resolve the dependencies again
 	@scripts/lock
 
 clean: ## remove Airflow's home, staged data and outputs; keep the environment
-	rm -rf .airflow output
+	rm -rf .airflow .compose output
 
 # Other environments, each of a lock file, in a second or two: uv is there, and has all packages of these.
 .venv-%/.ready: requirements-%.lock | $(READY)
