@@ -16,4 +16,5 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
         said = found.script("up")
         images = "stand-in images" if HAS_STAND_INS else "images of a registry"
         print(f"\nmake up, with {images}: {time.monotonic() - begin:.0f} s\n{said}")
+        assert "import errors: 0" in said
         yield found

@@ -33,7 +33,7 @@ class Deployment:
     folder: Path
     variables: Mapping[str, str]
     started: float = field(default_factory=time.monotonic)
-    _api: Api | None = None
+    _api: Api | None = field(default=None, repr=False)  # it has a token
 
     @property
     def output(self) -> Path:

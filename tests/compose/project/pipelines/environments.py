@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pandas as pd
 
-from graph_compiler import Parquet, Range, StreamExecutionEnvironment
+from graph_compiler import Parquet, Range, Schedule, StreamExecutionEnvironment
 
 OUTPUT = Path(__file__).parents[1] / "output"
+JANUARY = Schedule(cron="@daily", start=date(2026, 1, 1), end=date(2026, 1, 31))
+"""Days that are over, so that only a backfill or a test runs them."""
 
 
 def seen(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
@@ -23,6 +26,6 @@ def seen(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         yield pd.DataFrame({"seen": found})
 
 
-env = StreamExecutionEnvironment("environments", params={"output": str(OUTPUT)})
+env = StreamExecutionEnvironment("environments", params={"output": str(OUTPUT)}, schedule=JANUARY)
 shown = env.from_source(Range(0, 4), "numbers").map_partitions(seen, "seen STRING").name("shown")
 shown.sink_to(Parquet("{{ params.output }}/environments")).name("kept")

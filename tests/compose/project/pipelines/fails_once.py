@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pandas as pd
 
-from graph_compiler import Parquet, Range, StreamExecutionEnvironment, param
+from graph_compiler import Parquet, Range, Schedule, StreamExecutionEnvironment, param
 
 OUTPUT = Path(__file__).parents[1] / "output"
+JANUARY = Schedule(cron="@daily", start=date(2026, 1, 1), end=date(2026, 1, 31))
+"""Days that are over, so that only a backfill or a test runs them."""
 
 
 def fail_once(batches: Iterator[pd.DataFrame], mark: str) -> Iterator[pd.DataFrame]:
@@ -24,6 +27,7 @@ def fail_once(batches: Iterator[pd.DataFrame], mark: str) -> Iterator[pd.DataFra
 env = StreamExecutionEnvironment(
     "fails_once",
     params={"output": str(OUTPUT), "mark": ""},
+    schedule=JANUARY,
     config={"spark.task.maxFailures": "1"},  # Spark would try again by itself
 )
 numbers = env.from_source(Range(0, 1000), "numbers")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pandas as pd
 
-from graph_compiler import Parquet, Range, StreamExecutionEnvironment, param
+from graph_compiler import Parquet, Range, Schedule, StreamExecutionEnvironment, param
 
 OUTPUT = Path(__file__).parents[1] / "output"
+JANUARY = Schedule(cron="@daily", start=date(2026, 1, 1), end=date(2026, 1, 31))
+"""Days that are over, so that only a backfill or a test runs them."""
 
 
 def slowly(batches: Iterator[pd.DataFrame], seconds: float) -> Iterator[pd.DataFrame]:
@@ -21,7 +24,9 @@ def slowly(batches: Iterator[pd.DataFrame], seconds: float) -> Iterator[pd.DataF
 
 
 env = StreamExecutionEnvironment(
-    "slow_numbers", params={"label": "", "seconds": 10.0, "output": str(OUTPUT)}
+    "slow_numbers",
+    params={"label": "", "seconds": 10.0, "output": str(OUTPUT)},
+    schedule=JANUARY,
 )
 numbers = env.from_source(Range(0, 1000), "numbers")
 first = (
