@@ -47,6 +47,8 @@ FAULTS: dict[str, Callable[[Deployment], None]] = {
     "worker paused": paused_worker,
     "worker cut off": cut_off_worker,
 }
+ENDS_TASKS = ("scheduler killed",)
+"""Faults that end the attempts that run; all others cost them time only."""
 
 
 @pytest.mark.parametrize(
@@ -66,6 +68,7 @@ def test_a_service_that_fails_in_mid_run_costs_no_row(
     attempts = _attempts(deployment, run_id)
     print(f"\n{label}: {time.monotonic() - begin:.0f} s to the end of the run; {attempts}")
     assert deployment.numbers(DAG, label) == [*range(1000)]
+    assert bool(attempts[task]) == (fault in ENDS_TASKS)
     deployment.wait_until_healthy()
 
 
