@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 ENVIRONMENT = ROOT / ".venv-executor"
 """The environment of `requirements-executor.lock`; `make test-cluster` makes it."""
 NAMESPACE = Path(__file__).with_name("in_a_namespace.sh")
-_SECONDS = 120
+_SECONDS = 300
 
 
 def free_ports(number: int) -> list[int]:
