@@ -87,6 +87,12 @@ class Deployment:
         """Return the id of a service's container, the first one of several."""
         return self.compose("ps", "-q", service).split()[0]
 
+    def running(self) -> list[str]:
+        """Return the ids of all containers that run."""
+        project = self.variables["COMPOSE_PROJECT_NAME"]
+        label = f"label=com.docker.compose.project={project}"
+        return self.docker("ps", "--quiet", "--filter", label).split()
+
     def execute(self, service: str, *words: str) -> str:
         """Run a command in a service's container."""
         return self.docker("exec", self.container(service), *words)

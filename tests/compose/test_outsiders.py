@@ -106,7 +106,7 @@ def test_functions_on_executors_see_no_secret_but_sparks_and_no_other_service(
 
 
 def test_no_secret_is_in_the_image_in_arguments_or_on_sparks_pages(deployment: Deployment) -> None:
-    ids = deployment.compose("ps", "-q").split()
+    ids = deployment.running()
     texts = {
         "image": deployment.docker("history", "--no-trunc", deployment.variables["IMAGE"]),
         "variables of the image": deployment.docker("inspect", deployment.variables["IMAGE"]),
