@@ -18,7 +18,9 @@ RUN VIRTUAL_ENV=/opt/venv /opt/venv/bin/uv pip install --no-cache --no-deps --co
  && VIRTUAL_ENV=/opt/venv /opt/venv/bin/uv pip uninstall --quiet hatchling pip uv
 
 FROM ${BASE}
-RUN apt-get update \
+# A slim Debian has no folder for manual pages, and Java's package does not install without it.
+RUN mkdir -p /usr/share/man/man1 \
+ && apt-get update \
  && apt-get install --yes --no-install-recommends ca-certificates openjdk-17-jre-headless procps python3 tzdata \
  && rm -rf /var/lib/apt/lists/*
 # The owner of all files that containers write. A volume takes the owner of the folder on which it is first mounted.

@@ -117,7 +117,8 @@ def test_arguments_are_passed_on(project: Project) -> None:
 
 def test_an_image_that_cannot_be_built_starts_nothing(project: Project) -> None:
     done = project.run("up", BUILD="1")
-    assert done.returncode != 0
+    assert done.returncode == 1
+    assert "To see why: docker compose build airflow-init" in done.stderr
     assert not any(call.startswith("compose up") for call in project.calls())
 
 
