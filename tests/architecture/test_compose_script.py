@@ -143,7 +143,7 @@ def test_down_all_leaves_nothing(project: Project) -> None:
 def test_down_keeps_volumes_and_secrets(project: Project) -> None:
     project.run("up")
     assert project.run("down").returncode == 0
-    assert "compose down --remove-orphans" in project.calls()
+    assert project.calls()[-2:] == ["compose rm --stop --force -v", "compose down --remove-orphans"]
     assert project.env.exists()
 
 

@@ -74,10 +74,14 @@ def test_a_service_that_fails_in_mid_run_costs_no_row(
 
 def test_containers_that_go_down_and_come_up_lose_no_run(deployment: Deployment) -> None:
     label = "down and up"
+    before = {*deployment.docker("volume", "ls", "--quiet", "--filter", "dangling=true").split()}
     run_id = deployment.trigger(DAG, label=label, seconds=20.0)
     deployment.wait_for_state(DAG, run_id, FIRST, "running")
     time.sleep(15)
     deployment.script("down")
+    project = deployment.variables["COMPOSE_PROJECT_NAME"]
+    unused = deployment.docker("volume", "ls", "--quiet", "--filter", "dangling=true").split()
+    assert {each for each in unused if not each.startswith(project)} <= before
     deployment.script("up")
     assert deployment.end_of(DAG, run_id, seconds=900) == "success"
     assert deployment.numbers(DAG, label) == [*range(1000)]
