@@ -55,19 +55,25 @@ class Deployment:
         return _run([str(self.folder / "scripts" / "compose"), *words], self, answer)
 
     @contextmanager
-    def changed(self, change: Callable[[], None] | None = None, **variables: str) -> Iterator[None]:
+    def changed(
+        self,
+        change: Callable[[], None] = lambda: None,
+        undo: Callable[[], None] = lambda: None,
+        **variables: str,
+    ) -> Iterator[None]:
         """Go down, change something, and come up with more variables; go down and come up as before at the end."""
         before = self.variables
         self.script("down")
-        if change is not None:
-            change()
-        self.variables = {**before, **variables}
         try:
+            change()
+            self.variables = {**before, **variables}
             self.script("up")
             yield
         finally:
             self.script("down")
+            undo()
             self.variables = before
+            self.script("up")
 
     def compose(self, *words: str) -> str:
         """Run Docker Compose itself."""

@@ -17,5 +17,4 @@ def test_tasks_run_in_a_celery_worker(deployment: Deployment) -> None:
         assert worker.startswith(hosts.pop())
         assert deployment.numbers("small_numbers", "celery") == [*range(100)]
         deployment.wait_until_healthy()
-    deployment.script("up")
     assert deployment.compose("ps", "-q", "airflow-worker").split() == []

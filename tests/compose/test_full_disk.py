@@ -25,7 +25,11 @@ def test_a_staging_root_that_is_full_fails_an_attempt_and_loses_nothing(
         deployment.docker("volume", "rm", volume)
         override.write_text(SMALL.format(user=deployment.secrets()["USER_ID"]))
 
-    with deployment.changed(make_it_small):
+    def undo() -> None:
+        override.unlink()
+        deployment.docker("volume", "rm", volume)
+
+    with deployment.changed(make_it_small, undo):
         run_id = deployment.trigger(DAG, label="full", seconds=20.0)
         deployment.wait_for_state(DAG, run_id, "first", "running")
         assert "100%" in deployment.execute("airflow-scheduler", "sh", "-c", FILL)
@@ -35,6 +39,3 @@ def test_a_staging_root_that_is_full_fails_an_attempt_and_loses_nothing(
         assert deployment.end_of(DAG, run_id, seconds=900) == "success"
         assert deployment.numbers(DAG, "full") == [*range(1000)]
         assert "No space left on device" in message
-    override.unlink()
-    deployment.docker("volume", "rm", volume)
-    deployment.script("up")
