@@ -85,7 +85,7 @@ NOT_MEASURED := tests/staging/publications/test_carry_out_across_mounts.py
 test-core: $(CORE_READY) ## run the compiler's tests without airflow and pyspark, and show how much of each room they cover
 	@$(CORE)/python -m pytest $(SPREAD) $(NEEDS_NOTHING) tests/architecture tests/cli tests/examples/test_readme.py tests/machine/test_mends.py tests/properties $(NOT_MEASURED)
 	@$(CORE)/coverage run -m pytest $(SPREAD) $(NEEDS_NOTHING) --ignore $(NOT_MEASURED) \
-		tests/bad_input tests/compiler tests/conformance tests/declaration tests/deployment tests/explain tests/graphs tests/projects tests/recipes tests/staging tests/testing tests/yaml
+		tests/bad_input tests/compiler tests/conformance tests/declaration tests/deployment tests/driver_jvm tests/explain tests/graphs tests/projects tests/recipes tests/staging tests/testing tests/yaml
 	@$(CORE)/coverage combine --quiet
 	@$(CORE)/coverage json --quiet -o - | $(CORE)/python -m tests.coverage_by_room
 

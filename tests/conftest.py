@@ -1,6 +1,6 @@
 """Builders: small pipelines as values, and the flights pipeline with other options."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,6 +35,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start with slow tests: the last ones should be short, so that all processes end at the same time."""
     items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in SLOW_FIRST])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Neither use nor make a class archive, unless a test wants it: a file is where their folder would be."""
+    folder = tmp_path_factory.mktemp("cache")
+    (folder / "graph-compiler").touch()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import socket
 import sys
 import time
@@ -19,6 +21,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.session import SESSION
+from graph_compiler.driver_jvm.start_settings import DriverStart, start_settings
 from graph_compiler.spark_runtime import main as spark_runtime_main
 from graph_compiler.staging.executions.execution_order import begin
 from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
@@ -27,13 +30,21 @@ from graph_compiler.staging.store.stores import store_of
 HERE = Path(__file__).parent
 RUNTIME = str(spark_runtime_main.__file__)
 
+MEMORY = "2g"
+PIPELINES = "spark-pipelines"
+"""The program of Spark Declarative Pipelines."""
 Application = list[str]
-"""The arguments after spark-submit's settings; its own `--conf` pairs may come first."""
+"""The arguments after spark-submit's settings; its own `--conf` pairs may come first. Or a call of PIPELINES."""
 
 
 def start(_data: Path, _work: Path) -> list[Application]:
     """Return the application that does nothing."""
     return [[str(HERE / "empty_app.py")]]
+
+
+def tuned_start(data: Path, work: Path) -> list[Application]:
+    """Return the application that does nothing, with the settings of a task's driver."""
+    return [tuned(data) + application for application in start(data, work)]
 
 
 def by_hand(_data: Path, work: Path, *words: str) -> list[Application]:
@@ -45,6 +56,21 @@ def by_hand_pinned(data: Path, work: Path) -> list[Application]:
     """Return the hand-written application under the session settings that graph_compiler pins."""
     conf = [word for key, value in SESSION.items() for word in ("--conf", f"{key}={value}")]
     return [conf + application for application in by_hand(data, work)]
+
+
+def declarative(_data: Path, work: Path) -> list[Application]:
+    """Return the pipeline of Spark Declarative Pipelines, whose datasets are tables."""
+    datasets = work / "datasets"
+    datasets.mkdir()
+    shutil.copy(HERE / "declarative_datasets.py", datasets)
+    spec = {
+        "name": "peers",
+        "storage": (work / "storage").as_uri(),
+        "libraries": [{"glob": {"include": "datasets/**"}}],
+    }
+    (work / "spark-pipeline.yml").write_text(json.dumps(spec))  # JSON is YAML
+    warehouse = f"spark.sql.warehouse.dir={work / 'out'}"
+    return [[PIPELINES, "run", "--spec", str(work / "spark-pipeline.yml"), "--conf", warehouse]]
 
 
 def step_by_step(_data: Path, work: Path) -> list[Application]:
@@ -73,17 +99,33 @@ def compiled(
     for task in tasks:
         assert begin(store, task), "the folder is empty: nothing has begun in it"
     return [
-        [RUNTIME, task.layout.descriptor(task.region.region_id, task.attempt.execution_id)]
+        [
+            *tuned(data),
+            RUNTIME,
+            task.layout.descriptor(task.region.region_id, task.attempt.execution_id),
+        ]
         for task in tasks
     ]
 
 
+def tuned(data: Path) -> list[str]:
+    """Return the settings with which a task's driver starts; raises RuntimeError if there is no class archive."""
+    found = start_settings(
+        DriverStart(environment=environment(data), conf={}, memory=MEMORY, is_local=True)
+    )
+    if found.wanted is not None:
+        raise RuntimeError("there is no class archive: graph-compiler warm")
+    return [word for key, value in found.conf for word in ("--conf", f"{key}={value}")]
+
+
 VARIANTS: dict[str, Callable[[Path, Path], list[Application]]] = {
     "start": start,
+    "start-tuned": tuned_start,
     "hand": by_hand,
     "hand-pinned": by_hand_pinned,
     "hand-persist": lambda data, work: by_hand(data, work, "persist"),
     "hand-steps": step_by_step,
+    "spark-pipelines": declarative,
     "functions": partial(compiled, pipeline_of_functions.env, "AUTO"),
     "functions-staged": partial(compiled, pipeline_of_functions.env, "ALL_EXCHANGES_BLOCKING"),
     "declared": partial(compiled, declared_pipeline.env, "AUTO"),
@@ -102,4 +144,5 @@ def environment(data: Path) -> dict[str, str]:
         # Its own Spark and Python, whatever the PATH has.
         "SPARK_HOME": str(Path(str(pyspark.__file__)).parent),
         "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
     }

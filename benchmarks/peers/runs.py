@@ -6,6 +6,7 @@ Two measures: the whole process tree, and the same without Spark's start (`measu
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -14,21 +15,33 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.peers.applications import HERE, VARIANTS, Application, environment
+from benchmarks.peers.applications import (
+    HERE,
+    MEMORY,
+    PIPELINES,
+    VARIANTS,
+    Application,
+    environment,
+)
 from benchmarks.peers.check import Rows, check
 
-SPARK_SUBMIT = str(Path(sys.executable).parent / "spark-submit")
+PROGRAMS = Path(sys.executable).parent
+MASTER = "local[2]"
 SETTINGS = (
-    *("--master", "local[2]"),
-    *("--driver-memory", "2g"),
+    *("--driver-memory", MEMORY),
     *("--conf", "spark.ui.enabled=false"),
     *("--conf", "spark.sql.shuffle.partitions=8"),
 )
 
+_NOT_KNOWN = dict.fromkeys(("cpu", "wall", "python"), math.nan)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """Seconds. `work_…` leave Spark's start and stop out; of `work_cpu`, `python` is the driver's own."""
+    """Seconds. `work_…` leave Spark's start and stop out; of `work_cpu`, `python` is the driver's own.
+
+    They are not known (NaN) of a program that is not measured from inside.
+    """
 
     cpu: float
     wall: float
@@ -54,7 +67,7 @@ def run(variant: str, *, round: int, data: Path, folder: Path) -> tuple[Run, dic
     work.mkdir(parents=True)
     applications = VARIANTS[variant](data, work)
     costs = [_submit(application, data, work) for application in applications]
-    sinks = {} if variant == "start" else check(work / "out")
+    sinks = {} if variant.startswith("start") else check(work / "out")
     shutil.rmtree(work)
     total = Cost(
         cpu=sum(cost.cpu for cost in costs),
@@ -68,15 +81,7 @@ def run(variant: str, *, round: int, data: Path, folder: Path) -> tuple[Run, dic
 
 def _submit(application: Application, data: Path, work: Path) -> Cost:
     marks, log = work / "marks.json", work / "spark.log"
-    script = next(index for index, word in enumerate(application) if word.endswith(".py"))
-    command = [
-        SPARK_SUBMIT,
-        *SETTINGS,
-        *application[:script],
-        str(HERE / "measured_app.py"),
-        str(marks),
-        *application[script:],
-    ]
+    command = _command(application, marks)
     before = time.perf_counter()
     with log.open("wb") as output:
         process = subprocess.Popen(command, env=environment(data), stdout=output, stderr=output)
@@ -85,8 +90,8 @@ def _submit(application: Application, data: Path, work: Path) -> Cost:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{' '.join(application)} failed:\n{log.read_text()[-4000:]}")
-    work_of = json.loads(marks.read_text())
-    marks.unlink()
+    work_of = json.loads(marks.read_text()) if marks.exists() else _NOT_KNOWN
+    marks.unlink(missing_ok=True)
     return Cost(
         cpu=usage.ru_utime + usage.ru_stime,
         wall=wall,
@@ -94,3 +99,16 @@ def _submit(application: Application, data: Path, work: Path) -> Cost:
         work_wall=work_of["wall"],
         python=work_of["python"],
     )
+
+
+def _command(application: Application, marks: Path) -> list[str]:
+    """Return what is started; an application of spark-submit is measured from inside."""
+    program, *words = application
+    if program == PIPELINES:
+        return [str(PROGRAMS / PIPELINES), *words, "--remote", MASTER, *SETTINGS]
+    script = next(index for index, word in enumerate(application) if word.endswith(".py"))
+    measured = [str(HERE / "measured_app.py"), str(marks)]
+    return [
+        *(str(PROGRAMS / "spark-submit"), "--master", MASTER, *SETTINGS),
+        *(*application[:script], *measured, *application[script:]),
+    ]

@@ -51,6 +51,7 @@
     ├── BrokenPipelinesError        pipelines of a Dag folder cannot be loaded  [airflow_backend.dag.dag_loader]
     ├── ExecutionTargetError        another target's master  [airflow_backend.task.submission.submit_target]
     ├── PageNotBuiltError           the page that shows plans was not built  [explain.documents.page]
+    ├── DriverStartError            what a driver starts with is not known, or not usable  [driver_jvm.installation]
     ├── VersionNotFoundError        a revision, or a file in it, does not exist  [cli.arguments.versions]
     ├── VersionNotLoadableError     a version of a pipeline cannot be compiled  [cli.arguments.versions]
     ├── RunningAlreadyError         the pipeline already runs in process for this day  [cli.running.in_process_run]
@@ -82,8 +83,7 @@ class SourceLocation:
 class Problem:
     """One problem of a declaration, as it is reported to its author.
 
-    `message` says what was found; `allowed` what would be accepted; `hint` what to do about it. In a YAML file, `key`
-    is the path of the key (`steps[2].filter`), and `column` the column where it starts.
+    `message` says what was found, `allowed` what is accepted, `hint` what to do; in YAML, `key` is `steps[2].filter`.
     """
 
     message: str
@@ -92,7 +92,7 @@ class Problem:
     allowed: str | None = None
     hint: str | None = None
     key: str | None = None
-    column: int | None = None
+    column: int | None = None  # where the key starts
 
     def __str__(self) -> str:
         """Render as one line, followed by an indented line for each further fact."""

@@ -12,7 +12,7 @@ from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.targets.built_in import KUBERNETES
-from graph_compiler.deployment.targets.submit_settings import submit_settings
+from graph_compiler.deployment.targets.submit_settings import UNDECLARED, submit_settings
 from tests.airflow.test_executor_code import hook_to
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
@@ -41,7 +41,7 @@ def submitted(
     from graph_compiler.airflow_backend.task.submission.process_group import lead_a_group
 
     lead_a_group(hook := hook_to(master, monkeypatch, **settings))
-    prepared = prepare(hook, task, (), None)
+    prepared = prepare(hook, task, (), UNDECLARED)
     prepared.ship()
     return list(prepared.submission.command), dict(hook._conf)
 

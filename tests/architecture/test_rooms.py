@@ -34,6 +34,7 @@ THIRD_PARTY = {
     "projects": {"pydantic", "pydantic_core", "yaml"},
     "compiler": {"mmh3"},
     "explain": {"pydantic"},
+    "driver_jvm": set(),
     "row_reader": {"pyarrow"},
     "spark_runtime": {"pyspark", "py4j", "pyarrow"},
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.cli.commands.options import broken_key
+from graph_compiler.cli.commands.set_up.options import broken_key
 
 PROJECT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "graph_compiler"]

@@ -131,6 +131,17 @@ def test_a_task_is_named_by_uid_then_name_and_a_pinned_id_wins(
     assert list(regions(compiled())) == ["pinned"]
 
 
+def test_a_task_has_the_name_of_a_source_only_if_it_stages_nothing_else(
+    env: StreamExecutionEnvironment, compiled: Compile
+) -> None:
+    orders = env.from_source(Csv("/in"), "orders")
+    orders.filter("x").name("large").sink_to(Parquet("/large")).name("large_orders")
+    orders.slot_sharing_group("small").filter("y").slot_sharing_group("big").sink_to(
+        Parquet("/late")
+    ).name("late_orders")
+    assert list(regions(compiled())) == ["large_orders", "late_orders"]
+
+
 def test_a_pinned_task_id_is_not_taken_by_a_name(
     env: StreamExecutionEnvironment, compiled: Compile
 ) -> None:

@@ -14,13 +14,8 @@ import pytest
 from graph_compiler.cli.running.embedded_airflow import MIGRATED, EmbeddedAirflow
 from graph_compiler.testing.pytest_plugin import SHORT_LIVED
 from tests.harness.flights_data import DATA
-from tests.harness.shared_classes import using_archive, with_shared_classes
 
 ROOT = Path(__file__).parents[2]
-
-
-ARCHIVE = "SHARED_CLASSES"
-"""The variable that says where the archive of Spark's classes is, once it has been made."""
 NOT_THE_USERS = ("AIRFLOW_", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
 """Beginnings of variables that these tests, or the `make` that runs them, have set."""
 
@@ -50,14 +45,13 @@ class Home:
             for name in [name for name in os.environ if name.startswith(NOT_THE_USERS)]:
                 if name != "AIRFLOW_HOME":
                     patch.delenv(name)
-            environment = (
+            return (
                 dict(os.environ)
                 | EmbeddedAirflow(ROOT).environment()
                 | {"COLUMNS": "180", "SPARK_SUBMIT_OPTS": SHORT_LIVED}
                 | {"SPARK_LAUNCHER_OPTS": SHORT_LIVED}
+                | more
             )
-        archive = Path(os.environ.get(ARCHIVE, "nowhere"))
-        return (using_archive(environment, archive) if archive.exists() else environment) | more
 
     def cli(
         self, *arguments: str, environment: Mapping[str, str] | None = None
@@ -89,15 +83,15 @@ class Home:
 
 @pytest.fixture(scope="session", autouse=True)
 def shared_classes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Create an archive of Spark's classes for all test processes: it saves 40 % of a short spark-submit."""
+    """Make the class archive of all test processes: it saves 40 % of a short spark-submit."""
     folder = tmp_path_factory.getbasetemp()
     folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
-    environment = Home(folder).environment()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(ARCHIVE, str(folder / "spark.jsa"))
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         with suppress(FileExistsError):
-            (folder / "spark.jsa.begun").touch(exist_ok=False)
-            with_shared_classes(environment, folder / "spark.jsa")
+            (folder / "cache").mkdir()
+            made = Home(folder).cli("warm")
+            assert made.returncode == 0, made.stderr
         yield
 
 

@@ -31,11 +31,12 @@ def test_a_good_installation_passes_and_leaves_no_files(home: Home) -> None:
     found = ask(home, 0)
     assert time.monotonic() - began < 2 * SECONDS
     assert ill(found) == set()
+    assert "class archive" in found["Driver's start"]["found"]
     assert found["plugin"]["state"] == found["Spark connection"]["state"] == "ok"
     assert not home.folder.exists()
     words = home.cli("doctor").stdout
     assert "✓ Java" in words
-    assert "20 checks, 0 failed" in words
+    assert "21 checks, 0 failed" in words
 
 
 def test_all_missing_parts_are_reported_with_their_fixes(home: Home, tmp_path: Path) -> None:
@@ -53,6 +54,13 @@ def test_all_missing_parts_are_reported_with_their_fixes(home: Home, tmp_path: P
     assert all(found[name]["cure"] for name in ill(found))
     assert "nobody" in found["Spark connection"]["found"]
     assert "airflow connections add nobody" in found["Spark connection"]["cure"]
+
+
+def test_a_class_path_that_takes_no_archive_is_named(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "spark-defaults.conf").touch()
+    found = ask(home, 0, SPARK_CONF_DIR=str(tmp_path), SPARK_SUBMIT_OPTS="")
+    said = f"without class archive: {tmp_path}, which is on the class path, has files"
+    assert said in found["Driver's start"]["found"]
 
 
 def test_a_plugins_folder_that_cannot_be_loaded_is_named(home: Home, tmp_path: Path) -> None:

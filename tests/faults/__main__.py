@@ -26,7 +26,6 @@ from tests.faults.plan import FOLDER, OUTAGES
 from tests.faults.results import Result, Results
 from tests.faults.trial import Trial
 from tests.faults.workloads import SHARED_TARGET, WORKLOADS, Workload
-from tests.harness.shared_classes import with_shared_classes
 from tests.harness.standalone import Api, standalone
 
 _DAG_FILE = '''"""An airflow dag of {module}, tried again at once."""
@@ -178,7 +177,8 @@ def _environment(home: Home, folder: Path, **settings: str) -> dict[str, str]:
     )
     driver = str(ROOT / "tests" / "faults" / "driver")
     environment["PYTHONPATH"] = os.pathsep.join([driver, environment["PYTHONPATH"]])
-    environment = with_shared_classes(environment, folder / "spark.jsa")
+    environment["XDG_CACHE_HOME"] = str(folder / "cache")
+    assert home.cli("warm", environment=environment).returncode == 0
     return environment | {FOLDER: str(folder / "plans")}
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import typer
 
 from graph_compiler.cli.commands.diff import diff
-from graph_compiler.cli.commands.doctor import doctor
 from graph_compiler.cli.commands.dry_run import dry_run
-from graph_compiler.cli.commands.env import env
 from graph_compiler.cli.commands.explain import explain
 from graph_compiler.cli.commands.export import export
 from graph_compiler.cli.commands.history import history
 from graph_compiler.cli.commands.new import new
-from graph_compiler.cli.commands.options import options
 from graph_compiler.cli.commands.replay import replay
 from graph_compiler.cli.commands.run import run
 from graph_compiler.cli.commands.schema import schema
+from graph_compiler.cli.commands.set_up.doctor import doctor
+from graph_compiler.cli.commands.set_up.env import env
+from graph_compiler.cli.commands.set_up.options import options
+from graph_compiler.cli.commands.set_up.warm import warm
 from graph_compiler.cli.commands.staging import staging
 from graph_compiler.cli.commands.ui import ui
 from graph_compiler.cli.commands.validate import validate
@@ -62,5 +63,6 @@ app.command(
 )(replay)
 app.add_typer(staging, rich_help_panel=LOOK_BACK)
 app.command(rich_help_panel=SET_UP, epilog=example("doctor --json"))(doctor)
+app.command(rich_help_panel=SET_UP, epilog=example("warm"))(warm)
 app.command(rich_help_panel=SET_UP, epilog=example("options --json"))(options)
 app.command(rich_help_panel=SET_UP, epilog=example("env --json"))(env)

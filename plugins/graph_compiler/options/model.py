@@ -238,6 +238,11 @@ class PipelineOptions(BaseModel):
         alias="execution.deploy-mode",
         description="Where the driver runs; unset: what the Airflow connection says.",
     )
+    driver_tuning: bool = Field(
+        default=True,
+        alias="execution.driver-tuning",
+        description="Whether settings are added with which a driver on the Airflow worker's host starts faster.",
+    )
     conn_id: str | None = Field(
         default=None,
         min_length=1,

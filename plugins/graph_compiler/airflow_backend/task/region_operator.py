@@ -27,7 +27,6 @@ from graph_compiler.airflow_backend.task.execution_files import (
     descriptor_of,
     has_report,
     leave_outcome,
-    leave_submission,
     read_report,
 )
 from graph_compiler.airflow_backend.task.other_places import check_places, check_recorded_places
@@ -37,6 +36,7 @@ from graph_compiler.airflow_backend.task.run_values import rendered, task_of_run
 from graph_compiler.airflow_backend.task.shared_root import see_run
 from graph_compiler.airflow_backend.task.stale_consumers import rerun_stale_consumers
 from graph_compiler.airflow_backend.task.submission.driver_environment import APPLICATION
+from graph_compiler.airflow_backend.task.submission.driver_tuning import make_archive_later
 from graph_compiler.airflow_backend.task.submission.log_limit import limit_log
 from graph_compiler.airflow_backend.task.submission.preparation import Preparation, prepare
 from graph_compiler.airflow_backend.task.submission.process_group import (
@@ -120,7 +120,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         }
         self._region = region
         self._plan = plan
-        self._declared_target = where.target
+        self._where = where
         self._pipeline = pipeline
         self._staging_root = settings.staging_root
         self._api_conn_id = settings.api_conn_id
@@ -222,12 +222,12 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     def _submit_anew(self, task: TaskDeploymentDescriptor, context: Context) -> None:
         prepared = self.prepare(task)
         prepared.ship()
-        leave_submission(task, prepared.submission)
         if prepared.place.is_tracked:
             remember(context, task, self)
         with secrets_at_hand(prepared.place, task) as secrets:
             pass_environment(self._hook, secrets)
             super().execute(context)
+        make_archive_later(self._hook, prepared.start)
 
     @contextmanager
     def _explained(self, task: TaskDeploymentDescriptor) -> Iterator[None]:
@@ -277,7 +277,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         # Not in __init__: Airflow would store this host's paths in the Dag, and every host would create a Dag version.
         self.env_vars = None
         self._hook = hook_of(self._get_hook)
-        prepared = prepare(self._hook, task, self.others, self._declared_target)
+        prepared = prepare(self._hook, task, self.others, self._where)
         self.application = prepared.application
         self._track_driver_via_k8s_api = self._hook._track_driver_via_k8s_api
         return prepared

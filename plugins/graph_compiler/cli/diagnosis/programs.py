@@ -14,6 +14,7 @@ from pathlib import Path
 from shutil import which
 
 from graph_compiler.cli.diagnosis.check import Check, Finding, failed, ok, warning
+from graph_compiler.driver_jvm.start_settings import DriverStart, start_settings
 
 JAVA_VERSIONS = (17, 21)
 _INSTALL_JAVA = (
@@ -149,6 +150,15 @@ def pyarrow(_: Programs) -> Finding:
     return ok(found) if _numbers(found) >= (18,) else warning(f"{found}; Spark 4 wants 18", cure)
 
 
+def driver_start(programs: Programs) -> Finding:
+    """Check whether drivers of this host start with a class archive; the connection's settings are not known here."""
+    found = start_settings(DriverStart(environment=programs.environment, conf={}))
+    words = "; ".join(f"without {what}: {why}" for what, why in found.left_out)
+    if found.wanted is not None:
+        words += " (graph-compiler warm makes one: drivers then start in half the CPU time)"
+    return ok(words or "with a class archive")
+
+
 PROGRAM_CHECKS: tuple[Check[Programs], ...] = (
     Check("Java", java),
     Check("Python", driver_python),
@@ -156,6 +166,7 @@ PROGRAM_CHECKS: tuple[Check[Programs], ...] = (
     Check("Spark's jars", spark_jars),
     Check("spark-submit", spark_submit),
     Check("pyarrow", pyarrow),
+    Check("Driver's start", driver_start),
 )
 
 

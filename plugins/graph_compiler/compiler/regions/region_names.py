@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graph_compiler.declaration.operators import Source
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.graphs.job_graph import JobGraph
 from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
@@ -15,6 +16,8 @@ def name_regions(
     graph: JobGraph,
 ) -> list[RegionId]:
     """Name each region after its pinned task id, or its first sink or staged operator in declaration order.
+
+    It has the name of a source only if it stages nothing else.
 
     Raises InvalidPipelineError if one region has two pins, or two regions have the same one.
     """
@@ -36,8 +39,10 @@ def name_regions(
         ends = [
             node for node in nodes if node.id in staged_nodes or not stream_graph.out_edges[node.id]
         ]
-        first_nodes.append(ends[0].id)
-        names[ends[0].id] = task_id(ends[0].settings.uid or ends[0].declared_name)
+        # A source that is staged for another task is not what this one is for.
+        end = min(ends, key=lambda node: (isinstance(node.operator, Source), node.id))
+        first_nodes.append(end.id)
+        names[end.id] = task_id(end.settings.uid or end.declared_name)
     ordered = sorted(names)
     free = distinct([*pins, *(names[id] for id in ordered)])[len(pins) :]
     found = dict(zip(ordered, free, strict=True)) | {

@@ -23,6 +23,8 @@ class SubmitSettings:
     deploy_mode: DeployMode | None = None
     conn_id: str | None = None
     conf: tuple[tuple[str, str], ...] = ()
+    tunes_driver: bool = True
+    """Whether settings are added with which the driver's JVM starts faster."""
 
 
 UNDECLARED = SubmitSettings()
@@ -37,6 +39,7 @@ def submit_settings(compiled: CompiledPipeline, profile: SlotSharingGroup | None
         deploy_mode=DeployMode(mode) if mode else None,
         conn_id=group.conn_id or options.conn_id,
         conf=tuple(pipeline_settings(compiled).items()),
+        tunes_driver=options.driver_tuning,
     )
 
 

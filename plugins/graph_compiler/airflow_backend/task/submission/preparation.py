@@ -1,6 +1,6 @@
 """Make a hook ready to submit a task: all that is not known when the Dag is parsed.
 
-connection → target → where the driver is → its secrets, Python, code, umask → command
+connection → target → where the driver is → its secrets, Python, code, umask → its JVM → command
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
+from graph_compiler.airflow_backend.task.execution_files import leave_submission
 from graph_compiler.airflow_backend.task.shared_root import pass_umask
 from graph_compiler.airflow_backend.task.submission.driver_environment import (
     driver_environment,
@@ -21,6 +22,7 @@ from graph_compiler.airflow_backend.task.submission.driver_environment import (
     ship_program,
 )
 from graph_compiler.airflow_backend.task.submission.driver_pod import prepare_pod
+from graph_compiler.airflow_backend.task.submission.driver_tuning import tune_driver
 from graph_compiler.airflow_backend.task.submission.executor_code import pass_code, ship_code
 from graph_compiler.airflow_backend.task.submission.process_group import pass_environment
 from graph_compiler.airflow_backend.task.submission.secret_values import pass_secrets
@@ -36,6 +38,8 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.targets.execution_target import DriverPlace
+from graph_compiler.deployment.targets.submit_settings import SubmitSettings
+from graph_compiler.driver_jvm.start_settings import NOTHING_SET, StartSettings
 from graph_compiler.projects.code_archive import CodeArchive
 from graph_compiler.staging.executions.artifact_copies import put_artifacts
 from graph_compiler.staging.store.stores import store_of
@@ -50,28 +54,32 @@ class Preparation:
     application: str
     submission: Submission
     archive: CodeArchive | None
+    start: StartSettings
 
     def ship(self) -> None:
-        """Put what other hosts read: the first task of a run does, later ones find it unless it has changed.
+        """Put what other hosts read, and how the task is submitted.
+
+        The first task of a run puts the files; later ones find them, unless they have changed.
 
         Raises ArtifactError if a file that the pipeline names was changed after it was loaded.
         """
         put_artifacts(store_of(self.task.staging_root), self.task)
         ship_code(self.task, self.archive)
         ship_program(self.place, self.task)
+        leave_submission(self.task, self.submission)
 
 
 def prepare(
     hook: SparkSubmitHook,
     task: TaskDeploymentDescriptor,
     others: Iterable[RegionDescriptor],
-    declared_target: str | None,
+    where: SubmitSettings,
 ) -> Preparation:
     """Complete the hook's settings; nothing is written, and no secret is read.
 
     Raises ExecutionTargetError, SecretError or CodeArchiveError.
     """
-    target = submit_target(hook, declared_target, task.region.region_id)
+    target = submit_target(hook, where.target, task.region.region_id)
     place = driver_place(hook, target)
     hook._conf = dict(hook._conf)  # it is the operator's, which may prepare another execution, too
     for key, value in place.conf:
@@ -91,6 +99,8 @@ def prepare(
     pass_artifacts(hook, place, task)
     keep_worker_python(hook, target)
     archive = pass_code(hook, target, place, task, others)
+    tunes = where.tunes_driver and not place.is_elsewhere
+    start = tune_driver(hook, target) if tunes else NOTHING_SET
     application = program(place, task)
     command = hook._build_spark_submit_command(application)  # no public API has it
     return Preparation(
@@ -104,4 +114,5 @@ def prepare(
             host=socket.gethostname(),
         ),
         archive=archive,
+        start=start,
     )

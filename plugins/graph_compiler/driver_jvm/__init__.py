@@ -1,0 +1,1 @@
+"""How the JVM of a Spark driver is started on this host: its collector, and an archive of the classes it loads."""

@@ -1,0 +1,41 @@
+"""Which places already say something of a JVM's collector, or of its shared classes."""
+
+import pytest
+
+from graph_compiler.driver_jvm.java_options import SETTINGS, VARIABLES, java_options
+
+COLLECTORS = ("-XX:+UseG1GC", "-XX:+UseZGC", "-XX:-UseParallelGC", "'-XX:+UseSerialGC'")
+ARCHIVES = ("-Xshare:off", "-XX:SharedArchiveFile=/a.jsa", "-XX:ArchiveClassesAtExit=/a.jsa")
+HIDDEN = ("@/etc/options", "-XX:Flags=/etc/flags", "-XX:VMOptionsFile=/etc/options")
+
+
+@pytest.mark.parametrize("place", VARIABLES)
+@pytest.mark.parametrize("option", COLLECTORS)
+def test_a_collector_in_a_variable_is_found(place: str, option: str) -> None:
+    found = java_options({place: f"-Xss4m {option}"}, [])
+    assert found.with_collector() == place
+    assert found.with_archive() is None
+
+
+@pytest.mark.parametrize("place", SETTINGS)
+@pytest.mark.parametrize("option", COLLECTORS)
+def test_a_collector_in_a_setting_is_found(place: str, option: str) -> None:
+    assert java_options({}, [{}, {place: f"{option} -Da=b"}]).with_collector() == place
+
+
+@pytest.mark.parametrize("option", ARCHIVES)
+def test_an_archive_is_found(option: str) -> None:
+    found = java_options({"JAVA_TOOL_OPTIONS": option}, [])
+    assert (found.with_archive(), found.with_collector()) == ("JAVA_TOOL_OPTIONS", None)
+
+
+@pytest.mark.parametrize("option", HIDDEN)
+def test_options_in_a_file_may_be_anything(option: str) -> None:
+    found = java_options({"JDK_JAVA_OPTIONS": option}, [])
+    assert found.with_archive() == found.with_collector() == "JDK_JAVA_OPTIONS"
+
+
+@pytest.mark.parametrize("options", ["", "-XX:+UseStringDeduplication -Xmx1g -Dgc=-XX:+UseG1GC"])
+def test_other_options_say_nothing(options: str) -> None:
+    found = java_options({"SPARK_SUBMIT_OPTS": options}, [])
+    assert (found.with_collector(), found.with_archive()) == (None, None)
