@@ -70,6 +70,7 @@ def with_options(pipeline: Pipeline, **options: str) -> Pipeline:
         "shuffle_mode": "execution.batch-shuffle-mode",
         "release": "staging.release",
         "chaining": "pipeline.operator-chaining.enabled",
+        "task_sharing": "execution.task-sharing",
     }
     return replace(pipeline, config=tuple((keys[key], value) for key, value in options.items()))
 

@@ -23,8 +23,10 @@ JobEdgeId = NewType("JobEdgeId", str)
 """The id of the stream edge that it comes from."""
 RegionId = NewType("RegionId", str)
 """The name of a deployment region in its pipeline, under which documents are stored."""
+TaskName = NewType("TaskName", str)
+"""The name of a deployment task in its pipeline: that of one of its regions, or a pinned task id."""
 TaskId = NewType("TaskId", str)
-"""An Airflow task's id, with its task groups; that of a region's task ends with the region's id."""
+"""An Airflow task's id, with its task groups: it ends with the task's name."""
 
 PIPELINES = "pipelines"
 """The package and folder of a project in which pipelines are found."""

@@ -14,7 +14,8 @@ from airflow.dag_processing.bundles.base import BaseDagBundle, BundleVersion
 from airflow.dag_processing.bundles.manager import DagBundlesManager
 from airflow.dag_processing.dagbag import BundleDagBag
 
-from graph_compiler.airflow_backend.task.region_operator import RegionOperator
+from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
+from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 
 
@@ -51,14 +52,15 @@ def main(version: str, root: str) -> None:
     )
     assert not bag.import_errors, bag.import_errors
     for operator in bag.dags["shop"].tasks:
-        assert isinstance(operator, RegionOperator)
+        assert isinstance(operator, DeploymentTaskOperator)
         run = DeskRun(day=str(date(2013, 1, 1)), params={}, run_id="r", staging_root=root)
-        task = desk_task(operator.region, run, execution_id=f"{operator.task_id}-e")
-        prepared = operator.prepare(task)
+        id = f"{operator.task_id}-e"
+        tasks = [desk_task(region, run, execution_id=id) for region in operator.regions]
+        prepared = operator.prepare(TaskTry(tasks))
         prepared.ship()
         words = prepared.submission.command
         paths = dict(prepared.submission.environment)["PYTHONPATH"].split(":")
-        print(operator.region.plan_id, words[words.index("--py-files") + 1], *paths, sep="\t")
+        print(operator.regions[0].plan_id, words[words.index("--py-files") + 1], *paths, sep="\t")
 
 
 if __name__ == "__main__":

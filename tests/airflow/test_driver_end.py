@@ -1,17 +1,22 @@
 """How an Airflow task handles the end of its Spark driver: its report, its exit code, its output."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from graph_compiler import Parquet, StreamExecutionEnvironment, Values
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.describe.region_descriptors import (
+    describe_pipeline,
+    describe_regions,
+)
 from graph_compiler.deployment.documents.descriptor import VERSION as DESCRIPTOR_VERSION
 from graph_compiler.deployment.documents.descriptor import (
     ExecutionAttempt,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.documents.outcome import Outcome
 from graph_compiler.deployment.documents.report import (
     VERSION,
     ExecutionReport,
@@ -19,7 +24,9 @@ from graph_compiler.deployment.documents.report import (
     ThrowableType,
 )
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.deployment.documents.wire import from_json, to_json
+from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.staging.executions.kept_executions import KeptExecution, leave_kept
 from graph_compiler.staging.store.local_store import LocalStore
 
 pytestmark = pytest.mark.airflow
@@ -40,11 +47,34 @@ def task(tmp_path: Path) -> TaskDeploymentDescriptor:
     )
 
 
-def why_failed(task: TaskDeploymentDescriptor, submitted: Exception | None) -> Exception | None:
+@pytest.fixture
+def three(tmp_path: Path) -> list[TaskDeploymentDescriptor]:
+    """Return a try of one task: by_day and by_user read what clean stages."""
+    env = StreamExecutionEnvironment("p")
+    clean = env.from_source(Values([(1,)], "x INT"), "in").filter("x > 0").name("clean")
+    shown = clean.stage("a retry must not repeat it", same_task=True)
+    for name in ("by_day", "by_user"):
+        shown.filter("x > 1").sink_to(Parquet(f"/out/{name}")).name(name)
+    (regions,) = describe_pipeline(compile_pipeline(env.pipeline())).tasks().values()
+    return [
+        TaskDeploymentDescriptor(
+            version=DESCRIPTOR_VERSION,
+            identity=RunIdentity.own("p", "r"),
+            region=region,
+            attempt=ExecutionAttempt(execution_id="e", attempt_number=0),
+            staging_root=str(tmp_path),
+            parameters=(),
+        )
+        for region in regions
+    ]
+
+
+def why_failed(*tasks: TaskDeploymentDescriptor, submitted: Exception | None) -> Exception | None:
     """Return what the task raises; imported here, since Airflow must not be imported before its home is set."""
     from graph_compiler.airflow_backend.task import driver_end
+    from graph_compiler.airflow_backend.task.task_try import TaskTry
 
-    return driver_end.why_failed(task, submitted, None)  # type: ignore[arg-type]  # what the hook raises
+    return driver_end.why_failed(TaskTry(tasks), submitted, None)  # type: ignore[arg-type]  # what the hook raises
 
 
 def fails_at_once(error: Exception | None) -> bool:
@@ -76,7 +106,7 @@ def failure(kind: ThrowableType) -> Failure:
 def test_exit_code_0_without_a_report_fails_without_retry(
     task: TaskDeploymentDescriptor,
 ) -> None:
-    error = why_failed(task, None)
+    error = why_failed(task, submitted=None)
     assert fails_at_once(error)
     assert "pipeline 'p', task 'out': Spark's driver ended with exit code 0" in str(error)
     assert "os._exit" in str(error)
@@ -87,7 +117,7 @@ def test_other_exit_codes_without_a_report_follow_the_restart_strategy(
 ) -> None:
     from airflow.sdk.exceptions import AirflowException
 
-    error = why_failed(task, AirflowException("code 137"))
+    error = why_failed(task, submitted=AirflowException("code 137"))
     assert str(error) == "the Spark driver ended without a report: code 137"
     assert not fails_at_once(error)
 
@@ -96,14 +126,124 @@ def test_a_failure_in_the_report_counts_whatever_the_exit_code(
     task: TaskDeploymentDescriptor,
 ) -> None:
     leave(task, failure(ThrowableType.NON_RECOVERABLE_ERROR))
-    error = why_failed(task, None)
+    error = why_failed(task, submitted=None)
     assert fails_at_once(error)
     assert "it broke" in str(error)
 
 
 def test_a_successful_region_raises_nothing(task: TaskDeploymentDescriptor) -> None:
     leave(task, None)
-    assert why_failed(task, None) is None
+    assert why_failed(task, submitted=None) is None
+
+
+def leave_out(task: TaskDeploymentDescriptor, state: ExecutionState, reason: str | None) -> None:
+    outcome = Outcome(state=state, ended=1.0, reason=reason)
+    key = task.layout.outcome(task.region.region_id, task.attempt.execution_id)
+    LocalStore().put_if_absent(key, to_json(outcome).encode())
+
+
+def keep(task: TaskDeploymentDescriptor) -> None:
+    """Write that the execution has kept the work of an earlier one, which has succeeded."""
+    kept = KeptExecution(execution_id="earlier", attempt_number=0, try_number=2)
+    region_id = task.region.region_id
+    leave_kept(LocalStore(), task.layout.execution(region_id, "e"), kept)
+    earlier = replace(task, attempt=ExecutionAttempt(execution_id="earlier", attempt_number=0))
+    leave(earlier, None)
+
+
+def test_the_failures_of_all_regions_are_told(three: list[TaskDeploymentDescriptor]) -> None:
+    leave(three[0], None)
+    leave(three[1], failure(ThrowableType.NON_RECOVERABLE_ERROR))
+    leave(three[2], failure(ThrowableType.NON_RECOVERABLE_ERROR))
+    error = why_failed(*three, submitted=None)
+    assert fails_at_once(error)
+    assert str(error).splitlines() == [
+        "pipeline 'p', task 'by_day': it broke",
+        "pipeline 'p', task 'by_user': it broke",
+    ]
+
+
+def test_one_failure_that_a_retry_may_help_is_enough(
+    three: list[TaskDeploymentDescriptor],
+) -> None:
+    leave(three[0], None)
+    leave(three[1], failure(ThrowableType.NON_RECOVERABLE_ERROR))
+    leave(three[2], failure(ThrowableType.RECOVERABLE_ERROR))
+    error = why_failed(*three, submitted=None)
+    assert error is not None
+    assert not fails_at_once(error)
+
+
+def test_regions_that_were_left_out_after_a_failure_have_no_report(
+    three: list[TaskDeploymentDescriptor],
+) -> None:
+    leave(three[0], failure(ThrowableType.RECOVERABLE_ERROR))
+    for task in three[1:]:
+        leave_out(task, ExecutionState.CANCELED, "'clean' failed")
+    error = why_failed(*three, submitted=None)
+    assert str(error) == "pipeline 'p', task 'clean': it broke"
+
+
+def test_a_region_without_a_report_fails_the_task(three: list[TaskDeploymentDescriptor]) -> None:
+    for task in three[:2]:
+        leave(task, None)
+    error = why_failed(*three, submitted=None)
+    assert fails_at_once(error)
+    assert "ended with exit code 0 before its work was done" in str(error)
+
+
+def test_kept_executions_need_no_report(three: list[TaskDeploymentDescriptor]) -> None:
+    for task in three[:2]:
+        keep(task)
+    leave(three[2], None)
+    assert why_failed(*three, submitted=None) is None
+
+
+def outcomes(tasks: list[TaskDeploymentDescriptor]) -> list[tuple[str, str | None] | None]:
+    found: list[tuple[str, str | None] | None] = []
+    for task in tasks:
+        key = task.layout.outcome(task.region.region_id, "e")
+        content = LocalStore().get(key)
+        outcome = None if content is None else from_json(Outcome, content.decode())
+        found.append(None if outcome is None else (outcome.state.value, outcome.reason))
+    return found
+
+
+def test_each_execution_has_its_own_outcome(three: list[TaskDeploymentDescriptor]) -> None:
+    """The driver died in by_day: clean has finished, and by_user was not reached."""
+    from graph_compiler.airflow_backend.task.execution_files import leave_outcomes
+    from graph_compiler.airflow_backend.task.task_try import TaskTry
+
+    leave(three[0], None)
+    for task in three[:2]:
+        LocalStore().put(task.layout.driver(task.region.region_id, "e"), b"{}")
+    leave_outcomes(TaskTry(three).descriptors, ExecutionState.FAILED, "code 137")
+    assert outcomes(three) == [
+        ("FINISHED", None),
+        ("FAILED", "code 137"),
+        ("CANCELED", "the try ended before it was its turn"),
+    ]
+
+
+def test_the_outcomes_of_a_try_that_succeeded_are_those_of_all_its_regions(
+    three: list[TaskDeploymentDescriptor],
+) -> None:
+    from graph_compiler.airflow_backend.task.execution_files import leave_outcomes
+    from graph_compiler.airflow_backend.task.task_try import TaskTry
+
+    keep(three[0])
+    for task in three[1:]:
+        leave(task, None)
+    leave_outcomes(TaskTry(three).descriptors, ExecutionState.FINISHED, None)
+    assert outcomes(three) == [("FINISHED", None)] * 3
+
+
+def test_a_try_that_was_stopped_has_not_succeeded(three: list[TaskDeploymentDescriptor]) -> None:
+    """Its outcomes are written at once, while its driver may be on another host."""
+    leave(three[0], None)
+    for task in three[1:]:
+        leave_out(task, ExecutionState.CANCELED, "it was stopped while it was running")
+    assert why_failed(*three, submitted=None) is not None
 
 
 def test_a_log_keeps_its_beginning_and_its_end() -> None:

@@ -17,7 +17,7 @@ from graph_compiler.driver_jvm.class_archive import archive_cache
 if TYPE_CHECKING:
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
-    from graph_compiler.driver_jvm.start_settings import StartSettings
+    from graph_compiler.airflow_backend.task.submission.driver_tuning import WantedArchive
 
 pytestmark = [
     pytest.mark.airflow,
@@ -43,25 +43,34 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def prepared(
     group: str | SlotSharingGroup = "g", **options: str
-) -> tuple[SparkSubmitHook, StartSettings, str]:
-    """Return the hook, what was set, and the command of a pipeline's only task."""
+) -> tuple[SparkSubmitHook, WantedArchive | None, str]:
+    """Return the hook, the archive that is missing, and the command of a pipeline's only task."""
     from graph_compiler.airflow_backend import build_dag
-    from graph_compiler.airflow_backend.installation.submit_commands import _task
+    from graph_compiler.airflow_backend.installation.submit_commands import _execution
+    from graph_compiler.airflow_backend.task.task_try import TaskTry
 
     config = {key.replace("_", "-").replace("--", "."): it for key, it in options.items()}
     env = StreamExecutionEnvironment("p", config=config)
     env.from_source(Csv("/in"), "in").slot_sharing_group(group).sink_to(Parquet("/out"))
     task: Any = build_dag(env, schedule=None).tasks[0]
     task.application_args = ["descriptor.json"]
-    found = task.prepare(_task(task.region, "/staging"))
-    return task._hook, found.start, " ".join(found.submission.command)
+    found = task.prepare(TaskTry([_execution(region, "/staging") for region in task.regions]))
+    return task._hook, found.wanted, " ".join(found.submission.command)
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict[str, Any]]]:
+    """Return what is started in the background, which is not."""
+    found: list[tuple[list[str], dict[str, Any]]] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda it, **named: found.append((it, named)))
+    return found
 
 
 def test_a_local_driver_is_tuned() -> None:
-    _, found, command = prepared()
+    _, wanted, command = prepared()
     assert SERIAL in command
     assert "spark.ui.enabled=false" in command
-    assert found.wanted is not None
+    assert wanted is not None
 
 
 def test_an_option_turns_it_off() -> None:
@@ -85,21 +94,83 @@ def test_a_driver_of_a_cluster_here_keeps_its_ui() -> None:
 
 
 def test_the_archive_is_made_after_the_second_task_that_lacks_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    started: list[tuple[list[str], dict[str, Any]]], tmp_path: Path
 ) -> None:
     from graph_compiler.airflow_backend.task.submission.driver_tuning import make_archive_later
 
-    hook, found, _ = prepared()
-    started: list[tuple[Any, dict[str, Any]]] = []
-    monkeypatch.setattr(subprocess, "Popen", lambda it, **named: started.append((it, named)))
-    make_archive_later(hook, found)
+    _, wanted, _ = prepared()
+    assert wanted is not None
+    make_archive_later(wanted)
     assert started == []
-    make_archive_later(hook, found)
+    make_archive_later(wanted)
     ((command, named),) = started
-    assert command == [sys.executable, "-m", "graph_compiler", "warm", "--background"]
+    assert command[:4] == [sys.executable, "-P", "-m", "graph_compiler"]
+    assert command[4:] == ["warm", "--background", wanted.key, "--program", "spark-submit"]
     assert named["env"]["XDG_CACHE_HOME"] == str(tmp_path)
     assert named["start_new_session"]
 
-    archive_cache(named["env"]).note_failure(str(found.wanted), "it cannot be made")
-    make_archive_later(hook, found)
+    make_archive_later(wanted)
+    archive_cache(named["env"]).note_failure(wanted.key, "")
+    make_archive_later(wanted)
     assert len(started) == 1
+
+
+def test_the_maker_gets_no_secret_of_the_pipeline(
+    started: list[tuple[list[str], dict[str, Any]]],
+) -> None:
+    from graph_compiler.airflow_backend.task.submission.driver_tuning import make_archive_later
+    from graph_compiler.airflow_backend.task.submission.process_group import pass_environment
+
+    hook, wanted, _ = prepared()
+    pass_environment(hook, {"GRAPH_COMPILER_SECRET_DB": "hidden"})  # as the operator does
+    for _ in range(2):
+        make_archive_later(wanted)
+    ((_, named),) = started
+    assert "hidden" not in named["env"].values()
+    assert named["env"]["PYSPARK_DRIVER_PYTHON"]
+    assert "PYSPARK_DRIVER_PYTHON" not in repr(wanted)
+
+
+def test_the_maker_imports_nothing_from_the_worker_s_folder(
+    started: list[tuple[list[str], dict[str, Any]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from graph_compiler.airflow_backend.task.submission.driver_tuning import make_archive_later
+
+    _, wanted, _ = prepared()
+    for _ in range(2):
+        make_archive_later(wanted)
+    ((command, named),) = started
+    monkeypatch.undo()
+    (tmp_path / "typer.py").write_text("raise SystemExit(77)")
+    done = subprocess.run(
+        [*command[:4], "--help"], env=named["env"], cwd=tmp_path, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("error", [PermissionError("no entry"), RuntimeError("not foreseen")])
+def test_no_problem_of_the_start_fails_a_task(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
+    from graph_compiler.airflow_backend.task.submission import driver_tuning
+
+    _, wanted, _ = prepared()
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(driver_tuning, "archive_cache", fail)
+    driver_tuning.make_archive_later(wanted)
+    assert str(error) in caplog.text
+
+    caplog.clear()
+    monkeypatch.setattr(driver_tuning, "start_settings", fail)
+    _, missing, command = prepared()
+    assert (missing, "spark-submit" in command) == (None, True)
+    assert "defaultJavaOptions" not in command
+    assert str(error) in caplog.text
+
+
+def test_options_of_the_connection_s_settings_stay_before_ours() -> None:
+    group = SlotSharingGroup("named", conf={"spark.driver.defaultJavaOptions": "-Da=b"})
+    assert "spark.driver.defaultJavaOptions=-Da=b -XX:+UseSerialGC" in prepared(group)[2]

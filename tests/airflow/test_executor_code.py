@@ -44,12 +44,11 @@ def ship(hook: "SparkSubmitHook", regions: tuple[RegionDescriptor, ...], root: P
     from graph_compiler.airflow_backend.task.submission.executor_code import pass_code, ship_code
     from graph_compiler.airflow_backend.task.submission.submit_target import driver_place
 
-    mine, *others = reversed(regions)
     run = DeskRun(day="2013-01-01", params={}, run_id="r", staging_root=str(root))
-    task = desk_task(mine, run, execution_id="e")
+    task = desk_task(regions[-1], run, execution_id="e")
     target = target_of(hook._connection["master"])
     assert target is not None
-    ship_code(task, pass_code(hook, target, driver_place(hook, target), task, others))
+    ship_code(task, pass_code(hook, target, driver_place(hook, target), task.layout, regions))
 
 
 def test_a_cluster_gets_the_code_of_all_functions_of_the_pipeline_once(

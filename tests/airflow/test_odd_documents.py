@@ -122,7 +122,7 @@ def asked_for_a_run(layout: StagingLayout) -> Any:
     found = RunWithTries(run=row, version=None, tries=())
     documents = read_documents(layout)
     view = joined_run(
-        layout.identity, found, None, documents, Links(history_server="http://history")
+        layout.identity, found, None, {}, documents, Links(history_server="http://history")
     )
 
     def refuse(constant: str) -> None:

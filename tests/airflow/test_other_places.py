@@ -10,7 +10,7 @@ import pytest
 from graph_compiler import Parquet, Range, StreamExecutionEnvironment
 
 if TYPE_CHECKING:
-    from graph_compiler.airflow_backend.task.region_operator import RegionOperator
+    from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 
 pytestmark = [
     pytest.mark.airflow,
@@ -20,7 +20,7 @@ pytestmark = [
 
 @pytest.fixture
 def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that builds the Dag of two sinks in separate tasks, and returns its tasks."""
+    """Return a function that builds the Dag of two sinks, in separate tasks or in one, and returns its tasks."""
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
     from airflow.sdk.exceptions import AirflowException
 
@@ -33,8 +33,14 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     root = str(tmp_path / "staging")
     monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT", root)
 
-    def build(outer: str, inner: str) -> dict[str, "RegionOperator"]:
-        env = StreamExecutionEnvironment("p", params={"out": str(tmp_path / "out")})
+    def build(
+        outer: str, inner: str, sharing: str = "false"
+    ) -> dict[str, "DeploymentTaskOperator"]:
+        env = StreamExecutionEnvironment(
+            "p",
+            config={"execution.task-sharing": sharing},
+            params={"out": str(tmp_path / "out")},
+        )
         env.from_source(Range(0, 9), "a").sink_to(Parquet(outer)).name("outer")
         env.from_source(Range(0, 9), "b").sink_to(Parquet(inner)).name("inner")
         return build_dag(env, schedule=None, start_date=datetime(2013, 1, 1)).task_dict  # type: ignore[return-value]
@@ -42,7 +48,7 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return build
 
 
-def begin(task: "RegionOperator", tmp_path: Path, number: int = 1) -> None:
+def begin(task: "DeploymentTaskOperator", tmp_path: Path, number: int = 1) -> None:
     """Run a task up to its spark-submit, which does not exist."""
     run = SimpleNamespace(logical_date=datetime(2013, 1, 1, tzinfo=UTC), run_after=None)
     ti = SimpleNamespace(
@@ -69,6 +75,21 @@ def test_rendered_targets_that_overlap_are_refused_by_the_first_task(
         with pytest.raises(AirflowFailException, match=f"'{_other(name)}' of task") as raised:
             begin(built[name], tmp_path)
         assert "give each its own folder" in str(raised.value)
+    assert not (tmp_path / "staging").exists(), "nothing was left"
+
+
+@pytest.mark.parametrize(
+    "inner", ["{{ params.out }}/{{ 'a' }}/x", "{{ params.out }}/{{ 'a' }}/{{ ti.try_number }}"]
+)
+def test_rendered_targets_of_one_task_that_overlap_are_refused(
+    inner: str, tasks: Any, tmp_path: Path
+) -> None:
+    from airflow.sdk.exceptions import AirflowFailException
+
+    built = tasks("{{ params.out }}/a", inner, sharing="true")
+    assert list(built) == ["outer"]
+    with pytest.raises(AirflowFailException, match="'inner' of task 'inner'"):
+        begin(built["outer"], tmp_path)
     assert not (tmp_path / "staging").exists(), "nothing was left"
 
 

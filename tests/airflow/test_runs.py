@@ -185,13 +185,13 @@ def test_asset_events_are_only_for_targets_at_the_assets_place() -> None:
     from graph_compiler.airflow_backend.dag.assets import describe_events, published
 
     env = environment(target="{{ params.root }}/orders", params={"root": "/lake", "least": 1})
-    region = build(env).get_task("out")._region
+    regions = build(env).get_task("out").regions
     defaults: dict[str, str | int | float | bool] = {"root": "/lake", "least": 1}
-    written = published(region, defaults, {"root": "/lake", "least": 2, "run_date": "x"})
+    written = published(regions, defaults, {"root": "/lake", "least": 2, "run_date": "x"})
     (one,) = written
     assert one.asset is not None
     assert one.asset.uri == "file:///lake/orders"
-    (elsewhere,) = published(region, defaults, {"root": "/elsewhere", "least": 1})
+    (elsewhere,) = published(regions, defaults, {"root": "/elsewhere", "least": 1})
     assert elsewhere.asset is None
 
     events = {one.asset: SimpleNamespace(extra={"mine": 1})}
@@ -209,7 +209,7 @@ def test_sinks_with_the_same_name_have_an_event_each() -> None:
     for name in ("a", "b"):
         orders.sink_to(Parquet(f"/out/{name}"))
     (task,) = build(env).tasks
-    written = published(task._region, {}, {})
+    written = published(task.regions, {}, {})
     assets = [each.asset for each in written if each.asset is not None]
     assert {asset.uri for asset in assets} == {"file:///out/a", "file:///out/b"}
     events = {asset: SimpleNamespace(extra={}) for asset in assets}

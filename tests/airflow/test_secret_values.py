@@ -26,7 +26,7 @@ CONNECTION = {
 
 def operator(tmp_path: Path, *secrets: Secret) -> Any:
     from graph_compiler.airflow_backend.installation.settings import Settings
-    from graph_compiler.airflow_backend.task.region_operator import RegionOperator
+    from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 
     env = StreamExecutionEnvironment("p")
     options = {f"o{number}": secret for number, secret in enumerate(secrets)}
@@ -34,10 +34,9 @@ def operator(tmp_path: Path, *secrets: Secret) -> Any:
         Parquet("/out")
     )
     described = describe_pipeline(compile_pipeline(env.pipeline()))
-    (region,) = described.regions
-    found = RegionOperator(
+    found = DeploymentTaskOperator(
         plan=described.plan,
-        region=region,
+        regions=described.regions,
         pipeline=env.pipeline(),
         settings=Settings(staging_root=str(tmp_path / "s")),
     )
@@ -217,10 +216,10 @@ def test_a_target_with_no_way_for_secrets_refuses_them(tmp_path: Path) -> None:
     from graph_compiler.errors import SecretError
 
     hook: Any = SimpleNamespace(_connection={"master": "acme://h", "deploy_mode": None})
-    task: Any = SimpleNamespace(region=operator(tmp_path, Secret("db")).region)
+    task: Any = SimpleNamespace(regions=operator(tmp_path, Secret("db")).regions)
     with pytest.raises(SecretError, match="master 'acme://h' with deploy mode 'client'"):
         pass_secrets(hook, DriverPlace(), task)
-    pass_secrets(hook, DriverPlace(), SimpleNamespace(region=operator(tmp_path).region))  # type: ignore[arg-type]
+    pass_secrets(hook, DriverPlace(), SimpleNamespace(regions=operator(tmp_path).regions))  # type: ignore[arg-type]
 
 
 def test_nothing_of_this_host_reaches_a_driver_on_another_one(

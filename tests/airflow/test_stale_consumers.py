@@ -1,7 +1,6 @@
 """Tasks that have read rows which changed since are cleared by Airflow's API, if it can be reached."""
 
 import json
-import logging
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -179,10 +178,12 @@ class Run:
 
     def rerun_stale_consumers(self, of: str, conn_id: str | None) -> None:
         from graph_compiler.airflow_backend.task.stale_consumers import rerun_stale_consumers
+        from graph_compiler.airflow_backend.task.task_try import TaskTry
 
         task = self.tasks[of]
-        operator = self.dag.get_task(task.identity.task_of(task.region.region_id))
-        rerun_stale_consumers(task, operator, conn_id, logging.getLogger("task"))  # type: ignore[arg-type]  # a task of a Dag is one
+        others = [each.region for each in self.tasks.values() if each is not task]
+        operator = self.dag.get_task(task.identity.task_id(task.region.task_name))
+        rerun_stale_consumers(TaskTry([task]), others, operator, conn_id)  # type: ignore[arg-type]  # a task of a Dag is one
 
 
 def mapped_together(env: StreamExecutionEnvironment, identity: RunIdentity) -> "DAG":
@@ -191,7 +192,7 @@ def mapped_together(env: StreamExecutionEnvironment, identity: RunIdentity) -> "
     from airflow.sdk import DAG, task_group
 
     from graph_compiler.airflow_backend.installation.settings import Settings
-    from graph_compiler.airflow_backend.task.region_operator import RegionOperator
+    from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
     from graph_compiler.compiler.pipeline_compiler import compile_pipeline
     from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 
@@ -202,13 +203,13 @@ def mapped_together(env: StreamExecutionEnvironment, identity: RunIdentity) -> "
         @task_group(group_id=identity.group_path)
         def mapped(number: int) -> None:  # noqa: ARG001  # what it is mapped over
             tasks = {
-                str(region.region_id): RegionOperator(
-                    region=region,
+                str(name): DeploymentTaskOperator(
+                    regions=regions,
                     plan=described.plan,
                     pipeline=env.pipeline(),
                     settings=Settings(staging_root="/nowhere"),
                 )
-                for region in described.regions
+                for name, regions in described.tasks().items()
             }
             tasks["first"] >> [tasks["one"], tasks["two_out"]]
             tasks["one"] >> tasks["last_out"]
@@ -265,19 +266,18 @@ def test_a_task_whose_input_was_recomputed_meanwhile_is_retried(run: Run, api: F
 
     run.commit("first", epoch=1, checksum="bb")
     api.succeeded = ["one"]
-    with pytest.raises(AirflowException, match="'two_out' has read was recomputed") as error:
+    with pytest.raises(AirflowException, match="what 'two_out' read was recomputed") as error:
         run.rerun_stale_consumers("two", "api")
     assert not isinstance(error.value, AirflowFailException)
     assert api.asked[2][2]["task_ids"] == ["one"], "the others are seen to first"
 
 
 def test_without_a_connection_the_command_is_in_the_log(
-    run: Run, caplog: pytest.LogCaptureFixture
+    run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run.commit("first", epoch=1, checksum="bb")
-    with caplog.at_level(logging.INFO):
-        run.rerun_stale_consumers("first", None)
-    assert "in Airflow's UI, clear one and two_out of run 'r/1'" in caplog.text
+    run.rerun_stale_consumers("first", None)
+    assert "in Airflow's UI, clear one and two_out of run 'r/1'" in capsys.readouterr().out
 
 
 def test_a_refused_api_call_fails_the_attempt_and_is_repeated(run: Run, api: FakeApi) -> None:
@@ -331,11 +331,10 @@ def test_unsuccessful_instances_are_not_cleared(tmp_path: Path, api: FakeApi) ->
 
 
 def test_the_command_names_the_tasks_of_the_dag_they_are_in(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = Run(tmp_path, MAPPED)
     run.commit("first", epoch=1, checksum="bb")
-    with caplog.at_level(logging.INFO):
-        run.rerun_stale_consumers("first", None)
+    run.rerun_stale_consumers("first", None)
     words = "clear each.one and each.two_out of run 'r/1' of 'many', those with map index 1, down"
-    assert words in caplog.text
+    assert words in capsys.readouterr().out

@@ -19,7 +19,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.identifiers import RegionId, TaskId
+from graph_compiler.identifiers import RegionId, TaskId, TaskName
 from graph_compiler.staging.executions.executions import executions
 from graph_compiler.staging.gc.survey import survey
 from graph_compiler.staging.store.local_store import LocalStore
@@ -37,7 +37,7 @@ from tests.airflow.web_server import (
 if TYPE_CHECKING:
     from airflow.sdk import DAG
 
-    from graph_compiler.airflow_backend.task.region_operator import RegionOperator
+    from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 
 pytestmark = [
     pytest.mark.airflow,
@@ -58,21 +58,21 @@ def pipeline() -> StreamExecutionEnvironment:
     return env
 
 
-def add_tasks(root: Path) -> dict[RegionId, "RegionOperator"]:
+def add_tasks(root: Path) -> dict[TaskName, "DeploymentTaskOperator"]:
     """Add the pipeline's tasks to the current Dag and task group, one after the other."""
     from graph_compiler.airflow_backend.installation.settings import Settings
-    from graph_compiler.airflow_backend.task.region_operator import RegionOperator
+    from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 
     env = pipeline()
     described = describe_pipeline(compile_pipeline(env.pipeline()))
     tasks = {
-        region.region_id: RegionOperator(
-            region=region,
+        name: DeploymentTaskOperator(
+            regions=regions,
             plan=described.plan,
             pipeline=env.pipeline(),
             settings=Settings(staging_root=str(root)),
         )
-        for region in described.regions
+        for name, regions in described.tasks().items()
     }
     first, last = tasks.values()
     first >> last
@@ -99,7 +99,7 @@ def build_dags(root: Path) -> dict[str, "DAG"]:
     return {PIPELINE: own, "many": many}
 
 
-def begin(task: "RegionOperator", map_index: int = -1, number: int = 1) -> None:
+def begin(task: "DeploymentTaskOperator", map_index: int = -1, number: int = 1) -> None:
     """Run a task up to its spark-submit, which does not exist."""
     from airflow.sdk.exceptions import AirflowException
 
@@ -161,12 +161,14 @@ def test_restarts_are_counted_separately(dags: dict[str, "DAG"]) -> None:
     assert [failures(0), failures(1)] == [1, 0]
 
 
-def test_a_task_id_that_differs_from_its_region_is_refused(dags: dict[str, "DAG"]) -> None:
+def test_a_task_id_that_differs_from_its_name_is_refused(dags: dict[str, "DAG"]) -> None:
     from airflow.sdk.exceptions import AirflowFailException
 
     task: Any = dags[PIPELINE].get_task("first")
     ti = SimpleNamespace(dag_id=PIPELINE, task_id="other", map_index=-1, run_id="r", id="now")
-    with pytest.raises(AirflowFailException, match="task 'other' runs region 'first'; allowed"):
+    with pytest.raises(
+        AirflowFailException, match="task 'other' is 'first' of its pipeline; allowed"
+    ):
         task._failures({"ti": ti})
 
 

@@ -17,7 +17,7 @@ from tests.harness import executed_regions
 from tests.harness.executed_regions import RUN, Store, execute
 
 if TYPE_CHECKING:
-    from graph_compiler.airflow_backend.task.region_operator import RegionOperator
+    from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 
 pytestmark = [
     pytest.mark.airflow,
@@ -97,20 +97,19 @@ def store() -> Store:
 
 
 @pytest.fixture
-def operator(tmp_path: Path) -> "RegionOperator":
+def operator(tmp_path: Path) -> "DeploymentTaskOperator":
     return operator_of(tmp_path)
 
 
-def operator_of(tmp_path: Path, rows: int = 1, **arguments: Any) -> "RegionOperator":
+def operator_of(tmp_path: Path, rows: int = 1, **arguments: Any) -> "DeploymentTaskOperator":
     from graph_compiler.airflow_backend.installation.settings import Settings
-    from graph_compiler.airflow_backend.task.region_operator import RegionOperator
+    from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 
     env = StreamExecutionEnvironment("p")
     env.from_source(Values([(1,)] * rows, "x INT"), "in").sink_to(Parquet("/out")).name("out")
     described = describe_pipeline(compile_pipeline(env.pipeline()))
-    (region,) = described.regions
-    operator = RegionOperator(
-        region=region,
+    operator = DeploymentTaskOperator(
+        regions=described.regions,
         plan=described.plan,
         pipeline=env.pipeline(),
         settings=Settings(staging_root=str(tmp_path / "root")),
@@ -132,7 +131,7 @@ def outcome(tmp_path: Path, execution: str) -> str | None:
     return executed_regions.outcome(folder(tmp_path, execution))
 
 
-def die(yarn: Yarn, operator: "RegionOperator", store: Store, tmp_path: Path) -> None:
+def die(yarn: Yarn, operator: "DeploymentTaskOperator", store: Store, tmp_path: Path) -> None:
     """Submit, and let the task's process die while the application runs: no outcome is written."""
     yarn.next = [RUNNING]
     asked = []
@@ -151,7 +150,7 @@ def die(yarn: Yarn, operator: "RegionOperator", store: Store, tmp_path: Path) ->
 
 
 def test_a_running_application_is_waited_for_and_its_execution_goes_on(
-    yarn: Yarn, operator: "RegionOperator", store: Store, tmp_path: Path
+    yarn: Yarn, operator: "DeploymentTaskOperator", store: Store, tmp_path: Path
 ) -> None:
     die(yarn, operator, store, tmp_path)
     polls = iter(range(9))
@@ -169,7 +168,7 @@ def test_a_running_application_is_waited_for_and_its_execution_goes_on(
 
 
 def test_a_report_is_enough_even_if_no_cluster_answers(
-    yarn: Yarn, operator: "RegionOperator", store: Store, tmp_path: Path
+    yarn: Yarn, operator: "DeploymentTaskOperator", store: Store, tmp_path: Path
 ) -> None:
     die(yarn, operator, store, tmp_path)
     leave_report(tmp_path, FIRST)
@@ -180,7 +179,7 @@ def test_a_report_is_enough_even_if_no_cluster_answers(
 
 
 def test_the_failure_that_a_followed_driver_reports_is_the_message(
-    yarn: Yarn, operator: "RegionOperator", store: Store, tmp_path: Path
+    yarn: Yarn, operator: "DeploymentTaskOperator", store: Store, tmp_path: Path
 ) -> None:
     from airflow.sdk.exceptions import AirflowFailException
 
@@ -207,7 +206,7 @@ def test_the_failure_that_a_followed_driver_reports_is_the_message(
 def test_an_application_that_ended_without_a_report_is_submitted_anew(
     states: list[tuple[str, str]],
     yarn: Yarn,
-    operator: "RegionOperator",
+    operator: "DeploymentTaskOperator",
     store: Store,
     tmp_path: Path,
 ) -> None:
@@ -225,7 +224,7 @@ def test_an_application_that_ended_without_a_report_is_submitted_anew(
 
 
 def test_without_an_answer_nothing_is_submitted_and_nothing_has_ended(
-    yarn: Yarn, operator: "RegionOperator", store: Store, tmp_path: Path
+    yarn: Yarn, operator: "DeploymentTaskOperator", store: Store, tmp_path: Path
 ) -> None:
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
@@ -243,7 +242,7 @@ def test_without_an_answer_nothing_is_submitted_and_nothing_has_ended(
 
 
 def test_an_application_that_can_no_longer_be_asked_has_not_ended(
-    yarn: Yarn, operator: "RegionOperator", store: Store, tmp_path: Path
+    yarn: Yarn, operator: "DeploymentTaskOperator", store: Store, tmp_path: Path
 ) -> None:
     from airflow.sdk.exceptions import AirflowException
 
@@ -254,7 +253,7 @@ def test_an_application_that_can_no_longer_be_asked_has_not_ended(
 
 
 def test_a_finished_job_does_not_fail_because_its_cluster_is_gone(
-    yarn: Yarn, operator: "RegionOperator", store: Store, tmp_path: Path
+    yarn: Yarn, operator: "DeploymentTaskOperator", store: Store, tmp_path: Path
 ) -> None:
     def reports() -> None:
         leave_report(tmp_path, FIRST)
@@ -265,7 +264,7 @@ def test_a_finished_job_does_not_fail_because_its_cluster_is_gone(
 
 
 def test_an_error_of_a_client_counts_as_no_answer(
-    yarn: Yarn, operator: "RegionOperator", store: Store, tmp_path: Path
+    yarn: Yarn, operator: "DeploymentTaskOperator", store: Store, tmp_path: Path
 ) -> None:
     from airflow.sdk.exceptions import AirflowException
 
@@ -292,7 +291,7 @@ def test_a_cleared_task_computes_again(yarn: Yarn, store: Store, tmp_path: Path)
 
 
 def test_a_changed_pipeline_is_submitted_anew(
-    yarn: Yarn, operator: "RegionOperator", store: Store, tmp_path: Path
+    yarn: Yarn, operator: "DeploymentTaskOperator", store: Store, tmp_path: Path
 ) -> None:
     die(yarn, operator, store, tmp_path)
     yarn.next, yarn.when_asked = [SUCCEEDED], lambda: leave_report(tmp_path, SECOND)
@@ -302,7 +301,7 @@ def test_a_changed_pipeline_is_submitted_anew(
 
 def test_another_deploy_mode_is_submitted_anew(
     yarn: Yarn,
-    operator: "RegionOperator",
+    operator: "DeploymentTaskOperator",
     store: Store,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -320,7 +319,7 @@ def test_another_deploy_mode_is_submitted_anew(
 
 
 def test_a_killed_task_kills_the_application_that_it_follows(
-    yarn: Yarn, operator: "RegionOperator", store: Store, tmp_path: Path
+    yarn: Yarn, operator: "DeploymentTaskOperator", store: Store, tmp_path: Path
 ) -> None:
     from airflow.sdk.exceptions import AirflowException
 
@@ -347,7 +346,7 @@ def test_a_setting_by_which_spark_submit_would_wait_is_refused_before_submission
 
 
 def test_a_connection_without_the_address_of_yarn_is_refused_before_submission(
-    yarn: Yarn, operator: "RegionOperator", store: Store, monkeypatch: pytest.MonkeyPatch
+    yarn: Yarn, operator: "DeploymentTaskOperator", store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow.sdk.exceptions import AirflowFailException
 

@@ -39,9 +39,10 @@ def submitted(
     """Return the words of spark-submit, and the settings, after the task's files were put."""
     from graph_compiler.airflow_backend.task.submission.preparation import prepare
     from graph_compiler.airflow_backend.task.submission.process_group import lead_a_group
+    from graph_compiler.airflow_backend.task.task_try import TaskTry
 
     lead_a_group(hook := hook_to(master, monkeypatch, **settings))
-    prepared = prepare(hook, task, (), UNDECLARED)
+    prepared = prepare(hook, TaskTry([task]), (), UNDECLARED)
     prepared.ship()
     return list(prepared.submission.command), dict(hook._conf)
 

@@ -34,8 +34,14 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import to_json, to_wire
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, RegionId, TaskId
-from graph_compiler.staging.executions.executions import RegionExecution
+from graph_compiler.identifiers import (
+    IntermediateDataSetId,
+    JobVertexId,
+    RegionId,
+    TaskId,
+    TaskName,
+)
+from graph_compiler.staging.executions.region_execution import RegionExecution
 
 if TYPE_CHECKING:
     from graph_compiler.airflow_backend.web.runs.dag_runs import TryRow
@@ -104,7 +110,8 @@ def joined(
         tasks_read=10_000,
     )
     links = Links(history_server=history)
-    return joined_run(RunIdentity.own("flights", RUN_ID), found, "of the plan", documents, links)
+    identity, tasks = RunIdentity.own("flights", RUN_ID), {TaskName(LATE): (LATE,)}
+    return joined_run(identity, found, "of the plan", tasks, documents, links)
 
 
 def region(tries: list["TryRow"], attempts: list[RegionExecution]) -> "ViewRegionRun":

@@ -14,7 +14,7 @@ from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.declaration import Pipeline
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.executions.executions import RegionExecution
+from graph_compiler.staging.executions.region_execution import RegionExecution
 from pipelines.flights import env as flights
 from tests.airflow.web_server import (
     API,

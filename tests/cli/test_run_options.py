@@ -33,7 +33,7 @@ from graph_compiler.deployment.documents.report import (
 )
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.executions.executions import RegionExecution
+from graph_compiler.staging.executions.region_execution import RegionExecution
 from pipelines.flights import env as flights
 
 ROOT = Path(__file__).parents[2]

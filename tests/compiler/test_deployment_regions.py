@@ -49,7 +49,7 @@ def test_all_exchanges_blocking_gives_each_vertex_its_own_region() -> None:
     assert [region.vertex_ids for region in compiled.deployment.regions] == [
         (vertex.id,) for vertex in compiled.job_graph.vertices
     ]
-    assert compiled.crossing_edges() == compiled.job_graph.edges
+    assert compiled.region_edges() == compiled.job_graph.edges
 
 
 def test_all_exchanges_pipelined_gives_one_region() -> None:
@@ -157,14 +157,14 @@ def test_duplicate_pinned_task_ids_are_refused(
     sink = source.sink_to(Parquet("/out/a")).name("out").task_id("two")
     with pytest.raises(
         InvalidPipelineError,
-        match="a: its task_id is 'one'; 'out', which runs in the same task, has 'two'",
+        match="a: its task_id is 'one'; 'out', which is in the same region, has 'two'",
     ):
         compiled()
     sink.task_id("one")
     env.from_source(Csv("/b"), "b").sink_to(Parquet("/out/b")).name("other").task_id("one")
     with pytest.raises(
         InvalidPipelineError,
-        match="other: its task_id is 'one'; 'a', which runs in another task, has the same one",
+        match="other: its task_id is 'one'; 'a', which is in another region, has the same one",
     ):
         compiled()
 

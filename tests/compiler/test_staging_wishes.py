@@ -239,7 +239,7 @@ def test_results_of_expensive_operators_are_never_read_in_their_task() -> None:
     compiled = compile_in("AUTO", declare)
     assert staged(compiled)["scored ▒▶ both"] is StagingReason.EXPENSIVE
     assert [region.id for region in compiled.deployment.regions] == ["few", "both_out"]
-    assert len(compiled.crossing_edges()) == len(compiled.job_graph.staged_edges) == 2
+    assert len(compiled.region_edges()) == len(compiled.job_graph.staged_edges) == 2
 
 
 @pytest.mark.parametrize("declare", [lambda s: two(scored(s)), lambda s: two(checked(s))])

@@ -31,9 +31,9 @@ def filled(source: Connector, value: str) -> Connector:
     """Return a source as a run renders it; raises InvalidPipelineError if the value is refused."""
     declared = region(source)
     places = {
-        key: text.replace("{{ params.x }}", value) for key, text in find_places(declared).items()
+        key: text.replace("{{ params.x }}", value) for key, text in find_places([declared]).items()
     }
-    run = fill_places(declared, places)
+    (run,) = fill_places([declared], places)
     if problems := find_place_problems(run):
         raise InvalidPipelineError("p", problems)
     found, *_ = values_within(run, type(source))

@@ -16,10 +16,10 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.plans.clear_command import clear_command
 from graph_compiler.deployment.plans.replay import staged_inputs
-from graph_compiler.identifiers import RegionId
+from graph_compiler.identifiers import TaskName
 
 DAY = "2013-01-01T00:00:00+00:00"
-REGIONS = (RegionId("kept"), RegionId("out"))
+NAMES = (TaskName("kept"), TaskName("out"))
 
 
 def tasks() -> tuple[TaskDeploymentDescriptor, ...]:
@@ -48,14 +48,14 @@ def task() -> TaskDeploymentDescriptor:
 
 def test_a_run_is_cleared_by_its_date_and_dots_are_literal(task: TaskDeploymentDescriptor) -> None:
     grouped = replace(task, identity=replace(task.identity, dag_id="d", group_path="eu"))
-    words = shlex.split(clear_command(grouped, REGIONS))
+    words = shlex.split(clear_command(grouped, NAMES))
     assert words[:3] == ["airflow", "tasks", "clear"]
     assert words[-3:] == ["-t", "^(eu[.]kept|eu[.]out)$", "d"]
     assert (words[words.index("-s") + 1], words[words.index("-e") + 1]) == (DAY, DAY)
 
 
 def test_a_run_without_a_date_is_cleared_in_the_page(task: TaskDeploymentDescriptor) -> None:
-    said = clear_command(replace(task, logical_date=None), REGIONS)
+    said = clear_command(replace(task, logical_date=None), NAMES)
     assert said.startswith("in Airflow's UI, clear kept and out of run 'r', downstream tasks")
 
 
@@ -63,7 +63,7 @@ def test_a_run_with_a_map_index_is_cleared_in_the_page_whatever_its_date(
     task: TaskDeploymentDescriptor,
 ) -> None:
     mapped = replace(task, identity=replace(task.identity, map_index=3))
-    said = clear_command(mapped, REGIONS)
+    said = clear_command(mapped, NAMES)
     assert said.startswith("in Airflow's UI, clear kept and out of run 'r' of 'p', those with map")
     assert "index 3" in said
 

@@ -23,7 +23,7 @@ def task(path: str) -> TaskDeploymentDescriptor:
 @pytest.mark.installed
 def test_places_are_rendered_and_other_values_unchanged() -> None:
     made = task("{{ params.base }}/{{ run_date }}/{{ ds }}/{{ ds_nodash }}/{{ run_id }}")
-    assert find_places(made.region)["in.path"] == "/data/2013-01-02/2013-01-02/20130102/r1"
+    assert find_places([made.region])["in.path"] == "/data/2013-01-02/2013-01-02/20130102/r1"
     assert made.parameters == (("run_date", "2013-01-02"), ("base", "/data"))
     assert (made.attempt.attempt_number, made.layout.root) == (2, "/staging")
 
@@ -38,6 +38,6 @@ def test_variables_known_only_in_a_run_are_refused(template: str) -> None:
 
 def test_text_without_templates_needs_no_jinja(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    assert find_places(task("/in").region)["in.path"] == "/in"
+    assert find_places([task("/in").region])["in.path"] == "/in"
     with pytest.raises(RenderingError, match="Jinja is not installed\n  hint: pip install jinja2"):
         task("/{{ ds }}")

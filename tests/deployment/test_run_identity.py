@@ -14,7 +14,7 @@ from graph_compiler.deployment.documents.run_identity import (
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import from_wire, to_wire
 from graph_compiler.errors import StagingError
-from graph_compiler.identifiers import RegionId, TaskId, path_segment
+from graph_compiler.identifiers import TaskId, TaskName, path_segment
 from tests.harness.identities import runs_elsewhere
 
 ELSEWHERE = runs_elsewhere("p", "manual__1")
@@ -109,20 +109,22 @@ def test_invalid_names_are_refused(owner: str) -> None:
         RunIdentity.named(owner, "r")
 
 
-def test_tasks_and_regions_are_mapped_by_the_groups_between_them() -> None:
-    late = RegionId("late.routes")
+def test_task_ids_and_names_are_mapped_by_the_groups_between_them() -> None:
+    late = TaskName("late.routes")
     for run in ELSEWHERE.values():
-        task_id = run.task_of(late)
-        assert run.region_of(task_id) == late
+        task_id = run.task_id(late)
+        assert run.task_name(task_id) == late
         assert group_path(task_id, late) == run.group_path
-    assert ELSEWHERE["a group of another Dag"].region_of(TaskId("asia.late")) is None
-    assert ELSEWHERE["a group of another Dag"].region_of(TaskId("emeas.late")) is None
+    assert ELSEWHERE["a group of another Dag"].task_name(TaskId("asia.late")) is None
+    assert ELSEWHERE["a group of another Dag"].task_name(TaskId("emeas.late")) is None
 
 
 @pytest.mark.parametrize("task_id", ["early", "xlate", "late.x", "emea_late"])
-def test_a_task_id_that_differs_from_its_region_is_refused(task_id: str) -> None:
-    with pytest.raises(StagingError, match=f"task '{task_id}' runs region 'late'; allowed: "):
-        group_path(TaskId(task_id), RegionId("late"))
+def test_a_task_id_that_does_not_end_with_its_name_is_refused(task_id: str) -> None:
+    with pytest.raises(
+        StagingError, match=f"task '{task_id}' is 'late' of its pipeline; allowed: "
+    ):
+        group_path(TaskId(task_id), TaskName("late"))
 
 
 def test_documents_of_earlier_versions_are_those_of_the_pipelines_own_dag() -> None:

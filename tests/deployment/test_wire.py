@@ -124,8 +124,8 @@ def test_another_version_is_refused() -> None:
 
 
 def test_templates_are_found_and_filled_in_places_only() -> None:
-    region = describe_regions(compile_pipeline(flights.pipeline()))[0]
-    places = find_places(region)
+    regions = describe_regions(compile_pipeline(flights.pipeline()))[:1]
+    places = find_places(regions)
     assert places == {
         "flights.path": "{{ params.input }}/flights.csv",
         "flights.null_value": "NA",
@@ -133,7 +133,7 @@ def test_templates_are_found_and_filled_in_places_only() -> None:
         "weather.path": "{{ params.input }}/weather.csv",
         "weather.null_value": "NA",
     }
-    filled = fill_places(region, {key: f"/rendered/{key}" for key in places})
+    filled = fill_places(regions, {key: f"/rendered/{key}" for key in places})
     assert set(find_places(filled).values()) == {f"/rendered/{key}" for key in places}
 
 

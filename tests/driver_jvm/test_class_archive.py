@@ -1,14 +1,29 @@
 """The cache of archives: what is used, what is refused, and what another process can do to it."""
 
+import errno
+import fcntl
 import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from graph_compiler.driver_jvm.class_archive import KEPT, ArchiveCache, archive_cache
+from graph_compiler.driver_jvm import class_archive as module
+from graph_compiler.driver_jvm.class_archive import (
+    KEPT,
+    UNUSED_SECONDS,
+    ArchiveCache,
+    Draft,
+    archive_cache,
+)
 from graph_compiler.driver_jvm.installation import DriverStartError
 
 KEY, OTHER = "a" * 32, "b" * 32
+DAY = 24 * 60 * 60
 
 
 @pytest.fixture
@@ -19,7 +34,7 @@ def cache(tmp_path: Path) -> ArchiveCache:
 def make(cache: ArchiveCache, key: str = KEY, content: bytes = b"classes") -> Path:
     with cache.new_archive(key) as draft:
         assert draft is not None
-        draft.write_bytes(content)
+        draft.file.write_bytes(content)
     found = cache.find(key)
     assert found is not None
     return found
@@ -38,7 +53,7 @@ def test_only_its_user_can_read_or_write_it(cache: ArchiveCache) -> None:
     finally:
         os.umask(before)
     assert archive.stat().st_mode & 0o777 == 0o400
-    for folder in (cache.folder, cache.folder.parent):
+    for folder in (cache.folder, *cache.folder.parents[:2]):
         assert folder.stat().st_mode & 0o777 == 0o700
 
 
@@ -51,9 +66,9 @@ def test_a_half_written_archive_is_not_used(cache: ArchiveCache) -> None:
 
 
 def test_a_process_that_ends_while_it_writes_leaves_nothing_to_be_used(cache: ArchiveCache) -> None:
-    def write(draft: Path | None) -> None:
+    def write(draft: Draft | None) -> None:
         assert draft is not None
-        draft.write_bytes(b"half")
+        draft.file.write_bytes(b"half")
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt), cache.new_archive(KEY) as draft:
@@ -79,18 +94,105 @@ def test_one_process_makes_it(cache: ArchiveCache) -> None:
         assert (draft is None, second is None) == (False, True)
 
 
-def test_old_archives_are_removed(cache: ArchiveCache) -> None:
-    for number in range(KEPT + 2):
-        archive = make(cache, f"{number:032}")
-        os.utime(archive, (number, number))
-    found = [cache.find(f"{number:032}") is not None for number in range(KEPT + 2)]
-    assert found == [False, False, *(True for _ in range(KEPT))]
+def uses(cache: ArchiveCache, *days_ago: int) -> list[Path]:
+    """Make archives, each with its last use."""
+    made = [make(cache, f"{number:032}") for number, _ in enumerate(days_ago)]
+    for file, days in zip(made, days_ago, strict=True):
+        at = time.time() - days * DAY
+        os.utime(file, (at, at))
+    return made
 
 
-@pytest.mark.parametrize("part", ["file", "folder", "parent"])
+def left(cache: ArchiveCache, archives: list[Path]) -> list[bool]:
+    make(cache, OTHER)
+    return [file.exists() for file in archives]
+
+
+def test_an_archive_that_was_not_used_for_long_is_removed(cache: ArchiveCache) -> None:
+    days = UNUSED_SECONDS // DAY
+    assert left(cache, uses(cache, 0, days + 1, days - 1)) == [True, False, True]
+
+
+def test_of_many_archives_those_with_the_oldest_use_are_removed(cache: ArchiveCache) -> None:
+    archives = uses(cache, 3, *range(KEPT - 1))
+    assert left(cache, archives) == [True, *(True for _ in range(KEPT - 2)), False]
+
+
+def test_an_archive_that_is_found_counts_as_used(cache: ArchiveCache) -> None:
+    (archive,) = uses(cache, 40)
+    assert cache.find(f"{0:032}") == archive
+    assert left(cache, [archive]) == [True]
+
+
+def test_an_archive_whose_use_cannot_be_noted_is_found(
+    cache: ArchiveCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = make(cache)
+    monkeypatch.setattr(os, "utime", failing(errno.EROFS))
+    assert cache.find(KEY) == archive
+
+
+def failing(number: int) -> Callable[..., None]:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+def test_a_file_that_vanishes_is_skipped(
+    cache: ArchiveCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = make(cache)
+    gone = archive.with_name(f"{KEY}-3.jsa")
+    monkeypatch.setattr(module, "_archives", lambda _: [gone, archive])
+    assert cache.find(KEY) == archive
+
+
+def test_a_folder_that_vanishes_is_a_reason(
+    cache: ArchiveCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(cache)
+    monkeypatch.setattr(Path, "exists", lambda _: True)
+    shutil.rmtree(cache.folder)
+    with pytest.raises(DriverStartError, match="No such file"):
+        cache.find(KEY)
+
+
+def test_a_home_that_cannot_be_looked_at_is_a_reason(tmp_path: Path) -> None:
+    cache = archive_cache({"XDG_CACHE_HOME": str(tmp_path / ("x" * 300))})
+    with pytest.raises(DriverStartError, match="File name too long"):
+        cache.find(KEY)
+    with pytest.raises(DriverStartError, match="File name too long"), cache.new_archive(KEY):
+        pass
+    assert not cache.is_due(KEY)
+    cache.note_failure(KEY, "it cannot be kept")
+    assert cache.has_failed(KEY) is None
+
+
+def test_a_file_system_without_locks_is_a_reason(
+    cache: ArchiveCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fcntl, "flock", failing(errno.ENOLCK))
+    with pytest.raises(DriverStartError, match="No locks available"), cache.new_archive(KEY):
+        pass
+
+
+def test_a_process_that_inherits_the_lock_keeps_other_makers_out(cache: ArchiveCache) -> None:
+    with cache.new_archive(KEY) as draft:
+        assert draft is not None
+        heir = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=(draft.lock,))
+    with cache.new_archive(KEY) as second:
+        assert second is None
+    heir.communicate()
+    with cache.new_archive(KEY) as third:
+        assert third is not None
+
+
+@pytest.mark.parametrize("part", ["file", "folder", "parent", "grandparent"])
 def test_what_others_can_write_to_is_refused(cache: ArchiveCache, part: str) -> None:
     archive = make(cache)
-    place = {"file": archive, "folder": cache.folder, "parent": cache.folder.parent}[part]
+    parts = ("file", "folder", "parent", "grandparent")
+    place = dict(zip(parts, (archive, *archive.parents), strict=False))[part]
     place.chmod(0o777)
     with pytest.raises(DriverStartError, match="only this user can write"):
         cache.find(KEY)
@@ -136,11 +238,16 @@ def test_an_unreadable_archive_is_refused(
 
 def test_it_is_made_after_the_second_driver_that_would_use_it(cache: ArchiveCache) -> None:
     assert [cache.is_due(KEY), cache.is_due(OTHER), cache.is_due(KEY)] == [False, False, True]
-    cache.note_failure(KEY, "no disk")
-    assert not cache.is_due(KEY)
-    assert cache.has_failed(KEY) == "no disk"
     make(cache)
-    assert cache.has_failed(KEY) is None
+    assert [*cache.folder.glob(f"{KEY}.*")] == []
+
+
+def test_nothing_is_written_for_what_others_can_write_to(cache: ArchiveCache) -> None:
+    assert not cache.is_due(OTHER)
+    cache.folder.chmod(0o777)
+    assert not cache.is_due(KEY)
+    cache.note_failure(KEY, "no disk")
+    assert [*cache.folder.glob(f"{KEY}.*")] == []
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
@@ -158,7 +265,20 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     ],
 )
 def test_the_cache_is_where_the_user_keeps_caches(environment: dict[str, str], folder: str) -> None:
-    assert archive_cache(environment).folder == Path(folder, "graph-compiler", "class-archives")
+    found = archive_cache(environment).folder
+    assert found == Path(folder, "graph-compiler", "class-archives", socket.gethostname())
+
+
+def test_each_host_has_a_folder_of_a_safe_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    folders = set()
+    for name in ("one", "two", "a:b/../c", "..", ""):
+        monkeypatch.setattr(socket, "gethostname", lambda name=name: name)
+        folder = archive_cache({"HOME": "/me"}).folder
+        assert folder.parent == Path("/me/.cache/graph-compiler/class-archives")
+        assert ":" not in folder.name
+        folders.add(folder.name)
+    assert len(folders) == 5
+    assert ".." not in folders
 
 
 @pytest.mark.parametrize("environment", [{}, {"HOME": "."}, {"XDG_CACHE_HOME": "/a:b"}])

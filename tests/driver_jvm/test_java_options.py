@@ -4,8 +4,17 @@ import pytest
 
 from graph_compiler.driver_jvm.java_options import SETTINGS, VARIABLES, java_options
 
-COLLECTORS = ("-XX:+UseG1GC", "-XX:+UseZGC", "-XX:-UseParallelGC", "'-XX:+UseSerialGC'")
-ARCHIVES = ("-Xshare:off", "-XX:SharedArchiveFile=/a.jsa", "-XX:ArchiveClassesAtExit=/a.jsa")
+COLLECTORS = (
+    *("-XX:+UseG1GC", "-XX:+UseZGC", "-XX:-UseParallelGC", "'-XX:+UseSerialGC'"),
+    *("-XX:+AggressiveHeap", "-XX:G1HeapRegionSize=4m", "-XX:+G1UseAdaptiveIHOP"),
+    *("-XX:-G1UseAdaptiveIHOP", "-XX:MaxGCPauseMillis=50"),
+    *("-XX:InitiatingHeapOccupancyPercent=35", "-XX:+UseStringDeduplication"),
+)
+ARCHIVES = (
+    *("-Xshare:off", "-XX:SharedArchiveFile=/a.jsa", "-XX:ArchiveClassesAtExit=/a.jsa"),
+    *("-XX:AOTCache=/a.aot", "-XX:AOTMode=off", "-XX:+AOTClassLinking", "-XX:+DumpSharedSpaces"),
+    *("-XX:+AutoCreateSharedArchive", "-XX:-RecordDynamicDumpInfo"),
+)
 HIDDEN = ("@/etc/options", "-XX:Flags=/etc/flags", "-XX:VMOptionsFile=/etc/options")
 
 
@@ -35,7 +44,13 @@ def test_options_in_a_file_may_be_anything(option: str) -> None:
     assert found.with_archive() == found.with_collector() == "JDK_JAVA_OPTIONS"
 
 
-@pytest.mark.parametrize("options", ["", "-XX:+UseStringDeduplication -Xmx1g -Dgc=-XX:+UseG1GC"])
+@pytest.mark.parametrize("options", ["", "-XX:+UseCompressedOops -Xmx1g -Dgc=-XX:+UseG1GC"])
 def test_other_options_say_nothing(options: str) -> None:
     found = java_options({"SPARK_SUBMIT_OPTS": options}, [])
     assert (found.with_collector(), found.with_archive()) == (None, None)
+
+
+@pytest.mark.parametrize("option", ["-Dspark.ui.enabled=true", "'-Dspark.ui.port=4050'"])
+def test_a_ui_in_a_variable_is_found(option: str) -> None:
+    assert java_options({"SPARK_SUBMIT_OPTS": option}, []).with_ui() == "SPARK_SUBMIT_OPTS"
+    assert java_options({"SPARK_SUBMIT_OPTS": "-Dspark.ui.x=1"}, []).with_ui() is None

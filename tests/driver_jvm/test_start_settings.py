@@ -20,6 +20,7 @@ from graph_compiler.driver_jvm.start_settings import (
     option_word,
     start_settings,
 )
+from tests.harness.fake_spark import write_java, write_spark
 
 OPTIONS = "spark.driver.defaultJavaOptions"
 SERIAL = "-XX:+UseSerialGC"
@@ -33,17 +34,9 @@ def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def start(tmp_path: Path) -> DriverStart:
     """Return a driver of a Java and a Spark that consist of the files that are looked at."""
-    java, spark = tmp_path / "java", tmp_path / "spark"
-    for file in ("release", "lib/modules", "lib/server/libjvm.so", "bin/java"):
-        (java / file).parent.mkdir(parents=True, exist_ok=True)
-        (java / file).write_text(file)
-    (java / "bin" / "java").chmod(0o755)
-    for name in ("spark-core.jar", "slf4j-api.jar"):
-        (spark / "jars").mkdir(parents=True, exist_ok=True)
-        (spark / "jars" / name).write_text(name)
     environment = {
-        "JAVA_HOME": str(java),
-        "SPARK_HOME": str(spark),
+        "JAVA_HOME": str(write_java(tmp_path / "java")),
+        "SPARK_HOME": str(write_spark(tmp_path / "spark")),
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
     }
     (tmp_path / "cache").mkdir()
@@ -58,7 +51,7 @@ def make_archive(start: DriverStart) -> str:
     cache = archive_cache(start.environment)
     with cache.new_archive(key_of(start)) as draft:
         assert draft is not None
-        draft.write_text("classes")
+        draft.file.write_text("classes")
     return f"-XX:SharedArchiveFile={cache.find(key_of(start))} -Xlog:cds*=off"
 
 
@@ -100,12 +93,49 @@ def test_an_archive_is_used_without_warnings(start: DriverStart) -> None:
 
 def test_options_that_are_there_stay_before_ours(start: DriverStart) -> None:
     assert options_of(with_conf(start, driver_defaultJavaOptions="-Da=b")) == f"-Da=b {SERIAL}"
-    assert options_of(defaults(start, f"{OPTIONS} -Dc=d")) == f"-Dc=d {SERIAL}"
-    both = with_conf(start, driver_defaultJavaOptions="-Da=b")
+    both = with_conf(defaults(start, f"{OPTIONS} -Dc=d"), driver_defaultJavaOptions="-Da=b")
     assert options_of(both) == f"-Da=b {SERIAL}", "Spark would not read the file's, either"
 
 
-@pytest.mark.parametrize("place", [*VARIABLES, *SETTINGS, *(f"file {key}" for key in SETTINGS)])
+@pytest.mark.parametrize("named_in", ["spark-defaults.conf", "my.conf"])
+def test_options_that_are_in_a_file_only_are_not_repeated(
+    start: DriverStart, tmp_path: Path, named_in: str
+) -> None:
+    make_archive(start)
+    file = tmp_path / "my.conf"
+    file.write_text(f"{OPTIONS} -Dpassword=hidden")
+    if named_in == file.name:
+        start = replace(start, properties_file=str(file))
+    else:
+        defaults(start, f"{OPTIONS} -Dpassword=hidden")
+    found = start_settings(replace(start, is_local=True))
+    assert found.conf == (("spark.ui.enabled", "false"),)
+    ((what, why),) = found.left_out
+    assert what == "options of the JVM"
+    assert why.startswith(f"{OPTIONS} is set in ")
+    assert named_in in why
+    assert (found.wanted, "hidden" in repr(found)) == (None, False)
+
+
+@pytest.mark.parametrize("name", ["java-opts", "spark-env.sh"])
+@pytest.mark.parametrize("place", ["conf", "SPARK_CONF_DIR"])
+def test_a_file_that_may_set_options_and_is_not_read_keeps_ours_out(
+    start: DriverStart, tmp_path: Path, name: str, place: str
+) -> None:
+    make_archive(start)
+    folder = Path(start.environment["SPARK_HOME"], "conf")
+    if place != "conf":
+        folder = tmp_path / "settings"
+        start = with_variables(start, SPARK_CONF_DIR=str(folder))
+    folder.mkdir()
+    (folder / name).write_text("-XX:+UseG1GC")
+    found = start_settings(start)
+    assert (found.conf, found.wanted) == ((), None)
+    why = f"{folder / name} may set any, and is not read"
+    assert found.left_out == (("options of the JVM", why),)
+
+
+@pytest.mark.parametrize("place", [*VARIABLES, *SETTINGS, "file spark.driver.extraJavaOptions"])
 def test_a_collector_that_is_named_anywhere_keeps_ours_out(start: DriverStart, place: str) -> None:
     words = make_archive(start)
     if place in VARIABLES:
@@ -152,8 +182,31 @@ def test_the_ui_is_off_where_executors_are_in_the_driver_unless_somebody_has_set
 ) -> None:
     local = replace(start, is_local=True)
     assert dict(start_settings(local).conf)["spark.ui.enabled"] == "false"
-    for named in (with_conf(local, ui_enabled="true"), defaults(local, "spark.ui.enabled true")):
+    for named in (
+        with_conf(local, ui_enabled="true"),
+        with_conf(local, ui_port="4050"),
+        with_variables(local, SPARK_SUBMIT_OPTS="-Dspark.ui.enabled=true"),
+    ):
         assert "spark.ui.enabled" not in dict(start_settings(named).conf)
+    in_file = defaults(local, "spark.ui.enabled true")
+    assert "spark.ui.enabled" not in dict(start_settings(in_file).conf)
+
+
+def test_the_ui_is_off_where_no_java_is_found(start: DriverStart) -> None:
+    found = start_settings(with_variables(replace(start, is_local=True), JAVA_HOME="/nowhere"))
+    assert found.conf == (("spark.ui.enabled", "false"),)
+    assert dict(found.left_out) == {"options of the JVM": "there is no java in /nowhere/bin"}
+
+
+def test_the_ui_is_off_where_no_spark_is_found_but_its_settings_are(
+    start: DriverStart, tmp_path: Path
+) -> None:
+    lost = with_variables(replace(start, is_local=True), SPARK_HOME="/nowhere")
+    assert start_settings(lost).conf == (), "its settings may say that there is a UI"
+    known = with_variables(lost, SPARK_CONF_DIR=str(tmp_path))
+    assert start_settings(known).conf == (("spark.ui.enabled", "false"),)
+    (tmp_path / "spark-defaults.conf").write_text("spark.ui.port 4050")
+    assert start_settings(known).conf == ()
 
 
 Change = Callable[[DriverStart], DriverStart | None]
@@ -164,7 +217,7 @@ def jars(start: DriverStart) -> Path:
 
 
 def a_newer_jar(start: DriverStart) -> None:
-    os.utime(jars(start) / "spark-core.jar", (1, 1))
+    os.utime(jars(start) / "spark-core_2.13-4.1.0.jar", (1, 1))
 
 
 def another_jar(start: DriverStart) -> None:
@@ -243,20 +296,6 @@ def test_what_cannot_be_found_is_left_to_spark(
     assert (found.conf, found.left_out) == ((), (("options of the JVM", why),))
 
 
-def test_a_program_that_chooses_a_java_is_not_known(start: DriverStart) -> None:
-    java = Path(start.environment["JAVA_HOME"])
-    (java / "lib" / "server" / "libjvm.so").unlink()
-    assert "is not the program of a JDK" in start_settings(start).left_out[0][1]
-
-
-def test_a_spark_is_found_by_its_program(start: DriverStart, tmp_path: Path) -> None:
-    program = tmp_path / "other" / "bin" / "spark-submit"
-    program.parent.mkdir(parents=True)
-    program.touch(mode=0o755)
-    environment = {**start.environment, "SPARK_HOME": "", "PATH": str(program.parent)}
-    assert find_installation(environment).spark_home == tmp_path / "other"
-
-
 @pytest.mark.parametrize(
     ("text", "size"),
     [("1g", 1 << 30), ("512", 512 << 20), ("2048m", 2 << 30), ("1 KB", 1024), ("a lot", None)],
@@ -274,6 +313,20 @@ def test_the_quota_of_a_container_counts(tmp_path: Path, quota: str, cores: floa
     of_host = float(len(os.sched_getaffinity(0)))
     assert available_cores(file) == min(of_host, cores or of_host)
     assert available_cores(tmp_path / "none") == of_host
+
+
+def test_where_there_is_no_affinity_all_cores_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity")  # macOS
+    monkeypatch.setattr(os, "cpu_count", lambda: 7)
+    assert available_cores(tmp_path / "none") == 7
+
+
+def test_a_reason_of_the_cache_leaves_the_collector(start: DriverStart) -> None:
+    found = start_settings(with_variables(start, XDG_CACHE_HOME="/" + "x" * 300))
+    assert found.conf == ((OPTIONS, SERIAL),)
+    assert "File name too long" in dict(found.left_out)["class archive"]
 
 
 @pytest.mark.parametrize(

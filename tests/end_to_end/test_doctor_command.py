@@ -31,7 +31,7 @@ def test_a_good_installation_passes_and_leaves_no_files(home: Home) -> None:
     found = ask(home, 0)
     assert time.monotonic() - began < 2 * SECONDS
     assert ill(found) == set()
-    assert "class archive" in found["Driver's start"]["found"]
+    assert "SPARK_SUBMIT_OPTS may name a collector" in found["Driver's start"]["found"]
     assert found["plugin"]["state"] == found["Spark connection"]["state"] == "ok"
     assert not home.folder.exists()
     words = home.cli("doctor").stdout

@@ -16,6 +16,7 @@ from graph_compiler.driver_jvm.installation import class_path_key, find_installa
 from graph_compiler.driver_jvm.java_options import VARIABLES
 from graph_compiler.driver_jvm.start_settings import DriverStart, start_settings
 from tests.end_to_end.conftest import Home
+from tests.harness.standalone import until
 
 pytestmark = pytest.mark.e2e
 PROGRAM = """
@@ -42,8 +43,8 @@ def environment(home: Home) -> dict[str, str]:
 def archive(environment: dict[str, str], tmp_path: Path) -> Iterator[Path]:
     """Return an archive of this test's own: a copy of the one that `graph-compiler warm` has made."""
     key = class_path_key(find_installation(environment), environment)
-    made = archive_cache(environment).find(key)
-    assert made is not None
+    cache = archive_cache(environment)
+    made = until(lambda: cache.find(key), "the archive, which another process makes", seconds=600)
     environment["XDG_CACHE_HOME"] = str(tmp_path)
     put(archive_cache(environment), key, made)
     found = archive_cache(environment).find(key)
@@ -55,7 +56,7 @@ def archive(environment: dict[str, str], tmp_path: Path) -> Iterator[Path]:
 def put(cache: ArchiveCache, key: str, source: Path) -> None:
     with cache.new_archive(key) as draft:
         assert draft is not None
-        draft.write_bytes(source.read_bytes())
+        draft.file.write_bytes(source.read_bytes())
 
 
 def options(environment: dict[str, str]) -> dict[str, str]:

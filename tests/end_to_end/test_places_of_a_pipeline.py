@@ -19,7 +19,7 @@ from airflow.sdk import DAG, task_group
 
 from graph_compiler import Parquet, StreamExecutionEnvironment
 from graph_compiler.airflow_backend.installation.settings import read_settings
-from graph_compiler.airflow_backend.task.region_operator import RegionOperator
+from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.connectors import Range
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
@@ -32,14 +32,13 @@ rows.sink_to(Parquet("{output}"), mode="append").name("last")
 def add_tasks():
     described = describe_pipeline(compile_pipeline(env.pipeline()))
     first, last = (
-        RegionOperator(
-            region=region,
+        DeploymentTaskOperator(
+            regions=regions,
             plan=described.plan,
             pipeline=env.pipeline(),
             settings=read_settings(),
-            explanation="",
         )
-        for region in described.regions
+        for regions in described.tasks().values()
     )
     first >> last
 

@@ -1,4 +1,4 @@
-"""What a task repeats if it fails at its end, and what is staged for it."""
+"""What a region repeats if it fails at its end, and what is staged for it."""
 
 import json
 from pathlib import Path
@@ -18,13 +18,13 @@ from pipelines.flights import env as flights
 from tests.conftest import expensive_and_checked, staged_detour
 
 
-def test_a_task_repeats_its_own_operators_and_reads_the_others_again() -> None:
+def test_a_region_repeats_its_own_operators_and_reads_the_others_again() -> None:
     """A ─┬▒▶ C ─▶ B ─▶ out; the direct edge A ▒▶ B is staged as well, and is the same result."""
     costs = failure_costs(compile_pipeline(staged_detour().pipeline()))
     assert list(costs.values()) == [
-        FailureCost(task=RegionId("A"), repeated=("a", "A"), expensive=(), reread=(), spared=0),
+        FailureCost(region=RegionId("A"), repeated=("a", "A"), expensive=(), reread=(), spared=0),
         FailureCost(
-            task=RegionId("out"),
+            region=RegionId("out"),
             repeated=("C", "B", "out"),
             expensive=(),
             reread=("A",),
@@ -56,17 +56,22 @@ def test_an_expensive_operator_that_a_failure_repeats_is_named(
 def test_the_document_has_tasks_with_their_costs_and_cuts_with_their_reasons() -> None:
     compiled = compile_pipeline(expensive_and_checked().pipeline())
     document = json.loads(to_json(deployment_json(compiled)))
-    costs = [from_wire(FailureCost, task["failure_cost"]) for task in document["tasks"]]
+    regions = [region for task in document["tasks"] for region in task["regions"]]
+    costs = [from_wire(FailureCost, region["failure_cost"]) for region in regions]
     assert costs == list(failure_costs(compiled).values())
-    assert [task["task"] for task in document["tasks"]] == ["scored", "clean", "by_day", "by_user"]
+    assert [
+        (task["task"], [region["region"] for region in task["regions"]])
+        for task in document["tasks"]
+    ] == [("scored", ["scored", "clean", "by_day", "by_user"])]
+    assert document["apart"] == []
     assert document["operators"] == 8
     assert {
         (cut["result"], cut["reader"], cut["from_task"], cut["to_task"], cut["reason"])
         for cut in document["staged"]
     } == {
-        ("scored", "amounts_hold", "scored", "clean", "EXPENSIVE"),
-        ("clean", "total_day", "clean", "by_day", "CONTRACT"),
-        ("clean", "total_user", "clean", "by_user", "CONTRACT"),
+        ("scored", "amounts_hold", "scored", "scored", "EXPENSIVE"),
+        ("clean", "total_day", "scored", "scored", "CONTRACT"),
+        ("clean", "total_user", "scored", "scored", "CONTRACT"),
     }
 
 

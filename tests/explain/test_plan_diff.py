@@ -184,6 +184,24 @@ def test_tasks_appear_and_vanish_with_cuts() -> None:
     assert [result.kind for result in back.results] == [ResultChangeKind.REMOVED]
 
 
+def test_a_task_that_gets_another_tasks_region_is_changed_and_the_other_removed() -> None:
+    def reports(sharing: str) -> PlanSummary:
+        env = StreamExecutionEnvironment("p", config={"execution.task-sharing": sharing})
+        clean = env.from_source(Csv("/in"), "rows").filter("x > 0").name("clean").stage("slow")
+        for name in ("by_day", "by_user"):
+            clean.filter("x > 1").name(f"{name}_rows").sink_to(Parquet(f"/{name}")).name(name)
+        return summary(env)
+
+    found = plan_diff(reports("false"), reports("true"))
+    changed, removed = found.tasks
+    assert (changed.kind, changed.task) == (TaskChangeKind.CHANGED, "by_day")
+    assert "runs by_user_rows and by_user too" in changed.reasons
+    assert any(reason.startswith("shared by regions: ") for reason in changed.reasons)
+    assert (removed.kind, removed.task) == (TaskChangeKind.REMOVED, "by_user")
+    assert [result.kind for result in found.results] == [ResultChangeKind.REUSABLE]
+    assert plan_diff(reports("true"), reports("true")).is_empty
+
+
 def test_session_settings_are_reported_once() -> None:
     before = sales()
     now = from_json(

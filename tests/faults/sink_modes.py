@@ -6,7 +6,11 @@ orders ─▶ merged           orders ─▶ created (error-if-exists)
 
 from graph_compiler import Csv, DataStream, Parquet, StreamExecutionEnvironment
 
-env = StreamExecutionEnvironment("sink_modes", params={"input": "/in", "output": "/out"})
+env = StreamExecutionEnvironment(
+    "sink_modes",
+    config={"execution.task-sharing": "false"},
+    params={"input": "/in", "output": "/out"},
+)
 
 
 def orders(reader: str) -> DataStream:

@@ -49,6 +49,7 @@ def test_cases_depend_on_the_seed_only() -> None:
 def test_a_workload_lists_its_tasks(workload: Workload) -> None:
     regions = describe_regions(compile_pipeline(workload.environment().pipeline()))
     assert set(workload.tasks) == set(workload.reads) == {region.region_id for region in regions}
+    assert all(region.shares_task is None for region in regions)
     for region in regions:
         assert (Point.BEFORE_MANIFEST in workload.points[region.region_id]) == bool(region.results)
 

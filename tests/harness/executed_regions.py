@@ -12,7 +12,7 @@ from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.identifiers import path_segment
 
 if TYPE_CHECKING:
-    from graph_compiler.airflow_backend.task.region_operator import RegionOperator
+    from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 
 
 RUN = "manual__2013-01-01T00:00:00+00:00"
@@ -28,18 +28,18 @@ class Store(dict[str, Any]):
         self.pop(key, None)
 
 
-def execute(operator: RegionOperator, store: Store | None, execution: str) -> Any:
+def execute(operator: DeploymentTaskOperator, store: Store | None, execution: str) -> Any:
     """Execute a try of a task; the last character of the execution's id is the try's number."""
-    named = {"dag_id": operator.region.pipeline, "task_id": operator.task_id, "run_id": RUN}
+    named = {"dag_id": operator.regions[0].pipeline, "task_id": operator.task_id, "run_id": RUN}
     instance = SimpleNamespace(
         **named, map_index=-1, id=execution, try_number=int(execution[-1]), stats_tags={}
     )
     return operator.execute({"ti": instance, "task_state_store": store})  # type: ignore[typeddict-item]
 
 
-def folder_of(operator: RegionOperator, execution: str) -> Path:
+def folder_of(operator: DeploymentTaskOperator, execution: str) -> Path:
     """Return the folder of an execution below the staging root."""
-    run = Path(operator._staging_root, operator.region.pipeline, path_segment(RUN))
+    run = Path(operator._staging_root, operator.regions[0].pipeline, path_segment(RUN))
     return run / "tasks" / str(operator.task_id) / execution
 
 

@@ -18,7 +18,7 @@ from tests.airflow.conftest import airflow_home
 from tests.kubernetes.recording_api import RecordingApi, recording_api
 
 if TYPE_CHECKING:
-    from graph_compiler.airflow_backend.task.region_operator import RegionOperator
+    from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 
 __all__ = ["airflow_home"]
 NAMESPACE, IMAGE = "jobs", "registry.example/spark:4"
@@ -136,7 +136,7 @@ def plain(group: str | SlotSharingGroup = "default", **config: str) -> StreamExe
     return env
 
 
-def operator_of(env: StreamExecutionEnvironment) -> "RegionOperator":
+def operator_of(env: StreamExecutionEnvironment) -> "DeploymentTaskOperator":
     """Return the only task of a pipeline, as in a run."""
     from graph_compiler.airflow_backend import build_dag
 
@@ -144,5 +144,5 @@ def operator_of(env: StreamExecutionEnvironment) -> "RegionOperator":
     (task,) = dag.tasks
     operator: Any = task
     operator.parameters = {"run_date": "2013-01-01"}
-    found: RegionOperator = operator
+    found: DeploymentTaskOperator = operator
     return found

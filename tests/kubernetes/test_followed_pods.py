@@ -12,7 +12,7 @@ from tests.kubernetes.conftest import operator_of, plain
 from tests.kubernetes.recording_api import RecordingApi, Resource
 
 if TYPE_CHECKING:
-    from graph_compiler.airflow_backend.task.region_operator import RegionOperator
+    from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.filterwarnings("default")]
 FIRST, SECOND = "01a1", "01a2"
@@ -23,7 +23,7 @@ class WorkerDiesError(BaseException):
 
 
 @pytest.fixture
-def operator(cluster: RecordingApi) -> "RegionOperator":
+def operator(cluster: RecordingApi) -> "DeploymentTaskOperator":
     assert cluster.requests == []
     return operator_of(plain())
 
@@ -48,7 +48,7 @@ def dies() -> None:
     raise WorkerDiesError
 
 
-def die(operator: "RegionOperator", store: Store) -> None:
+def die(operator: "DeploymentTaskOperator", store: Store) -> None:
     """Submit; the task's process dies while it waits, and writes no outcome."""
     with pytest.raises(WorkerDiesError):
         execute(operator, store, FIRST)
@@ -64,7 +64,7 @@ def gone(cluster: RecordingApi) -> Callable[[], None]:
 
 
 def test_a_pod_is_waited_for(
-    cluster: RecordingApi, operator: "RegionOperator", between_polls: list[Any]
+    cluster: RecordingApi, operator: "DeploymentTaskOperator", between_polls: list[Any]
 ) -> None:
     folder, running = folder_of(operator, FIRST), phase(cluster, "Running")
     ends = phase(cluster, "Succeeded")
@@ -76,7 +76,7 @@ def test_a_pod_is_waited_for(
 
 
 def test_a_running_pod_of_a_try_that_died_is_followed(
-    cluster: RecordingApi, operator: "RegionOperator", between_polls: list[Any]
+    cluster: RecordingApi, operator: "DeploymentTaskOperator", between_polls: list[Any]
 ) -> None:
     store, folder = Store(), folder_of(operator, FIRST)
     between_polls += [phase(cluster, "Running"), dies]
@@ -89,7 +89,7 @@ def test_a_running_pod_of_a_try_that_died_is_followed(
 
 
 def test_a_pod_is_found_though_its_try_died_before_its_id_was_stored(
-    cluster: RecordingApi, operator: "RegionOperator", between_polls: list[Any]
+    cluster: RecordingApi, operator: "DeploymentTaskOperator", between_polls: list[Any]
 ) -> None:
     class Dying(Store):
         def set(self, key: str, value: Any) -> None:
@@ -107,7 +107,7 @@ def test_a_pod_is_found_though_its_try_died_before_its_id_was_stored(
 
 @pytest.mark.parametrize("ends", [phase, gone])
 def test_a_pod_that_failed_or_is_gone_has_succeeded_if_its_report_says_so(
-    ends: Any, cluster: RecordingApi, operator: "RegionOperator", between_polls: list[Any]
+    ends: Any, cluster: RecordingApi, operator: "DeploymentTaskOperator", between_polls: list[Any]
 ) -> None:
     folder = folder_of(operator, FIRST)
     end = ends(cluster, "Failed") if ends is phase else ends(cluster)
@@ -117,7 +117,7 @@ def test_a_pod_that_failed_or_is_gone_has_succeeded_if_its_report_says_so(
 
 
 def test_a_pod_that_is_gone_without_a_report_has_failed(
-    cluster: RecordingApi, operator: "RegionOperator", between_polls: list[Any]
+    cluster: RecordingApi, operator: "DeploymentTaskOperator", between_polls: list[Any]
 ) -> None:
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
@@ -129,7 +129,7 @@ def test_a_pod_that_is_gone_without_a_report_has_failed(
 
 
 def test_a_pod_that_failed_without_a_report_has_failed(
-    cluster: RecordingApi, operator: "RegionOperator", between_polls: list[Any]
+    cluster: RecordingApi, operator: "DeploymentTaskOperator", between_polls: list[Any]
 ) -> None:
     from airflow.sdk.exceptions import AirflowException
 
@@ -141,7 +141,7 @@ def test_a_pod_that_failed_without_a_report_has_failed(
 
 @pytest.mark.parametrize("ends", [phase, gone])
 def test_after_a_pod_that_ended_unseen_and_left_no_report_another_one_is_started(
-    ends: Any, cluster: RecordingApi, operator: "RegionOperator", between_polls: list[Any]
+    ends: Any, cluster: RecordingApi, operator: "DeploymentTaskOperator", between_polls: list[Any]
 ) -> None:
     store = Store()
     between_polls += [dies]
@@ -162,7 +162,10 @@ def test_after_a_pod_that_ended_unseen_and_left_no_report_another_one_is_started
 
 @pytest.mark.parametrize("followed", [False, True])
 def test_a_killed_task_deletes_its_pod(
-    followed: bool, cluster: RecordingApi, operator: "RegionOperator", between_polls: list[Any]
+    followed: bool,
+    cluster: RecordingApi,
+    operator: "DeploymentTaskOperator",
+    between_polls: list[Any],
 ) -> None:
     from airflow.sdk.exceptions import AirflowException
 
@@ -180,7 +183,7 @@ def test_a_killed_task_deletes_its_pod(
 
 
 def test_a_cluster_that_does_not_answer_has_not_ended_a_pod(
-    cluster: RecordingApi, operator: "RegionOperator", between_polls: list[Any]
+    cluster: RecordingApi, operator: "DeploymentTaskOperator", between_polls: list[Any]
 ) -> None:
     from airflow.sdk.exceptions import AirflowException
 

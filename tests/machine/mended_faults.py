@@ -213,8 +213,16 @@ FAULTS = (
     _fault(
         6,
         "the tasks of an Airflow run do not know each other's targets",
-        (OTHER_PLACES, "ends = (*rendered, *_recorded(task, others))", "ends = ()"),
-        (OTHER_PLACES, "return recorded_endpoints(task.layout, task.region, ids)", "return ()"),
+        (
+            OTHER_PLACES,
+            "ends = (*rendered, *_of_siblings(execution, task), *_recorded(execution, others))",
+            "ends = tuple(_of_siblings(execution, task))",
+        ),
+        (
+            OTHER_PLACES,
+            "return recorded_endpoints(execution.layout, execution.region, ids)",
+            "return ()",
+        ),
         found_by=(
             f"{OTHER_TESTS}::test_rendered_targets_that_overlap_are_refused_by_the_first_task",
             f"{OTHER_TESTS}::test_targets_only_another_task_can_render_are_compared_once_it_started",
@@ -513,8 +521,8 @@ FAULTS = (
         "exit code 0 without a report is a success",
         (
             DRIVER_END,
-            "if not has_report(task):",
-            "if error is None:\n        return None\n    if not has_report(task):",
+            "if not is_done(task):",
+            "if error is None:\n        return None\n    if not is_done(task):",
         ),
         found_by="airflow/test_driver_end.py::test_exit_code_0_without_a_report_fails_without_retry",
     ),

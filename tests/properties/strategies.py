@@ -22,13 +22,24 @@ class Step:
     expensive: bool
     chaining: str | None
     pipelined: bool = False
+    same_task: bool = False
+    pinned: bool = False
 
 
 @st.composite
 def plans(
-    draw: st.DrawFn, *, groups: bool = True, stages: bool = True, pipelines: bool = False
+    draw: st.DrawFn,
+    *,
+    groups: bool = True,
+    stages: bool = True,
+    pipelines: bool = False,
+    same_tasks: bool = False,
+    pins: bool = False,
 ) -> tuple[Step, ...]:
-    """Draw 1 to 12 steps; each reads streams that come before it."""
+    """Draw 1 to 12 steps; each reads streams that come before it.
+
+    `same_tasks` draws whether a staged step asks for one task, `pins` whether a sink pins its task id.
+    """
     steps: list[Step] = []
     for number in range(draw(st.integers(1, 12))):
         kinds = (
@@ -58,6 +69,8 @@ def plans(
                 expensive=stages and draw(st.integers(0, 7)) == 0,
                 chaining=draw(st.sampled_from([None, None, None, "disable", "new"])),
                 pipelined=pipelines and draw(st.booleans()),
+                same_task=same_tasks and draw(st.booleans()),
+                pinned=pins and draw(st.integers(0, 3)) == 0,
             )
         )
     return tuple(steps)
@@ -70,6 +83,7 @@ def declare(
     keys = {
         "shuffle_mode": "execution.batch-shuffle-mode",
         "chaining": "pipeline.operator-chaining.enabled",
+        "task_sharing": "execution.task-sharing",
     }
     env = StreamExecutionEnvironment(
         "p", config={keys[key]: value for key, value in config.items()}
@@ -78,16 +92,17 @@ def declare(
     for number in order or range(len(plan)):
         stream = _stream(plan[number], number, streams, env)
         if plan[number].staged:
-            stream = stream.stage(f"step {number}")
+            stream = stream.stage(f"step {number}", same_task=plan[number].same_task)
         elif plan[number].pipelined:
             stream = stream.pipelined(f"step {number}")
         streams[number] = stream
     read = {input for step in plan for input in step.inputs}
     for number, stream in streams.items():
         if number not in read:
-            stream.rescale().sink_to(Parquet(f"/out/{number}")).name(f"out_{number}").uid(
-                f"uid-out-{number}"
-            )
+            sink = stream.rescale().sink_to(Parquet(f"/out/{number}")).name(f"out_{number}")
+            sink.uid(f"uid-out-{number}")
+            if plan[number].pinned:
+                sink.task_id(f"pinned_{number}")
     return env
 
 

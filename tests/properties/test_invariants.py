@@ -19,8 +19,10 @@ from graph_compiler.deployment.documents.wire import from_wire, to_wire
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.explain.failure_cost import failure_costs
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.graphs.job_graph import JobEdge
 from graph_compiler.graphs.staging_reasons import StagingReason
 from graph_compiler.graphs.topology import connected_components, post_order
+from graph_compiler.identifiers import RegionId, TaskName
 from tests.properties.strategies import Step, declare, plans
 
 ROOT = Path(__file__).parents[2]
@@ -87,7 +89,7 @@ def test_exchange_modes_keep_their_promises(plan: tuple[Step, ...], mode: str) -
     if mode == "ALL_EXCHANGES_BLOCKING":
         assert [region.vertex_ids for region in deployment.regions] != []
         assert all(len(region.vertex_ids) == 1 for region in deployment.regions)
-        assert pipeline.crossing_edges() == job.edges
+        assert pipeline.region_edges() == job.edges
     if mode == "ALL_EXCHANGES_PIPELINED":
         links = [(edge.source_id, edge.target_id) for edge in job.edges]
         assert len(deployment.regions) == len(
@@ -104,7 +106,7 @@ def test_exchange_modes_keep_their_promises(plan: tuple[Step, ...], mode: str) -
 
 
 @given(plans(pipelines=True), MODES)
-def test_what_is_declared_pipelined_is_in_one_task_or_refused(
+def test_what_is_declared_pipelined_is_in_one_region_or_refused(
     plan: tuple[Step, ...], mode: str
 ) -> None:
     try:
@@ -129,7 +131,7 @@ def test_what_is_declared_pipelined_is_in_one_task_or_refused(
 
 
 @given(plans())
-def test_no_reader_of_an_expensive_operator_runs_in_its_task(plan: tuple[Step, ...]) -> None:
+def test_no_reader_of_an_expensive_operator_runs_in_its_region(plan: tuple[Step, ...]) -> None:
     pipeline = compiled(plan)
     graph, region_of = pipeline.stream_graph, pipeline.deployment.region_of_vertex
     vertex_of = pipeline.job_graph.vertex_of_node
@@ -141,7 +143,7 @@ def test_no_reader_of_an_expensive_operator_runs_in_its_task(plan: tuple[Step, .
 
 
 @given(plans())
-def test_each_operator_is_repeated_by_the_failure_of_one_task(
+def test_each_operator_is_repeated_by_the_failure_of_one_region(
     plan: tuple[Step, ...],
 ) -> None:
     pipeline = compiled(plan)
@@ -221,9 +223,9 @@ def test_the_order_of_independent_branches_changes_nothing(
             )
             for region in pipeline.deployment.regions
         }
-        return regions, {
-            v.id: v.name for v in pipeline.job_graph.vertices if v.id in _pinned_ids(pipeline)
-        }
+        tasks = {frozenset(task.region_ids) for task in pipeline.deployment.tasks}
+        named = [v for v in pipeline.job_graph.vertices if v.id in _pinned_ids(pipeline)]
+        return regions, tasks, {vertex.id: vertex.name for vertex in named}
 
     assert facts(orders[0]) == facts(orders[1])
 
@@ -239,11 +241,158 @@ def test_the_graph_of_regions_has_a_topological_order(plan: tuple[Step, ...], mo
     pipeline = compiled(plan, mode)
     deployment = pipeline.deployment
     producers: dict[str, list[str]] = {region.id: [] for region in deployment.regions}
-    for edge in pipeline.crossing_edges():
+    for edge in pipeline.region_edges():
         producers[deployment.region_of_vertex[edge.target_id].id].append(
             deployment.region_of_vertex[edge.source_id].id
         )
     assert sorted(post_order(producers, lambda id: producers[id])) == sorted(producers)
+
+
+def before(pipeline: CompiledPipeline) -> dict[RegionId, frozenset[RegionId]]:
+    """Return all regions that come before each region."""
+    region_of = pipeline.deployment.region_of_vertex
+    found: dict[RegionId, frozenset[RegionId]] = {}
+    for region in pipeline.deployment.regions:
+        own = {
+            region_of[edge.source_id].id
+            for edge in pipeline.region_edges()
+            if region_of[edge.target_id].id == region.id
+        }
+        found[region.id] = frozenset(own).union(*(found[id] for id in own))
+    return found
+
+
+def task_pairs(pipeline: CompiledPipeline) -> dict[tuple[TaskName, TaskName], list[JobEdge]]:
+    """Return the edges between each two tasks."""
+    task_of = pipeline.deployment.task_of_vertex
+    found: dict[tuple[TaskName, TaskName], list[JobEdge]] = {}
+    for edge in pipeline.task_edges():
+        ends = task_of(edge.source_id).id, task_of(edge.target_id).id
+        found.setdefault(ends, []).append(edge)
+    return found
+
+
+def apart(pipeline: CompiledPipeline) -> set[frozenset[TaskName]]:
+    return {frozenset((each.task, each.other)) for each in pipeline.deployment.apart}
+
+
+@given(plans(same_tasks=True), MODES, st.sampled_from(["true", "false"]))
+def test_each_region_is_in_one_task_and_tasks_and_regions_are_in_a_runnable_order(
+    plan: tuple[Step, ...], mode: str, sharing: str
+) -> None:
+    pipeline = compiled(plan, mode, task_sharing=sharing)
+    deployment = pipeline.deployment
+    listed = [id for task in deployment.tasks for id in task.region_ids]
+    assert listed == [region.id for region in deployment.regions]
+    assert len(set(listed)) == len(listed)
+    assert all(task.region_ids for task in deployment.tasks)
+    order = [task.id for task in deployment.tasks]
+    assert len(set(order)) == len(order)
+    assert all(
+        deployment.region[id].slot_sharing_group == task.slot_sharing_group
+        for task in deployment.tasks
+        for id in task.region_ids
+    )
+    region_of = deployment.region_of_vertex
+    for edge in pipeline.region_edges():
+        source, target = region_of[edge.source_id].id, region_of[edge.target_id].id
+        assert listed.index(source) < listed.index(target)
+    assert all(order.index(source) < order.index(target) for source, target in task_pairs(pipeline))
+    assert all(
+        {each.task, each.other} <= set(order) and each.task != each.other and each.explanation
+        for each in deployment.apart
+    )
+
+
+@given(plans(same_tasks=True, pins=True), st.sampled_from(["true", "false"]))
+def test_a_task_has_at_most_one_pinned_id_which_is_its_name(
+    plan: tuple[Step, ...], sharing: str
+) -> None:
+    try:
+        deployment = compiled(plan, task_sharing=sharing).deployment
+    except InvalidPipelineError as refusal:
+        problems = refusal.problems
+    else:
+        problems = ()
+    assert all("its task_id is" in problem.message for problem in problems)
+    if problems:  # two pins in one region
+        return
+    pins = {f"pinned_{number}" for number, step in enumerate(plan) if step.pinned}
+    for task in deployment.tasks:
+        ids = [str(id) for id in task.region_ids]
+        assert [id for id in ids if id in pins] in ([], [task.id])
+        assert str(task.id) in ids
+
+
+@given(plans(pins=True))
+def test_regions_of_a_task_become_ready_together_and_delay_no_other_task(
+    plan: tuple[Step, ...],
+) -> None:
+    try:
+        pipeline = compiled(plan)
+    except InvalidPipelineError:  # two pins in one region
+        return
+    deployment, earlier = pipeline.deployment, before(pipeline)
+    for task in deployment.tasks:
+        own = frozenset(task.region_ids)
+        assert len({earlier[id] - own for id in own}) == 1
+        awaited = {
+            id for region_id, ids in earlier.items() if region_id not in own for id in ids & own
+        }
+        read = {
+            deployment.region_of_vertex[edge.source_id].id for edge in pipeline.task_edges()
+        } & own
+        assert all(own - {id} <= earlier[id] for id in read)
+        assert awaited in (frozenset(), own)
+
+
+@given(plans())
+def test_leaf_tasks_that_become_ready_together_are_one(plan: tuple[Step, ...]) -> None:
+    pipeline = compiled(plan)
+    earlier, read = before(pipeline), {source for source, _ in task_pairs(pipeline)}
+    leaves = [
+        (earlier[task.region_ids[0]], task.slot_sharing_group)
+        for task in pipeline.deployment.tasks
+        if task.id not in read
+    ]
+    assert len(set(leaves)) == len(leaves)
+
+
+@given(plans(same_tasks=True))
+def test_two_tasks_are_apart_only_for_a_declared_reason_or_one_that_is_told(
+    plan: tuple[Step, ...],
+) -> None:
+    pipeline = compiled(plan)
+    told = apart(pipeline)
+    for ends, edges in task_pairs(pipeline).items():
+        reasons = {edge.staging.reason for edge in edges if edge.staging is not None}
+        assert any(reason.parts_tasks for reason in reasons) or frozenset(ends) in told
+        if StagingReason.DECLARED_IN_TASK in reasons:
+            assert frozenset(ends) in told
+
+
+@given(plans(same_tasks=True), st.sampled_from(["ALL_EXCHANGES_BLOCKING", "no sharing"]))
+def test_without_sharing_there_is_a_task_for_each_region_unless_requested(
+    plan: tuple[Step, ...], mode: str
+) -> None:
+    is_auto = mode == "no sharing"
+    pipeline = compiled(plan, task_sharing="false") if is_auto else compiled(plan, mode)
+    deployment = pipeline.deployment
+    region_of = deployment.region_of_vertex
+    requested = [
+        (region_of[edge.source_id].id, region_of[edge.target_id].id)
+        for edge in pipeline.region_edges()
+        if edge.staging and edge.staging.reason is StagingReason.DECLARED_IN_TASK and is_auto
+    ]
+    ids = [region.id for region in deployment.regions]
+    together = connected_components(ids, requested)
+    tasks = [set(task.region_ids) for task in deployment.tasks]
+    assert all(any(task <= set(group) for group in together) for task in tasks)
+    if not requested:
+        assert [(str(task.id), task.region_ids) for task in deployment.tasks] == [
+            (id, (id,)) for id in ids
+        ]
+        assert deployment.apart == ()
 
 
 @settings(max_examples=3, deadline=None)

@@ -46,12 +46,11 @@ def run_pipeline(spark: SparkSession, tmp_path: Path) -> RunPipeline:
         params = {**dict(pipeline.params), **(params or {})}
         reports = []
         for region in describe_regions(compile_pipeline(pipeline)):
+            (filled,) = fill_places([region], _rendered(find_places([region]), params))
             task = TaskDeploymentDescriptor(
                 version=VERSION,
-                identity=RunIdentity.own(
-                    fill_places(region, _rendered(find_places(region), params)).pipeline, "run"
-                ),
-                region=fill_places(region, _rendered(find_places(region), params)),
+                identity=RunIdentity.own(region.pipeline, "run"),
+                region=filled,
                 attempt=ExecutionAttempt(execution_id=f"e{next(numbers)}", attempt_number=0),
                 staging_root=str(tmp_path / "staging"),
                 parameters=tuple(params.items()),

@@ -99,7 +99,8 @@ def test_misspelled_names_and_reasons_are_usage_errors(plan: CompiledPlan) -> No
     with pytest.raises(OperatorNotFoundError, match="did you mean 'lateness'?"):
         plan.task_of("latenes")
     with pytest.raises(
-        UnknownReasonError, match=r"no StagingReason 'DECLARD'\n  allowed: DECLARED, EXPENSIVE"
+        UnknownReasonError,
+        match=r"no StagingReason 'DECLARD'\n  allowed: DECLARED, DECLARED_IN_TASK, EXPENSIVE",
     ) as refused:
         plan.assert_staged("with_weather", "facts", because="DECLARD")
     assert "did you mean 'DECLARED'?" in str(refused.value)

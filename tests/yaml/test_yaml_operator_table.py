@@ -119,6 +119,7 @@ CASES = (
     Case("[{from: s, partition_custom: v % 3}, {filter: x}]", lambda s, _: s.partition_custom("v % 3").filter("x")),
     Case(f"[{{from: s, partition_custom: '{MODULE}:two', keys: [a]}}, {{filter: x}}]", lambda s, _: s.partition_custom(functions.two, "a").filter("x")),
     Case("[{from: s, stage: dear}, {filter: x}]", lambda s, _: s.stage("dear").filter("x")),
+    Case("[{from: s, stage: slow, same_task: true}, {filter: x}]", lambda s, _: s.stage("slow", same_task=True).filter("x")),
     Case("[{from: s, pipelined: small}, {filter: x}]", lambda s, _: s.pipelined("small").filter("x")),
     Case("[{from: s, filter: x, name: n, uid: u, task_id: t, parallelism: 2, max_parallelism: 4, disable_chaining: true}]", lambda s, _: s.filter("x").name("n").uid("u").task_id("t").set_parallelism(2).set_max_parallelism(4).disable_chaining()),
     Case("[{from: s, filter: x, description: keeps what is x}]", lambda s, _: s.filter("x").set_description("keeps what is x")),

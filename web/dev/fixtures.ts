@@ -92,6 +92,7 @@ export function madeUpPlan(pipeline: string, regions: number, size: number, suff
     edges,
     regions: names.map((id) => ({
       id,
+      task: id,
       vertices: vertices.filter((vertex) => vertex.region === id).map((vertex) => vertex.id),
       slot_sharing_group: 'default',
       resources: ['driver memory 4g'],

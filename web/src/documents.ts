@@ -93,11 +93,12 @@ export type ResultPartitionType = 'PIPELINED_BOUNDED' | 'BLOCKING' | 'HYBRID_FUL
 export type DistributionPattern = 'POINTWISE' | 'ALL_TO_ALL'
 
 /** Why an edge is staged; `compiler/regions/staging_words.py` has the text for each reason. */
-export type StagingReason = 'DECLARED' | 'EXPENSIVE' | 'CONTRACT' | 'ALL_EXCHANGES_BLOCKING' | 'OUTPUT_ONLY_AFTER_END' | 'SLOT_SHARING_GROUP_DIFFERS' | 'WOULD_CYCLE'
+export type StagingReason = 'DECLARED' | 'DECLARED_IN_TASK' | 'EXPENSIVE' | 'CONTRACT' | 'ALL_EXCHANGES_BLOCKING' | 'OUTPUT_ONLY_AFTER_END' | 'SLOT_SHARING_GROUP_DIFFERS' | 'WOULD_CYCLE'
 
-/** One Airflow task; `resources` as text. */
+/** One region and the Airflow task that runs it; `resources` as text. */
 export interface Region {
   id: string
+  task: string
   vertices: string[]
   slot_sharing_group: string
   resources: string[]

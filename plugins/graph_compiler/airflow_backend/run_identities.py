@@ -15,7 +15,7 @@ from graph_compiler.identifiers import TaskId
 def identity_of_task(region: RegionDescriptor, instance: Any) -> RunIdentity:
     """Return the run of a region's task instance; raises AirflowFailException if the task has a different id."""
     try:
-        path = group_path(TaskId(str(instance.task_id)), region.region_id)
+        path = group_path(TaskId(str(instance.task_id)), region.task_name)
     except StagingError as error:
         raise AirflowFailException(f"pipeline '{region.pipeline}': {error}") from None
     index = instance.map_index

@@ -9,6 +9,7 @@ from graph_compiler.compiler.regions.cuts import cut_job_graph
 from graph_compiler.compiler.regions.deployment_checks import check_deployment
 from graph_compiler.compiler.regions.deployment_regions import deployment_regions
 from graph_compiler.compiler.stream_graph.stream_graph_generator import generate_stream_graph
+from graph_compiler.compiler.tasks.deployment_tasks import deployment_tasks
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
@@ -31,6 +32,7 @@ def _compile(pipeline: Pipeline, deployment: DeploymentOptions) -> CompiledPipel
     stream_graph = generate_stream_graph(pipeline, options)
     job_graph = cut_job_graph(stream_graph, generate_job_graph(stream_graph, options), options)
     regions = deployment_regions(stream_graph, job_graph)
+    deployment_of_regions = deployment_tasks(regions, job_graph, options)
     check_deployment(stream_graph, job_graph)
     return CompiledPipeline(
         pipeline=pipeline,
@@ -39,7 +41,7 @@ def _compile(pipeline: Pipeline, deployment: DeploymentOptions) -> CompiledPipel
         stream_graph=stream_graph,
         job_graph=job_graph,
         execution_graph=build_execution_graph(job_graph),
-        deployment=regions,
+        deployment=deployment_of_regions,
     )
 
 

@@ -104,13 +104,14 @@ class PartitionTransformation(Transformation):
     """Virtual: how rows move from here. `partitioner` None leaves the choice to the compiler.
 
     If `exchange_mode` is BATCH, the rows are staged in every shuffle mode, as in Flink; with a `staging_reason`, the
-    user's from `.stage(reason)`, in all but ALL_EXCHANGES_PIPELINED. A `pipelining_reason`, from `.pipelined(reason)`,
-    makes an edge PIPELINED, whatever the partitions before it require.
+    user's from `.stage(reason, same_task)`, in all but ALL_EXCHANGES_PIPELINED. A `pipelining_reason`, from
+    `.pipelined(reason)`, makes an edge PIPELINED, whatever the partitions before it require.
     """
 
     partitioner: Partitioner | None
     exchange_mode: ExchangeMode = ExchangeMode.UNDEFINED
     staging_reason: str | None = None
+    same_task: bool = False
     pipelining_reason: str | None = None
 
 

@@ -11,6 +11,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,13 +20,27 @@ from shutil import which
 from graph_compiler.errors import GraphCompilerError
 
 _LIBJVM = "lib/server/libjvm.so"
+_OTHER_SPARK = "spark-distribution"
 _FOLDERS = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 _OTHERS = ("SPARK_DIST_CLASSPATH", "SPARK_PREPEND_CLASSES", "SPARK_TESTING", "SPARK_SQL_TESTING")
 """Variables that add to the class path what is not looked at here."""
 
 
+_UNREAD = ("java-opts", "spark-env.sh")
+"""Files of the folder with settings which may set options of the JVM, and are not read here."""
+
+
 class DriverStartError(GraphCompilerError):
     """What a driver would start with is not known, or a class archive cannot be used or made."""
+
+
+@contextmanager
+def saying_why(what: object) -> Iterator[None]:
+    """Raise an OSError of this block as a DriverStartError, with the file's name or else `what`."""
+    try:
+        yield
+    except OSError as error:
+        raise DriverStartError(f"{error.filename or what}: {error.strerror or error}") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +51,10 @@ class SparkInstallation:
     spark_home: Path
     conf_folder: Path
 
-    @property
-    def defaults(self) -> Path:
-        """Return the file with Spark's settings, which need not exist."""
-        return self.conf_folder / "spark-defaults.conf"
+    def unread_file(self) -> Path | None:
+        """Return a file which may set options of the JVM, and is not read here; None if there is none."""
+        files = [self.conf_folder / name for name in _UNREAD]
+        return next((file for file in files if os.path.lexists(file)), None)
 
 
 def find_installation(
@@ -49,13 +64,22 @@ def find_installation(
 
     Raises DriverStartError.
     """
-    spark_home = _spark_home(environment, program)
+    with saying_why(program):
+        return SparkInstallation(
+            java_home=_java_home(environment),
+            spark_home=_spark_home(environment, program),
+            conf_folder=find_conf_folder(environment, program),
+        )
+
+
+def find_conf_folder(environment: Mapping[str, str], program: str = "spark-submit") -> Path:
+    """Return the folder with Spark's settings, which need not exist; no Java is needed for it.
+
+    Raises DriverStartError.
+    """
     folder = environment.get("SPARK_CONF_DIR")
-    return SparkInstallation(
-        java_home=_java_home(environment),
-        spark_home=spark_home,
-        conf_folder=Path(folder) if folder else spark_home / "conf",
-    )
+    with saying_why(program):
+        return Path(folder).absolute() if folder else _spark_home(environment, program) / "conf"
 
 
 def class_path_key(installation: SparkInstallation, environment: Mapping[str, str]) -> str:
@@ -66,10 +90,9 @@ def class_path_key(installation: SparkInstallation, environment: Mapping[str, st
     for name in _OTHERS:
         if environment.get(name):
             raise DriverStartError(f"{name} is set")
-    folders = [
-        installation.conf_folder,
-        *(Path(environment[name]) for name in _FOLDERS if environment.get(name)),
-    ]
+    named = [environment[name] for name in _FOLDERS if environment.get(name)]
+    with saying_why("the working directory"):
+        folders = [installation.conf_folder, *(Path(each).absolute() for each in named)]
     for folder in folders:
         if not _is_empty(folder):
             raise DriverStartError(f"{folder}, which is on the class path, has files")
@@ -83,14 +106,12 @@ def _lines(installation: SparkInstallation, folders: list[Path]) -> Iterator[str
     """Yield what the key depends on. Jars are in the folder's own order, in which Java expands `jars/*`."""
     yield "1"
     java = installation.java_home
-    try:
+    with saying_why(java):
         yield (java / "release").read_text("utf-8", "replace")
         for file in (java / _LIBJVM, java / "lib/modules"):
             yield _line(file)
         for entry in os.scandir(installation.spark_home / "jars"):
             yield _line(Path(entry.path))
-    except OSError as error:
-        raise DriverStartError(f"{error.filename}: {error.strerror}") from None
     yield from map(str, folders)
 
 
@@ -100,24 +121,39 @@ def _line(file: Path) -> str:
 
 
 def _is_empty(folder: Path) -> bool:
-    try:
-        with os.scandir(folder) as entries:
-            return not any(entries)
-    except FileNotFoundError:
-        return True
-    except OSError as error:
-        raise DriverStartError(f"{folder}: {error.strerror}") from None
+    with saying_why(folder):
+        try:
+            with os.scandir(folder) as entries:
+                return not any(entries)
+        except FileNotFoundError:
+            return True
 
 
 def _spark_home(environment: Mapping[str, str], program: str) -> Path:
-    """Do what Spark's `find-spark-home` does."""
-    home = environment.get("SPARK_HOME")
-    if home:
-        return Path(home)
+    """Do what Spark's `find-spark-home` does, and check that a Spark is there."""
     found = which(program, path=environment.get("PATH", ""))
-    if found is None:
+    named = environment.get("SPARK_HOME")
+    if found is None and not named:
         raise DriverStartError(f"{program} is not on PATH")
-    folder = Path(found).parent.absolute()
+    home = Path(named).absolute() if named else _home_of(Path(str(found)), environment)
+    if not (home / "bin" / "spark-class").is_file() or not any(home.glob("jars/spark-core_*.jar")):
+        raise DriverStartError(f"there is no Spark in {home}")
+    if found is not None and not _is_of_spark(Path(found), home):
+        raise DriverStartError(f"{found} is not Spark's own, and may start any Spark")
+    return home
+
+
+def _is_of_spark(program: Path, home: Path) -> bool:
+    """Whether a program is in Spark's folder, or was installed by pip: others may set SPARK_HOME, and more."""
+    folder = program.parent
+    if (folder / "find-spark-home").is_file():
+        return True
+    return program.resolve().parent == (home / "bin").resolve()
+
+
+def _home_of(program: Path, environment: Mapping[str, str]) -> Path:
+    """Return the folder of the Spark that a program finds without SPARK_HOME."""
+    folder = program.parent.absolute()
     if not (folder / "find_spark_home.py").is_file():
         return folder.parent
     python = environment.get("PYSPARK_DRIVER_PYTHON")
@@ -126,7 +162,10 @@ def _spark_home(environment: Mapping[str, str], program: str) -> Path:
     spec = find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise DriverStartError("pyspark is not installed")
-    return Path(spec.origin).parent
+    home = Path(spec.origin).parent
+    if os.path.lexists(home / _OTHER_SPARK):  # with PYSPARK_HADOOP_VERSION, pip puts one there
+        raise DriverStartError(f"{home / _OTHER_SPARK} may be used, and is not known")
+    return home
 
 
 def _java_home(environment: Mapping[str, str]) -> Path:

@@ -9,8 +9,16 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-_COLLECTOR = re.compile(r"-XX:[+-]Use\w*GC\b")
-_ARCHIVE = re.compile(r"-Xshare|-XX:(SharedArchiveFile|ArchiveClassesAtExit|SharedClassListFile)\b")
+_COLLECTOR = re.compile(
+    r"-XX:([+-]Use\w*GC\b|[+-]AggressiveHeap\b|[+-]UseStringDeduplication\b"
+    r"|[+-]?G1|MaxGCPauseMillis\b|InitiatingHeap)"
+)
+"""Options that choose a collector, or that only some collectors have."""
+_ARCHIVE = re.compile(
+    r"-Xshare|-XX:(SharedArchiveFile\b|ArchiveClassesAtExit\b|SharedClassListFile\b|[+-]?AOT"
+    r"|[+-](DumpSharedSpaces|AutoCreateSharedArchive|RecordDynamicDumpInfo)\b)"
+)
+_UI = re.compile(r"-Dspark\.ui\.(enabled|port)\b")
 _HIDDEN = re.compile(r"@|-XX:(Flags|VMOptionsFile|[+-]ReadVMOptionsFile)\b")
 """Options that are in a file."""
 
@@ -32,6 +40,10 @@ class JavaOptions:
     def with_archive(self) -> str | None:
         """Return the first place that says something of shared classes, or may in a file; None if there is none."""
         return self._place(_ARCHIVE) or self._place(_HIDDEN)
+
+    def with_ui(self) -> str | None:
+        """Return the first place that sets whether Spark's UI is there, or its port; None if there is none."""
+        return self._place(_UI)
 
     def _place(self, pattern: re.Pattern[str]) -> str | None:
         for place, options in self.places:

@@ -2,9 +2,11 @@
 
     serial collector    up to 2 cores and 4 GiB of heap; other sizes were not measured
     class archive       if one was made for this Java and this class path
-    no web server       of Spark's UI on target `local`, unless spark.ui.enabled is set
+    no web server       of Spark's UI where executors are in the driver, unless it or its port is set
 
-What you have set stays: a collector or an archive that is named anywhere, in a file or a variable, keeps ours out.
+What you have set stays: a collector or an archive that is named in a variable or a setting keeps ours out. Where
+options of the JVM are in a file, none is added: some files are not read here, and what others hold is not repeated on a
+command line, in logs and in records.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from graph_compiler.driver_jvm.class_archive import archive_cache
@@ -20,6 +22,7 @@ from graph_compiler.driver_jvm.installation import (
     DriverStartError,
     SparkInstallation,
     class_path_key,
+    find_conf_folder,
     find_installation,
 )
 from graph_compiler.driver_jvm.java_options import JavaOptions, java_options
@@ -31,7 +34,7 @@ MOST_CORES, MOST_HEAP = 2, 4 << 30
 _MEMORY = "spark.driver.memory"
 _DEFAULT_OPTIONS = "spark.driver.defaultJavaOptions"
 _CLASS_PATH = "spark.driver.extraClassPath"
-_UI = "spark.ui.enabled"
+_UI, _UI_PORT = "spark.ui.enabled", "spark.ui.port"
 _SERIAL = "-XX:+UseSerialGC"
 _QUIET = "-Xlog:cds*=off"
 """An archive that does not fit is no reason for a warning in a task's log."""
@@ -68,13 +71,32 @@ NOTHING_SET = StartSettings()
 def start_settings(start: DriverStart) -> StartSettings:
     """Return what to set; a problem of the cache or of the installation is a reason to set less."""
     try:
-        installation = find_installation(start.environment, start.program)
-        file = Path(start.properties_file) if start.properties_file else installation.defaults
+        file = _defaults_file(start)
         defaults = read_defaults(file)
     except (DriverStartError, OSError, UnicodeDecodeError) as error:
         return StartSettings(left_out=((OPTIONS, str(error)),))
     known = {**defaults, **start.conf}
     options = java_options(start.environment, [known])
+    try:
+        if _DEFAULT_OPTIONS in defaults and _DEFAULT_OPTIONS not in start.conf:
+            raise DriverStartError(
+                f"{_DEFAULT_OPTIONS} is set in {file}, and adding to it would show its value"
+            )
+        found = _java_settings(_installation(start), start, known, options)
+    except DriverStartError as error:
+        found = StartSettings(left_out=((OPTIONS, str(error)),))
+    if start.is_local and not _has_named_ui(known, options):
+        return replace(found, conf=(*found.conf, (_UI, "false")))
+    return found
+
+
+def _java_settings(
+    installation: SparkInstallation,
+    start: DriverStart,
+    known: Mapping[str, str],
+    options: JavaOptions,
+) -> StartSettings:
+    """Return the options of the JVM."""
     words, left_out, wanted = [], [], None
     if (why := _why_not_serial(start, known, options)) is None:
         words.append(_SERIAL)
@@ -92,12 +114,29 @@ def start_settings(start: DriverStart) -> StartSettings:
             left_out.append((ARCHIVE, cache.has_failed(key) or "there is none yet"))
         else:
             words += [option_word(f"-XX:SharedArchiveFile={archive}"), _QUIET]
-    conf = {}
-    if words:
-        conf[_DEFAULT_OPTIONS] = " ".join([*filter(None, [known.get(_DEFAULT_OPTIONS)]), *words])
-    if start.is_local and _UI not in known:
-        conf[_UI] = "false"
-    return StartSettings(conf=tuple(conf.items()), left_out=tuple(left_out), wanted=wanted)
+    value = " ".join([*filter(None, [known.get(_DEFAULT_OPTIONS)]), *words])
+    return StartSettings(
+        conf=((_DEFAULT_OPTIONS, value),) if words else (), left_out=tuple(left_out), wanted=wanted
+    )
+
+
+def _defaults_file(start: DriverStart) -> Path:
+    """Return the file of settings that spark-submit reads; raises DriverStartError."""
+    if start.properties_file:
+        return Path(start.properties_file)
+    return find_conf_folder(start.environment, start.program) / "spark-defaults.conf"
+
+
+def _installation(start: DriverStart) -> SparkInstallation:
+    """Return what would be started; raises DriverStartError, also if a file may set options of the JVM."""
+    found = find_installation(start.environment, start.program)
+    if (file := found.unread_file()) is not None:
+        raise DriverStartError(f"{file} may set any, and is not read")
+    return found
+
+
+def _has_named_ui(known: Mapping[str, str], options: JavaOptions) -> bool:
+    return _UI in known or _UI_PORT in known or options.with_ui() is not None
 
 
 def _why_not_serial(
@@ -135,12 +174,18 @@ def memory_bytes(text: str) -> int | None:
 
 def available_cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> float:
     """Return how many cores this process may use: its affinity, and the quota of its container."""
-    cores = float(len(os.sched_getaffinity(0)))
+    cores = float(_cores_of_this_process())
     try:
         most, _, period = quota.read_text().partition(" ")
         return cores if most == "max" else min(cores, int(most) / int(period))
     except (OSError, ValueError):
         return cores
+
+
+def _cores_of_this_process() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1  # macOS has no affinity
 
 
 def option_word(option: str) -> str:

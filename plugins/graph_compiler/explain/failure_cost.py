@@ -1,9 +1,10 @@
-"""The cost of a failure: the work that a task repeats when it fails at its end, and what staged results save.
+"""The cost of a failure: the work that is repeated when a region fails at its end, and what staged results save.
 
     flights → with_weather ▒▶ facts → lateness → out      the second task repeats 3 of 5 operators, and reads
                                                           with_weather again instead of computing 2 more
 
-An operator belongs to one task, and a retry runs all operators of its task; results of earlier tasks are committed.
+An operator belongs to one region, and a retry runs all operators of its region; results of other regions are committed,
+also those of the same task.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from graph_compiler.identifiers import RegionId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureCost:
-    """What a failure at the end of `task` repeats: operators by name, in the order of its vertices.
+    """What a failure at the end of `region` repeats: operators by name, in the order of its vertices.
 
-    `expensive` are those of `repeated` that are declared so; `reread` the results that other tasks have staged for it;
-    `spared` is the number of operators before it, in other tasks, that are not recomputed.
+    `expensive` are those of `repeated` that are declared so; `reread` the results that other regions have staged for
+    it; `spared` is the number of operators before it, in other regions, that are not recomputed.
     """
 
-    task: RegionId
+    region: RegionId
     repeated: tuple[str, ...]
     expensive: tuple[str, ...]
     reread: tuple[str, ...]
@@ -33,7 +34,7 @@ class FailureCost:
 
 
 def failure_costs(compiled: CompiledPipeline) -> Mapping[RegionId, FailureCost]:
-    """Return the cost for each task, in an order in which they can run."""
+    """Return the cost for each region, in an order in which they can run."""
     before = _ancestors(compiled.stream_graph)
     return {region.id: _cost(region, compiled, before) for region in compiled.deployment.regions}
 
@@ -49,11 +50,11 @@ def _cost(
         reached |= before[id]
     reread = dict.fromkeys(
         (edge.stream_edge.source_id, edge.stream_edge.output_tag)
-        for edge in compiled.crossing_edges()
+        for edge in compiled.region_edges()
         if region_of[edge.target_id].id == region.id
     )
     return FailureCost(
-        task=region.id,
+        region=region.id,
         repeated=tuple(node.declared_name for node in nodes),
         expensive=tuple(node.declared_name for node in nodes if node.settings.expensive),
         reread=tuple(

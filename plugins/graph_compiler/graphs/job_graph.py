@@ -120,9 +120,9 @@ class JobEdge:
         return JobEdgeId(self.stream_edge.id)
 
     @property
-    def parts_tasks(self) -> bool:
-        """Whether producer and consumer must be in different tasks."""
-        return self.staging is not None and self.staging.reason.parts_tasks
+    def parts_regions(self) -> bool:
+        """Whether producer and consumer must be in different regions."""
+        return self.staging is not None and self.staging.reason.parts_regions
 
     @property
     def distribution_pattern(self) -> DistributionPattern:

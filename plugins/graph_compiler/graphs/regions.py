@@ -1,4 +1,4 @@
-"""Sets of job vertices that run together. Values only."""
+"""Sets of job vertices that run together: regions, which fail as a whole, and tasks, which start Spark. Values only."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from graph_compiler.graphs.job_graph import JobEdge
-from graph_compiler.identifiers import JobVertexId, RegionId
+from graph_compiler.identifiers import JobVertexId, RegionId, TaskName
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,31 +19,69 @@ class LogicalPipelinedRegion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeploymentRegion:
-    """The vertices that one Spark application runs, which is one SparkSubmitOperator task (decision 14).
-
-    Vertices are in topological order; `id` is the Airflow task id.
-    """
+    """The vertices that run, commit and fail as a whole (decision 14), in topological order."""
 
     id: RegionId
     vertex_ids: tuple[JobVertexId, ...]
     slot_sharing_group: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeploymentTask:
+    """The regions that one Spark application runs one after the other, which is one Airflow task (decision 44).
+
+    Regions are in an order in which they can run; `id` is the Airflow task id, without task groups.
+    """
+
+    id: TaskName
+    region_ids: tuple[RegionId, ...]
+    slot_sharing_group: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Apart:
+    """Why two tasks are not one, though neither a declaration nor their resources separate them."""
+
+    task: TaskName
+    other: TaskName
+    explanation: str
+
+
 @dataclass(frozen=True)
 class Deployment:
-    """Regions in an order in which they can run.
+    """Tasks, and all their regions, in an order in which they can run.
 
     A staged edge usually connects two regions. If both ends are in one, the region reads back what it staged.
     """
 
     regions: tuple[DeploymentRegion, ...]
+    tasks: tuple[DeploymentTask, ...]
+    apart: tuple[Apart, ...] = ()
+
+    @cached_property
+    def region(self) -> Mapping[RegionId, DeploymentRegion]:
+        """The regions by id."""
+        return {region.id: region for region in self.regions}
 
     @cached_property
     def region_of_vertex(self) -> Mapping[JobVertexId, DeploymentRegion]:
         """The region that runs a vertex."""
         return {vertex_id: region for region in self.regions for vertex_id in region.vertex_ids}
 
-    def is_crossing(self, edge: JobEdge) -> bool:
+    @cached_property
+    def task_of_region(self) -> Mapping[RegionId, DeploymentTask]:
+        """The task that runs a region."""
+        return {region_id: task for task in self.tasks for region_id in task.region_ids}
+
+    def task_of_vertex(self, vertex_id: JobVertexId) -> DeploymentTask:
+        """Return the task that runs a vertex."""
+        return self.task_of_region[self.region_of_vertex[vertex_id].id]
+
+    def crosses_regions(self, edge: JobEdge) -> bool:
         """Whether an edge connects two regions."""
         region_of = self.region_of_vertex
         return region_of[edge.source_id].id != region_of[edge.target_id].id
+
+    def crosses_tasks(self, edge: JobEdge) -> bool:
+        """Whether an edge connects two tasks: then it is a task dependency."""
+        return self.task_of_vertex(edge.source_id).id != self.task_of_vertex(edge.target_id).id

@@ -10,6 +10,7 @@ class StagingReason(StrEnum):
     """Why an edge is staged; `compiler/regions/staging_words.py` has the text for each reason."""
 
     DECLARED = "DECLARED"
+    DECLARED_IN_TASK = "DECLARED_IN_TASK"
     EXPENSIVE = "EXPENSIVE"
     CONTRACT = "CONTRACT"
     ALL_EXCHANGES_BLOCKING = "ALL_EXCHANGES_BLOCKING"
@@ -18,12 +19,25 @@ class StagingReason(StrEnum):
     WOULD_CYCLE = "WOULD_CYCLE"
 
     @property
-    def parts_tasks(self) -> bool:
-        """Whether producer and consumer must be in different tasks, so that a failure of one does not repeat the other.
+    def parts_regions(self) -> bool:
+        """Whether producer and consumer must be in different regions: a failure of one does not repeat the other.
 
-        Rows that are staged for any other reason may be read back by the task that staged them.
+        Rows that are staged for any other reason may be read back by the region that staged them.
         """
-        return self in (StagingReason.DECLARED, StagingReason.EXPENSIVE)
+        return self in (
+            StagingReason.DECLARED,
+            StagingReason.DECLARED_IN_TASK,
+            StagingReason.EXPENSIVE,
+        )
+
+    @property
+    def parts_tasks(self) -> bool:
+        """Whether producer and consumer must be in different tasks."""
+        return self in (
+            StagingReason.DECLARED,
+            StagingReason.ALL_EXCHANGES_BLOCKING,
+            StagingReason.SLOT_SHARING_GROUP_DIFFERS,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

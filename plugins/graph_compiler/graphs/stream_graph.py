@@ -81,6 +81,7 @@ class VirtualPartition:
     partitioner: Partitioner | None
     exchange_mode: ExchangeMode
     staging_reason: str | None
+    same_task: bool
     pipelining_reason: str | None
 
 

@@ -1,7 +1,6 @@
 """Options under Flink's keys, as a pydantic model; docs/options.md is made from it.
 
-`option_reader.py` reads them. A declaration carries the raw pairs, so that declaring needs only the standard library
-(pipelines are imported on Spark's driver, which does not have pydantic).
+`option_reader.py` reads them. A declaration carries the raw pairs: the driver, which imports it, has no pydantic.
 """
 
 from __future__ import annotations
@@ -23,9 +22,8 @@ MAX_RESTARTS = 1_000_000
 class ShuffleMode(StrEnum):
     """`execution.batch-shuffle-mode`: which exchanges are staged, unless the declaration decides it.
 
-    AUTO, the default, does not exist in Flink: it stages an exchange only for a reason, which is shown
-    (`regions/deployment_regions.py`). The hybrid modes compile as in Flink but cannot be deployed: Spark has no
-    hybrid results.
+    AUTO, the default, does not exist in Flink: it stages an exchange only for a reason, which is shown. The hybrid
+    modes compile as in Flink but cannot be deployed: Spark has no hybrid results.
     """
 
     AUTO = "AUTO"
@@ -238,10 +236,15 @@ class PipelineOptions(BaseModel):
         alias="execution.deploy-mode",
         description="Where the driver runs; unset: what the Airflow connection says.",
     )
+    task_sharing: bool = Field(
+        default=True,
+        alias="execution.task-sharing",
+        description="Whether AUTO lets regions share a task if none of them has to wait for that.",
+    )
     driver_tuning: bool = Field(
         default=True,
         alias="execution.driver-tuning",
-        description="Whether settings are added with which a driver on the Airflow worker's host starts faster.",
+        description="Whether settings are added with which a driver on a worker's host starts faster.",
     )
     conn_id: str | None = Field(
         default=None,

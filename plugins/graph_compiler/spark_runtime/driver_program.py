@@ -1,4 +1,4 @@
-"""The program of a driver on another host, `driver_program.py <descriptor.json>`: an archive there has this package."""
+"""The program of a driver on another host, `driver_program.py <descriptor.json> …`: an archive has this package."""
 
 import sys
 
@@ -8,4 +8,4 @@ from graph_compiler.spark_runtime.secret_values import take_secrets
 
 if __name__ == "__main__":
     take_secrets(sys.argv[1])
-    end_process(main(sys.argv[1]))
+    end_process(main(*sys.argv[1:]))

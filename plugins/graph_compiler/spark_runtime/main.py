@@ -1,6 +1,6 @@
-"""The application that spark-submit runs: `main.py <descriptor.json>`, one region, one report beside the descriptor.
+"""The application that spark-submit runs: `main.py <descriptor.json> …`, one region and one report for each.
 
-The exit code is 0, or that of the failure's ThrowableType; the report also has it, with the reason.
+The exit code is 0, or that of the ThrowableType of a failure; the report also has it, with the reason.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import os
 import socket
 import sys
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -20,7 +21,12 @@ from pyspark.sql import SparkSession
 from graph_compiler import program_log
 from graph_compiler.declaration.resources.deploy_mode import DeployMode
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, ThrowableType
+from graph_compiler.deployment.documents.report import (
+    VERSION,
+    ExecutionReport,
+    Failure,
+    ThrowableType,
+)
 from graph_compiler.deployment.documents.staging_layout import root_of
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.deployment.targets.ignored_settings import ignored_words
@@ -38,6 +44,8 @@ from graph_compiler.spark_runtime.failures.failures import explain_failure, root
 from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.region.region import run_region
 from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
+from graph_compiler.spark_runtime.region.task_run import leave_out, run_regions
+from graph_compiler.spark_runtime.repeatability.source_files import has_changed
 from graph_compiler.spark_runtime.secret_values import hide_options, redact, redacted
 from graph_compiler.spark_runtime.spark_internals.java import submitted_conf
 from graph_compiler.staging.executions.driver_claim import claim_execution
@@ -50,39 +58,53 @@ from graph_compiler.staging.store.stores import store_of
 LOG = program_log.logger(__name__)
 
 
-def main(descriptor_path: str) -> int:
-    """Run the region a descriptor describes; return the exit code."""
+def main(*descriptor_paths: str) -> int:
+    """Run the regions that descriptors describe, which are those of one task; return the exit code."""
     bound_output()
     program_log.show()
+    tasks = []
+    for path in descriptor_paths:
+        try:
+            task = told(store_of(path), path)
+        except StagingError as error:
+            LOG.error("%s", error)
+            return ThrowableType.NON_RECOVERABLE_ERROR.exit_code
+        if task is None:  # a report would not be found, either
+            LOG.error("%s", _not_shared_error(path))
+            return ThrowableType.ENVIRONMENT_ERROR.exit_code
+        tasks.append(task)
+    first = tasks[0]
     try:
-        task = told(store_of(descriptor_path), descriptor_path)
-    except StagingError as error:
-        LOG.error("%s", error)
-        return ThrowableType.NON_RECOVERABLE_ERROR.exit_code
-    if task is None:  # a report would not be found, either
-        LOG.error("%s", _not_shared_error(descriptor_path))
-        return ThrowableType.ENVIRONMENT_ERROR.exit_code
-    try:
-        claim_execution(store_of(task.staging_root), task)
+        claim_execution(store_of(first.staging_root), first)
     except ExecutionClaimedError as error:  # the other driver writes the report
         LOG.error("%s", error)
         return ThrowableType.RECOVERABLE_ERROR.exit_code
     try:
-        check_marker(store_of(task.staging_root), task.layout, socket.gethostname())
-        spark = session(task)
+        check_marker(store_of(first.staging_root), first.layout, socket.gethostname())
+        spark = session(first)
     except Exception as error:  # no root, no master, no memory: report it here
         LOG.error("traceback of the failure:\n%s", redact(_traceback()))
-        report = _leave(task, _failed(error, application_id=None))
-    else:
-        try:
-            report = execute(task, spark)
-        finally:
-            spark.stop()
-    if report.failure is not None:
-        words = report.failure.words(task.region.pipeline, task.region.region_id)
-        LOG.error("%s", words)
-        return report.failure.throwable_type.exit_code
-    return 0
+        report = _leave(first, _failed(error, application_id=None))
+        assert report.failure is not None
+        leave_out(tasks[1:], f"'{first.region.region_id}' failed")
+        return _exit_code([(first, report.failure)])
+    try:
+        return _exit_code(
+            run_regions(
+                tasks,
+                lambda task: execute(task, spark),
+                lambda report: not has_changed(spark, report.sources),
+            )
+        )
+    finally:
+        spark.stop()
+
+
+def _exit_code(failures: Sequence[tuple[TaskDeploymentDescriptor, Failure]]) -> int:
+    """Log failures; return 0, or the code of the one that a retry may help most."""
+    for task, failure in failures:
+        LOG.error("%s", failure.words(task.region.pipeline, task.region.region_id))
+    return max((failure.throwable_type.exit_code for _, failure in failures), default=0)
 
 
 def session(task: TaskDeploymentDescriptor) -> SparkSession:
@@ -90,18 +112,17 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
     if submitted_conf().get("spark.master", "").startswith("local"):
         # Python workers need this process's environment; on a cluster they have their own Python.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName(f"{task.region.pipeline}.{task.region.region_id}")
+    builder = SparkSession.builder.appName(f"{task.region.pipeline}.{task.region.task_name}")
     for key, value in task.region.session:
         builder = builder.config(key, value)
-    spark = builder.getOrCreate()
-    hide_options(spark, task.region)
-    return spark
+    return builder.getOrCreate()
 
 
 def execute(
     task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams = PRODUCTION
 ) -> ExecutionReport:
     """Run the region in a session; write a report even if it fails."""
+    hide_options(spark, task.region)
     _warn_about_ignored_settings(task, spark)
     application_id = spark.sparkContext.applicationId
     store = store_of(task.staging_root)
@@ -124,6 +145,7 @@ def execute(
             reads=result.reads,
             recomputed=result.recomputed,
             failure=None,
+            sources=result.sources,
         )
     except (
         BaseException
@@ -193,4 +215,4 @@ def _warn_about_ignored_settings(task: TaskDeploymentDescriptor, spark: SparkSes
 
 
 if __name__ == "__main__":
-    end_process(main(sys.argv[1]))
+    end_process(main(*sys.argv[1:]))

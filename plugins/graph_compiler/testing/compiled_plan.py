@@ -22,7 +22,7 @@ from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.operator_names import find_output, find_sink
 from graph_compiler.graphs.staging_reasons import StagingReason
 from graph_compiler.graphs.stream_graph import StreamNode
-from graph_compiler.identifiers import RegionId, did_you_mean, listing
+from graph_compiler.identifiers import TaskName, did_you_mean, listing
 from graph_compiler.testing.hidden_frames import hides_frames
 from graph_compiler.testing.plan_paths import EdgeFacts, PlanPaths, path_words
 
@@ -51,12 +51,12 @@ class CompiledPlan:
         return cls(compile_pipeline(declared))
 
     @property
-    def tasks(self) -> tuple[RegionId, ...]:
+    def tasks(self) -> tuple[TaskName, ...]:
         """Return the task ids in topological order."""
-        return tuple(region.id for region in self.compiled.deployment.regions)
+        return tuple(task.id for task in self.compiled.deployment.tasks)
 
     @hides_frames
-    def task_of(self, operator: str) -> RegionId:
+    def task_of(self, operator: str) -> TaskName:
         """Return the id of the task that runs an operator."""
         return self._task(self._node(operator))
 
@@ -149,9 +149,9 @@ class CompiledPlan:
             return find_sink(graph, name.removeprefix(_SINK))
         return find_output(graph, name).node
 
-    def _task(self, node: StreamNode) -> RegionId:
+    def _task(self, node: StreamNode) -> TaskName:
         vertex = self.compiled.job_graph.vertex_of_node[node.id]
-        return self.compiled.deployment.region_of_vertex[vertex.id].id
+        return self.compiled.deployment.task_of_vertex(vertex.id).id
 
     def _vertex(self, operator: str) -> str:
         return self.compiled.job_graph.vertex_of_node[self._node(operator).id].id

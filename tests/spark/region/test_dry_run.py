@@ -213,16 +213,17 @@ def test_the_example_has_no_findings_and_a_plan_per_vertex(
     described = describe_regions(compile_pipeline(flights.pipeline()))
     filled = []
     for region in described:
-        places = find_places(region)
+        places = find_places([region])
         for name, value in params.items():
             places = {
                 key: text.replace(f"{{{{ params.{name} }}}}", value) for key, text in places.items()
             }
+        (rendered,) = fill_places([region], places)
         filled.append(
             TaskDeploymentDescriptor(
                 version=VERSION,
                 identity=RunIdentity.own(region.pipeline, "dry_run"),
-                region=fill_places(region, places),
+                region=rendered,
                 attempt=ATTEMPT,
                 staging_root=str(tmp_path),
                 parameters=flights.pipeline().params,

@@ -75,9 +75,11 @@ def layout(tmp_path: Path) -> StagingLayout:
     )
 
 
-def leave(layout: StagingLayout, number: int, **documents: object) -> None:
+def leave(
+    layout: StagingLayout, number: int, region_id: RegionId = REGION, /, **documents: object
+) -> None:
     """Leave the documents of attempt `number`, which began that many seconds after the epoch."""
-    folder = Path(layout.executions(REGION), f"e{number}")
+    folder = Path(layout.executions(region_id), f"e{number}")
     folder.mkdir(parents=True)
     attempt = ExecutionAttempt(execution_id=f"e{number}", attempt_number=number)
     region = {"retention": to_wire(Retention(attempts_history_size=3))}
@@ -226,7 +228,19 @@ def test_failures_are_those_of_the_other_attempts(layout: StagingLayout) -> None
     leave(layout, 1, report=report(None))
     leave(layout, 2, submission=SUBMITTED)  # died
     leave(layout, 3)
-    assert failure_times(LocalStore(), layout, REGION, but="e3") == (0.5, 2)
+    assert failure_times(LocalStore(), layout, [REGION], but="e3") == (0.5, 2)
+
+
+def test_a_try_that_failed_in_several_regions_counts_once(layout: StagingLayout) -> None:
+    other = RegionId("by_day")
+    for number in range(2):
+        leave(layout, number, report=report(BROKEN))
+    for number in range(1, 3):
+        leave(layout, number, other, report=report(BROKEN))
+    of_both = failure_times(LocalStore(), layout, [REGION, other], but="e9")
+    assert len(of_both) == 3
+    assert of_both == tuple(sorted(of_both))
+    assert failure_times(LocalStore(), layout, [other, REGION], but="e9") == of_both
 
 
 def test_runs_are_found_by_name_and_missing_ones_named(layout: StagingLayout) -> None:
@@ -251,12 +265,12 @@ def test_history_shows_the_configured_number_of_earlier_attempts(
 ) -> None:
     for number in range(6):
         leave(layout, number, submission=SUBMITTED, report=report(BROKEN))
-    shown = run_history(layout)[REGION]
+    shown = run_history(layout)[REGION].attempts
     assert [attempt.attempt_number for attempt in shown] == [2, 3, 4, 5]
     descriptor = Path(layout.executions(REGION), "e5", "descriptor.json")
     document = json.loads(descriptor.read_text())
     del document["region"]["retention"]["attempts_history_size"]
     descriptor.write_text(json.dumps(document))
-    assert len(run_history(layout)[REGION]) == 6
+    assert len(run_history(layout)[REGION].attempts) == 6
     descriptor.write_text("{")  # just being written
-    assert len(run_history(layout)[REGION]) == 5
+    assert len(run_history(layout)[REGION].attempts) == 5

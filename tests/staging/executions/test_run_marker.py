@@ -56,10 +56,10 @@ def begin(root: Path, region: RegionDescriptor) -> None:
 
 def test_the_first_task_writes_the_marker_and_later_ones_see_it(tmp_path: Path) -> None:
     first, second = regions()
-    assert (producers(first), producers(second)) == ((), (first.region_id,))
-    see_marker(STORE, first, marker(tmp_path, "a"))
+    assert (producers([first]), producers([second])) == ((), (first.region_id,))
+    see_marker(STORE, [first], marker(tmp_path, "a"))
     begin(tmp_path, first)
-    see_marker(STORE, second, marker(tmp_path, "b"))
+    see_marker(STORE, [second], marker(tmp_path, "b"))
     found = find_marker(STORE, layout(tmp_path))
     assert found is not None
     assert found.host == "a", "the first one's stays"
@@ -68,25 +68,31 @@ def test_the_first_task_writes_the_marker_and_later_ones_see_it(tmp_path: Path) 
 def test_a_task_that_reads_from_others_is_never_the_first(tmp_path: Path) -> None:
     _, second = regions()
     with pytest.raises(StagingRootNotSharedError) as error:
-        see_marker(STORE, second, marker(tmp_path, "b"))
+        see_marker(STORE, [second], marker(tmp_path, "b"))
     assert f"staging root {tmp_path} is not shared with this worker (b)" in str(error.value)
     assert f"found: no {layout(tmp_path).marker}" in str(error.value)
     assert "staging_root" in str(error.value)
     assert not list(tmp_path.iterdir()), "nothing is left where nobody else looks"
 
 
+def test_a_task_that_reads_only_from_its_own_regions_may_be_the_first(tmp_path: Path) -> None:
+    assert producers(regions()) == ()
+    see_marker(STORE, regions(), marker(tmp_path, "a"))
+    assert find_marker(STORE, layout(tmp_path)) is not None
+
+
 def test_a_mark_of_another_worker_is_not_enough(tmp_path: Path) -> None:
     """Two workers with separate disks: both ran a task that may be the first."""
     first, second = regions()
-    see_marker(STORE, first, marker(tmp_path, "b"))
+    see_marker(STORE, [first], marker(tmp_path, "b"))
     with pytest.raises(StagingRootNotSharedError, match=f"no documents of {first.region_id}"):
-        see_marker(STORE, second, marker(tmp_path, "b"))
+        see_marker(STORE, [second], marker(tmp_path, "b"))
 
 
 def test_one_folder_under_two_paths_is_not_shared(tmp_path: Path) -> None:
     """Manifests name their data by its whole path."""
     first, _ = regions()
-    see_marker(STORE, first, marker(tmp_path / "here", "a"))
+    see_marker(STORE, [first], marker(tmp_path / "here", "a"))
     shutil.copytree(tmp_path / "here", tmp_path / "there")
     with pytest.raises(StagingRootNotSharedError, match=f"calls the root {tmp_path}/here"):
         check_marker(STORE, layout(tmp_path / "there"), "b")
@@ -95,10 +101,10 @@ def test_one_folder_under_two_paths_is_not_shared(tmp_path: Path) -> None:
 def test_a_run_started_with_another_version_is_reported(tmp_path: Path) -> None:
     """Its first task was renamed meanwhile, so its documents are missing although the root is shared."""
     first, second = regions()
-    see_marker(STORE, first, marker(tmp_path, "a"))
+    see_marker(STORE, [first], marker(tmp_path, "a"))
     now = replace(marker(tmp_path, "a"), plan_id="another plan")
     with pytest.raises(StaleResultError) as stale:
-        see_marker(STORE, second, now)
+        see_marker(STORE, [second], now)
     message = str(stale.value)
     assert "it began with plan plan, 'out' is of plan another plan" in message
     assert f"reads from {first.region_id}, which has not run" in message

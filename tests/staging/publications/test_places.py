@@ -45,10 +45,11 @@ def region(source: Connector, sink: Connector, mode: str = "overwrite") -> Regio
 
 
 def rendered(region: RegionDescriptor, **values: str) -> RegionDescriptor:
-    places = find_places(region)
+    places = find_places([region])
     for name, value in values.items():
         places = {k: v.replace(f"{{{{ params.{name} }}}}", value) for k, v in places.items()}
-    return fill_places(region, places)
+    (filled,) = fill_places([region], places)
+    return filled
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,8 @@ def test_invalid_rendered_bounds_are_reported_before_spark_starts() -> None:
 def test_a_templated_password_is_refused() -> None:
     found = region(Jdbc("{{ var.value.a }}", table="t"), Parquet("/out"))
     url = {"in.url": "jdbc:x://etl:pw@db/x"}
-    (problem,) = find_place_problems(fill_places(found, find_places(found) | url))
+    (filled,) = fill_places([found], find_places([found]) | url)
+    (problem,) = find_place_problems(filled)
     assert problem.message == "its url holds a password"
     assert "pw" not in str(problem)
 
@@ -105,7 +107,7 @@ def test_secrets_are_found_wherever_they_are_in_the_order_of_the_declaration() -
 
 
 def test_a_region_without_places_has_none() -> None:
-    assert find_places(region(Range(0, 9), Table("t"))) == {"out.name": "t"}
+    assert find_places([region(Range(0, 9), Table("t"))]) == {"out.name": "t"}
 
 
 def of_task(connector: Connector, name: str = "other") -> tuple[Endpoint, ...]:
@@ -157,9 +159,11 @@ def test_the_last_attempts_targets_of_other_tasks_are_compared(tmp_path: Path) -
 
     assert problems() == 0
     for execution, place, count in (("e1", "/out/1", 0), ("e2", "/out/2", 1), ("e3", "/out/3", 0)):
-        begin_task(tmp_path, fill_places(other, {"other.path": place}), execution, "plan")
+        (filled,) = fill_places([other], {"other.path": place})
+        begin_task(tmp_path, filled, execution, "plan")
         assert problems() == count
-    begin_task(tmp_path, fill_places(other, {"other.path": "/out/2"}), "e4", "another plan")
+    (filled,) = fill_places([other], {"other.path": "/out/2"})
+    begin_task(tmp_path, filled, "e4", "another plan")
     assert problems() == 0, "it was deployed again since"
 
 
@@ -187,7 +191,8 @@ def test_sources_of_a_task_are_those_it_reads() -> None:
 )
 def test_a_rendered_target_that_is_not_a_local_folder_is_refused(target: str, words: str) -> None:
     found = region(Parquet("/in"), Parquet("/{{ params.a }}"))
-    (problem,) = find_place_problems(fill_places(found, find_places(found) | {"out.path": target}))
+    (filled,) = fill_places([found], find_places([found]) | {"out.path": target})
+    (problem,) = find_place_problems(filled)
     assert problem.message.startswith(f"its target is '{target}': ")
     assert words in problem.message
 

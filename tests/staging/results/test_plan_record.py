@@ -29,6 +29,8 @@ from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.results.plan_log import check_inputs, find_plan, record_plan
 from graph_compiler.staging.store.local_store import LocalStore
 
+OUT = RegionId("out")
+
 
 def described(
     kept: str = "v > 1", counted: str = "count(*)", extra: str | None = None
@@ -101,7 +103,7 @@ def test_a_plan_is_recorded_once_and_found_again(log: ManifestLog) -> None:
 def test_a_task_continues_if_its_inputs_are_unchanged(log: ManifestLog) -> None:
     run_producer(described(), log)
     edited = described(counted="count(v)")
-    check_inputs(log, task(edited, "out"), edited.plan)
+    check_inputs(log, task(edited, "out"), edited.plan, own={OUT})
 
 
 def test_changed_inputs_are_refused_with_plans_operators_and_fixes(
@@ -110,7 +112,7 @@ def test_changed_inputs_are_refused_with_plans_operators_and_fixes(
     before, now = described(), described(kept="v > 2")
     run_producer(before, log)
     with pytest.raises(StaleResultError) as stale:
-        check_inputs(log, task(now, "out"), now.plan)
+        check_inputs(log, task(now, "out"), now.plan, own={OUT})
     message = str(stale.value)
     assert (
         f"ran plan {before.plan.plan_id} (attempt 1), this one is of plan {now.plan.plan_id}"
@@ -134,12 +136,12 @@ def test_an_added_operator_is_named_though_it_changes_ids(log: ManifestLog) -> N
     before, now = described(), described(extra="k <> 'x'")
     run_producer(before, log)
     with pytest.raises(StaleResultError, match="added: extra"):
-        check_inputs(log, task(now, "out"), now.plan)
+        check_inputs(log, task(now, "out"), now.plan, own={OUT})
 
 
 def test_uncommitted_results_are_not_compared(log: ManifestLog) -> None:
     now = described()
-    check_inputs(log, task(now, "out"), now.plan)
+    check_inputs(log, task(now, "out"), now.plan, own={OUT})
 
 
 def test_results_a_task_stages_for_itself_are_not_compared(log: ManifestLog) -> None:
@@ -147,8 +149,7 @@ def test_results_a_task_stages_for_itself_are_not_compared(log: ManifestLog) -> 
     before, now = described(), described(kept="v > 2")
     run_producer(before, log)
     reader = task(now, "out")
-    own = replace(reader, region=replace(reader.region, region_id=producer_of(reader)))
-    check_inputs(log, own, now.plan)
+    check_inputs(log, reader, now.plan, own={OUT, producer_of(reader)})
 
 
 def producer_of(reader: TaskDeploymentDescriptor) -> RegionId:

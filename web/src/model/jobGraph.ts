@@ -1,6 +1,6 @@
-/** Flink's JobGraph as a drawn graph: vertices, with a hull around each region, which is an Airflow task. */
+/** Flink's JobGraph as a drawn graph: vertices, with a hull around each region, which an Airflow task runs. */
 
-import type { JobEdge, Operator, Vertex, ViewPlan } from '../documents'
+import type { JobEdge, Operator, Region, Vertex, ViewPlan } from '../documents'
 import { MOST_LINES, type GraphEdge, type GraphModel, type GraphNode } from './graph'
 import { counted, parallelismWords } from './words'
 
@@ -14,10 +14,20 @@ export function jobGraph(plan: ViewPlan): GraphModel {
     groups: plan.regions.map((region) => ({
       id: region.id,
       title: region.id,
-      subtitle: `task · ${region.vertices.length === 1 ? '1 vertex' : `${region.vertices.length} vertices`}`,
+      subtitle: `${taskWords(region)} · ${region.vertices.length === 1 ? '1 vertex' : `${region.vertices.length} vertices`}`,
       isHull: true,
     })),
   }
+}
+
+/** The task of a region: itself, unless it shares one. */
+export function taskWords(region: Region): string {
+  return region.task === region.id ? 'task' : `region of task ${region.task}`
+}
+
+/** How many tasks run the regions of a plan. */
+export function taskCount(plan: ViewPlan): number {
+  return new Set(plan.regions.map((region) => region.task)).size
 }
 
 function vertexNode(vertex: Vertex, operators: Map<number, Operator>): GraphNode {

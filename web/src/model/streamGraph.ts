@@ -4,6 +4,7 @@ import type { StreamEdge, ViewPlan } from '../documents'
 import type { GraphEdge, GraphModel } from './graph'
 
 export function streamGraph(plan: ViewPlan): GraphModel {
+  const taskOf = new Map(plan.regions.map((region) => [region.id, region.task]))
   return {
     kind: 'stream',
     name: plan.pipeline,
@@ -19,7 +20,7 @@ export function streamGraph(plan: ViewPlan): GraphModel {
     groups: plan.vertices.map((vertex) => ({
       id: vertex.id,
       title: vertex.operators.length > 1 ? `chain of ${vertex.operators.length}` : '',
-      subtitle: `task ${vertex.region}`,
+      subtitle: `task ${taskOf.get(vertex.region) ?? vertex.region}`,
       isHull: vertex.operators.length > 1,
     })),
   }

@@ -175,9 +175,10 @@ function RegionDetails({ plan, run, id, theme, onSelect }: Properties & { id: st
   return (
     <>
       <h2>{region.id}</h2>
-      <p className="faint">A deployment region: one Airflow task, one Spark application.</p>
+      <p className="faint">A deployment region: it runs, commits and fails as a whole.</p>
       <Facts
         facts={[
+          ['Airflow task', region.task],
           ['slot sharing group', region.slot_sharing_group],
           ['resources', region.resources.join(', ')],
           ['vertices', region.vertices.length],

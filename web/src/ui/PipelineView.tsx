@@ -4,6 +4,7 @@ import { apiPath } from '../api'
 import type { RunList, RunSummary, ViewPlan, ViewRun } from '../documents'
 import type { Theme } from '../export/palette'
 import type { Selection } from '../model/graph'
+import { taskCount } from '../model/jobGraph'
 import { runMarks } from '../model/runState'
 import { counted } from '../model/words'
 import { namedOutside } from '../surroundings'
@@ -143,7 +144,7 @@ export function PipelineView({ plan, run, runs, address, theme, onGo }: Properti
 function shapeWords(plan: ViewPlan): string {
   const vertices = plan.vertices.length === 1 ? '1 vertex' : `${plan.vertices.length} vertices`
   const staged = plan.edges.filter((edge) => edge.is_staged).length
-  return `${counted(plan.operators.length, 'operator')} · ${vertices} · ${counted(plan.regions.length, 'task')} · ${staged} staged`
+  return `${counted(plan.operators.length, 'operator')} · ${vertices} · ${counted(taskCount(plan), 'task')} · ${staged} staged`
 }
 
 function firstSelection(plan: ViewPlan, address: Address): Selection | null {

@@ -1,6 +1,7 @@
 import type { ViewPlan, ViewRun } from '../documents'
 import { runStatePaint, type Theme } from '../export/palette'
 import type { Selection } from '../model/graph'
+import { taskCount } from '../model/jobGraph'
 import { currentAttempt, hints, leftOutWords, type Marks } from '../model/runState'
 import { bytesWords, counted, rowsWords, secondsWords, spanSeconds, timeWords } from '../model/words'
 import { GraphPane } from './GraphPane'
@@ -34,7 +35,7 @@ export function RunView({ plan, run, marks, now, theme, selection, onSelect }: P
         <span>{run.started === null ? 'not started' : secondsWords(spanSeconds(run.started, run.ended ?? now))}</span>
         <span className="faint">since {timeWords(run.started)}</span>
         <span>
-          {run.regions.filter((region) => region.state === 'FINISHED').length} of {counted(run.regions.length, 'task')} finished
+          {run.regions.filter((region) => region.state === 'FINISHED').length} of {counted(run.regions.length, taskCount(plan) < plan.regions.length ? 'region' : 'task')} finished
         </span>
         {read > 0 && <span>{bytesWords(read)} in</span>}
         {staged.length > 0 && <span>{bytesWords(sum(staged.map((output) => output.bytes)))} staged</span>}

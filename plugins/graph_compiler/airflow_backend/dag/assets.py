@@ -6,12 +6,12 @@ lead a sink to another place than the defaults do, there is no event for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from airflow.sdk import DAG, Asset, Context
 
-from graph_compiler.airflow_backend.task.region_summary import OutputSummary
+from graph_compiler.airflow_backend.task.task_summary import OutputSummary
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.connectors.asset_places import place_uri
 from graph_compiler.declaration.operators import Sink, Source
@@ -22,14 +22,18 @@ from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
 
 
-def inlets(region: RegionDescriptor, defaults: Mapping[str, ParameterValue]) -> list[Asset]:
-    """Return the assets of the region's sources, each once."""
-    return _distinct(asset for _, asset in _assets(region, Source, defaults))
+def inlets(
+    regions: Sequence[RegionDescriptor], defaults: Mapping[str, ParameterValue]
+) -> list[Asset]:
+    """Return the assets of the regions' sources, each once."""
+    return _distinct(asset for _, asset in _assets(regions, Source, defaults))
 
 
-def outlets(region: RegionDescriptor, defaults: Mapping[str, ParameterValue]) -> list[Asset]:
-    """Return the assets of the region's sinks, each once."""
-    return _distinct(asset for _, asset in _assets(region, Sink, defaults))
+def outlets(
+    regions: Sequence[RegionDescriptor], defaults: Mapping[str, ParameterValue]
+) -> list[Asset]:
+    """Return the assets of the regions' sinks, each once."""
+    return _distinct(asset for _, asset in _assets(regions, Sink, defaults))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,20 +45,24 @@ class Written:
 
 
 def published(
-    region: RegionDescriptor,
+    regions: Sequence[RegionDescriptor],
     defaults: Mapping[str, ParameterValue],
     values: Mapping[str, ParameterValue],
 ) -> tuple[Written, ...]:
     """Return the published sinks of a run with these parameters, in the order of publication."""
     changed = {name for name, default in defaults.items() if values.get(name, default) != default}
-    assets = {operator.operator_id: asset for operator, asset in _assets(region, Sink, defaults)}
+    assets = {operator.operator_id: asset for operator, asset in _assets(regions, Sink, defaults)}
     sinks = {
         operator.operator_id: operator
+        for region in regions
         for operator in region.operators
         if isinstance(operator.operator, Sink)
     }
     published_first = [
-        each.operator_id for vertex in region.vertices for each in vertex.coordinators
+        each.operator_id
+        for region in regions
+        for vertex in region.vertices
+        for each in vertex.coordinators
     ]
     return tuple(
         Written(
@@ -108,9 +116,11 @@ def runs_without_end(schedule: object, dag: DAG) -> tuple[Problem, ...]:
 
 
 def _assets(
-    region: RegionDescriptor, kind: type[Source | Sink], defaults: Mapping[str, ParameterValue]
+    regions: Iterable[RegionDescriptor],
+    kind: type[Source | Sink],
+    defaults: Mapping[str, ParameterValue],
 ) -> Iterator[tuple[OperatorDescriptor, Asset]]:
-    for operator in region.operators:
+    for operator in (operator for region in regions for operator in region.operators):
         if isinstance(operator.operator, kind):
             uri = asset_uri(_connector(operator), defaults)
             if uri is not None:

@@ -1,4 +1,4 @@
-"""A compiled pipeline as an Airflow Dag: one task for each deployment region, one dependency for each staged edge.
+"""A compiled pipeline as an Airflow Dag: its deployment tasks, one dependency for each staged edge between two.
 
 dag = build_dag(env, schedule="@daily", start_date=datetime(2013, 1, 1))
 """
@@ -22,7 +22,7 @@ from graph_compiler.airflow_backend.dag.logical_dates import places_without_logi
 from graph_compiler.airflow_backend.dag.plan_document import TAG, pack
 from graph_compiler.airflow_backend.dag.restart_strategy import restart_strategy
 from graph_compiler.airflow_backend.installation.settings import Settings, read_settings
-from graph_compiler.airflow_backend.task.region_operator import RegionOperator
+from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.pipeline import Pipeline
@@ -33,7 +33,7 @@ from graph_compiler.deployment.targets.submit_settings import submit_settings
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.explain.text.plan_text import explain_tasks, explain_text
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
-from graph_compiler.identifiers import RegionId
+from graph_compiler.identifiers import TaskName
 
 When: TypeAlias = str | timedelta | Asset | AssetAll | AssetAny | Sequence[Asset] | BaseTimetable
 DEFAULT_ARGUMENTS: Mapping[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
@@ -116,33 +116,35 @@ def _add_tasks(dag: DAG, compiled: CompiledPipeline, settings: Settings) -> None
     explanations = explain_tasks(compiled)
     restart, described = restart_strategy(compiled.options), describe_pipeline(compiled)
     tasks = {
-        region.region_id: RegionOperator(
-            region=region,
+        name: DeploymentTaskOperator(
+            regions=regions,
             plan=described.plan,
             pipeline=compiled.pipeline,
             settings=settings,
-            where=submit_settings(compiled, region.resource_profile),
-            doc_md=_page(explanations[region.region_id], region),
+            where=submit_settings(compiled, regions[0].resource_profile),
+            doc_md=_page(explanations[name], regions),
             restart=restart,
             dag=dag,
         )
-        for region in described.regions
+        for name, regions in described.tasks().items()
     }
-    for region_id, task in tasks.items():
-        task.others = tuple(region for region in described.regions if region.region_id != region_id)
+    for name, task in tasks.items():
+        task.others = tuple(region for region in described.regions if region.task_name != name)
     next(iter(tasks.values())).plan_document = pack(compiled, described)
-    region_of = compiled.deployment.region_of_vertex
-    labels: dict[tuple[RegionId, RegionId], list[str]] = {}
-    for edge in compiled.crossing_edges():
-        pair = (region_of[edge.source_id].id, region_of[edge.target_id].id)
-        labels.setdefault(pair, []).append(f"{edge.ship_strategy} · {edge.result_type}")
+    labels: dict[tuple[TaskName, TaskName], list[str]] = {}
+    for edge in compiled.task_edges():
+        task_of = compiled.deployment.task_of_vertex
+        ends = task_of(edge.source_id).id, task_of(edge.target_id).id
+        labels.setdefault(ends, []).append(f"{edge.ship_strategy} · {edge.result_type}")
     for (upstream, downstream), texts in labels.items():
         tasks[upstream] >> tasks[downstream]
         # Not Airflow's Label: inside task groups it changes dependencies.
-        ends = tasks[upstream].task_id, tasks[downstream].task_id
-        dag.set_edge_info(*ends, EdgeInfoType(label=", ".join(dict.fromkeys(texts))))
+        ids = tasks[upstream].task_id, tasks[downstream].task_id
+        dag.set_edge_info(*ids, EdgeInfoType(label=", ".join(dict.fromkeys(texts))))
 
 
-def _page(explanation: str, region: RegionDescriptor) -> str:
-    vertices = [f"- {vertex.name} `{vertex.vertex_id}`" for vertex in region.vertices]
+def _page(explanation: str, regions: Sequence[RegionDescriptor]) -> str:
+    vertices = [
+        f"- {vertex.name} `{vertex.vertex_id}`" for region in regions for vertex in region.vertices
+    ]
     return "\n".join([f"```\n{explanation}\n```", "", *vertices])

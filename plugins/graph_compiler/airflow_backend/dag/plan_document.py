@@ -67,6 +67,8 @@ def unpack(packed: str) -> PlanDocument:
         )
     match document:
         case {"view": {} as view, "compared_by": compared_by}:
+            for region in view.get("regions", []):  # one task each, before tasks could have several
+                region.setdefault("task", region["id"])
             return PlanDocument(view=view, compared_by=compared_by)
     raise DescriptorError("the plan of the Dag cannot be read: nothing in it can be drawn")
 

@@ -62,7 +62,7 @@ def state_of_part(run: RunIdentity, whole: str, tasks: Iterable[TaskRow]) -> str
 
     Unexpanded tasks have no map index, and may still become tasks of this run.
     """
-    ours = [row for row in tasks if run.region_of(row[0]) is not None]
+    ours = [row for row in tasks if run.task_name(row[0]) is not None]
     own = [state for _, index, state in ours if index == run.map_index]
     waits = [state for _, index, state in ours if index in (run.map_index, NOT_MAPPED)]
     is_over = bool(own) and all(state in State.finished for state in waits)

@@ -14,7 +14,8 @@ from datetime import UTC, datetime
 from graph_compiler.airflow_backend.dag.dag_builder import build_dag
 from graph_compiler.airflow_backend.installation.settings import read_settings
 from graph_compiler.airflow_backend.run_identities import identity_of_plan
-from graph_compiler.airflow_backend.task.region_operator import RegionOperator
+from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
+from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.declaration.connectors.secret import Secret
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.documents.descriptor import (
@@ -35,16 +36,18 @@ def submit_commands(pipeline: Pipeline) -> PipelineSubmission:
     """Return how each task would be submitted; raises InvalidPipelineError and what `read_settings` raises."""
     dag = build_dag(pipeline, schedule=None, start_date=datetime(2000, 1, 1, tzinfo=UTC))
     root = read_settings().staging_root
-    found = tuple(_submission(task, root) for task in dag.tasks if isinstance(task, RegionOperator))
+    found = tuple(
+        _submission(task, root) for task in dag.tasks if isinstance(task, DeploymentTaskOperator)
+    )
     return PipelineSubmission(pipeline=pipeline.name, tasks=found)
 
 
-def _submission(operator: RegionOperator, root: str) -> TaskSubmission:
-    task = _task(operator.region, root)
-    operator.application_args = [
-        task.layout.descriptor(task.region.region_id, task.attempt.execution_id)
-    ]
-    secrets = dict.fromkeys(map(str, values_within(task.region, Secret)))
+def _submission(operator: DeploymentTaskOperator, root: str) -> TaskSubmission:
+    task = TaskTry([_execution(region, root) for region in operator.regions])
+    operator.application_args = list(task.descriptors)
+    secrets = dict.fromkeys(
+        str(secret) for region in task.regions for secret in values_within(region, Secret)
+    )
     conn_id = str(operator._conn_id)
     try:
         submission = operator.prepare(task).submission
@@ -62,7 +65,7 @@ def _submission(operator: RegionOperator, root: str) -> TaskSubmission:
     )
 
 
-def _task(region: RegionDescriptor, root: str) -> TaskDeploymentDescriptor:
+def _execution(region: RegionDescriptor, root: str) -> TaskDeploymentDescriptor:
     return TaskDeploymentDescriptor(
         version=VERSION,
         identity=identity_of_plan(region.pipeline, RUN),

@@ -1,13 +1,18 @@
-"""How a Spark driver ended: its report decides, or its exit code if there is none."""
+"""How a Spark driver ended: its reports decide, or its exit code if there are none."""
 
 from __future__ import annotations
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-from graph_compiler.airflow_backend.task.execution_files import has_report, read_report
+from graph_compiler.airflow_backend.task.execution_files import (
+    is_answered,
+    is_done,
+    read_report,
+)
+from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.report import ThrowableType
+from graph_compiler.deployment.documents.report import Failure, ThrowableType
 
 _ENDED_ITSELF = (
     "Spark's driver ended with exit code 0 before its work was done, and left no report\n"
@@ -21,30 +26,42 @@ _ENDED_ELSEWHERE = (
 
 
 def why_failed(
-    task: TaskDeploymentDescriptor,
-    error: AirflowException | None,
-    hook: SparkSubmitHook | None,
+    task: TaskTry, error: AirflowException | None, hook: SparkSubmitHook | None
 ) -> AirflowException | None:
-    """Return the report's message of a failure, None if the region succeeded.
+    """Return the messages of the reports' failures, None if all regions succeeded.
 
-    `error` is that of a non-zero exit code. If a driver on this host ended with 0 and without a report, its own code
-    ended it, so a retry cannot help.
+    `error` is that of a non-zero exit code. If a driver on this host ended with 0 and without its reports, its own code
+    ended it, so a retry cannot help. Of several failures, one that a retry may help decides.
     """
-    region = task.region
-    if not has_report(task):
-        if error is not None:
-            return AirflowException(f"the Spark driver ended without a report: {error}")
-        words = f"pipeline '{region.pipeline}', task '{region.region_id}': "
-        if is_elsewhere(hook):
-            return AirflowException(words + _ENDED_ELSEWHERE)
-        return AirflowFailException(words + _ENDED_ITSELF)
-    failure = read_report(task).failure
-    if failure is None:  # a driver elsewhere has done its work, whatever became of its application
+    if not is_done(task):
+        return _without_report(task, error, hook)
+    named = [(each.region.region_id, _failure(each)) for each in task.executions]
+    failures = [(region_id, failure) for region_id, failure in named if failure is not None]
+    if not failures and not is_answered(task):  # the task was stopped
+        return _without_report(task, error, hook)
+    if not failures:  # a driver elsewhere has done its work, whatever became of its application
         return None if is_elsewhere(hook) else error
-    message = failure.words(region.pipeline, region.region_id)
-    if failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR:
+    message = "\n".join(failure.words(task.pipeline, region_id) for region_id, failure in failures)
+    types = {failure.throwable_type for _, failure in failures}
+    if types == {ThrowableType.NON_RECOVERABLE_ERROR}:
         return AirflowFailException(message)
     return AirflowException(message)
+
+
+def _failure(execution: TaskDeploymentDescriptor) -> Failure | None:
+    report = read_report(execution)
+    return None if report is None else report.failure
+
+
+def _without_report(
+    task: TaskTry, error: AirflowException | None, hook: SparkSubmitHook | None
+) -> AirflowException:
+    if error is not None:
+        return AirflowException(f"the Spark driver ended without a report: {error}")
+    words = f"pipeline '{task.pipeline}', task '{task.task_name}': "
+    if is_elsewhere(hook):
+        return AirflowException(words + _ENDED_ELSEWHERE)
+    return AirflowFailException(words + _ENDED_ITSELF)
 
 
 def is_elsewhere(hook: SparkSubmitHook | None) -> bool:

@@ -15,6 +15,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from graph_compiler.airflow_backend.dag.logical_dates import with_run_date
 from graph_compiler.airflow_backend.dag.template_variables import variables_in
+from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.deployment.describe.templates import fill_places, find_places
 from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
@@ -45,34 +46,42 @@ OF_ONE_TASK = frozenset(
 
 
 def check_places(
-    task: TaskDeploymentDescriptor,
+    task: TaskTry,
     others: Sequence[RegionDescriptor],
     operator: BaseOperator,
     context: Context,
 ) -> None:
-    """Raise AirflowFailException for places that are invalid, or overlap those of other tasks."""
+    """Raise AirflowFailException for places that are invalid, or overlap those of other regions."""
     rendered = rendered_endpoints(others, operator, context) if others else ()
-    ends = (*rendered, *_recorded(task, others))
-    _refuse(task, task_problems(task, others=ends, folders=tuple(_folders(context))))
+    folders = tuple(_folders(context))
+    for execution in task.executions:
+        ends = (*rendered, *_of_siblings(execution, task), *_recorded(execution, others))
+        _refuse(task, task_problems(execution, others=ends, folders=folders))
 
 
-def check_recorded_places(
-    task: TaskDeploymentDescriptor, others: Sequence[RegionDescriptor]
-) -> None:
+def check_recorded_places(task: TaskTry, others: Sequence[RegionDescriptor]) -> None:
     """Raise AirflowFailException if a target overlaps a place in the descriptor of another task of the run."""
-    _refuse(task, find_place_problems(task.region, others=_recorded(task, others)))
+    for execution in task.executions:
+        recorded = _recorded(execution, others)
+        _refuse(task, find_place_problems(execution.region, others=recorded))
+
+
+def _of_siblings(execution: TaskDeploymentDescriptor, task: TaskTry) -> Iterator[Endpoint]:
+    for region in task.regions:
+        if region.region_id != execution.region.region_id:
+            yield from endpoints_of(region)
 
 
 def _recorded(
-    task: TaskDeploymentDescriptor, others: Sequence[RegionDescriptor]
+    execution: TaskDeploymentDescriptor, others: Sequence[RegionDescriptor]
 ) -> tuple[Endpoint, ...]:
     ids = [region.region_id for region in others]
-    return recorded_endpoints(task.layout, task.region, ids)
+    return recorded_endpoints(execution.layout, execution.region, ids)
 
 
-def _refuse(task: TaskDeploymentDescriptor, problems: Sequence[Problem]) -> None:
+def _refuse(task: TaskTry, problems: Sequence[Problem]) -> None:
     if problems:
-        raise AirflowFailException(str(InvalidPipelineError(task.region.pipeline, problems)))
+        raise AirflowFailException(str(InvalidPipelineError(task.pipeline, problems)))
 
 
 def rendered_endpoints(
@@ -83,7 +92,7 @@ def rendered_endpoints(
     found: list[Endpoint] = []
     for region in regions:
         rendered, left_out = dict[str, str](), set[str]()
-        for key, text in find_places(region).items():
+        for key, text in find_places([region]).items():
             rendered[key] = text
             if "{{" in text or "{%" in text:
                 try:
@@ -93,7 +102,7 @@ def rendered_endpoints(
                     asked = set(OF_ONE_TASK)
                 if asked & OF_ONE_TASK:
                     left_out.add(key.rpartition(".")[0])
-        filled = endpoints_of(fill_places(region, rendered))
+        filled = endpoints_of(*fill_places([region], rendered))
         found += [end for end in filled if not _is_left_out(end, left_out)]
     return tuple(found)
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from airflow.sdk.exceptions import AirflowFailException
 
-from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
+from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.deployment.plans.plan_record import PlanRecord
 from graph_compiler.errors import StaleResultError
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.results.plan_log import check_inputs, record_plan
-from graph_compiler.staging.store.stores import store_of
 
 
-def check_plan(task: TaskDeploymentDescriptor, plan: PlanRecord) -> None:
+def check_plan(task: TaskTry, plan: PlanRecord) -> None:
     """Record the plan; raises AirflowFailException if another plan computed an input of the task."""
-    log = ManifestLog(store=store_of(task.staging_root), layout=task.layout)
+    log = ManifestLog(store=task.store, layout=task.layout)
     record_plan(log.store, task.layout, plan)
+    own = {region.region_id for region in task.regions}
     try:
-        check_inputs(log, task, plan)
+        for execution in task.executions:
+            check_inputs(log, execution, plan, own=own)
     except StaleResultError as error:
-        raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None
+        raise AirflowFailException(f"pipeline '{task.pipeline}': {error}") from None

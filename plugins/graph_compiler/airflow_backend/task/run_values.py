@@ -1,13 +1,14 @@
-"""A region with the values of one run and one try."""
+"""The regions of a task with the values of one run and one try."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowFailException
 
 from graph_compiler.airflow_backend.run_identities import identity_of_task
+from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe.run_parameters import check_parameters, parse_parameter
@@ -18,27 +19,32 @@ from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import InvalidPipelineError, ParameterError
+from graph_compiler.staging.executions.executions import attempts_begun
+from graph_compiler.staging.store.stores import store_of
 
 
-def rendered(region: RegionDescriptor, places: Mapping[str, str]) -> RegionDescriptor:
-    """Return a region with the paths that Airflow has rendered; raises AirflowFailException if they are invalid."""
+def rendered(
+    regions: Sequence[RegionDescriptor], places: Mapping[str, str]
+) -> tuple[RegionDescriptor, ...]:
+    """Return regions with the paths that Airflow has rendered; raises AirflowFailException if they are invalid."""
     try:
-        return fill_places(region, places)
+        return fill_places(regions, places)
     except InvalidPipelineError as error:
         raise AirflowFailException(str(error)) from None
 
 
-def task_of_run(
-    region: RegionDescriptor,
+def try_of_run(
+    regions: Sequence[RegionDescriptor],
     pipeline: Pipeline,
     parameters: Mapping[str, object],
     *,
     staging_root: str,
     clears_others: bool,
     context: Context,
-) -> TaskDeploymentDescriptor:
-    """Return the descriptor of a try; raises AirflowFailException if parameters are invalid."""
+) -> TaskTry:
+    """Return the executions of a try; raises AirflowFailException if parameters are invalid."""
     instance = context["ti"]
     defaults = {RUN_DATE: "", **dict(pipeline.params)}
     try:
@@ -47,22 +53,39 @@ def task_of_run(
         }
         check_parameters(pipeline, values)
     except ParameterError as error:
-        raise AirflowFailException(f"pipeline '{region.pipeline}': {error}") from None
-    return TaskDeploymentDescriptor(
-        version=VERSION,
-        identity=identity_of_task(region, instance),
-        region=region,
-        attempt=ExecutionAttempt(
-            execution_id=str(instance.id),
-            attempt_number=instance.try_number - 1,
-        ),
-        staging_root=staging_root,
-        parameters=tuple(values.items()),
-        logical_date=_logical_date(context),
-        clears_others=clears_others,
+        raise AirflowFailException(f"pipeline '{pipeline.name}': {error}") from None
+    identity = identity_of_task(regions[0], instance)
+    layout = StagingLayout(root=staging_root, identity=identity)
+    return TaskTry(
+        [
+            TaskDeploymentDescriptor(
+                version=VERSION,
+                identity=identity,
+                region=region,
+                attempt=ExecutionAttempt(
+                    execution_id=str(instance.id),
+                    attempt_number=attempts_begun(store_of(staging_root), layout, region.region_id),
+                ),
+                staging_root=staging_root,
+                parameters=tuple(values.items()),
+                logical_date=_logical_date(context),
+                clears_others=clears_others,
+                try_number=instance.try_number,
+                turn=turn if len(regions) > 1 else None,
+                from_start=_from_start(context),
+            )
+            for turn, region in enumerate(regions)
+        ]
     )
 
 
 def _logical_date(context: Context) -> str | None:
     run = context.get("dag_run")
     return None if run is None or run.logical_date is None else run.logical_date.isoformat()
+
+
+def _from_start(context: Context) -> bool:
+    """Whether the run was triggered with `{"graph_compiler": {"from_start": true}}`."""
+    run = context.get("dag_run")
+    asked = (getattr(run, "conf", None) or {}).get("graph_compiler")
+    return isinstance(asked, dict) and asked.get("from_start") is True

@@ -8,7 +8,7 @@ import time
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
+from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.errors import StagingRootNotSharedError, StaleResultError
 from graph_compiler.staging.executions.run_marker import RunMarker, not_shared, see_marker
 from graph_compiler.staging.store.stores import store_of
@@ -23,22 +23,21 @@ def pass_umask(hook: SparkSubmitHook, root: str) -> None:
         hook._conf.setdefault(_UMASK, "002")
 
 
-def see_run(task: TaskDeploymentDescriptor) -> None:
+def see_run(task: TaskTry) -> None:
     """Write the run's marker in its first task, and check it in every other.
 
     Raises AirflowException if a retry may run on a worker that has the folder; AirflowFailException if the run started
     with another version of the pipeline.
     """
-    root = task.staging_root
-    store = store_of(root)
-    if task.attempt.attempt_number and not store.folders(root):  # an earlier attempt wrote
+    root = task.layout.root
+    if (task.first.try_number or 1) > 1 and not task.store.folders(root):  # an earlier try wrote
         found = "an empty folder, though this task has run before: perhaps its file system is not mounted"
         error = not_shared(root, socket.gethostname(), found)
-        raise AirflowException(f"pipeline '{task.region.pipeline}': {error}")
-    marker = RunMarker.of(task, host=socket.gethostname(), time=time.time())
+        raise AirflowException(f"pipeline '{task.pipeline}': {error}")
+    marker = RunMarker.of(task.first, host=socket.gethostname(), time=time.time())
     try:
-        see_marker(store, task.region, marker)
+        see_marker(task.store, task.regions, marker)
     except StagingRootNotSharedError as error:
-        raise AirflowException(f"pipeline '{task.region.pipeline}': {error}") from None
+        raise AirflowException(f"pipeline '{task.pipeline}': {error}") from None
     except StaleResultError as error:
-        raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None
+        raise AirflowFailException(f"pipeline '{task.pipeline}': {error}") from None

@@ -8,82 +8,83 @@ makes it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from logging import Logger
 
 from airflow.sdk.bases.operator import BaseOperator
 from airflow.sdk.exceptions import AirflowException
 
 from graph_compiler.airflow_backend.installation.airflow_api import AirflowApi, ClearedTask
-from graph_compiler.deployment.documents.descriptor import StagedInput, TaskDeploymentDescriptor
+from graph_compiler.airflow_backend.task.task_try import TaskTry
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor, StagedInput
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.deployment.plans.clear_command import clear_command
-from graph_compiler.identifiers import RegionId, TaskId, listing
+from graph_compiler.identifiers import RegionId, TaskId, TaskName, listing
 from graph_compiler.staging.results.finished_readers import stale_readers
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.store.stores import store_of
 
 
 def rerun_stale_consumers(
-    task: TaskDeploymentDescriptor, operator: BaseOperator, conn_id: str | None, log: Logger
+    task: TaskTry,
+    others: Iterable[RegionDescriptor],
+    operator: BaseOperator,
+    conn_id: str | None,
 ) -> None:
     """Clear the tasks that have read other rows than those of the current results that this task reads or stages.
 
     Raises AirflowException if a request to Airflow's API fails, or if this task is one of them.
     """
-    stale, own = _stale_consumers(task), task.region.region_id
-    if others := [region_id for region_id in stale if region_id != own]:
-        _rerun(others, task, operator, conn_id, log)
-    if own in stale:
+    stale, own = _stale_consumers(task), {region.region_id for region in task.regions}
+    if stale_others := [region_id for region_id in stale if region_id not in own]:
+        known = {region.region_id: region.task_name for region in others}
+        _rerun([known.get(each, TaskName(each)) for each in stale_others], task, operator, conn_id)
+    if mine := [region_id for region_id in stale if region_id in own]:
         raise AirflowException(
-            f"what '{own}' has read was recomputed while it ran, and may have different rows: the "
-            "next attempt reads the new ones"
+            f"what {listing(repr(each) for each in mine)} read was recomputed while this task ran, and may have "
+            "different rows: the next attempt reads the new ones"
         )
 
 
 def _rerun(
-    stale: Sequence[RegionId],
-    task: TaskDeploymentDescriptor,
-    operator: BaseOperator,
-    conn_id: str | None,
-    log: Logger,
+    names: Sequence[TaskName], task: TaskTry, operator: BaseOperator, conn_id: str | None
 ) -> None:
+    stale = tuple(dict.fromkeys(names))
     if conn_id is None:
-        log.info(
+        operator.log.info(
             "graph_compiler: %s finished from rows that have changed since; unless already cleared: %s",
             listing(stale),
-            clear_command(task, stale),
+            clear_command(task.first, stale),
         )
         return
-    tasks = _with_downstream(stale, task.identity, operator)
-    names = listing(each.task_id for each in tasks)
-    log.info("graph_compiler: %s run again: their inputs have different rows now", names)
-    AirflowApi(conn_id=conn_id, run=task.identity).clear(tasks)
+    run = task.first.identity
+    tasks = _with_downstream(stale, run, operator)
+    cleared = listing(each.task_id for each in tasks)
+    operator.log.info("graph_compiler: %s run again: their inputs have different rows now", cleared)
+    AirflowApi(conn_id=conn_id, run=run).clear(tasks)
 
 
-def _stale_consumers(task: TaskDeploymentDescriptor) -> tuple[RegionId, ...]:
+def _stale_consumers(task: TaskTry) -> tuple[RegionId, ...]:
     consumers = {
-        staged.id: staged.consumers for staged in values_within(task.region, StagedInput)
-    } | {result.id: result.consumers for result in task.region.results}
-    log = ManifestLog(store=store_of(task.staging_root), layout=task.layout)
-    return stale_readers(log, consumers)
+        staged.id: staged.consumers
+        for region in task.regions
+        for staged in values_within(region, StagedInput)
+    } | {result.id: result.consumers for region in task.regions for result in region.results}
+    return stale_readers(ManifestLog(store=task.store, layout=task.layout), consumers)
 
 
 def _with_downstream(
-    region_ids: Iterable[RegionId], run: RunIdentity, operator: BaseOperator
+    names: Sequence[TaskName], run: RunIdentity, operator: BaseOperator
 ) -> tuple[ClearedTask, ...]:
     """Return the tasks and their downstream tasks, except the calling one: it waits for them itself, if needed.
 
     For tasks that are mapped together with this one, only the instances with its map index are included.
     """
     dag = operator.get_dag()
-    assert dag is not None, "a region's task belongs to a Dag"
+    assert dag is not None, "a deployment task belongs to a Dag"
     found: dict[TaskId, None] = {}
-    for region_id in region_ids:
-        first = run.task_of(region_id)
+    for first in map(run.task_id, names):
         behind = dag.get_task(first).get_flat_relative_ids(upstream=False)
         found |= dict.fromkeys([first, *map(TaskId, sorted(behind))])
-    mapped, own = operator.get_closest_mapped_task_group(), set(map(run.task_of, region_ids))
+    mapped, own = operator.get_closest_mapped_task_group(), set(map(run.task_id, names))
 
     def cleared(task_id: TaskId) -> ClearedTask:
         group = dag.get_task(task_id).get_closest_mapped_task_group()

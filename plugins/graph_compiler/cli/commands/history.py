@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import typer
@@ -16,15 +17,17 @@ from graph_compiler.cli.console import AsJson, speaking_plainly, standard_output
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import RegionId, counted
+from graph_compiler.identifiers import RegionId, counted, listing
 from graph_compiler.staging.executions.executions import (
-    RegionExecution,
     executions,
     find_run,
     history_size,
+    kept_executions,
     logical_date_of,
     regions_of,
 )
+from graph_compiler.staging.executions.kept_executions import KeptExecution
+from graph_compiler.staging.executions.region_execution import RegionExecution
 from graph_compiler.staging.store.stores import store_of
 
 _STYLE = {
@@ -33,7 +36,16 @@ _STYLE = {
     ExecutionState.CANCELED: "yellow",
 }
 
-History = dict[RegionId, tuple[RegionExecution, ...]]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionHistory:
+    """The attempts at a region, and those that later tries of its task have kept instead of repeating them."""
+
+    attempts: tuple[RegionExecution, ...]
+    kept: tuple[KeptExecution, ...]
+
+
+History = dict[RegionId, RegionHistory]
 
 
 def history(dag: DagName, run_id: RunId, as_json: AsJson = False) -> None:
@@ -55,21 +67,27 @@ def run_history(layout: StagingLayout) -> History:
     store = store_of(layout.root)
     find_run(store, layout)
     return {
-        region_id: executions(store, layout, region_id, size=history_size(store, layout, region_id))
+        region_id: RegionHistory(
+            attempts=executions(
+                store, layout, region_id, size=history_size(store, layout, region_id)
+            ),
+            kept=tuple(kept_executions(store, layout, region_id).values()),
+        )
         for region_id in regions_of(store, layout)
     }
 
 
 def show_history(layout: StagingLayout, found: History, console: Console) -> None:
     """Print a line for each attempt; if it did not finish, the reason follows below."""
-    date = logical_date_of(attempt for attempts in found.values() for attempt in attempts)
+    date = logical_date_of(attempt for one in found.values() for attempt in one.attempts)
     run = run_words(layout.identity.run_id, date)
     console.print(Text(f"{layout.identity.owner} · {run}"), soft_wrap=True)
-    for region_id, attempts in found.items():
-        console.print(Text(f"{region_id} · {counted(len(attempts), 'attempt')}", style="bold"))
-        for attempt in attempts:
+    for region_id, one in found.items():
+        title = f"{region_id} · {counted(len(one.attempts), 'attempt')}"
+        console.print(Text(title, style="bold"))
+        for attempt in one.attempts:
             console.print(_line(attempt), soft_wrap=True)
-            for line in _details(attempt):
+            for line in (*_details(attempt), *_kept_words(attempt, one.kept)):
                 console.print(Text(f"      {line}"), soft_wrap=True)
 
 
@@ -84,12 +102,13 @@ def history_json(found: History) -> str:
                     if key not in ("type", "report", "progress")
                 }
                 | {
+                    "kept_in_tries": list(_kept_in(attempt, one.kept)),
                     "recomputed": to_wire(attempt.report.recomputed if attempt.report else ()),
                     "current": to_wire(attempt.progress.current if attempt.progress else None),
                 }
-                for attempt in attempts
+                for attempt in one.attempts
             ]
-            for region_id, attempts in found.items()
+            for region_id, one in found.items()
         },
         indent=1,
     )
@@ -102,6 +121,17 @@ def _details(attempt: RegionExecution) -> Iterator[str]:
     if attempt.progress is not None and (step := attempt.progress.current):
         seen = "last seen in" if attempt.state.is_terminal else "now in"
         yield f"{seen} '{step.operator}', {step.phase}, since {_moment(step.since)}"
+
+
+def _kept_in(attempt: RegionExecution, kept: Iterable[KeptExecution]) -> tuple[int, ...]:
+    """Return the Airflow tries that have kept an attempt's work instead of repeating it."""
+    of_it = (one.try_number for one in kept if one.execution_id == attempt.execution_id)
+    return tuple(number for number in of_it if number is not None)
+
+
+def _kept_words(attempt: RegionExecution, kept: Iterable[KeptExecution]) -> Iterator[str]:
+    if tries := _kept_in(attempt, kept):
+        yield f"kept in {'try' if len(tries) == 1 else 'tries'} {listing(map(str, tries))}"
 
 
 def _line(attempt: RegionExecution) -> Text:

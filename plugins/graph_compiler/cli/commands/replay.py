@@ -35,9 +35,9 @@ from graph_compiler.deployment.documents.wire import Json, to_json
 from graph_compiler.deployment.plans.replay import redirect, staged_inputs
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.identifiers import RegionId, listing
-from graph_compiler.staging.executions.execution_order import in_order
 from graph_compiler.staging.executions.executions import (
     ExecutionNotFoundError,
+    attempt_folders,
     find_run,
     regions_of,
     told,
@@ -114,7 +114,7 @@ def find_execution(
     """Return the folder of an execution; raises ExecutionNotFoundError, which lists those that exist."""
     find_run(store, layout)
     # Two executions with one number (a task instance that was created again): the later one counts.
-    begun = in_order(store, layout, RegionId(task))
+    begun = attempt_folders(store, layout, RegionId(task))
     found = {_task(store, folder).attempt.attempt_number + 1: folder for folder in begun}
     if not found:
         known = sorted(regions_of(store, layout))
@@ -137,15 +137,24 @@ def prepare_replay(
         raise ExecutionNotFoundError(f"{execution} was never submitted: it holds no {SUBMISSION}")
     scratch = Path(mkdtemp(prefix="replay-") if into is None else into).resolve()
     descriptor = prepare_scratch(store, execution, layout, scratch)
-    replaced = {f"{execution}/{DESCRIPTOR}": descriptor}
+    own = f"{execution}/{DESCRIPTOR}"
+    replaced = {own: descriptor}
+    # The other regions that shared its application.
+    beside = [
+        word for word in submission.command if word.endswith(f"/{DESCRIPTOR}") and word != own
+    ]
     if shell:
         application = next(word for word in submission.command if word.endswith(APPLICATION))
         replaced[application] = application.removesuffix(APPLICATION) + SHELL
     shown = submission.shown
+    for word in beside:
+        shown = shown.replace(f" {word}", "")
     for old, new in replaced.items():
         shown = shown.replace(old, new)
     return Replay(
-        command=tuple(replaced.get(word, word) for word in submission.command),
+        command=tuple(
+            replaced.get(word, word) for word in submission.command if word not in beside
+        ),
         shown=shown,
         environment=submission.environment,
         scratch=scratch,

@@ -9,7 +9,7 @@ from pathlib import Path
 from graph_compiler.deployment.documents.report import Output
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.executions.executions import RegionExecution
+from graph_compiler.staging.executions.region_execution import RegionExecution
 
 Executions = Mapping[RegionId, tuple[RegionExecution, ...]]
 

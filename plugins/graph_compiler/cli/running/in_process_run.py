@@ -55,7 +55,8 @@ from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.operator_names import NamedOutput
 from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.executions.artifact_copies import put_artifacts
-from graph_compiler.staging.executions.executions import ALL, RegionExecution, executions
+from graph_compiler.staging.executions.executions import ALL, executions
+from graph_compiler.staging.executions.region_execution import RegionExecution
 from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
 from graph_compiler.staging.publications.own_folders import OwnFolder
 from graph_compiler.staging.publications.places import endpoints_of, sources_of, task_problems

@@ -9,7 +9,7 @@ from graph_compiler.deployment.documents.report import VertexMetrics
 from graph_compiler.deployment.documents.wire import Json
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.executions.executions import RegionExecution
+from graph_compiler.staging.executions.region_execution import RegionExecution
 
 
 def run_json(run: FinishedRun) -> str:

@@ -20,7 +20,7 @@ from graph_compiler.deployment.documents.in_process_run import Step
 from graph_compiler.deployment.documents.progress import CurrentStep
 from graph_compiler.deployment.documents.report import Output, Phase
 from graph_compiler.identifiers import RegionId, listing
-from graph_compiler.staging.executions.executions import RegionExecution
+from graph_compiler.staging.executions.region_execution import RegionExecution
 
 _PHASES = {
     Phase.SHARE: "fixing rows that several read",

@@ -9,6 +9,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
@@ -21,18 +23,45 @@ from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.in_process_run import REQUEST, InProcessRequest
 from graph_compiler.deployment.documents.wire import to_json
-from graph_compiler.driver_jvm.class_archive import ArchiveCache
-from graph_compiler.driver_jvm.installation import DriverStartError, SparkInstallation
+from graph_compiler.driver_jvm.class_archive import ArchiveCache, Draft, archive_cache
+from graph_compiler.driver_jvm.installation import (
+    DriverStartError,
+    SparkInstallation,
+    class_path_key,
+    find_installation,
+    saying_why,
+)
 from graph_compiler.driver_jvm.start_settings import option_word
 
 _PROGRAM = Path(graph_compiler.__file__).parent / "spark_runtime" / "in_process.py"
 _SECONDS = 600
 _LINES = 12
+_MEMORY = "1g"
+"""Of the driver, whatever SPARK_DRIVER_MEMORY says: it is enough, and others need theirs."""
+_QUIET = "-Xlog:cds*=error"
+"""What Java says of each class that it leaves out is no reason of a failure."""
+_FOLDERS = ("JAVA_HOME", "SPARK_HOME", "SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
 
 
-def make_archive(
-    cache: ArchiveCache, key: str, installation: SparkInstallation, environment: Mapping[str, str]
-) -> Path | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkProgram:
+    """The program that is run, spark-submit or another of that kind, and its environment."""
+
+    path: str
+    environment: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls, installation: SparkInstallation, environment: Mapping[str, str], name: str
+    ) -> SparkProgram:
+        """Return the program as a task finds it; it is run in another folder, so no path is relative."""
+        found = which(name, path=environment.get("PATH", ""))
+        path = found or str(installation.spark_home / "bin" / name)
+        with saying_why("the working directory"):
+            return cls(path=_whole(path), environment=_with_whole_paths(environment))
+
+
+def make_archive(cache: ArchiveCache, key: str, program: SparkProgram) -> Path | None:
     """Make an archive and return it, None if another process is making one.
 
     Raises DriverStartError; a reason that lies in Java or Spark is noted in the cache.
@@ -41,32 +70,55 @@ def make_archive(
         if draft is None:
             return None
         try:
-            _write(draft, installation, environment)
-            _check(draft, installation, environment)
+            with saying_why(draft.file):
+                _write(draft, program)
+                _check(draft, program)
         except DriverStartError as error:
             cache.note_failure(key, str(error))
-            draft.unlink(missing_ok=True)
             raise
     return cache.find(key)
 
 
-def _write(draft: Path, installation: SparkInstallation, environment: Mapping[str, str]) -> None:
+def make_wanted_archive(key: str, name: str, environment: Mapping[str, str]) -> None:
+    """Make the archive that a task wanted, with the task's program and environment.
+
+    Raises DriverStartError; any reason is noted in the cache, since what this process prints is not read.
+    """
+    cache = archive_cache(environment)
+    try:
+        installation = find_installation(environment, name)
+        if class_path_key(installation, environment) != key:
+            raise DriverStartError("the process that makes it finds another Java or Spark")
+        if cache.find(key) is None:
+            make_archive(cache, key, SparkProgram.of(installation, environment, name))
+    except DriverStartError as error:
+        cache.note_failure(key, str(error))
+        raise
+
+
+def be_patient() -> None:
+    """Leave the processor to others, and the memory: this is not urgent."""
+    os.nice(19)
+    with suppress(OSError):  # it is Linux that ends processes when there is no memory left
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def _write(draft: Draft, program: SparkProgram) -> None:
     """Run the pipeline of `warm_up_pipeline`, whose JVM writes the archive when it ends."""
     with TemporaryDirectory(prefix="warm-") as temporary:
         folder = Path(temporary)
         write_input(folder)
         (folder / REQUEST).write_text(to_json(_request(folder)))
-        option = option_word(f"-XX:ArchiveClassesAtExit={draft}")
-        application = [str(_PROGRAM), str(folder / REQUEST)]
-        _run(installation, environment, option, *application)
-    if not draft.exists():
+        option = option_word(f"-XX:ArchiveClassesAtExit={draft.file}")
+        _run(program, draft, option, str(_PROGRAM), str(folder / REQUEST))
+    if not draft.file.exists():
         raise DriverStartError("Java ended without writing an archive")
 
 
-def _check(draft: Path, installation: SparkInstallation, environment: Mapping[str, str]) -> None:
+def _check(draft: Draft, program: SparkProgram) -> None:
     """Check that a JVM with Spark's class path can use it: with -Xshare:on it would not start otherwise."""
-    option = f"{option_word(f'-XX:SharedArchiveFile={draft}')} -Xshare:on"
-    _run(installation, environment, option, "--version")
+    option = f"{option_word(f'-XX:SharedArchiveFile={draft.file}')} -Xshare:on"
+    _run(program, draft, option, "--version")
 
 
 def _request(folder: Path) -> InProcessRequest:
@@ -81,25 +133,26 @@ def _request(folder: Path) -> InProcessRequest:
     return InProcessRequest(tasks=tasks, preview=None)
 
 
-def _run(
-    installation: SparkInstallation, environment: Mapping[str, str], options: str, *application: str
-) -> None:
-    """Run spark-submit with options of the JVM; raises DriverStartError with the end of its output."""
+def _run(program: SparkProgram, draft: Draft, options: str, *application: str) -> None:
+    """Run spark-submit with options of the JVM; raises DriverStartError with the end of its output.
+
+    It has the lock, too: if this process is killed, no other one makes an archive before Java has ended.
+    """
     settings = {
         "spark.master": "local[2]",
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
-        "spark.driver.defaultJavaOptions": options,
+        "spark.driver.memory": _MEMORY,
+        "spark.driver.defaultJavaOptions": f"{options} {_QUIET}",
     }
     words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
-    program = which("spark-submit", path=environment.get("PATH", ""))
-    command = [program or str(installation.spark_home / "bin" / "spark-submit"), *words]
     with TemporaryDirectory(prefix="warm-") as folder:
         try:
             done = subprocess.run(
-                [*command, *application],
+                [program.path, *words, *application],
                 cwd=folder,
-                env={**environment, "PYSPARK_DRIVER_PYTHON": sys.executable},
+                env={**program.environment, "PYSPARK_DRIVER_PYTHON": sys.executable},
+                pass_fds=(draft.lock,),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -115,6 +168,14 @@ def _run(
         raise DriverStartError(f"spark-submit ended with {done.returncode}:\n  {end}")
 
 
-def be_patient() -> None:
-    """Leave the processor to others: this is not urgent."""
-    os.nice(19)
+def _with_whole_paths(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment that means the same in another folder."""
+    whole = {name: _whole(environment[name]) for name in _FOLDERS if environment.get(name)}
+    if "PATH" in environment:
+        entries = environment["PATH"].split(os.pathsep)
+        whole["PATH"] = os.pathsep.join(map(_whole, entries))
+    return {**environment, **whole}
+
+
+def _whole(path: str) -> str:
+    return str(Path(path).absolute())

@@ -27,7 +27,7 @@ def cycles(graph: JobGraph, found: list[Component]) -> list[frozenset[JobVertexI
         source, target = component_of[edge.source_id], component_of[edge.target_id]
         if source != target:
             successors[source].append(target)
-        elif edge.parts_tasks:
+        elif edge.parts_regions:
             waits_for_itself.add(source)
     return [
         frozenset(id for number in group for id in found[number])

@@ -98,7 +98,7 @@ def _closing_edges(graph: JobGraph, *, merges: bool) -> list[JobEdgeId]:
 
 def _may_merge(inside: frozenset[JobVertexId], graph: JobGraph) -> bool:
     groups = {graph.vertex[id].slot_sharing_group for id in inside}
-    return len(groups) == 1 and not any(edge.parts_tasks for edge in _edges_inside(inside, graph))
+    return len(groups) == 1 and not any(edge.parts_regions for edge in _edges_inside(inside, graph))
 
 
 def _closing_edges_inside(inside: frozenset[JobVertexId], graph: JobGraph) -> list[JobEdgeId]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from graph_compiler.declaration.operators import Source
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.graphs.job_graph import JobGraph
@@ -9,12 +11,20 @@ from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
 from graph_compiler.identifiers import JobVertexId, RegionId, distinct, task_id
 
 
+class RegionName(NamedTuple):
+    """The name of a region, the node it is named after, and whether that pins it as a task id."""
+
+    id: RegionId
+    node_id: int
+    is_pinned: bool
+
+
 def name_regions(
     groups: list[list[JobVertexId]],
     staged_nodes: set[int],
     stream_graph: StreamGraph,
     graph: JobGraph,
-) -> list[RegionId]:
+) -> list[RegionName]:
     """Name each region after its pinned task id, or its first sink or staged operator in declaration order.
 
     It has the name of a source only if it stages nothing else.
@@ -48,7 +58,8 @@ def name_regions(
     found = dict(zip(ordered, free, strict=True)) | {
         node.id: str(node.settings.task_id) for node in pins.values()
     }
-    return [RegionId(found[id]) for id in first_nodes]
+    pinned_ids = {node.id for node in pins.values()}
+    return [RegionName(RegionId(found[id]), id, id in pinned_ids) for id in first_nodes]
 
 
 def _check_pins(pinned: list[StreamNode], pins: dict[str, StreamNode], pipeline: str) -> None:
@@ -59,14 +70,14 @@ def _check_pins(pinned: list[StreamNode], pins: dict[str, StreamNode], pipeline:
     other = next(differing, None) or pins.get(called)
     if other is not None:
         theirs = (
-            f"'{other.declared_name}', which runs in another task, has the same one"
+            f"'{other.declared_name}', which is in another region, has the same one"
             if other.settings.task_id == called
-            else f"'{other.declared_name}', which runs in the same task, has '{other.settings.task_id}'"
+            else f"'{other.declared_name}', which is in the same region, has '{other.settings.task_id}'"
         )
         problem = Problem(
             operator=first.declared_name,
             message=f"its task_id is '{called}'; {theirs}",
-            hint="pin one task_id for each task; `explain` shows which operators share one",
+            hint="pin one task_id for each region; `explain` shows which operators share one",
             declared_at=first.declared_at,
         )
         raise InvalidPipelineError(pipeline, [problem])

@@ -23,7 +23,7 @@ def staging_words(
     """Return the end of "staged, …"."""
     source, target = graph.vertex[edge.source_id], graph.vertex[edge.target_id]
     match reason:
-        case StagingReason.DECLARED:
+        case StagingReason.DECLARED | StagingReason.DECLARED_IN_TASK:
             asked = edge.stream_edge.staging_reason
             words = f'you asked: "{asked}"' if asked else "its exchange mode is BATCH"
         case StagingReason.EXPENSIVE:

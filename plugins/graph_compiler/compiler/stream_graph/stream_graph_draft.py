@@ -53,6 +53,7 @@ class _Route:
     exchange_mode: ExchangeMode
     output_tag: str | None
     staging_reason: str | None
+    same_task: bool
     pipelining_reason: str | None
 
 
@@ -142,6 +143,7 @@ class StreamGraphDraft:
             partitioner=declared.partitioner,
             exchange_mode=declared.exchange_mode,
             staging_reason=declared.staging_reason,
+            same_task=declared.same_task,
             pipelining_reason=declared.pipelining_reason,
         )
         return id
@@ -189,11 +191,14 @@ class StreamGraphDraft:
         exchange_mode = ExchangeMode.UNDEFINED
         output_tag: str | None = None
         staging_reason: str | None = None
+        same_task = True
         pipelining_reason: str | None = None
         while (virtual := self.virtual.get(id)) is not None:
             if isinstance(virtual, VirtualPartition):
                 partitioner = partitioner or virtual.partitioner
                 exchange_mode = virtual.exchange_mode
+                if virtual.staging_reason and (same_task and not virtual.same_task):
+                    staging_reason, same_task = virtual.staging_reason, False  # it asks for more
                 staging_reason = staging_reason or virtual.staging_reason
                 pipelining_reason = pipelining_reason or virtual.pipelining_reason
             else:
@@ -203,7 +208,15 @@ class StreamGraphDraft:
             exchange_mode = (
                 ExchangeMode.PIPELINED
             )  # a separate call, not a side effect of the partition before it
-        return _Route(id, partitioner, exchange_mode, output_tag, staging_reason, pipelining_reason)
+        return _Route(
+            id,
+            partitioner,
+            exchange_mode,
+            output_tag,
+            staging_reason,
+            same_task,
+            pipelining_reason,
+        )
 
     def _add_edge(self, route: _Route, target: StreamNode, type_number: int) -> None:
         source = self.nodes[route.producer_id]
@@ -233,7 +246,7 @@ class StreamGraphDraft:
                 output_tag=route.output_tag,
                 staging_reason=route.staging_reason,
                 pipelining_reason=route.pipelining_reason,
-                staging_wish=StagingReason.DECLARED if route.staging_reason else None,
+                staging_wish=_staging_wish(route),
             )
         )
 
@@ -278,3 +291,9 @@ class StreamGraphDraft:
         ]
         groups = {self.nodes[id].slot_sharing_group for id in producers}
         return groups.pop() if len(groups) == 1 else DEFAULT_SLOT_SHARING_GROUP
+
+
+def _staging_wish(route: _Route) -> StagingReason | None:
+    if route.staging_reason is None:
+        return None
+    return StagingReason.DECLARED_IN_TASK if route.same_task else StagingReason.DECLARED

@@ -27,14 +27,16 @@ if TYPE_CHECKING:
 class PartitioningMethods(Stream):
     """Flink's partitioners, and the cut between two tasks."""
 
-    def stage(self, reason: str) -> DataStream:
+    def stage(self, reason: str, same_task: bool = False) -> DataStream:
         """Commit these rows to durable storage before anything reads them: a cut between two Airflow tasks.
 
-        `reason` is shown with the cut. Only ALL_EXCHANGES_PIPELINED, which requests one task, overrides it.
+        With `same_task`, the task that stages them reads them back and continues: a retry repeats only what comes
+        after. `reason` is shown with the cut. Only ALL_EXCHANGES_PIPELINED, which requests one task, overrides it.
+        Under ALL_EXCHANGES_BLOCKING, and where tasks would wait for each other, `same_task` changes nothing.
         """
         if not reason.strip():
             self.refuse("stage() needs a reason", allowed="text that explains why the cut is there")
-        return self._partition(None, staging_reason=reason)
+        return self._partition(None, staging_reason=reason, same_task=same_task)
 
     def pipelined(self, reason: str) -> DataStream:
         """Run the readers of these rows in the task that computes them, even under ALL_EXCHANGES_BLOCKING.

@@ -58,7 +58,7 @@ class Declared:
         return self._set(uid_hash=uid_hash.lower())
 
     def task_id(self, task_id: str) -> Self:
-        """Set the Airflow task id of the region that runs this operator."""
+        """Set the id of the Airflow task that runs this operator, and of its region."""
         return self._set(task_id=task_id)
 
     def set_parallelism(self, parallelism: int) -> Self:

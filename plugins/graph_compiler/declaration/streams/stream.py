@@ -96,6 +96,7 @@ class Stream(Declared):
         partitioner: Partitioner | None,
         *,
         staging_reason: str | None = None,
+        same_task: bool = False,
         pipelining_reason: str | None = None,
         id: int | None = None,
     ) -> DataStream:
@@ -108,6 +109,7 @@ class Stream(Declared):
                 if pipelining_reason
                 else ExchangeMode.UNDEFINED,
                 staging_reason=staging_reason,
+                same_task=same_task,
                 pipelining_reason=pipelining_reason,
                 declared_at=caller_location(),
             )

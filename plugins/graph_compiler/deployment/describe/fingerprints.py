@@ -7,14 +7,13 @@ the files that its code may read.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 
 from graph_compiler.declaration.artifacts.user_artifact import ArtifactKind, UserArtifact
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.operators import Operator, Sink, Source
+from graph_compiler.deployment.documents.digest import digest
 from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.deployment.documents.wire import Json, to_wire
 from graph_compiler.extensions import package_of
@@ -78,8 +77,3 @@ def fingerprints(
         inputs = [found[edge.source_id] for edge in graph.in_edges[id]]
         found[id] = digest({"own": digests[id], "inputs": inputs, "session": dict(session)})
     return found
-
-
-def digest(content: object) -> str:
-    """Return the sha256 of a JSON document, independent of the order of its keys."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -38,11 +38,12 @@ def desk_task(
     region: RegionDescriptor, run: DeskRun, *, execution_id: str, attempt_number: int = 0
 ) -> TaskDeploymentDescriptor:
     """Return the descriptor for one Spark application; raises RenderingError."""
-    rendered = {key: _render(text, run) for key, text in find_places(region).items()}
+    rendered = {key: _render(text, run) for key, text in find_places([region]).items()}
+    (filled,) = fill_places([region], rendered)
     return TaskDeploymentDescriptor(
         version=VERSION,
         identity=RunIdentity.own(region.pipeline, run.run_id),
-        region=fill_places(region, rendered),
+        region=filled,
         attempt=ExecutionAttempt(execution_id=execution_id, attempt_number=attempt_number),
         staging_root=run.staging_root,
         parameters=((RUN_DATE, run.day), *run.params.items()),

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from graph_compiler.declaration.retention import Retention
 from graph_compiler.deployment.describe.deployability import check_deployable
-from graph_compiler.deployment.describe.fingerprints import digest, fingerprints, own_digests
+from graph_compiler.deployment.describe.fingerprints import fingerprints, own_digests
 from graph_compiler.deployment.describe.result_consumers import (
     Output,
     compared_results,
@@ -23,6 +23,7 @@ from graph_compiler.deployment.documents.descriptor import (
     StagedInput,
     VertexDescriptor,
 )
+from graph_compiler.deployment.documents.digest import digest
 from graph_compiler.deployment.documents.session import SESSION
 from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.deployment.plans.plan_record import PlanRecord, plan_record
@@ -37,6 +38,7 @@ from graph_compiler.identifiers import (
     JobVertexId,
     OperatorId,
     RegionId,
+    TaskName,
 )
 
 
@@ -46,6 +48,13 @@ class PipelineDescriptor:
 
     regions: tuple[RegionDescriptor, ...]
     plan: PlanRecord
+
+    def tasks(self) -> Mapping[TaskName, tuple[RegionDescriptor, ...]]:
+        """Return the regions of each task, in an order in which they can run."""
+        found: dict[TaskName, list[RegionDescriptor]] = {}
+        for region in self.regions:
+            found.setdefault(region.task_name, []).append(region)
+        return {name: tuple(regions) for name, regions in found.items()}
 
 
 def describe_pipeline(compiled: CompiledPipeline) -> PipelineDescriptor:
@@ -180,6 +189,7 @@ def _own_name(edge: JobEdge) -> tuple[str, ...]:
 
 
 def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> RegionDescriptor:
+    task = facts.compiled.deployment.task_of_region[region.id]
     vertices = [facts.compiled.job_graph.vertex[id] for id in region.vertex_ids]
     node_ids = {node_id for vertex in vertices for node_id in vertex.node_ids}
     return RegionDescriptor(
@@ -200,6 +210,7 @@ def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> R
             attempts_history_size=facts.compiled.options.attempts_history_size,
         ),
         artifacts=facts.compiled.pipeline.artifacts.found,
+        shares_task=None if task.id == TaskName(region.id) else task.id,
     )
 
 

@@ -1,4 +1,4 @@
-"""Templates are only for places (decision 24): find them in a region, and insert the rendered values.
+"""Templates are only for places (decision 24): find them in the regions of a task, and insert the rendered values.
 
     {"flights.path": "{{ params.input }}/flights.csv"}     keys are for people: Airflow shows them as rendered fields
 
@@ -8,7 +8,7 @@ Jinja. Each kind of connector decides which of its texts are places (`Connector.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from graph_compiler.declaration.checked import located
@@ -17,19 +17,21 @@ from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, R
 from graph_compiler.errors import InvalidPipelineError, Problem
 
 
-def find_places(region: RegionDescriptor) -> dict[str, str]:
-    """Return every templated string of a region, by a key unique within it."""
-    return {key: value for _, _, key, value in _places(region)}
+def find_places(regions: Iterable[RegionDescriptor]) -> dict[str, str]:
+    """Return every templated string of the regions of a task, by a key unique within it."""
+    return {key: value for _, _, key, value in _places(regions)}
 
 
-def fill_places(region: RegionDescriptor, rendered: Mapping[str, str]) -> RegionDescriptor:
-    """Return the region with rendered places; `rendered` has the keys of `find_places`.
+def fill_places(
+    regions: Sequence[RegionDescriptor], rendered: Mapping[str, str]
+) -> tuple[RegionDescriptor, ...]:
+    """Return the regions with rendered places; `rendered` has the keys of `find_places` of the same regions.
 
     Raises InvalidPipelineError if a rendered text is one that its connector does not accept from a run's trigger.
     """
     filled: dict[int, dict[str, str]] = {}
     operators: dict[int, OperatorDescriptor] = {}
-    for operator, field, key, _ in _places(region):
+    for operator, field, key, _ in _places(regions):
         filled.setdefault(operator.node_id, {})[field] = rendered[key]
         operators[operator.node_id] = operator
     if problems := [
@@ -37,14 +39,19 @@ def fill_places(region: RegionDescriptor, rendered: Mapping[str, str]) -> Region
         for node_id, texts in filled.items()
         for problem in _problems(operators[node_id], texts)
     ]:
-        raise InvalidPipelineError(region.pipeline, problems)
-    return region.changed(lambda operator: _with(operator, filled.get(operator.node_id)))
+        raise InvalidPipelineError(regions[0].pipeline, problems)
+    return tuple(
+        region.changed(lambda operator: _with(operator, filled.get(operator.node_id)))
+        for region in regions
+    )
 
 
-def _places(region: RegionDescriptor) -> Iterator[tuple[OperatorDescriptor, str, str, str]]:
+def _places(
+    regions: Iterable[RegionDescriptor],
+) -> Iterator[tuple[OperatorDescriptor, str, str, str]]:
     """Yield (operator, field of its connector, key, template) for every path, bound and option that is text."""
     taken: set[str] = set()
-    for operator in region.operators:
+    for operator in (operator for region in regions for operator in region.operators):
         if not isinstance(operator.operator, Source | Sink):
             continue
         name = (

@@ -23,7 +23,13 @@ from graph_compiler.deployment.documents.wire import FLAT, from_json, to_json
 from graph_compiler.errors import SourceLocation
 from graph_compiler.extensions import UNSAID
 from graph_compiler.graphs.coordination import InitializeOnMaster, OperatorCoordinatorProvider
-from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId, RegionId
+from graph_compiler.identifiers import (
+    IntermediateDataSetId,
+    JobVertexId,
+    OperatorId,
+    RegionId,
+    TaskName,
+)
 
 VERSION = 5
 
@@ -120,7 +126,8 @@ class RegionDescriptor:
     """One deployment region, before templates are rendered. `plan_id` is that of the whole pipeline.
 
     `resource_profile` is that of its slot sharing group, None if only a name was declared. `artifacts` are those of the
-    whole pipeline: a task that recomputes a lost result runs the functions of the task that made it.
+    whole pipeline: a task that recomputes a lost result runs the functions of the task that made it. `shares_task` is
+    the task that runs it, None if that has the region's name.
     """
 
     pipeline: str
@@ -132,6 +139,12 @@ class RegionDescriptor:
     resource_profile: SlotSharingGroup | None
     retention: Retention
     artifacts: tuple[UserArtifact, ...] = field(default=(), metadata={UNSAID: True})
+    shares_task: TaskName | None = field(default=None, metadata={UNSAID: True})
+
+    @property
+    def task_name(self) -> TaskName:
+        """The name of the task that runs it."""
+        return self.shares_task or TaskName(self.region_id)
 
     @property
     def operators(self) -> tuple[OperatorDescriptor, ...]:
@@ -158,7 +171,7 @@ class RegionDescriptor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionAttempt:
-    """One attempt at a region: Airflow's try `attempt_number` + 1. Every try has a new `execution_id`."""
+    """One attempt at a region, from 0. Every try of its task has a new `execution_id`."""
 
     execution_id: str
     attempt_number: int
@@ -169,7 +182,8 @@ class TaskDeploymentDescriptor:
     """Everything that one Spark application needs. `parameters` are bound to `:name` in expressions.
 
     `identity` is that of the run. `logical_date` is the run's, None if it has none. `clears_others`: the caller can
-    make tasks run again that have finished.
+    make tasks run again that have finished. `try_number` is Airflow's, None where there is none. `turn` is the region's
+    place, from 0, among several that run in one application. `from_start`: nothing of earlier tries is kept.
     """
 
     version: int
@@ -180,6 +194,9 @@ class TaskDeploymentDescriptor:
     parameters: tuple[tuple[str, ParameterValue], ...]
     logical_date: str | None = None
     clears_others: bool = False
+    try_number: int | None = field(default=None, metadata={UNSAID: True})
+    turn: int | None = field(default=None, metadata={UNSAID: True})
+    from_start: bool = field(default=False, metadata={UNSAID: True})
 
     @property
     def layout(self) -> StagingLayout:

@@ -6,12 +6,13 @@ from Spark's SQL metrics: None if the executed plan has no node with exactly thi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from graph_compiler.deployment.documents.manifest import ContractCount, StagedRead
 from graph_compiler.deployment.documents.wire import from_json
 from graph_compiler.errors import SourceLocation
+from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, RegionId
 
 VERSION = 4
@@ -172,8 +173,20 @@ class RecomputedResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFiles:
+    """The files that a source has read: the paths that were listed, and a digest of their sizes and times."""
+
+    operator: str
+    paths: tuple[str, ...]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionReport:
-    """The end of one execution; `failure` None means it finished. `application_id` None: Spark did not start."""
+    """The end of one execution; `failure` None means it finished. `application_id` None: Spark did not start.
+
+    `sources` are those whose files are known.
+    """
 
     version: int
     application_id: str | None
@@ -184,6 +197,7 @@ class ExecutionReport:
     reads: tuple[StagedRead, ...]
     recomputed: tuple[RecomputedResult, ...]
     failure: Failure | None
+    sources: tuple[SourceFiles, ...] = field(default=(), metadata={UNSAID: True})
 
     @classmethod
     def from_json(cls, text: str) -> ExecutionReport:

@@ -19,8 +19,8 @@ from urllib.parse import quote, unquote
 from graph_compiler.deployment.documents.wire import Json, from_wire, to_wire
 from graph_compiler.errors import DescriptorError, StagingError
 from graph_compiler.identifiers import (
-    RegionId,
     TaskId,
+    TaskName,
     digested_segment,
     name_of_segment,
     path_segment,
@@ -32,7 +32,7 @@ NOT_MAPPED = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunIdentity:
-    """A run of a pipeline. `group_path` is Airflow's prefix of a region's id in its task id: `emea.daily`."""
+    """A run of a pipeline. `group_path` is Airflow's prefix of a task's name in its task id: `emea.daily`."""
 
     dag_id: str
     group_path: str
@@ -116,24 +116,24 @@ class RunIdentity:
         whole = (self.dag_id, self.group_path, self.pipeline, self.run_id, self.map_index)
         return digested_segment(f"{shown}-{self.run_id}", json.dumps(whole))
 
-    def task_of(self, region_id: RegionId) -> TaskId:
-        """Return the id of the Airflow task that runs a region."""
-        return TaskId(f"{self.group_path}.{region_id}" if self.group_path else region_id)
+    def task_id(self, name: TaskName) -> TaskId:
+        """Return the id of a task in Airflow."""
+        return TaskId(f"{self.group_path}.{name}" if self.group_path else name)
 
-    def region_of(self, task_id: TaskId) -> RegionId | None:
-        """Return the region that an Airflow task runs, if its groups are those of this run."""
+    def task_name(self, task_id: TaskId) -> TaskName | None:
+        """Return the name of an Airflow task, if its groups are those of this run."""
         if not self.group_path:
-            return RegionId(task_id)
+            return TaskName(task_id)
         before = f"{self.group_path}."
-        return RegionId(task_id.removeprefix(before)) if task_id.startswith(before) else None
+        return TaskName(task_id.removeprefix(before)) if task_id.startswith(before) else None
 
 
-def group_path(task_id: TaskId, region_id: RegionId) -> str:
-    """Return the path of groups of a region's task; raises StagingError if its id is not the region's."""
-    path = task_id.removesuffix(region_id)
-    if path + region_id != task_id or (path and not path.endswith(".")):
+def group_path(task_id: TaskId, name: TaskName) -> str:
+    """Return the path of groups of a task; raises StagingError if its id does not end with its name."""
+    path = task_id.removesuffix(name)
+    if path + name != task_id or (path and not path.endswith(".")):
         raise StagingError(
-            f"task '{task_id}' runs region '{region_id}'; allowed: the region's id, after the ids of task groups"
+            f"task '{task_id}' is '{name}' of its pipeline; allowed: that name, after the ids of task groups"
         )
     return path.removesuffix(".")
 

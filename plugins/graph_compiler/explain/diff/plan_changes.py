@@ -7,7 +7,7 @@ from enum import StrEnum
 from itertools import takewhile
 
 from graph_compiler.explain.diff.plan_summary import Facts
-from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId
+from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, TaskName
 
 _LONG = 100
 _AROUND = 4
@@ -91,7 +91,7 @@ class TaskChange:
     """A changed task, and why, as text."""
 
     kind: TaskChangeKind
-    task: RegionId
+    task: TaskName
     reasons: tuple[str, ...] = ()
 
 

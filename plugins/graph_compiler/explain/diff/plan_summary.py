@@ -17,7 +17,7 @@ from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.deployment.documents.wire import Json, to_wire
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
-from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId
+from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, TaskName
 
 VERSION = 2
 _DIGEST = 12
@@ -55,7 +55,7 @@ class ResultSummary:
 class TaskSummary:
     """One task: the indexes of its operators, the results it stages and reads, and its resources."""
 
-    id: RegionId
+    id: TaskName
     operators: tuple[int, ...]
     stages: tuple[IntermediateDataSetId, ...]
     reads: tuple[IntermediateDataSetId, ...]
@@ -134,7 +134,7 @@ def plan_summary(
             for region in described.regions
             for result in region.results
         ),
-        tasks=tuple(_task(region, places) for region in described.regions),
+        tasks=tuple(_task(name, regions, places) for name, regions in described.tasks().items()),
     )
 
 
@@ -150,17 +150,24 @@ def _run_facts(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
                 yield f"schedule.{field.name}", str(value)
 
 
-def _task(region: RegionDescriptor, places: dict[int, int]) -> TaskSummary:
-    settings = {
-        "vertices": len(region.vertices),
-        "slot sharing group": to_wire(region.resource_profile),
-        "staging": to_wire(region.retention),
+def _task(
+    name: TaskName, regions: Sequence[RegionDescriptor], places: dict[int, int]
+) -> TaskSummary:
+    settings: dict[str, Json] = {
+        "vertices": sum(len(region.vertices) for region in regions),
+        "slot sharing group": to_wire(regions[0].resource_profile),
+        "staging": to_wire(regions[0].retention),
     }
+    if len(regions) > 1:
+        settings["shared by regions"] = [region.region_id for region in regions]
+    operators = [operator for region in regions for operator in region.operators]
+    stages = tuple(result.id for region in regions for result in region.results)
+    reads = (staged.id for region in regions for staged in values_within(region, StagedInput))
     return TaskSummary(
-        id=region.region_id,
-        operators=tuple(places[operator.node_id] for operator in region.operators),
-        stages=tuple(result.id for result in region.results),
-        reads=tuple(dict.fromkeys(staged.id for staged in values_within(region, StagedInput))),
+        id=name,
+        operators=tuple(places[operator.node_id] for operator in operators),
+        stages=stages,
+        reads=tuple(dict.fromkeys(id for id in reads if id not in stages or len(regions) == 1)),
         settings=tuple(_flat("", settings)),
     )
 

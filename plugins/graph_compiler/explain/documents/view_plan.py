@@ -29,6 +29,7 @@ from graph_compiler.identifiers import (
     JobVertexId,
     OperatorId,
     RegionId,
+    TaskName,
 )
 
 VERSION = 1
@@ -123,9 +124,10 @@ class ViewFailureCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewRegion:
-    """One Airflow task; `resources` as text."""
+    """One region and the Airflow task that runs it; `resources` as text."""
 
     id: RegionId
+    task: TaskName
     vertices: tuple[JobVertexId, ...]
     slot_sharing_group: str
     resources: tuple[str, ...]
@@ -261,6 +263,7 @@ def _regions(compiled: CompiledPipeline) -> Iterator[ViewRegion]:
         cost = costs[region.id]
         yield ViewRegion(
             id=region.id,
+            task=compiled.deployment.task_of_region[region.id].id,
             vertices=region.vertex_ids,
             slot_sharing_group=region.slot_sharing_group,
             resources=_resources(region, profile_of),

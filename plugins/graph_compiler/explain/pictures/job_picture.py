@@ -11,28 +11,31 @@ from graph_compiler.identifiers import counted
 
 def job_picture(compiled: CompiledPipeline) -> Picture:
     """Draw vertices; a group is a task."""
-    graph, regions = compiled.job_graph, compiled.deployment.regions
+    graph, tasks = compiled.job_graph, compiled.deployment.tasks
+    vertices = [
+        [
+            id
+            for region_id in task.region_ids
+            for id in compiled.deployment.region[region_id].vertex_ids
+        ]
+        for task in tasks
+    ]
     return Picture(
         title=" · ".join(
             (
                 compiled.pipeline.name,
                 "job graph",
                 counted(len(graph.vertices), "vertex", "vertices"),
-                counted(len(regions), "task"),
+                counted(len(tasks), "task"),
             )
         ),
-        groups=tuple(f"task {region.id}" for region in regions),
+        groups=tuple(f"task {task.id}" for task in tasks),
         nodes=tuple(
             Node(id=id, words=_vertex_words(graph.vertex[id]), group=number)
-            for number, region in enumerate(regions)
-            for id in region.vertex_ids
+            for number, ids in enumerate(vertices)
+            for id in ids
         ),
-        edges=tuple(
-            _edge(edge)
-            for region in regions
-            for id in region.vertex_ids
-            for edge in graph.in_edges[id]
-        ),
+        edges=tuple(_edge(edge) for ids in vertices for id in ids for edge in graph.in_edges[id]),
     )
 
 

@@ -5,7 +5,7 @@ flights · 9 operators · 6 vertices · 2 tasks
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from graph_compiler.compiler.regions.deployment_checks import why_fixed
 from graph_compiler.compiler.regions.staging_words import pipelining_words
@@ -15,7 +15,7 @@ from graph_compiler.explain.text.resource_words import region_words, split_words
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobEdge, JobVertex
 from graph_compiler.graphs.regions import DeploymentRegion
-from graph_compiler.identifiers import RegionId, counted, listing
+from graph_compiler.identifiers import JobVertexId, TaskName, counted, listing
 
 _NAMED = 3
 
@@ -25,40 +25,63 @@ def explain_text(compiled: CompiledPipeline) -> str:
     return "\n".join(_lines(compiled))
 
 
-def explain_tasks(compiled: CompiledPipeline) -> dict[RegionId, str]:
+def explain_tasks(compiled: CompiledPipeline) -> dict[TaskName, str]:
     """Return the part of `explain_text` for each task, by its id."""
     return {id: "\n".join(lines) for id, lines in _task_lines(compiled)}
 
 
 def _lines(compiled: CompiledPipeline) -> Iterator[str]:
-    graph, regions = compiled.job_graph, compiled.deployment.regions
+    graph, deployment = compiled.job_graph, compiled.deployment
     operators = len(compiled.stream_graph.nodes)
-    sizes = (
+    sizes = [
         counted(operators, "operator"),
         counted(len(graph.vertices), "vertex", "vertices"),
-        counted(len(regions), "task"),
-    )
+        counted(len(deployment.tasks), "task"),
+    ]
+    if len(deployment.regions) > len(deployment.tasks):
+        sizes.append(counted(len(deployment.regions), "region"))
     yield " · ".join((compiled.pipeline.name, *sizes))
     if options := list(option_lines(compiled)):
         yield from ("", "options", *options)
     for _, lines in _task_lines(compiled):
         yield ""
         yield from lines
-    if len(regions) > 1:
+    if len(deployment.regions) > 1:
         yield ""
-        yield f"As one task, the pipeline would repeat all {operators} operators."
+        yield f"As one region, the pipeline would repeat all {operators} operators."
 
 
-def _task_lines(compiled: CompiledPipeline) -> Iterator[tuple[RegionId, list[str]]]:
-    graph, operators = compiled.job_graph, len(compiled.stream_graph.nodes)
+def _task_lines(compiled: CompiledPipeline) -> Iterator[tuple[TaskName, list[str]]]:
+    deployment = compiled.deployment
     splits, costs = split_words(compiled), failure_costs(compiled)
-    for region in compiled.deployment.regions:
-        lines = [f"task {region.id}{region_words(region, compiled)}"]
-        for vertex_id in region.vertex_ids:
-            vertex, about = graph.vertex[vertex_id], splits.get(vertex_id, "")
-            lines += _vertex_lines(vertex, about, region, compiled)
-        lines.append(f"  a failure at its end {_cost_words(costs[region.id], operators)}")
-        yield region.id, lines
+    for task in deployment.tasks:
+        regions = [deployment.region[id] for id in task.region_ids]
+        count = f" · {counted(len(regions), 'region')}" if len(regions) > 1 else ""
+        lines = [f"task {task.id}{count}{region_words(regions[0], compiled)}"]
+        lines += [
+            f"  apart from task {apart.other}, because {apart.explanation}"
+            for apart in deployment.apart
+            if apart.task == task.id
+        ]
+        for region in regions:
+            own = _region_lines(region, splits, costs[region.id], compiled)
+            if len(regions) == 1:
+                lines += own
+            else:
+                lines += [f"  region {region.id}", *(f"  {line}" for line in own)]
+        yield task.id, lines
+
+
+def _region_lines(
+    region: DeploymentRegion,
+    splits: Mapping[JobVertexId, str],
+    cost: FailureCost,
+    compiled: CompiledPipeline,
+) -> Iterator[str]:
+    for vertex_id in region.vertex_ids:
+        vertex, about = compiled.job_graph.vertex[vertex_id], splits.get(vertex_id, "")
+        yield from _vertex_lines(vertex, about, region, compiled)
+    yield f"  a failure at its end {_cost_words(cost, len(compiled.stream_graph.nodes))}"
 
 
 def _cost_words(cost: FailureCost, operators: int) -> str:
@@ -111,6 +134,13 @@ def _edge_words(edge: JobEdge, region: DeploymentRegion, compiled: CompiledPipel
     words = f"{producer}{tag} · {edge.stream_edge.partitioner.label}"
     if edge.staging is None:
         return f"{words} · in memory"
-    from_region = compiled.deployment.region_of_vertex[edge.source_id]
-    where = "read back here" if from_region.id == region.id else f"by task {from_region.id}"
+    deployment = compiled.deployment
+    from_region = deployment.region_of_vertex[edge.source_id]
+    from_task = deployment.task_of_region[from_region.id]
+    if from_region.id == region.id:
+        where = "read back here"
+    elif from_task == deployment.task_of_region[region.id]:
+        where = f"by region {from_region.id} of this task"
+    else:
+        where = f"by task {from_task.id}"
     return f"{words} · staged {where}"

@@ -19,7 +19,12 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.manifest import ContractCount, StagedRead
-from graph_compiler.deployment.documents.report import Output, Phase, RecomputedResult
+from graph_compiler.deployment.documents.report import (
+    Output,
+    Phase,
+    RecomputedResult,
+    SourceFiles,
+)
 from graph_compiler.errors import SupersededError
 from graph_compiler.spark_runtime.connectors import SinkContext
 from graph_compiler.spark_runtime.connectors.databases.snapshots import (
@@ -52,6 +57,7 @@ class RegionResult:
     contracts: tuple[ContractCount, ...]
     reads: tuple[StagedRead, ...]
     recomputed: tuple[RecomputedResult, ...]
+    sources: tuple[SourceFiles, ...]
 
 
 def run_region(
@@ -146,6 +152,7 @@ def _run(
         contracts=counts,
         reads=tuple(failover.reads),
         recomputed=tuple(failover.recomputed),
+        sources=evaluation.source_files(),
     )
 
 

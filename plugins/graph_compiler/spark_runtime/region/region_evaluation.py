@@ -24,6 +24,7 @@ from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     StagedInput,
 )
+from graph_compiler.deployment.documents.report import SourceFiles
 from graph_compiler.errors import SourceChangedError
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is
@@ -171,6 +172,10 @@ class RegionEvaluation:
                 listing.check()
             except SourceChangedError as cause:
                 raise OperatorFailedError((operator,), self.schemas, writes=False) from cause
+
+    def source_files(self) -> tuple[SourceFiles, ...]:
+        """Return what the sources have listed, as far as Spark shows it."""
+        return tuple(listing.described(operator.name) for operator, listing in self.listings)
 
     def _keep(self, operator: OperatorDescriptor, tag: str | None, rows: DataFrame) -> None:
         """Keep an output for its readers; it is fixed first if several readers could see different rows."""

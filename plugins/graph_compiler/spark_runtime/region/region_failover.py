@@ -51,7 +51,7 @@ from graph_compiler.spark_runtime.region.shared_rows import FixedRows
 from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.spark_runtime.spark_internals.origins import STAGED, origin
-from graph_compiler.staging.executions.executions import last_descriptor
+from graph_compiler.staging.executions.executions import last_descriptor, task_names
 from graph_compiler.staging.results.restarts import RestartSet, restarts
 
 LOG = program_log.logger(__name__)
@@ -243,10 +243,12 @@ class RegionFailover:
                 LOG.info("%s need not run again: %s", region_id, spared)
         readers = [region_id for region_id, spared in verdicts.items() if spared is None]
         if readers and not self.task.clears_others:
+            ids = [copy.staged.producer, *readers]
+            names = task_names(self.area.log.store, self.area.log.layout, ids)
             raise ConsumersMustRerunError(
                 f"{copy.lost}\n  {listing(readers)} already read an earlier copy, and the "
                 f"recomputed one {_how_it_differs(manifest)}\n"
-                f"  hint: {clear_command(self.task, [copy.staged.producer, *readers])}"
+                f"  hint: {clear_command(self.task, names)}"
             )
 
     def _check_upstream(self, manifest: Manifest, copy: LostCopy) -> None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
 
-from graph_compiler.deployment.describe.fingerprints import digest
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, ResultDescriptor
+from graph_compiler.deployment.documents.digest import digest
 from graph_compiler.deployment.documents.manifest import Manifest
 from graph_compiler.deployment.documents.report import Phase
 from graph_compiler.identifiers import IntermediateDataSetId

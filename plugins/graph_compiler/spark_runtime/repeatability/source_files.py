@@ -7,16 +7,21 @@ rows old, half new, or a different half in each sink. So its size and modificati
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
 
+from graph_compiler.deployment.documents.report import SourceFiles
 from graph_compiler.errors import SourceChangedError
 from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.spark_internals.file_listings import (
     FileVersion,
+    list_files,
+    listed_paths,
     plan_leaves,
     versions,
     versions_again,
@@ -40,6 +45,12 @@ class ListedFiles:
     def of(cls, spark: SparkSession, index: Any) -> ListedFiles:
         """Return the listing of Spark's file index."""
         return cls(spark, index, frozenset(versions(index)))
+
+    def described(self, operator: str) -> SourceFiles:
+        """Return the listing as it is recorded for an operator."""
+        return SourceFiles(
+            operator=operator, paths=listed_paths(self.index), digest=_digest(self.files)
+        )
 
     def check(self) -> None:
         """Raise SourceChangedError if a file has changed since it was listed."""
@@ -75,6 +86,16 @@ class SourceRows:
         is_held = all(leaf.index is not None or leaf.kind in in_memory for leaf in leaves)
         listings = (ListedFiles.of(rows.sparkSession, leaf.index) for leaf in leaves if leaf.index)
         return cls(tuple(listings), is_held)
+
+
+def has_changed(spark: SparkSession, sources: Iterable[SourceFiles]) -> bool:
+    """Whether any of these sources would list other files now, or changed ones."""
+    return any(_digest(list_files(spark, each.paths)) != each.digest for each in sources)
+
+
+def _digest(files: Iterable[FileVersion]) -> str:
+    lines = (f"{file.path} {file.bytes} {file.modified}\n" for file in sorted(files))
+    return hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _difference(before: FileVersion, after: FileVersion | None) -> str:

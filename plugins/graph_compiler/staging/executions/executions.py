@@ -1,88 +1,40 @@
-"""The attempts at a region in one run, read from the documents they left in the staging root.
-
-    descriptor.json   the task began           DEPLOYING
-    submission.json   spark-submit was called  RUNNING
-    progress.json     the driver is at work
-    report.json       the driver ended         FINISHED or FAILED
-    outcome.json      the task ended           FINISHED, FAILED or CANCELED
-
-An attempt includes every subtask of the region: its ExecutionVertices share one state (`folded_state.py`).
-"""
+"""The attempts at a region in one run, in the order in which they started."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
 
 from graph_compiler.declaration.retention import HISTORY_SIZE
 from graph_compiler.deployment.documents.descriptor import VERSION as DESCRIPTOR_VERSION
 from graph_compiler.deployment.documents.descriptor import (
-    ExecutionAttempt,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.documents.outcome import Outcome
-from graph_compiler.deployment.documents.progress import VERSION as PROGRESS_VERSION
-from graph_compiler.deployment.documents.progress import ExecutionProgress
-from graph_compiler.deployment.documents.report import VERSION as REPORT_VERSION
-from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.deployment.documents.run_identity import RunIdentity, with_identity
 from graph_compiler.deployment.documents.staging_layout import (
     DESCRIPTOR,
+    KEPT,
     MARKER,
-    OUTCOME,
-    PROGRESS,
-    REPORT,
-    SUBMISSION,
     StagingLayout,
 )
-from graph_compiler.deployment.documents.submission import Submission
-from graph_compiler.deployment.documents.wire import Json, from_wire
 from graph_compiler.errors import (
     DamagedDocumentError,
-    DescriptorError,
     GraphCompilerError,
     OtherVersionError,
 )
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import RegionId, listing, name_of_segment, path_segment
+from graph_compiler.identifiers import RegionId, TaskName, listing, name_of_segment, path_segment
 from graph_compiler.staging.executions.execution_order import in_order
-from graph_compiler.staging.executions.folded_state import FoldedState, folded_state
+from graph_compiler.staging.executions.kept_executions import KeptExecution, find_kept
+from graph_compiler.staging.executions.region_execution import (
+    RegionExecution,
+    raw_descriptor,
+    read_execution,
+)
 from graph_compiler.staging.store.read_document import decode_object, get_document
 from graph_compiler.staging.store.staging_store import StagingStore
 
-Document = TypeVar("Document")
-
 ALL = 10_000
 """More attempts than any restart strategy considers."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegionExecution:
-    """One attempt at a region.
-
-    Times are seconds since the epoch; `ended` None while it runs. `host` is the worker's, None before spark-submit.
-    `reason` says why it did not finish. `report` is the driver's, None while it runs, or if it died. `progress` is the
-    driver's last, None if there is a report, which has more details. `logical_date` is the run's, None if it has none.
-    """
-
-    execution_id: str
-    attempt_number: int
-    state: ExecutionState
-    host: str | None
-    started: float
-    ended: float | None
-    reason: str | None
-    report: ExecutionReport | None
-    progress: ExecutionProgress | None
-    logical_date: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unreadable:
-    """A document that exists but cannot be read."""
-
-    reason: str
 
 
 class ExecutionNotFoundError(GraphCompilerError):
@@ -136,10 +88,70 @@ def executions(
     *,
     size: int = HISTORY_SIZE,
 ) -> tuple[RegionExecution, ...]:
-    """Return the current attempt at a region and at most `size` before it, first to last."""
+    """Return the current attempt at a region and at most `size` before it, first to last.
+
+    An execution that has kept the work of an earlier one is no attempt.
+    """
+    return _executions(store, attempt_folders(store, layout, region_id), size)
+
+
+def last_execution_before(
+    store: StagingStore, layout: StagingLayout, region_id: RegionId, execution_id: str
+) -> RegionExecution | None:
+    """Return the last attempt at a region before an execution, None if there is none."""
+    begun = attempt_folders(store, layout, region_id)
+    names = [folder.rpartition("/")[2] for folder in begun]
+    own = path_segment(execution_id)
+    earlier = begun[: names.index(own)] if own in names else begun
+    return next(iter(_executions(store, earlier, 0)), None)
+
+
+def task_names(
+    store: StagingStore, layout: StagingLayout, region_ids: Iterable[RegionId]
+) -> tuple[TaskName, ...]:
+    """Return the names of the tasks that have run regions, each once; that of the region if that is not known."""
+    found: dict[TaskName, None] = {}
+    for region_id in region_ids:
+        try:
+            last = last_descriptor(store, layout, region_id)
+        except (DamagedDocumentError, OtherVersionError):
+            last = None
+        found[last.region.task_name if last else TaskName(region_id)] = None
+    return tuple(found)
+
+
+def attempts_begun(store: StagingStore, layout: StagingLayout, region_id: RegionId) -> int:
+    """Return how many attempts at a region have begun."""
+    return len(attempt_folders(store, layout, region_id))
+
+
+def kept_executions(
+    store: StagingStore, layout: StagingLayout, region_id: RegionId
+) -> Mapping[str, KeptExecution]:
+    """Return what executions of a region have kept instead of doing its work, by their ids."""
+    found = {}
+    for folder in in_order(store, layout, region_id):
+        if (kept := _kept(store, folder)) is not None:
+            found[name_of_segment(folder.rpartition("/")[2]) or folder] = kept
+    return found
+
+
+def attempt_folders(store: StagingStore, layout: StagingLayout, region_id: RegionId) -> list[str]:
+    """Return the folders of executions in the order in which they started, without those that kept earlier work."""
     begun = in_order(store, layout, region_id)
-    kept = begun[-size - 1 :]
-    found = (_execution(store, folder, is_last=folder is begun[-1]) for folder in kept)
+    return [folder for folder in begun if not store.is_there(f"{folder}/{KEPT}")]
+
+
+def _kept(store: StagingStore, folder: str) -> KeptExecution | None:
+    try:
+        return find_kept(store, folder)
+    except DamagedDocumentError:
+        return None
+
+
+def _executions(store: StagingStore, begun: list[str], size: int) -> tuple[RegionExecution, ...]:
+    shown = begun[-size - 1 :]
+    found = (read_execution(store, folder, is_last=folder is begun[-1]) for folder in shown)
     return tuple(execution for execution in found if execution is not None)
 
 
@@ -152,7 +164,7 @@ def history_size(store: StagingStore, layout: StagingLayout, region_id: RegionId
     """Return how many earlier attempts to show, according to the last attempt's descriptor."""
     begun = in_order(store, layout, region_id)
     try:
-        told = _descriptor(store, begun[-1]) if begun else None
+        told = raw_descriptor(store, begun[-1]) if begun else None
         found = told["region"]["retention"]["attempts_history_size"] if told else HISTORY_SIZE  # type: ignore[index, call-overload]  # looked at below
     except (DamagedDocumentError, LookupError, TypeError):  # older compilers wrote none
         return HISTORY_SIZE
@@ -197,74 +209,13 @@ def is_superseded(
 
 
 def failure_times(
-    store: StagingStore, layout: StagingLayout, region_id: RegionId, *, but: str
+    store: StagingStore, layout: StagingLayout, region_ids: Iterable[RegionId], *, but: str
 ) -> tuple[float, ...]:
-    """Return when a region's attempts failed, in order, except one execution; for one that died, when it started."""
-    return tuple(
-        one.ended or one.started
-        for one in executions(store, layout, region_id, size=ALL)
-        if one.execution_id != but and one.state is not ExecutionState.FINISHED
-    )
-
-
-def _execution(store: StagingStore, folder: str, *, is_last: bool) -> RegionExecution | None:
-    """Return an attempt, None if its descriptor does not identify it, or no longer exists."""
-    started = store.written(f"{folder}/{DESCRIPTOR}")
-    try:
-        told = _descriptor(store, folder)
-        attempt = None if told is None else from_wire(ExecutionAttempt, told.get("attempt"))
-    except (DamagedDocumentError, DescriptorError):
-        return None
-    if attempt is None or started is None:
-        return None
-    submission = _read(store, f"{folder}/{SUBMISSION}", Submission)
-    outcome = _read(store, f"{folder}/{OUTCOME}", Outcome)
-    report = _read(store, f"{folder}/{REPORT}", ExecutionReport, version=REPORT_VERSION)
-    ends = [one for one in (outcome, report) if isinstance(one, Unreadable)]
-    told_outcome = None if isinstance(outcome, Unreadable) else outcome
-    told_report = None if isinstance(report, Unreadable) else report
-    known = None if isinstance(submission, Unreadable) else submission
-    if ends and told_outcome is None and told_report is None:
-        folded = FoldedState(ExecutionState.FAILED, ends[0].reason)  # it has ended in any case
-    else:
-        folded = folded_state(
-            told_report, told_outcome, was_submitted=known is not None, is_last=is_last
-        )
-    ended = told_outcome.ended if told_outcome else store.written(f"{folder}/{REPORT}")
-    date = told.get("logical_date") if told else None
-    return RegionExecution(
-        execution_id=attempt.execution_id,
-        attempt_number=attempt.attempt_number,
-        state=folded.state,
-        host=None if known is None else known.host,
-        started=started,
-        ended=ended if folded.state.is_terminal else None,
-        reason=folded.reason,
-        report=told_report,
-        progress=None if report else _progress(store, f"{folder}/{PROGRESS}"),
-        logical_date=date if isinstance(date, str) else None,
-    )
-
-
-def _progress(store: StagingStore, key: str) -> ExecutionProgress | None:
-    """Read the progress of an attempt; nothing depends on it, so that an unreadable document counts as missing."""
-    try:
-        return get_document(store, key, ExecutionProgress, version=PROGRESS_VERSION)
-    except (OSError, DamagedDocumentError, OtherVersionError):
-        return None
-
-
-def _descriptor(store: StagingStore, folder: str) -> dict[str, Json] | None:
-    """Return the undecoded descriptor of an attempt: in any version, it identifies the attempt."""
-    key = f"{folder}/{DESCRIPTOR}"
-    content = store.get(key)
-    return None if content is None else decode_object(content, key)
-
-
-def _read(
-    store: StagingStore, key: str, kind: type[Document], *, version: int | None = None
-) -> Document | Unreadable | None:
-    try:
-        return get_document(store, key, kind, version=version)
-    except DamagedDocumentError as error:
-        return Unreadable(reason=f"{error.path} {error.why}")
+    """Return when tries of a task's regions failed, in order, except one; for one that died, when it started."""
+    found: dict[str, float] = {}
+    for region_id in region_ids:
+        for one in executions(store, layout, region_id, size=ALL):
+            if one.execution_id != but and one.state is not ExecutionState.FINISHED:
+                ended = one.ended or one.started
+                found[one.execution_id] = max(ended, found.get(one.execution_id, 0.0))
+    return tuple(sorted(found.values()))

@@ -7,7 +7,7 @@ kept in other folders.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -110,14 +110,14 @@ def mark_run(store: StagingStore, marker: RunMarker) -> None:
     store.put_if_absent(layout.marker, to_json(marker).encode())
 
 
-def see_marker(store: StagingStore, region: RegionDescriptor, mine: RunMarker) -> None:
+def see_marker(store: StagingStore, regions: Sequence[RegionDescriptor], mine: RunMarker) -> None:
     """Write the marker, if a task may be its run's first and there is none, and check that the run is here.
 
     Raises StagingRootNotSharedError if documents that another worker must have written are missing, StaleResultError if
     another version of the pipeline may have had other tasks.
     """
     layout = StagingLayout(root=mine.root, identity=mine.identity)
-    before = producers(region)
+    before = producers(regions)
     if not before:
         mark_run(store, mine)
     marker = check_marker(store, layout, mine.host)
@@ -127,7 +127,8 @@ def see_marker(store: StagingStore, region: RegionDescriptor, mine: RunMarker) -
         if marker.plan_id != mine.plan_id:
             raise StaleResultError(
                 f"the pipeline was changed during this run: it began with plan {marker.plan_id}, "
-                f"'{region.region_id}' is of plan {mine.plan_id}, and reads from {listing(unseen)}, which has not run\n"
+                f"'{regions[0].task_name}' is of plan {mine.plan_id}, and reads from {listing(unseen)}, which has not "
+                "run\n"
                 f"  hint: either run all of the run again, or deploy the version of plan {marker.plan_id} again"
             )
         found = f"the marker of this run, put on {marker.host}, and no documents of {listing(unseen)}, which ran before"
@@ -145,10 +146,11 @@ def check_marker(store: StagingStore, layout: StagingLayout, host: str) -> RunMa
     return marker
 
 
-def producers(region: RegionDescriptor) -> tuple[RegionId, ...]:
-    """Return the other regions whose results a region reads: they ran before it."""
-    read = (staged.producer for staged in values_within(region, StagedInput))
-    return tuple(dict.fromkeys(found for found in read if found != region.region_id))
+def producers(regions: Sequence[RegionDescriptor]) -> tuple[RegionId, ...]:
+    """Return the other regions whose results the regions of a task read: they ran before it."""
+    own = {region.region_id for region in regions}
+    read = (staged.producer for region in regions for staged in values_within(region, StagedInput))
+    return tuple(dict.fromkeys(found for found in read if found not in own))
 
 
 def _has_documents(store: StagingStore, layout: StagingLayout, region_id: RegionId) -> bool:

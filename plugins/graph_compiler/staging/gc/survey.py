@@ -28,13 +28,13 @@ from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.staging.executions.executions import (
     ALL,
-    RegionExecution,
     executions,
     identity_of,
     last_descriptor,
     logical_date_of,
     regions_of,
 )
+from graph_compiler.staging.executions.region_execution import RegionExecution
 from graph_compiler.staging.executions.run_marker import find_marker
 from graph_compiler.staging.gc.inventory import (
     DataFolder,

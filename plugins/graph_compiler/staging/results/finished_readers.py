@@ -13,11 +13,8 @@ from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.manifest import Manifest, StagedRead
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
-from graph_compiler.staging.executions.executions import (
-    RegionExecution,
-    last_descriptor,
-    last_execution,
-)
+from graph_compiler.staging.executions.executions import last_descriptor, last_execution
+from graph_compiler.staging.executions.region_execution import RegionExecution
 from graph_compiler.staging.results.manifest_log import ManifestLog
 
 

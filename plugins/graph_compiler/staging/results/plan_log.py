@@ -6,7 +6,7 @@ it was compiled for. Otherwise both plans are compared, and the changes are repo
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 
 from graph_compiler.deployment.documents.descriptor import StagedInput, TaskDeploymentDescriptor
@@ -16,8 +16,8 @@ from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.deployment.plans.clear_command import clear_command
 from graph_compiler.deployment.plans.plan_record import VERSION, PlanRecord, what_changed
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError, StaleResultError
-from graph_compiler.identifiers import IntermediateDataSetId
-from graph_compiler.staging.executions.executions import last_descriptor
+from graph_compiler.identifiers import IntermediateDataSetId, RegionId, TaskName
+from graph_compiler.staging.executions.executions import last_descriptor, task_names
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -43,19 +43,23 @@ def find_plan(store: StagingStore, layout: StagingLayout, plan_id: str) -> PlanR
     return found if found and found.is_whole else None
 
 
-def check_inputs(log: ManifestLog, task: TaskDeploymentDescriptor, plan: PlanRecord) -> None:
+def check_inputs(
+    log: ManifestLog, task: TaskDeploymentDescriptor, plan: PlanRecord, *, own: Set[RegionId]
+) -> None:
     """Raise StaleResultError if a staged result does not match what the task was compiled for.
 
-    Results whose task has not run are not checked: their readers report them as missing.
+    Not checked are the results of regions that have not run, which their readers report as missing, and those of the
+    task's `own` regions, which it computes again.
     """
     for staged in dict.fromkeys(values_within(task.region, StagedInput)):
-        if staged.producer == task.region.region_id:
-            continue  # results that it stages and reads back are recomputed
+        if staged.producer in own:
+            continue
         found = _found(log, staged)
         if found is not None and staged.fingerprint not in found.fingerprints:
             before = find_plan(log.store, log.layout, found.plan_id)
             changes = what_changed(before, plan, found.result_ids, staged.id) if before else ()
-            raise StaleResultError(_words(task, staged, found, plan, changes))
+            names = task_names(log.store, log.layout, [staged.producer])
+            raise StaleResultError(_words(task, staged, found, plan, changes, names))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,12 +101,13 @@ def _words(
     found: _Found,
     now: PlanRecord,
     changes: Collection[str],
+    names: Sequence[TaskName],
 ) -> str:
     named = "".join(f"\n  {change}" for change in changes or ["changed: nothing that is recorded"])
     return (
         f"the pipeline was changed during this run, and '{task.region.region_id}' reads what changed\n"
         f"  task '{staged.producer}' ran plan {found.plan_id} (attempt {found.attempt_number + 1}), "
         f"this one is of plan {now.plan_id}{named}\n"
-        f"  hint: either run what has changed again: {clear_command(task, [staged.producer])}\n"
+        f"  hint: either run what has changed again: {clear_command(task, names)}\n"
         f"  or deploy the version of plan {found.plan_id} again, and clear this task"
     )

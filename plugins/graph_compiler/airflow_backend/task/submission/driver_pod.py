@@ -16,9 +16,9 @@ from pathlib import Path
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 from graph_compiler.airflow_backend.task.submission.submit_target import ExecutionTargetError
+from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.declaration.resources.deploy_mode import DeployMode
 from graph_compiler.declaration.resources.spark_setting import secret_in_plain_text
-from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.identifiers import listing
 
 _NAME = "spark.kubernetes.driver.pod.name"
@@ -28,14 +28,14 @@ _MOST_CHARACTERS = 63
 """A pod's name is also its host's name."""
 
 
-def prepare_pod(hook: SparkSubmitHook, task: TaskDeploymentDescriptor) -> None:
+def prepare_pod(hook: SparkSubmitHook, task: TaskTry) -> None:
     """Name the pod of a driver; raises ExecutionTargetError for what is missing on Kubernetes."""
     if not hook._is_kubernetes:
         return
     in_cluster = hook._connection["deploy_mode"] == DeployMode.CLUSTER
     defaults = _defaults(hook)
     found = (
-        f"task '{task.region.region_id}': Airflow connection '{hook._conn_id}' has master "
+        f"task '{task.task_name}': Airflow connection '{hook._conn_id}' has master "
         f"'{hook._connection['master']}'"
     )
     lacking = list(_lacking(hook, defaults, in_cluster=in_cluster))
@@ -58,8 +58,7 @@ def prepare_pod(hook: SparkSubmitHook, task: TaskDeploymentDescriptor) -> None:
             f"{found}, and {_NAME} is set: a name can be used once, and each execution has a pod of its own\n"
             f"  hint: remove the setting {_NAME}"
         )
-    region = task.region
-    name = pod_name(region.pipeline, region.region_id, task.attempt.execution_id)
+    name = pod_name(task.pipeline, task.task_name, task.execution_id)
     hook._kubernetes_driver_pod = hook._conf[_NAME] = name
 
 
@@ -113,10 +112,10 @@ def _defaults_file(hook: SparkSubmitHook) -> Path:
     return Path(home, "conf", "spark-defaults.conf")
 
 
-def pod_name(pipeline: str, region_id: str, execution_id: str) -> str:
+def pod_name(pipeline: str, task_name: str, execution_id: str) -> str:
     """Return the name of an execution's pod: a label of DNS."""
     digest = hashlib.sha256(execution_id.encode()).hexdigest()[:16]
     end = f"-{digest}-driver"
-    words = re.sub(r"[^a-z0-9]+", "-", f"{pipeline}-{region_id}".lower()).strip("-")
+    words = re.sub(r"[^a-z0-9]+", "-", f"{pipeline}-{task_name}".lower()).strip("-")
     begin = words if words[:1].isalpha() else f"task-{words}"
     return begin[: _MOST_CHARACTERS - len(end)].rstrip("-") + end

@@ -1,4 +1,7 @@
-"""A driver's JVM on this host starts faster: settings before it is submitted, an archive for the next ones after."""
+"""A driver's JVM on this host starts faster: settings before it is submitted, an archive for the next ones after.
+
+No problem with either fails a task.
+"""
 
 from __future__ import annotations
 
@@ -7,56 +10,95 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 from graph_compiler.deployment.targets.execution_target import ExecutionTarget
 from graph_compiler.driver_jvm.class_archive import archive_cache
-from graph_compiler.driver_jvm.installation import DriverStartError
-from graph_compiler.driver_jvm.start_settings import DriverStart, StartSettings, start_settings
+from graph_compiler.driver_jvm.start_settings import (
+    NOTHING_SET,
+    DriverStart,
+    StartSettings,
+    start_settings,
+)
 
 LOG = logging.getLogger(__name__)
 _CLASS_PATH = "spark.driver.extraClassPath"
 
 
-def tune_driver(hook: SparkSubmitHook, target: ExecutionTarget) -> StartSettings:
-    """Add settings to the hook's; call it when all others are known."""
-    conf = {key: str(value) for key, value in hook._conf.items()}
-    if hook._driver_class_path:
-        conf[_CLASS_PATH] = hook._driver_class_path
-    found = start_settings(
-        DriverStart(
-            environment=_environment(hook),
-            conf=conf,
-            memory=hook._driver_memory,
-            properties_file=hook._properties_file,
-            program=hook._connection["spark_binary"],
-            is_local=target.executors_see_driver_files,
-        )
-    )
-    hook._conf.update(found.conf)
-    return found
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedArchive:
+    """A class archive that a driver would have used, and how it would have been started."""
+
+    key: str
+    program: str
+    environment: Mapping[str, str] = field(repr=False)
+    """Without the pipeline's secrets."""
 
 
-def make_archive_later(hook: SparkSubmitHook, found: StartSettings) -> None:
-    """Make the archive that the hook's driver would have used, in the background, if one before it would have, too."""
-    environment = _environment(hook)
+def tune_driver(hook: SparkSubmitHook, target: ExecutionTarget) -> WantedArchive | None:
+    """Add settings to the hook's, and return the archive that is missing.
+
+    Call it when all other settings are known, and before secrets are passed to the hook's process.
+    """
     try:
-        if found.wanted is None or not archive_cache(environment).is_due(found.wanted):
+        environment = _environment(hook)
+        program = str(hook._connection["spark_binary"])
+        found = _settings(hook, target, environment, program)
+    except Exception:  # a slower start is no reason to fail
+        LOG.warning("graph_compiler: the driver's JVM is not tuned", exc_info=True)
+        found = NOTHING_SET
+    hook._conf.update(found.conf)
+    if found.wanted is None:
+        return None
+    return WantedArchive(key=found.wanted, program=program, environment=environment)
+
+
+def make_archive_later(wanted: WantedArchive | None) -> None:
+    """Make the archive that a driver would have used, in the background, if one before it would have, too."""
+    if wanted is None:
+        return
+    try:
+        if not archive_cache(wanted.environment).is_due(wanted.key):
             return
-        subprocess.Popen(
-            [sys.executable, "-m", "graph_compiler", "warm", "--background"],
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,  # it outlives the task
-        )
-    except (DriverStartError, OSError) as error:
-        LOG.info("graph_compiler: no class archive is made: %s", error)
+        _start_maker(wanted)
+    except Exception:  # the driver has succeeded
+        LOG.warning("graph_compiler: no class archive is made", exc_info=True)
         return
     LOG.info(
         "graph_compiler: a class archive is made in the background: the next drivers start faster"
+    )
+
+
+def _settings(
+    hook: SparkSubmitHook, target: ExecutionTarget, environment: Mapping[str, str], program: str
+) -> StartSettings:
+    conf = {key: str(value) for key, value in hook._conf.items()}
+    if hook._driver_class_path:
+        conf[_CLASS_PATH] = hook._driver_class_path
+    return start_settings(
+        DriverStart(
+            environment=environment,
+            conf=conf,
+            memory=hook._driver_memory,
+            properties_file=hook._properties_file,
+            program=program,
+            is_local=target.executors_see_driver_files,
+        )
+    )
+
+
+def _start_maker(wanted: WantedArchive) -> None:
+    warm = ["warm", "--background", wanted.key, "--program", wanted.program]
+    subprocess.Popen(
+        # With -P, Python imports nothing from the folder that the worker is in.
+        [sys.executable, "-P", "-m", "graph_compiler", *warm],
+        env=dict(wanted.environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # it outlives the task
     )
 
 

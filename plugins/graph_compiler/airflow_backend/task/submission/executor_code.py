@@ -14,6 +14,7 @@ from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.deployment.targets.execution_target import DriverPlace, ExecutionTarget
 from graph_compiler.projects.code_archive import CodeArchive, pack
@@ -24,18 +25,18 @@ def pass_code(
     hook: SparkSubmitHook,
     target: ExecutionTarget,
     place: DriverPlace,
-    task: TaskDeploymentDescriptor,
-    others: Iterable[RegionDescriptor],
+    layout: StagingLayout,
+    regions: Iterable[RegionDescriptor],
 ) -> CodeArchive | None:
     """Let the hook pass the code of all functions of the pipeline; None where executors see this host's files.
 
-    `others` are the pipeline's other regions: a task that recomputes a lost result runs their functions. Raises
-    CodeArchiveError.
+    `regions` are all of the pipeline: a task that recomputes a lost result runs the functions of the one that made it.
+    Raises CodeArchiveError.
     """
     if target.executors_see_driver_files:
         return None
-    archive = pack(function_modules([task.region, *others]))
-    key = place.uri(task.layout.code(archive.digest))
+    archive = pack(function_modules(regions))
+    key = place.uri(layout.code(archive.digest))
     named = hook._py_files or hook._conf.get("spark.submit.pyFiles")  # the argument wins over it
     hook._py_files = ",".join(filter(None, [named, key]))
     return archive

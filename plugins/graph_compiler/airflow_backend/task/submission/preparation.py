@@ -22,7 +22,7 @@ from graph_compiler.airflow_backend.task.submission.driver_environment import (
     ship_program,
 )
 from graph_compiler.airflow_backend.task.submission.driver_pod import prepare_pod
-from graph_compiler.airflow_backend.task.submission.driver_tuning import tune_driver
+from graph_compiler.airflow_backend.task.submission.driver_tuning import WantedArchive, tune_driver
 from graph_compiler.airflow_backend.task.submission.executor_code import pass_code, ship_code
 from graph_compiler.airflow_backend.task.submission.process_group import pass_environment
 from graph_compiler.airflow_backend.task.submission.secret_values import pass_secrets
@@ -32,29 +32,26 @@ from graph_compiler.airflow_backend.task.submission.user_artifacts import (
     keep_worker_python,
     pass_artifacts,
 )
-from graph_compiler.deployment.documents.descriptor import (
-    RegionDescriptor,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.airflow_backend.task.task_try import TaskTry
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.targets.execution_target import DriverPlace
 from graph_compiler.deployment.targets.submit_settings import SubmitSettings
-from graph_compiler.driver_jvm.start_settings import NOTHING_SET, StartSettings
 from graph_compiler.projects.code_archive import CodeArchive
 from graph_compiler.staging.executions.artifact_copies import put_artifacts
-from graph_compiler.staging.store.stores import store_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preparation:
     """What a hook will submit, and what must be there before it does."""
 
-    task: TaskDeploymentDescriptor
+    task: TaskTry
     place: DriverPlace
     application: str
     submission: Submission
     archive: CodeArchive | None
-    start: StartSettings
+    wanted: WantedArchive | None
+    """The class archive that its driver would use if there were one."""
 
     def ship(self) -> None:
         """Put what other hosts read, and how the task is submitted.
@@ -63,15 +60,15 @@ class Preparation:
 
         Raises ArtifactError if a file that the pipeline names was changed after it was loaded.
         """
-        put_artifacts(store_of(self.task.staging_root), self.task)
-        ship_code(self.task, self.archive)
-        ship_program(self.place, self.task)
+        put_artifacts(self.task.store, self.task.first)
+        ship_code(self.task.first, self.archive)
+        ship_program(self.place, self.task.first)
         leave_submission(self.task, self.submission)
 
 
 def prepare(
     hook: SparkSubmitHook,
-    task: TaskDeploymentDescriptor,
+    task: TaskTry,
     others: Iterable[RegionDescriptor],
     where: SubmitSettings,
 ) -> Preparation:
@@ -79,29 +76,29 @@ def prepare(
 
     Raises ExecutionTargetError, SecretError or CodeArchiveError.
     """
-    target = submit_target(hook, where.target, task.region.region_id)
+    target = submit_target(hook, where.target, task.task_name)
     place = driver_place(hook, target)
     hook._conf = dict(hook._conf)  # it is the operator's, which may prepare another execution, too
     for key, value in place.conf:
         hook._conf.setdefault(key, value)
     pass_secrets(hook, place, task)
-    pass_umask(hook, task.staging_root)
+    pass_umask(hook, task.layout.root)
     environment = {}
     if place.is_elsewhere:
         end_without_memory(hook)
         hide_this_host(hook)
     else:
-        environment = driver_environment([task.region, *others])
+        environment = driver_environment([*task.regions, *others])
         pass_environment(hook, environment)
         keep_driver_python(hook)
     prepare_pod(hook, task)
-    track(hook, place, task.region.region_id)
-    pass_artifacts(hook, place, task)
+    track(hook, place, task.task_name)
+    pass_artifacts(hook, place, task.first)
     keep_worker_python(hook, target)
-    archive = pass_code(hook, target, place, task, others)
+    archive = pass_code(hook, target, place, task.layout, [*task.regions, *others])
     tunes = where.tunes_driver and not place.is_elsewhere
-    start = tune_driver(hook, target) if tunes else NOTHING_SET
-    application = program(place, task)
+    wanted = tune_driver(hook, target) if tunes else None
+    application = program(place, task.first)
     command = hook._build_spark_submit_command(application)  # no public API has it
     return Preparation(
         task=task,
@@ -114,5 +111,5 @@ def prepare(
             host=socket.gethostname(),
         ),
         archive=archive,
-        start=start,
+        wanted=wanted,
     )

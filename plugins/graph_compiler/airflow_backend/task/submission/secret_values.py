@@ -1,7 +1,7 @@
-"""The values of a region's secrets, from Airflow's connections; only the driver receives them.
+"""The values of a task's secrets, from Airflow's connections; only the driver receives them.
 
     environment          of spark-submit's process: the driver is its child
-    file                 beside the descriptor, for its owner only: the driver removes it when it starts
+    file                 beside the first descriptor, for its owner only: the driver removes it when it starts
     Kubernetes secret    the cluster has the values: spark.kubernetes.driver.secretKeyRef.<variable>
 
 SparkSubmitHook would turn `env_vars` into arguments for YARN and Kubernetes, which every user of the host can read, so
@@ -11,7 +11,7 @@ they are not used.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
@@ -19,27 +19,23 @@ from airflow.sdk import BaseHook, Connection
 from airflow.sdk.exceptions import AirflowException
 from airflow.sdk.log import mask_secret
 
-from graph_compiler.airflow_backend.task.execution_files import descriptor_of
+from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.declaration.connectors.secret import CONNECTION_FIELDS, Secret
-from graph_compiler.deployment.documents.descriptor import (
-    RegionDescriptor,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.staging_layout import secrets_of
 from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.deployment.targets.execution_target import DriverPlace, SecretWay
 from graph_compiler.errors import SecretError
-from graph_compiler.staging.store.stores import store_of
 
 _FROM_CLUSTER = "spark.kubernetes.driver.secretKeyRef"
 
 
-def pass_secrets(hook: SparkSubmitHook, place: DriverPlace, task: TaskDeploymentDescriptor) -> None:
+def pass_secrets(hook: SparkSubmitHook, place: DriverPlace, task: TaskTry) -> None:
     """Name in the hook's settings what brings secrets to the driver; no value is read.
 
-    Raises SecretError if a region has secrets, and they cannot reach a driver there.
+    Raises SecretError if there are secrets, and they cannot reach a driver there.
     """
-    secrets = _secrets(task.region)
+    secrets = _secrets(task.regions)
     if not secrets:
         return
     if place.secrets is None:
@@ -56,15 +52,13 @@ def pass_secrets(hook: SparkSubmitHook, place: DriverPlace, task: TaskDeployment
 
 
 @contextmanager
-def secrets_at_hand(
-    place: DriverPlace, task: TaskDeploymentDescriptor
-) -> Iterator[Mapping[str, str]]:
-    """Have the values of a region's secrets ready while spark-submit runs; yield those for its environment.
+def secrets_at_hand(place: DriverPlace, task: TaskTry) -> Iterator[Mapping[str, str]]:
+    """Have the values of a task's secrets ready while spark-submit runs; yield those for its environment.
 
     They are masked from now on in every log of this process. Raises SecretError, which names the missing connection or
     field, and never contains a value.
     """
-    if place.secrets is SecretWay.KUBERNETES_SECRET or not (secrets := _secrets(task.region)):
+    if place.secrets is SecretWay.KUBERNETES_SECRET or not (secrets := _secrets(task.regions)):
         yield {}
         return
     values = {secret.variable: _value(secret) for secret in secrets}
@@ -72,20 +66,22 @@ def secrets_at_hand(
         yield values
         return
     # Not with --files: YARN keeps these in caches of all hosts of an application after its end.
-    store_of(task.staging_root).put(secrets_of(descriptor_of(task)), json.dumps(values).encode())
+    task.store.put(secrets_of(task.descriptors[0]), json.dumps(values).encode())
     yield {}
 
 
-def _secrets(region: RegionDescriptor) -> tuple[Secret, ...]:
-    return tuple(dict.fromkeys(values_within(region, Secret)))
+def _secrets(regions: Iterable[RegionDescriptor]) -> tuple[Secret, ...]:
+    return tuple(
+        dict.fromkeys(each for region in regions for each in values_within(region, Secret))
+    )
 
 
-def _check_owner(task: TaskDeploymentDescriptor) -> None:
+def _check_owner(task: TaskTry) -> None:
     """Raise SecretError if others than its owner may read what is written below the staging root."""
-    if store_of(task.staging_root).is_open_to_group(task.staging_root):
+    if task.store.is_open_to_group(task.layout.root):
         raise SecretError(
             "this pipeline uses secrets, and a driver on a host of YARN reads them below the staging root, "
-            f"which is open to a group: {task.staging_root}\n"
+            f"which is open to a group: {task.layout.root}\n"
             "  hint: use deploy mode client, or a staging root of one user"
         )
 

@@ -3,7 +3,7 @@
 The provider keeps the application's id in Airflow's task state store before it waits for its end. Beside it lies the id
 of the execution that submitted it: the next try of the task follows this execution, instead of starting another one.
 
-    no id, or the execution has an outcome      submit: the task was cleared, or the last try ended it
+    no id, or its executions have outcomes       submit: the task was cleared, or the last try ended it
     another plan, master or deploy mode         submit: it computes something else, or cannot be asked
     its driver has left a report                nothing to wait for
     the application is active                   wait for it
@@ -20,20 +20,15 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException
 
-from graph_compiler.airflow_backend.task.execution_files import (
-    descriptor_of,
-    has_report,
-    leave_outcome,
-)
+from graph_compiler.airflow_backend.task.execution_files import is_done, leave_outcomes
 from graph_compiler.airflow_backend.task.submission.driver_pod import check_client
 from graph_compiler.airflow_backend.task.submission.submit_target import ExecutionTargetError
+from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.declaration.resources.deploy_mode import DeployMode
-from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.targets.execution_target import DriverPlace
 from graph_compiler.errors import StagingError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.executions.executions import told
-from graph_compiler.staging.store.stores import store_of
 
 _EXECUTION, _PLACE = "graph_compiler_execution", "graph_compiler_place"
 _POD = "graph_compiler_pod"
@@ -53,10 +48,10 @@ class TrackingLostError(AirflowException):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Application:
-    """What an earlier try has submitted: its id at the cluster, and its execution's descriptor."""
+    """What an earlier try has submitted: its id at the cluster, and the try."""
 
     id: str
-    task: TaskDeploymentDescriptor
+    task: TaskTry
 
 
 def track(hook: SparkSubmitHook, place: DriverPlace, task_id: str) -> None:
@@ -84,44 +79,44 @@ def track(hook: SparkSubmitHook, place: DriverPlace, task_id: str) -> None:
         ) from None
 
 
-def remember(
-    context: Context, task: TaskDeploymentDescriptor, operator: SparkSubmitOperator
-) -> None:
-    """Store which execution submits, before it does; ids of earlier ones are removed.
+def remember(context: Context, task: TaskTry, operator: SparkSubmitOperator) -> None:
+    """Store which try submits, before it does; ids of earlier ones are removed.
 
     Raises ExecutionTargetError if Airflow could not ask for its pod.
     """
     hook = operator._hook
-    check_client(hook, task.region.region_id)
+    check_client(hook, task.task_name)
     if (store := context.get("task_state_store")) is not None:
         for key in (operator.external_id_key, operator._K8S_DRIVER_STATUS_KEY, _POD):
             store.delete(key)
         if hook._is_kubernetes:
             store.set(_POD, f"{hook._connection['namespace']}:{hook._kubernetes_driver_pod}")
         store.set(_PLACE, _place(operator))
-        store.set(_EXECUTION, task.attempt.execution_id)
+        store.set(_EXECUTION, task.execution_id)
 
 
 def unfinished(
-    context: Context, task: TaskDeploymentDescriptor, operator: SparkSubmitOperator
+    context: Context, task: TaskTry, operator: SparkSubmitOperator
 ) -> Application | None:
-    """Return the application of an earlier try whose execution has no outcome; None if there is none of this plan."""
+    """Return the application of an earlier try without an outcome; None if there is none of this plan."""
     if (store := context.get("task_state_store")) is None or not operator.durable:
         return None
     execution_id = store.get(_EXECUTION)
     id = store.get(operator.external_id_key) or store.get(_POD)
     if not isinstance(execution_id, str) or not isinstance(id, str):
         return None
-    region_id, staging = task.region.region_id, store_of(task.staging_root)
-    if staging.is_there(task.layout.outcome(region_id, execution_id)):
+    ids = [region.region_id for region in task.regions]
+    if all(task.store.is_there(task.layout.outcome(each, execution_id)) for each in ids):
         return None
     try:
-        found = told(staging, task.layout.descriptor(region_id, execution_id))
+        found = [told(task.store, task.layout.descriptor(each, execution_id)) for each in ids]
     except StagingError:
         return None
-    if found is None or found.region.plan_id != task.region.plan_id:
-        return None
-    return Application(id=id, task=found)
+    before = TaskTry([each for each in found if each is not None])
+    is_same = [(each.region_id, each.plan_id) for each in before.regions] == [
+        (each.region_id, each.plan_id) for each in task.regions
+    ]
+    return Application(id=id, task=before) if is_same else None
 
 
 def is_unfinished(
@@ -131,39 +126,37 @@ def is_unfinished(
 
     Raises TrackingLostError if the cluster does not answer.
     """
-    if has_report(application.task):
+    if is_done(application.task):
         return True
     before, now = context["task_state_store"].get(_PLACE), _place(operator)
     if before != now:
         reason = f"application {application.id} of {before} cannot be followed: the connection is now {now}"
         operator.log.warning("graph_compiler: %s", reason)
-        leave_outcome(descriptor_of(application.task), ExecutionState.FAILED, reason)
+        leave_outcomes(application.task.descriptors, ExecutionState.FAILED, reason)
         return False
     _take_over(application.id, operator)
     status = _status(application.id, operator, context)
-    if operator.is_job_active(status) or has_report(application.task):
+    if operator.is_job_active(status) or is_done(application.task):
         return True
     reason = f"application {application.id} is {status.lower()}"
-    leave_outcome(descriptor_of(application.task), ExecutionState.FAILED, reason)
+    leave_outcomes(application.task.descriptors, ExecutionState.FAILED, reason)
     return False
 
 
 def follow(application: Application, operator: SparkSubmitOperator, context: Context) -> None:
-    """Wait until an application ends, unless its driver has left a report; raises RuntimeError if it fails."""
-    if has_report(application.task):
+    """Wait until an application ends, unless its driver has left its reports; raises RuntimeError if it fails."""
+    if is_done(application.task):
         return
     operator.log.info("graph_compiler: waiting for %s, of an earlier try", application.id)
     operator.poll_until_complete(application.id, context)
 
 
-def check_lost(
-    task: TaskDeploymentDescriptor, operator: SparkSubmitOperator, context: Context
-) -> None:
+def check_lost(task: TaskTry, operator: SparkSubmitOperator, context: Context) -> None:
     """Raise TrackingLostError if a task's application may still be running, though it is not followed any more."""
     store = context.get("task_state_store")
-    if store is None or store.get(_EXECUTION) != task.attempt.execution_id:
+    if store is None or store.get(_EXECUTION) != task.execution_id:
         return
-    if isinstance(id := store.get(operator.external_id_key), str) and not has_report(task):
+    if isinstance(id := store.get(operator.external_id_key), str) and not is_done(task):
         status = _status(id, operator, context)
         if operator.is_job_active(status):
             raise TrackingLostError(f"application {id} is {status.lower()}, but cannot be followed")

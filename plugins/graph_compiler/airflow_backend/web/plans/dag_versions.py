@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 
 from graph_compiler.airflow_backend.dag.plan_document import TAG, PlanDocument, find_plan
 from graph_compiler.errors import DescriptorError
+from graph_compiler.identifiers import RegionId, TaskName
 
 VersionKey: TypeAlias = tuple[UUID, str]
 """A Dag version, and the hash of its content: Airflow may replace the content of a version without task runs."""
@@ -23,13 +24,13 @@ _KEPT = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanCard:
-    """The parts of a plan that a list shows."""
+    """The parts of a plan that a list shows; `tasks` with their regions."""
 
     pipeline: str
     plan_id: str | None
     operators: int
     vertices: int
-    tasks: int
+    tasks: Mapping[TaskName, Sequence[RegionId]]
     staged: int
 
 
@@ -139,11 +140,14 @@ def _card(row: SerializedDagModel) -> PlanCard | None:
 
 def _card_of(view: Mapping[str, Any]) -> PlanCard:
     staged = {edge["result"] for edge in view["edges"] if edge["is_staged"]}
+    tasks: dict[TaskName, list[RegionId]] = {}
+    for region in view["regions"]:
+        tasks.setdefault(TaskName(region["task"]), []).append(RegionId(region["id"]))
     return PlanCard(
         pipeline=str(view["pipeline"]),
         plan_id=view["plan_id"],
         operators=len(view["operators"]),
         vertices=len(view["vertices"]),
-        tasks=len(view["regions"]),
+        tasks=tasks,
         staged=len(staged),
     )

@@ -50,7 +50,7 @@ def pipeline_list(session: Session, user: BaseUser, cards: PlanCards) -> Pipelin
             tags=tuple(tag for tag in tags[dag_id] if tag != TAG),
             operators=card.operators,
             vertices=card.vertices,
-            tasks=card.tasks,
+            tasks=len(card.tasks),
             staged=card.staged,
             last_run=runs.get(dag_id),
         )

@@ -55,6 +55,7 @@ def run(  # FastAPI passes these
         asked.identity,
         asked.found,
         asked.card.plan_id if asked.card else None,
+        asked.card.tasks if asked.card else {},
         server.reads(lambda: read_documents(server.layout(asked.identity))),
         Links(history_server=server.settings.history_server),
     )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from graph_compiler.deployment.documents.staging_layout import DESCRIPTOR, StagingLayout
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import RegionId, name_of_segment
-from graph_compiler.staging.executions.executions import RegionExecution, executions
+from graph_compiler.staging.executions.executions import executions, kept_executions
+from graph_compiler.staging.executions.kept_executions import KeptExecution
+from graph_compiler.staging.executions.region_execution import RegionExecution
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
 
@@ -26,16 +28,21 @@ _MOST_FILES = 100_000
 Signature = tuple[tuple[str, float, int], ...]
 """Key, time and size of every document of a region: cached attempts are valid until one of them differs."""
 
+_Found = tuple[tuple[RegionExecution, ...], Mapping[str, KeptExecution]]
+_NOTHING: _Found = ((), {})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Documents:
     """The attempts at each region; `are_there` is false if this server does not see the folder of the run.
 
-    `tasks` have a folder, and `tasks_read` of them were read; one request may not read more.
+    `kept` are the executions that repeated nothing, by id. `tasks` have a folder, and `tasks_read` of them were read;
+    one request may not read more.
     """
 
     are_there: bool
     attempts: Mapping[RegionId, tuple[RegionExecution, ...]]
+    kept: Mapping[RegionId, Mapping[str, KeptExecution]] = field(default_factory=dict)
     tasks: int = 0
     tasks_read: int = 0
 
@@ -49,39 +56,39 @@ def read_documents(layout: StagingLayout) -> Documents:
     except (OSError, GraphCompilerError):
         return Documents(are_there=False, attempts={})
     attempts: dict[RegionId, tuple[RegionExecution, ...]] = {}
+    kept: dict[RegionId, Mapping[str, KeptExecution]] = {}
     left, read = _MOST_OF_RUN, 0
     for name in names[:_MOST_ENTRIES]:
         region_id = RegionId(name_of_segment(name) or name)
         signature = _signature(store, layout, region_id)
         left -= sum(size for _, _, size in signature or ())
         read += left >= 0
-        found = _attempts(layout, region_id, signature) if left >= 0 else ()
+        found, spared = _attempts(layout, region_id, signature) if left >= 0 else _NOTHING
         if found or signature != ():
             attempts[region_id] = found
+            kept[region_id] = spared
     begun = {id: min((one.started for one in found), default=0.0) for id, found in attempts.items()}
     ordered = sorted(attempts, key=lambda id: (begun[id], id))
     return Documents(
         are_there=is_there,
         attempts={id: attempts[id] for id in ordered},
+        kept=kept,
         tasks=len(names),
         tasks_read=read,
     )
 
 
-def _attempts(
-    layout: StagingLayout, region_id: RegionId, signature: Signature | None
-) -> tuple[RegionExecution, ...]:
+def _attempts(layout: StagingLayout, region_id: RegionId, signature: Signature | None) -> _Found:
     try:
-        return () if signature is None else _read(layout, region_id, signature)
+        return _NOTHING if signature is None else _read(layout, region_id, signature)
     except (OSError, GraphCompilerError):
-        return ()  # it belongs to another user or version, is not a document, or is being removed
+        return _NOTHING  # it belongs to another user or version, is not a document, or is being removed
 
 
 @lru_cache(maxsize=_KEPT)
-def _read(
-    layout: StagingLayout, region_id: RegionId, _signature: Signature
-) -> tuple[RegionExecution, ...]:
-    return executions(store_of(layout.root), layout, region_id)
+def _read(layout: StagingLayout, region_id: RegionId, _signature: Signature) -> _Found:
+    store = store_of(layout.root)
+    return executions(store, layout, region_id), kept_executions(store, layout, region_id)
 
 
 def _signature(store: StagingStore, layout: StagingLayout, region_id: RegionId) -> Signature | None:

@@ -6,39 +6,32 @@ The documents have reasons and metrics; Airflow knows the outcome of a worker th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import PurePath
 
 from graph_compiler.airflow_backend.web.runs.attempts import Documents
 from graph_compiler.airflow_backend.web.runs.dag_runs import RunWithTries, TryRow
 from graph_compiler.airflow_backend.web.runs.execution_states import EXECUTION_STATES
 from graph_compiler.airflow_backend.web.runs.links import Links
-from graph_compiler.deployment.documents.progress import CurrentStep
-from graph_compiler.deployment.documents.report import (
-    ActionMetrics,
-    ExecutionReport,
-    Output,
-    VertexMetrics,
+from graph_compiler.airflow_backend.web.runs.reported_work import (
+    contracts_view,
+    output_view,
+    step_view,
+    vertex_view,
+    work_view,
 )
 from graph_compiler.deployment.documents.run_identity import NOT_MAPPED, RunIdentity
 from graph_compiler.explain.documents.view_run import (
     VERSION,
     ViewAttempt,
-    ViewContractRun,
-    ViewOperatorRun,
-    ViewOutputRun,
     ViewRegionRun,
     ViewRun,
-    ViewSlowestTask,
-    ViewStep,
-    ViewVertexRun,
-    ViewWork,
 )
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import IntermediateDataSetId, RegionId
-from graph_compiler.staging.executions.executions import RegionExecution
+from graph_compiler.identifiers import RegionId, TaskName
+from graph_compiler.staging.executions.kept_executions import KeptExecution
+from graph_compiler.staging.executions.region_execution import RegionExecution
 
 _WAITING = (None, "scheduled", "up_for_retry")
 """States in which a task's current row may not be a separate try."""
@@ -50,17 +43,34 @@ def joined_run(
     identity: RunIdentity,
     found: RunWithTries,
     plan_id: str | None,
+    tasks: Mapping[TaskName, Sequence[RegionId]],
     documents: Documents,
     links: Links,
 ) -> ViewRun:
-    """Return the current state of the run."""
+    """Return the current state of the run; `tasks` are the plan's, with their regions."""
     run = found.run
-    tries = defaultdict[RegionId, list[TryRow]](list)
+    tries = defaultdict[TaskName, list[TryRow]](list)
     for row in found.tries:
-        region_id = identity.region_of(row.task_id)
-        if region_id is not None and row.map_index in (identity.map_index, NOT_MAPPED):
-            tries[region_id].append(row)
-    names = dict.fromkeys([*tries, *documents.attempts])
+        name = identity.task_name(row.task_id)
+        if name is not None and row.map_index in (identity.map_index, NOT_MAPPED):
+            tries[name].append(row)
+    task_of = {
+        id: task
+        for task, ids in tasks.items()
+        if task in tries or any(id in documents.attempts for id in ids)
+        for id in ids
+    }
+    alone = (RegionId(name) for name in tries if name not in tasks)
+    names = dict.fromkeys([*task_of, *alone, *documents.attempts])
+
+    def task_run(name: TaskName) -> _TaskRun:
+        return _TaskRun(
+            tries=tries[name],
+            is_shared=len(tasks.get(name, ())) > 1,
+            log_url=partial(links.log, identity, name),
+            links=links,
+        )
+
     return ViewRun(
         version=VERSION,
         pipeline=identity.dag_id,
@@ -79,14 +89,23 @@ def joined_run(
         regions=tuple(
             _region(
                 name,
-                tries[name],
+                task_run(task_of.get(name, TaskName(name))),
                 documents.attempts.get(name, ()),
-                partial(links.log, identity, name),
-                links,
+                documents.kept.get(name, {}),
             )
             for name in names
         ),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TaskRun:
+    """A task of a run: its tries, and whether several regions share them."""
+
+    tries: Sequence[TryRow]
+    is_shared: bool
+    log_url: Callable[[int], str]
+    links: Links
 
 
 def without_reasons(run: ViewRun) -> ViewRun:
@@ -103,12 +122,16 @@ def without_reasons(run: ViewRun) -> ViewRun:
 
 def _region(
     name: RegionId,
-    tries: Sequence[TryRow],
+    task: _TaskRun,
     attempts: Sequence[RegionExecution],
-    log_url: Callable[[int], str],
-    links: Links,
+    kept: Mapping[str, KeptExecution],
 ) -> ViewRegionRun:
-    current = next((row for row in tries if row.is_current), None)
+    """Return a region's run; tries of its task that have `kept` an earlier attempt are none of its own."""
+    current = next((row for row in task.tries if row.is_current), None)
+    if current is not None and current.execution_id in kept:
+        of_it = kept[current.execution_id].execution_id
+        current = next((row for row in task.tries if row.execution_id == of_it), current)
+    tries = [row for row in task.tries if row.execution_id not in kept]
     left = {attempt.execution_id: attempt for attempt in attempts}
     pairs: list[tuple[TryRow | None, RegionExecution | None]] = [
         (row, left.get(row.execution_id)) for row in tries if _is_begun(row, tries, left)
@@ -116,12 +139,12 @@ def _region(
     known = {row.execution_id for row in tries}
     pairs += [(None, attempt) for id, attempt in left.items() if id not in known]
     found = sorted(
-        (_attempt(row, attempt, log_url, links) for row, attempt in pairs),
+        (_attempt(row, attempt, task) for row, attempt in pairs),
         key=lambda one: (one.number, one.started or 0.0),
     )
     return ViewRegionRun(
         id=name,
-        state=_region_state(current, found),
+        state=_region_state(current, found, is_shared=task.is_shared),
         airflow_state=current.state if current else None,
         attempts=tuple(found),
     )
@@ -135,10 +158,13 @@ def _is_begun(row: TryRow, tries: Sequence[TryRow], left: Container[str]) -> boo
     return row.try_number > 0 and not is_repeated and row.state not in _WAITING
 
 
-def _region_state(current: TryRow | None, attempts: Sequence[ViewAttempt]) -> ExecutionState:
+def _region_state(
+    current: TryRow | None, attempts: Sequence[ViewAttempt], *, is_shared: bool
+) -> ExecutionState:
     """Return the state of the task's current execution; of its last attempt if Airflow has no such task.
 
-    Airflow decides whether a task has succeeded, even if a person has marked it: later tasks depend on that.
+    Airflow decides whether a task has succeeded, even if a person has marked it: later tasks depend on that. A region
+    may have finished though its task has failed, if others share the task.
     """
     if current is None:
         return attempts[-1].state if attempts else ExecutionState.CREATED
@@ -146,6 +172,8 @@ def _region_state(current: TryRow | None, attempts: Sequence[ViewAttempt]) -> Ex
     own = next((one for one in attempts if one.execution_id == current.execution_id), None)
     if own is None:
         return of_airflow
+    if is_shared and own.state is ExecutionState.FINISHED:
+        return own.state
     is_over = of_airflow.is_terminal
     differs = (of_airflow is ExecutionState.FINISHED) != (own.state is ExecutionState.FINISHED)
     return of_airflow if is_over and differs else own.state
@@ -166,19 +194,15 @@ def _state(row: TryRow | None, attempt: RegionExecution | None) -> ExecutionStat
     return attempt.state
 
 
-def _attempt(
-    row: TryRow | None,
-    attempt: RegionExecution | None,
-    log_url: Callable[[int], str],
-    links: Links,
-) -> ViewAttempt:
+def _attempt(row: TryRow | None, attempt: RegionExecution | None, task: _TaskRun) -> ViewAttempt:
     report = attempt.report if attempt else None
     progress = attempt.progress if attempt and not report else None
     known = report or progress
     failure = report.failure if report else None
     number = attempt.attempt_number if attempt else row.try_number - 1 if row else 0
     try_number = row.try_number if row else number + 1
-    started = (row.started if row else None) or (attempt.started if attempt else None)
+    begun = [row.started if row else None, attempt.started if attempt else None]
+    started = next(filter(None, reversed(begun) if task.is_shared else begun), None)
     ended = (attempt.ended if attempt else None) or (row.ended if row else None)
     application_id = known.application_id if known else None
     state = _state(row, attempt)
@@ -194,88 +218,13 @@ def _attempt(
         reason=attempt.reason if attempt else None,
         throwable_type=failure.throwable_type if failure else None,
         failed_operator=failure.operator if failure else None,
-        current=_step(progress.current) if progress and progress.current else None,
+        current=step_view(progress.current) if progress and progress.current else None,
         recomputed=tuple(one.words() for one in report.recomputed) if report else (),
-        vertices=tuple(_vertex(one) for one in known.vertices) if known else (),
-        outputs=tuple(_output(one) for one in report.outputs) if report else (),
-        contracts=_contracts(report) if report else (),
-        work=_work(known.actions) if known else None,
+        vertices=tuple(vertex_view(one) for one in known.vertices) if known else (),
+        outputs=tuple(output_view(one) for one in report.outputs) if report else (),
+        contracts=contracts_view(report) if report else (),
+        work=work_view(known.actions) if known else None,
         application_id=application_id,
-        spark_url=links.spark(application_id, live),
-        log_url=log_url(try_number),
+        spark_url=task.links.spark(application_id, live),
+        log_url=task.log_url(try_number),
     )
-
-
-def _vertex(vertex: VertexMetrics) -> ViewVertexRun:
-    return ViewVertexRun(
-        id=vertex.vertex_id,
-        rows=vertex.rows,
-        seconds=vertex.seconds,
-        operators=tuple(
-            ViewOperatorRun(
-                name=one.name,
-                rows_in=one.rows_in,
-                rows_out=one.rows_out,
-                side_rows=one.side_rows,
-                may_be_too_high=one.may_be_too_high,
-            )
-            for one in vertex.operators
-        ),
-    )
-
-
-def _output(output: Output) -> ViewOutputRun:
-    # Staged data is in <result id>/epoch-<n>-<execution id> (staging_layout.py).
-    is_staged = output.kind == "staged"
-    folder = PurePath(output.location).parent.name
-    return ViewOutputRun(
-        kind=output.kind,
-        name=output.name,
-        location=output.location,
-        rows=output.rows,
-        bytes=output.bytes,
-        result=IntermediateDataSetId(folder) if is_staged else None,
-    )
-
-
-def _contracts(report: ExecutionReport) -> tuple[ViewContractRun, ...]:
-    return tuple(
-        ViewContractRun(
-            name=one.contract,
-            violations=one.violations,
-            rows=one.rows,
-            on_violation=one.on_violation,
-        )
-        for one in report.contracts
-    )
-
-
-def _work(actions: Sequence[ActionMetrics]) -> ViewWork:
-    return ViewWork(
-        tasks=sum(one.tasks for one in actions),
-        failed_tasks=sum(one.failed_tasks for one in actions),
-        repeated_stages=sum(one.repeated_stages for one in actions),
-        input_bytes=sum(one.input_bytes for one in actions),
-        spilled_bytes=sum(one.spilled_bytes for one in actions),
-        shuffled_bytes=sum(one.shuffle_written_bytes for one in actions),
-        slowest_task=_slowest_task(actions),
-    )
-
-
-def _slowest_task(actions: Sequence[ActionMetrics]) -> ViewSlowestTask | None:
-    found = ((one.operator, one.slowest_task) for one in actions if one.slowest_task)
-    operator, slowest = max(found, key=lambda each: each[1].excess, default=(None, None))
-    if operator is None or slowest is None:
-        return None
-    return ViewSlowestTask(
-        operator=operator,
-        stage_id=slowest.stage_id,
-        tasks=slowest.tasks,
-        median_seconds=slowest.median_seconds,
-        longest_seconds=slowest.longest_seconds,
-        is_skewed=slowest.is_skewed,
-    )
-
-
-def _step(step: CurrentStep) -> ViewStep:
-    return ViewStep(operator=step.operator, phase=step.phase, since=step.since)

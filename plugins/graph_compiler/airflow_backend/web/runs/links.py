@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from graph_compiler.deployment.documents.run_identity import NOT_MAPPED, RunIdentity
-from graph_compiler.identifiers import RegionId
+from graph_compiler.identifiers import TaskName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,9 +15,9 @@ class Links:
 
     history_server: str | None
 
-    def log(self, run: RunIdentity, region_id: RegionId, try_number: int) -> str:
-        """Return the page of the log of a region's task in Airflow's UI."""
-        task = f"tasks/{quote(run.task_of(region_id), safe='')}"
+    def log(self, run: RunIdentity, name: TaskName, try_number: int) -> str:
+        """Return the page of the log of a task in Airflow's UI."""
+        task = f"tasks/{quote(run.task_id(name), safe='')}"
         if run.map_index != NOT_MAPPED:
             task += f"/mapped/{run.map_index}"
         dag_run = f"/dags/{quote(run.dag_id, safe='')}/runs/{quote(run.run_id, safe='')}"

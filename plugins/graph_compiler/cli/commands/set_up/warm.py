@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +14,12 @@ import typer
 from graph_compiler.cli.console import AsJson, size_words, speaking_plainly, standard_error
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
-from graph_compiler.cli.warming.archive_making import be_patient, make_archive
+from graph_compiler.cli.warming.archive_making import (
+    SparkProgram,
+    be_patient,
+    make_archive,
+    make_wanted_archive,
+)
 from graph_compiler.driver_jvm.class_archive import archive_cache
 from graph_compiler.driver_jvm.installation import (
     DriverStartError,
@@ -20,20 +28,35 @@ from graph_compiler.driver_jvm.installation import (
 )
 
 Again = Annotated[bool, typer.Option("--again", help="Make it even if there is one.")]
-Background = Annotated[bool, typer.Option("--background", hidden=True)]
+Background = Annotated[str | None, typer.Option("--background", hidden=True)]
+"""The key of the archive that a task wanted."""
+Program = Annotated[str, typer.Option("--program", hidden=True)]
+"""What the task started: spark-submit, or another name of it."""
 
 
-def warm(again: Again = False, as_json: AsJson = False, background: Background = False) -> None:
+def warm(
+    again: Again = False,
+    as_json: AsJson = False,
+    background: Background = None,
+    program: Program = "spark-submit",
+) -> None:
     """Make the class archive of this host's Java and Spark, with which drivers start in about half the CPU time.
 
-    It takes about half a minute, and is made by itself after the second run on a host. Exit code 1 if none can be made.
+    It takes one to three minutes on two cores, mostly waiting for Spark. Exit code 1 if none can be made.
+
+    It is made by itself, in the background, after the second run on a host.
     """
-    if background:
+    if background is not None:
         be_patient()
+        with (
+            _explained()
+        ):  # with the task's environment, and nothing of the folder in which this process is
+            make_wanted_archive(background, program, os.environ)
+        return
     with speaking_plainly():
         environment = EmbeddedAirflow(Path.cwd()).child_environment()
-    try:
-        installation = find_installation(environment)
+    with _explained():
+        installation = find_installation(environment, program)
         key = class_path_key(installation, environment)
         cache = archive_cache(environment)
         found = None if again else cache.find(key)
@@ -41,10 +64,7 @@ def warm(again: Again = False, as_json: AsJson = False, background: Background =
         if is_new:
             if not as_json:
                 standard_error().print("Running a small pipeline with Spark")
-            found = make_archive(cache, key, installation, environment)
-    except DriverStartError as error:
-        standard_error().print(f"No class archive: {error}", soft_wrap=True, markup=False)
-        raise typer.Exit(ExitCode.LEFT_TO_DO) from None
+            found = make_archive(cache, key, SparkProgram.of(installation, environment, program))
     if found is None:
         standard_error().print("Another process is making it")
         return
@@ -53,3 +73,13 @@ def warm(again: Again = False, as_json: AsJson = False, background: Background =
         typer.echo(json.dumps({"archive": str(found), "bytes": size, "is_new": is_new}, indent=1))
     else:
         typer.echo(f"{found} ({size_words(size)}{'' if is_new else ', there already'})")
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Print why there is no archive, and exit with code 1."""
+    try:
+        yield
+    except DriverStartError as error:
+        standard_error().print(f"No class archive: {error}", soft_wrap=True, markup=False)
+        raise typer.Exit(ExitCode.LEFT_TO_DO) from None

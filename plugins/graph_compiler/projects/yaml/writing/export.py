@@ -186,7 +186,8 @@ class _Export:
             case UnionTransformation():
                 return {"union": others}
             case PartitionTransformation(partitioner=None, staging_reason=str(reason)):
-                return {"stage": reason}
+                same_task = {"same_task": True} if transformation.same_task else {}
+                return {"stage": reason, **same_task}
             case PartitionTransformation(partitioner=None, pipelining_reason=str(reason)):
                 return {"pipelined": reason}
             case PartitionTransformation(partitioner=Partitioner() as by) if route := _route(by):

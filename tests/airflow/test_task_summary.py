@@ -68,7 +68,7 @@ def report(*vertices: VertexMetrics) -> ExecutionReport:
 
 
 def test_each_output_vertex_and_action_has_a_line_in_the_log() -> None:
-    from graph_compiler.airflow_backend.task.region_summary import log_lines
+    from graph_compiler.airflow_backend.task.task_summary import log_lines
 
     vertices = (
         vertex("flown", None, None),
@@ -96,7 +96,7 @@ def test_each_output_vertex_and_action_has_a_line_in_the_log() -> None:
 def test_a_task_that_delayed_others_is_in_the_log(
     median: float, longest: float, ending: str
 ) -> None:
-    from graph_compiler.airflow_backend.task.region_summary import log_lines
+    from graph_compiler.airflow_backend.task.task_summary import log_lines
 
     slowest = SlowestTask(stage_id=5, tasks=4, median_seconds=median, longest_seconds=longest)
     skewed = replace(report(), actions=(replace(ACTION, slowest_task=slowest),))
@@ -104,16 +104,33 @@ def test_a_task_that_delayed_others_is_in_the_log(
 
 
 def test_a_summary_too_large_for_airflows_database_says_what_it_leaves_out() -> None:
-    from graph_compiler.airflow_backend.task.region_summary import MOST_BYTES, summarize
+    from graph_compiler.airflow_backend.task.task_summary import MOST_BYTES, summarize
 
     many = report(*(vertex("v" * 250, number, None) for number in range(200)))
-    summary = summarize(many, "/staging/report.json")
+    summary = summarize([many], ["/staging/descriptor.json"])
     assert len(json.dumps(summary)) <= MOST_BYTES
     assert summary["vertices"][0] == {"name": "v" * 250, "rows": 0, "seconds": None}
     left = 200 - len(summary["vertices"])
     assert 100 < left < 200
     assert summary["left_out"] == (
-        f"{left} of 200 vertices and 0 of 1 outputs, which are in /staging/report.json"
+        f"{left} of 200 vertices and 0 of 1 outputs, which are in report.json beside /staging/descriptor.json"
+    )
+
+
+def test_a_summary_has_the_outputs_and_vertices_of_all_reports() -> None:
+    from graph_compiler.airflow_backend.task.task_summary import MOST_BYTES, summarize
+
+    first = report(*(vertex("v" * 250, number, None) for number in range(100)))
+    second = replace(first, outputs=(replace(first.outputs[0], name="by_day"),))
+    places = ["/staging/a/descriptor.json", "/staging/b/descriptor.json"]
+    few = summarize([replace(each, vertices=each.vertices[:1]) for each in (first, second)], places)
+    assert [output["name"] for output in few["outputs"]] == ["late_routes", "by_day"]
+    assert (len(few["vertices"]), few["left_out"]) == (2, None)
+    summary = summarize([first, second], places)
+    assert len(json.dumps(summary)) <= MOST_BYTES
+    left = 200 - len(summary["vertices"])
+    assert summary["left_out"] == (
+        f"{left} of 200 vertices and 0 of 2 outputs, which are in report.json beside {places[0]} and {places[1]}"
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -9,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe.region_descriptors import (
-    describe_pipeline,
-    describe_regions,
-)
+from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.describe.templates import find_places
-from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.descriptor import (
+    RegionDescriptor,
+    TaskDeploymentDescriptor,
+)
 from graph_compiler.deployment.documents.report import (
     VERSION,
     ExecutionReport,
@@ -23,10 +24,11 @@ from graph_compiler.deployment.documents.report import (
     ThrowableType,
 )
 from graph_compiler.deployment.documents.wire import to_wire
+from graph_compiler.identifiers import TaskName
 from pipelines.flights import env as flights
 
 if TYPE_CHECKING:
-    from graph_compiler.airflow_backend.task.region_operator import RegionOperator
+    from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 
 pytestmark = [
     pytest.mark.airflow,
@@ -34,15 +36,19 @@ pytestmark = [
 ]
 
 
+def described_tasks() -> Mapping[TaskName, tuple[RegionDescriptor, ...]]:
+    return describe_pipeline(compile_pipeline(flights.pipeline())).tasks()
+
+
 @pytest.fixture
-def operator(tmp_path: Path) -> "RegionOperator":
+def operator(tmp_path: Path) -> "DeploymentTaskOperator":
     from graph_compiler.airflow_backend.installation.settings import Settings
-    from graph_compiler.airflow_backend.task.region_operator import RegionOperator
+    from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 
     (tmp_path / "staging" / "another_pipeline").mkdir(parents=True)  # a root that is in use
     described = describe_pipeline(compile_pipeline(flights.pipeline()))
-    operator = RegionOperator(
-        region=described.regions[0],
+    operator = DeploymentTaskOperator(
+        regions=described.tasks()[TaskName("with_weather")],
         plan=described.plan,
         pipeline=flights.pipeline(),
         settings=Settings(staging_root=str(tmp_path / "staging")),
@@ -61,7 +67,7 @@ def operator(tmp_path: Path) -> "RegionOperator":
 
 
 def run(
-    operator: "RegionOperator",
+    operator: "DeploymentTaskOperator",
     report: ExecutionReport | None,
     monkeypatch: pytest.MonkeyPatch,
     execution_id: str = "01a1",
@@ -86,7 +92,7 @@ def run(
     context: Any = {
         "ti": SimpleNamespace(
             dag_id="flights",
-            task_id=operator._region.region_id,
+            task_id=operator.regions[0].task_name,
             map_index=-1,
             run_id="manual__1",
             id=execution_id,
@@ -128,7 +134,7 @@ def failed(throwable_type: ThrowableType) -> ExecutionReport:
 
 
 def test_the_descriptor_is_private_typed_and_complete(
-    operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    operator: "DeploymentTaskOperator", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     output = Output(kind="sink", name="cancelled", location="/out/cancelled", rows=3, bytes=9)
     assert run(operator, finished(output), monkeypatch) == {
@@ -156,13 +162,13 @@ def test_the_descriptor_is_private_typed_and_complete(
     )
     assert os.stat(path).st_mode & 0o777 == 0o600
     task = TaskDeploymentDescriptor.from_json(path.read_text())
-    assert task.attempt.attempt_number == 1
+    assert (task.try_number, task.attempt.attempt_number) == (2, 0), "no earlier try has begun"
     assert dict(task.parameters)["late_after"] == 20
     assert task.region.vertices[0].operators[0].operator.connector.path == "/in/flights.csv"  # type: ignore[attr-defined]
 
 
 def test_a_recoverable_failure_is_retried_and_logged(
-    operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch
+    operator: "DeploymentTaskOperator", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
@@ -173,7 +179,7 @@ def test_a_recoverable_failure_is_retried_and_logged(
 
 
 def test_a_permanent_failure_uses_no_retries(
-    operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch
+    operator: "DeploymentTaskOperator", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow.sdk.exceptions import AirflowFailException
 
@@ -182,7 +188,7 @@ def test_a_permanent_failure_uses_no_retries(
 
 
 def test_a_dead_driver_is_reported(
-    operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch
+    operator: "DeploymentTaskOperator", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow.sdk.exceptions import AirflowException
 
@@ -213,7 +219,7 @@ def test_a_staging_root_without_a_commit_store_is_refused(monkeypatch: pytest.Mo
 def test_a_target_that_cannot_be_published_to_is_refused_before_anything_runs(
     path: str,
     words: str,
-    operator: "RegionOperator",
+    operator: "DeploymentTaskOperator",
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
@@ -227,7 +233,7 @@ def test_a_target_that_cannot_be_published_to_is_refused_before_anything_runs(
 
 
 def test_a_parameter_of_another_type_is_refused_by_name(
-    operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch
+    operator: "DeploymentTaskOperator", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow.sdk.exceptions import AirflowFailException
 
@@ -239,19 +245,19 @@ def test_a_parameter_of_another_type_is_refused_by_name(
 
 
 def test_what_airflow_stores_of_a_task_holds_nothing_of_this_host(
-    operator: "RegionOperator",
+    operator: "DeploymentTaskOperator",
 ) -> None:
     assert operator.env_vars is None
 
 
 def test_a_task_with_inputs_requires_the_run_marker(
-    monkeypatch: pytest.MonkeyPatch, operator: "RegionOperator", tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, operator: "DeploymentTaskOperator", tmp_path: Path
 ) -> None:
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-    operator._region = describe_regions(compile_pipeline(flights.pipeline()))[1]
+    operator._regions = described_tasks()[TaskName("late_routes")]
     operator.places = {
-        key: f"/{number}" for number, key in enumerate(find_places(operator._region))
+        key: f"/{number}" for number, key in enumerate(find_places(operator.regions))
     }
     with pytest.raises(AirflowException, match="is not shared with this worker") as error:
         run(operator, finished(), monkeypatch)
@@ -260,7 +266,7 @@ def test_a_task_with_inputs_requires_the_run_marker(
 
 
 def test_a_retry_does_not_start_in_an_empty_unmounted_root(
-    monkeypatch: pytest.MonkeyPatch, operator: "RegionOperator", tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, operator: "DeploymentTaskOperator", tmp_path: Path
 ) -> None:
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
@@ -272,7 +278,7 @@ def test_a_retry_does_not_start_in_an_empty_unmounted_root(
 
 
 def test_an_attempt_that_is_started_twice_runs_once(
-    operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    operator: "DeploymentTaskOperator", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
@@ -285,7 +291,7 @@ def test_an_attempt_that_is_started_twice_runs_once(
 
 
 def test_a_task_whose_input_has_another_plan_fails_without_retry(
-    operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    operator: "DeploymentTaskOperator", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The first task ran one plan; the second belongs to a plan whose first task computes something else."""
     from airflow.sdk.exceptions import AirflowFailException
@@ -293,12 +299,12 @@ def test_a_task_whose_input_has_another_plan_fails_without_retry(
     run(operator, finished(), monkeypatch)
     (descriptor,) = tmp_path.rglob("descriptor.json")
     document = descriptor.read_text()
-    (result,) = operator._region.results
+    (result,) = operator.regions[0].results
     assert document.count(result.fingerprint) == 1
     descriptor.write_text(document.replace(result.fingerprint, "f" * 64))
-    operator._region = describe_regions(compile_pipeline(flights.pipeline()))[1]
+    operator._regions = described_tasks()[TaskName("late_routes")]
     operator.places = {
-        key: f"/{number}" for number, key in enumerate(find_places(operator._region))
+        key: f"/{number}" for number, key in enumerate(find_places(operator.regions))
     }
     with pytest.raises(AirflowFailException, match="the pipeline was changed during this run"):
         run(operator, finished(), monkeypatch, execution_id="01a2")
@@ -308,7 +314,7 @@ def test_a_task_whose_input_has_another_plan_fails_without_retry(
 
 
 def test_a_canceled_task_records_its_end_before_it_is_killed(
-    operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    operator: "DeploymentTaskOperator", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
@@ -324,7 +330,7 @@ def test_a_canceled_task_records_its_end_before_it_is_killed(
 
 
 def test_the_jvm_exits_on_out_of_memory_whatever_options_are_set(
-    operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch
+    operator: "DeploymentTaskOperator", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from graph_compiler.airflow_backend.task.submission.driver_environment import driver_environment
 
@@ -335,5 +341,5 @@ def test_the_jvm_exits_on_out_of_memory_whatever_options_are_set(
             monkeypatch.delenv("SPARK_SUBMIT_OPTS", raising=False)
         else:
             monkeypatch.setenv("SPARK_SUBMIT_OPTS", options)
-        found.append(driver_environment([operator._region])["SPARK_SUBMIT_OPTS"])
+        found.append(driver_environment(operator.regions)["SPARK_SUBMIT_OPTS"])
     assert found == [ends, f"-Xss4m {ends}", f"{ends} -Xss4m"]

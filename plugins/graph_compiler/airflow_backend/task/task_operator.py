@@ -1,6 +1,6 @@
-"""The Airflow task of one deployment region: a SparkSubmitOperator that submits our application.
+"""The Airflow task of one or more deployment regions: a SparkSubmitOperator that submits our application.
 
-render places and parameters → descriptor.json → spark-submit main.py descriptor.json → report.json
+render places and parameters → descriptor.json of each region → spark-submit main.py descriptor.json … → report.json
 """
 
 from __future__ import annotations
@@ -24,15 +24,13 @@ from graph_compiler.airflow_backend.run_identities import identity_of_task
 from graph_compiler.airflow_backend.task.driver_end import is_elsewhere, why_failed
 from graph_compiler.airflow_backend.task.execution_files import (
     deploy,
-    descriptor_of,
-    has_report,
-    leave_outcome,
+    is_done,
+    leave_outcomes,
     read_report,
 )
 from graph_compiler.airflow_backend.task.other_places import check_places, check_recorded_places
 from graph_compiler.airflow_backend.task.plan_check import check_plan
-from graph_compiler.airflow_backend.task.region_summary import RegionSummary, log_lines, summarize
-from graph_compiler.airflow_backend.task.run_values import rendered, task_of_run
+from graph_compiler.airflow_backend.task.run_values import rendered, try_of_run
 from graph_compiler.airflow_backend.task.shared_root import see_run
 from graph_compiler.airflow_backend.task.stale_consumers import rerun_stale_consumers
 from graph_compiler.airflow_backend.task.submission.driver_environment import APPLICATION
@@ -60,13 +58,12 @@ from graph_compiler.airflow_backend.task.submission.tracking import (
     remember,
     unfinished,
 )
+from graph_compiler.airflow_backend.task.task_summary import TaskSummary, log_lines, summarize
+from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe.templates import find_places
-from graph_compiler.deployment.documents.descriptor import (
-    RegionDescriptor,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.plans.plan_record import PlanRecord
 from graph_compiler.deployment.restart_strategy import RestartStrategy
@@ -78,24 +75,24 @@ from graph_compiler.staging.executions.executions import failure_times
 from graph_compiler.staging.store.stores import store_of
 
 
-class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider ships no types
-    """Runs one deployment region; try n is execution attempt n - 1.
+class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider ships no types
+    """Runs the deployment regions of a task, one after the other; each try is an execution of each of them.
 
-    Airflow renders and shows `places` (paths) and `parameters`; the rest of the region is never templated.
+    Airflow renders and shows `places` (paths) and `parameters`; the rest of the regions is never templated.
     `plan_document` is that of the whole pipeline, on one of its tasks: the web server finds it in the serialized Dag.
     """
 
     template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "places", "parameters")
     template_fields_renderers: ClassVar[dict[str, str]] = {"places": "json", "parameters": "json"}
-    custom_operator_name = "Deployment Region"
+    custom_operator_name = "Deployment Task"
     plan_document: str | None = None
     others: tuple[RegionDescriptor, ...] = ()
-    """The pipeline's other tasks, not rendered; they are not stored with the Dag."""
+    """The regions of the pipeline's other tasks, not rendered; they are not stored with the Dag."""
 
     def __init__(
         self,
         *,
-        region: RegionDescriptor,
+        regions: Sequence[RegionDescriptor],
         plan: PlanRecord,
         pipeline: Pipeline,
         settings: Settings,
@@ -103,22 +100,23 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         restart: RestartStrategy | None = None,
         **kwargs: Any,
     ) -> None:
+        first = regions[0]
         super().__init__(
-            task_id=region.region_id,
+            task_id=first.task_name,
             application=str(APPLICATION),
-            name=f"{region.pipeline}.{region.region_id}",
+            name=f"{first.pipeline}.{first.task_name}",
             conn_id=where.conn_id or settings.conn_id,
-            inlets=inlets(region, dict(pipeline.params)),
-            outlets=outlets(region, dict(pipeline.params)),
-            **submit_options(region.resource_profile, where, settings.spark_conf),
+            inlets=inlets(regions, dict(pipeline.params)),
+            outlets=outlets(regions, dict(pipeline.params)),
+            **submit_options(first.resource_profile, where, settings.spark_conf),
             **retry_arguments(restart, self._failures),
             **kwargs,
         )
-        self.places = find_places(region)
+        self.places = find_places(regions)
         self.parameters = {RUN_DATE: f"{{{{ {RUN_DATE} }}}}"} | {
             name: f"{{{{ params[{name!r}] }}}}" for name, _ in pipeline.params
         }
-        self._region = region
+        self._regions = tuple(regions)
         self._plan = plan
         self._where = where
         self._pipeline = pipeline
@@ -127,9 +125,9 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         self._is_killed = False
 
     @property
-    def region(self) -> RegionDescriptor:
-        """Return the region it runs, with places unrendered."""
-        return self._region
+    def regions(self) -> tuple[RegionDescriptor, ...]:
+        """Return the regions it runs, in order, with places unrendered."""
+        return self._regions
 
     @classmethod
     def get_serialized_fields(cls) -> frozenset[str]:
@@ -143,69 +141,67 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         with explaining_templates(self._pipeline.name, self.places):
             super().render_template_fields(with_run_date(context), jinja_env)
 
-    def execute(self, context: Context) -> RegionSummary:
-        """Submit the region; return its summary, or raise with the report's message."""
-        task = self._task(context)
+    def execute(self, context: Context) -> TaskSummary:
+        """Submit the regions; return their summary, or raise with the messages of their reports."""
+        task = self._try(context)
         check_places(task, self.others, self, context)
         see_run(task)
         application = self._unfinished(task, context)
-        task = application.task if application else task
-        descriptor = descriptor_of(task) if application else deploy(task)
-        self.application_args = [descriptor]
-        with self._recording(descriptor):
+        if application is not None:
+            task = application.task
+        else:
+            deploy(task)
+        self.application_args = list(task.descriptors)
+        with self._recording(task):
             # Again, since of two tasks that start at the same moment, one now sees the other's descriptor.
             check_recorded_places(task, self.others)
             check_plan(task, self._plan)
             try:
                 summary = self._submit(task, application, context)
             except AirflowException:  # it may have recomputed a result before it failed
-                rerun_stale_consumers(task, self, self._api_conn_id, self.log)
+                rerun_stale_consumers(task, self.others, self, self._api_conn_id)
                 raise
-            rerun_stale_consumers(task, self, self._api_conn_id, self.log)
+            rerun_stale_consumers(task, self.others, self, self._api_conn_id)
             self._announce(task, context, summary)
             return summary
 
-    def _unfinished(self, task: TaskDeploymentDescriptor, context: Context) -> Application | None:
+    def _unfinished(self, task: TaskTry, context: Context) -> Application | None:
         """Return what an earlier try of this task has submitted, if it is to be waited for."""
         application = unfinished(context, task, self)
         if application is None:
             return None
-        self.application_args = [descriptor_of(application.task)]  # a kill from here on is its end
+        self.application_args = list(application.task.descriptors)  # a kill from here on is its end
         with self._explained(task):
             self.prepare(application.task)
         return application if is_unfinished(application, self, context) else None
 
-    def _announce(
-        self, task: TaskDeploymentDescriptor, context: Context, summary: RegionSummary
-    ) -> None:
+    def _announce(self, task: TaskTry, context: Context, summary: TaskSummary) -> None:
         """Keep the outlets to which this run has published: Airflow creates an event for each."""
         defaults = dict(self._pipeline.params)
-        written = published(self._region, defaults, dict(task.parameters))
+        written = published(self._regions, defaults, dict(task.first.parameters))
         assets = (each.asset for each in written)
         self.outlets = list(dict.fromkeys(asset for asset in assets if asset is not None))
         describe_events(context, written, summary["outputs"])
 
     def _submit(
-        self, task: TaskDeploymentDescriptor, application: Application | None, context: Context
-    ) -> RegionSummary:
-        """Submit, or follow what was submitted; return the summary of its report."""
+        self, task: TaskTry, application: Application | None, context: Context
+    ) -> TaskSummary:
+        """Submit, or follow what was submitted; return the summary of the reports."""
         with self._explained(task):
             error = self._wait(task, application, context)
-        if error is not None and not has_report(task):
+        if error is not None and not is_done(task):
             check_lost(task, self, context)
         if (failed := why_failed(task, error, self._hook)) is not None:
             raise failed from None
-        report = read_report(task)
-        for line in log_lines(report):
+        reports = [report for each in task.executions if (report := read_report(each)) is not None]
+        for line in (line for report in reports for line in log_lines(report)):
             self.log.info("graph_compiler: %s", line)
-        return summarize(
-            report, task.layout.report(task.region.region_id, task.attempt.execution_id)
-        )
+        return summarize(reports, task.descriptors)
 
     def _wait(
-        self, task: TaskDeploymentDescriptor, application: Application | None, context: Context
+        self, task: TaskTry, application: Application | None, context: Context
     ) -> AirflowException | None:
-        """Wait until the driver has ended; return the provider's error, whose meaning the report decides."""
+        """Wait until the driver has ended; return the provider's error, whose meaning the reports decide."""
         try:
             if application is not None:
                 follow(application, self, context)
@@ -219,7 +215,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             return AirflowException(f"{type(error).__name__}: {error}")
         return None
 
-    def _submit_anew(self, task: TaskDeploymentDescriptor, context: Context) -> None:
+    def _submit_anew(self, task: TaskTry, context: Context) -> None:
         prepared = self.prepare(task)
         prepared.ship()
         if prepared.place.is_tracked:
@@ -227,18 +223,18 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         with secrets_at_hand(prepared.place, task) as secrets:
             pass_environment(self._hook, secrets)
             super().execute(context)
-        make_archive_later(self._hook, prepared.start)
+        make_archive_later(prepared.wanted)
 
     @contextmanager
-    def _explained(self, task: TaskDeploymentDescriptor) -> Iterator[None]:
+    def _explained(self, task: TaskTry) -> Iterator[None]:
         try:
             yield
         except (CodeArchiveError, ExecutionTargetError, SecretError) as error:
-            raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None
+            raise AirflowFailException(f"pipeline '{task.pipeline}': {error}") from None
 
     @contextmanager
-    def _recording(self, descriptor: str) -> Iterator[None]:
-        """Write the attempt's outcome, unless this process is killed."""
+    def _recording(self, task: TaskTry) -> Iterator[None]:
+        """Write the outcomes of the try, unless this process is killed."""
         state: ExecutionState | None = ExecutionState.FINISHED
         reason = None
         try:
@@ -252,14 +248,14 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             raise
         finally:
             if state is not None:
-                leave_outcome(descriptor, state, reason)
+                leave_outcomes(task.descriptors, state, reason)
 
     def on_kill(self) -> None:
         """End the whole application, after the task was marked, cleared, or timed out."""
         self._is_killed = True
         if self.application_args:  # this process may be killed before it ends
-            leave_outcome(
-                self.application_args[0],
+            leave_outcomes(
+                self.application_args,
                 ExecutionState.CANCELED,
                 "it was stopped while it was running",
             )
@@ -268,11 +264,13 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
 
     def _failures(self, context: Context) -> tuple[float, ...]:
         """Return when earlier tries of this task failed."""
-        instance, region = context["ti"], self._region
-        layout = StagingLayout(root=self._staging_root, identity=identity_of_task(region, instance))
-        return failure_times(store_of(layout.root), layout, region.region_id, but=str(instance.id))
+        instance = context["ti"]
+        identity = identity_of_task(self._regions[0], instance)
+        layout = StagingLayout(root=self._staging_root, identity=identity)
+        ids = [region.region_id for region in self._regions]
+        return failure_times(store_of(layout.root), layout, ids, but=str(instance.id))
 
-    def prepare(self, task: TaskDeploymentDescriptor) -> Preparation:
+    def prepare(self, task: TaskTry) -> Preparation:
         """Return what this task submits; nothing is written."""
         # Not in __init__: Airflow would store this host's paths in the Dag, and every host would create a Dag version.
         self.env_vars = None
@@ -282,9 +280,9 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         self._track_driver_via_k8s_api = self._hook._track_driver_via_k8s_api
         return prepared
 
-    def _task(self, context: Context) -> TaskDeploymentDescriptor:
-        return task_of_run(
-            rendered(self._region, self.places),
+    def _try(self, context: Context) -> TaskTry:
+        return try_of_run(
+            rendered(self._regions, self.places),
             self._pipeline,
             self.parameters,
             staging_root=self._staging_root,

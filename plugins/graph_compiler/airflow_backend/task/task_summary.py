@@ -6,7 +6,7 @@ The report beside the descriptor is complete. Airflow keeps XComs in its databas
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypedDict
 
 from graph_compiler.deployment.documents.report import (
@@ -14,6 +14,8 @@ from graph_compiler.deployment.documents.report import (
     ExecutionReport,
     VertexMetrics,
 )
+from graph_compiler.deployment.documents.staging_layout import REPORT
+from graph_compiler.identifiers import listing
 
 MOST_BYTES = 16 * 1024
 
@@ -36,7 +38,7 @@ class VertexSummary(TypedDict):
     seconds: float | None
 
 
-class RegionSummary(TypedDict):
+class TaskSummary(TypedDict):
     """The summary of a task; `left_out` lists what did not fit, None if everything did."""
 
     outputs: list[OutputSummary]
@@ -44,9 +46,14 @@ class RegionSummary(TypedDict):
     left_out: str | None
 
 
-def summarize(report: ExecutionReport, report_path: str) -> RegionSummary:
-    """Return the summary, at most MOST_BYTES as JSON: first the last vertices are left out, then the last outputs."""
-    summary = RegionSummary(
+def summarize(reports: Sequence[ExecutionReport], places: Sequence[str]) -> TaskSummary:
+    """Return the summary of a task's reports, which are beside `places`; at most MOST_BYTES as JSON.
+
+    What does not fit is left out: first the last vertices, then the last outputs.
+    """
+    outputs = [output for report in reports for output in report.outputs]
+    vertices = [vertex for report in reports for vertex in report.vertices]
+    summary = TaskSummary(
         outputs=[
             OutputSummary(
                 name=output.name,
@@ -55,20 +62,20 @@ def summarize(report: ExecutionReport, report_path: str) -> RegionSummary:
                 bytes=output.bytes,
                 location=output.location,
             )
-            for output in report.outputs
+            for output in outputs
         ],
         vertices=[
             VertexSummary(name=vertex.name, rows=vertex.rows, seconds=vertex.seconds)
-            for vertex in report.vertices
+            for vertex in vertices
         ],
         left_out=None,
     )
     while len(json.dumps(summary)) > MOST_BYTES and (summary["vertices"] or summary["outputs"]):
         (summary["vertices"] or summary["outputs"]).pop()
         summary["left_out"] = (
-            f"{len(report.vertices) - len(summary['vertices'])} of {len(report.vertices)} vertices and "
-            f"{len(report.outputs) - len(summary['outputs'])} of {len(report.outputs)} outputs, "
-            f"which are in {report_path}"
+            f"{len(vertices) - len(summary['vertices'])} of {len(vertices)} vertices and "
+            f"{len(outputs) - len(summary['outputs'])} of {len(outputs)} outputs, "
+            f"which are in {REPORT} beside {listing(places)}"
         )
     return summary
 

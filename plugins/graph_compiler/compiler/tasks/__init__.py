@@ -1,0 +1,1 @@
+"""Which regions share a task, which starts Spark once for all of them."""

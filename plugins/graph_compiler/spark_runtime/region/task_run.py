@@ -1,0 +1,93 @@
+"""The regions of a task, one after the other in one application.
+
+clean ─▒▶ by_day ✗      by_day fails: by_user runs nevertheless, and the next try repeats only by_day
+      └▒▶ by_user ✓
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+
+from graph_compiler import program_log
+from graph_compiler.deployment.documents.descriptor import StagedInput, TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.outcome import Outcome
+from graph_compiler.deployment.documents.report import ExecutionReport, Failure
+from graph_compiler.deployment.documents.values_within import values_within
+from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.identifiers import RegionId
+from graph_compiler.staging.executions.driver_claim import claim_execution
+from graph_compiler.staging.executions.kept_executions import KeptExecution, leave_kept
+from graph_compiler.staging.executions.region_execution import RegionExecution
+from graph_compiler.staging.results.kept_regions import kept_execution
+from graph_compiler.staging.store.stores import store_of
+
+LOG = program_log.logger(__name__)
+
+
+def run_regions(
+    tasks: Sequence[TaskDeploymentDescriptor],
+    execute: Callable[[TaskDeploymentDescriptor], ExecutionReport],
+    is_unchanged: Callable[[ExecutionReport], bool],
+) -> list[tuple[TaskDeploymentDescriptor, Failure]]:
+    """Run each region, except those that are kept, and those that read from one that failed; return all failures.
+
+    The first region is claimed already. `is_unchanged`: whether what an execution has read of sources is the same now.
+    """
+    failures: list[tuple[TaskDeploymentDescriptor, Failure]] = []
+    missing: dict[RegionId, str] = {}
+    for task in tasks:
+        region_id, store = task.region.region_id, store_of(task.staging_root)
+        if (why := _why_not(task, missing)) is not None:
+            missing[region_id] = why
+            leave_out([task], why)
+            continue
+        before = kept_execution(store, task, tasks)
+        if before is not None and _may_keep(before, is_unchanged):
+            _keep(task, before)
+            continue
+        if task is not tasks[0]:
+            claim_execution(store, task)
+        if len(tasks) > 1:
+            LOG.info("%s begins", region_id)
+        report = execute(task)
+        if report.failure is not None:
+            failures.append((task, report.failure))
+            missing[region_id] = f"'{region_id}' failed"
+    return failures
+
+
+def leave_out(tasks: Iterable[TaskDeploymentDescriptor], why: str) -> None:
+    """Write that executions do not run."""
+    for task in tasks:
+        outcome = Outcome(state=ExecutionState.CANCELED, ended=time.time(), reason=why)
+        key = task.layout.outcome(task.region.region_id, task.attempt.execution_id)
+        store_of(task.staging_root).put_if_absent(key, to_json(outcome).encode())
+
+
+def _why_not(task: TaskDeploymentDescriptor, missing: dict[RegionId, str]) -> str | None:
+    """Return why a region cannot run, None if it can: all that it reads of this task is there."""
+    producers = (staged.producer for staged in values_within(task.region, StagedInput))
+    return next((missing[producer] for producer in producers if producer in missing), None)
+
+
+def _may_keep(before: RegionExecution, is_unchanged: Callable[[ExecutionReport], bool]) -> bool:
+    try:
+        return before.report is not None and is_unchanged(before.report)
+    except Exception:  # Spark's, of any kind
+        LOG.warning("its sources cannot be listed again: %s", traceback.format_exc().rstrip())
+        return False
+
+
+def _keep(task: TaskDeploymentDescriptor, before: RegionExecution) -> None:
+    kept = KeptExecution(
+        execution_id=before.execution_id,
+        attempt_number=before.attempt_number,
+        try_number=task.try_number,
+    )
+    region_id = task.region.region_id
+    folder = task.layout.execution(region_id, task.attempt.execution_id)
+    leave_kept(store_of(task.staging_root), folder, kept)
+    LOG.info("%s is kept from attempt %s", region_id, kept.attempt_number + 1)

@@ -1,0 +1,385 @@
+"""Retries of a task with several regions: what is kept is what would be computed again.
+
+A run of a task is played without Spark: `run_regions` is the driver's, and the rows of a region are words that say from
+which version of the sources they come.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import time
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.operators import Source
+from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.documents.descriptor import (
+    RegionDescriptor,
+    StagedInput,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.documents.manifest import (
+    VERSION as MANIFEST_VERSION,
+)
+from graph_compiler.deployment.documents.manifest import (
+    DataFile,
+    Manifest,
+    ManifestPartition,
+    StagedRead,
+)
+from graph_compiler.deployment.documents.outcome import Outcome
+from graph_compiler.deployment.documents.report import (
+    VERSION,
+    ExecutionReport,
+    Failure,
+    SourceFiles,
+    ThrowableType,
+)
+from graph_compiler.deployment.documents.values_within import values_within
+from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.identifiers import RegionId
+from graph_compiler.spark_runtime.region.task_run import run_regions
+from graph_compiler.staging.executions.driver_claim import claim_execution
+from graph_compiler.staging.executions.execution_order import begin
+from graph_compiler.staging.executions.executions import (
+    attempts_begun,
+    executions,
+    kept_executions,
+    last_execution,
+)
+from graph_compiler.staging.executions.kept_executions import find_kept
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.store.local_store import LocalStore
+
+BROKEN = Failure(
+    throwable_type=ThrowableType.RECOVERABLE_ERROR, operator=None, declared_at=None, message="no"
+)
+STORE = LocalStore()
+_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # each document is written through
+
+
+class KilledError(BaseException):
+    """The driver has died."""
+
+
+@cache
+def regions() -> tuple[RegionDescriptor, ...]:
+    """Return the regions of one task: left and right read first, last reads left and a source of its own."""
+    env = StreamExecutionEnvironment("shared")
+    first = env.from_source(Csv("/orders"), "orders").filter("x > 0").name("first")
+    staged = first.stage("for all", same_task=True)
+    left = staged.key_by("x").aggregate(n="count(*)").name("left").stage("once", same_task=True)
+    small = env.from_source(Csv("/small"), "small")
+    left.join(small, on="x").name("joined").sink_to(Parquet("/last")).name("last")
+    staged.filter("x > 1").name("kept").sink_to(Parquet("/right")).name("right")
+    compiled = compile_pipeline(env.pipeline())
+    assert len(compiled.deployment.tasks) == 1
+    return describe_regions(compiled)
+
+
+class Play:
+    """Tries of the task in one run; `versions` are those of the sources."""
+
+    def __init__(self, root: str) -> None:
+        self.root, self.number = root, 0
+        self.versions = {"orders": 0, "small": 0}
+        self.rows: dict[str, str] = {}
+        self.last: tuple[TaskDeploymentDescriptor, ...] = ()
+
+    def tasks(
+        self, *, from_start: bool = False, day: str = "2024-01-01"
+    ) -> list[TaskDeploymentDescriptor]:
+        self.number += 1
+        run = DeskRun(day=day, params={}, run_id="r", staging_root=self.root)
+        found = []
+        for turn, region in enumerate(regions()):
+            task = desk_task(region, run, execution_id=f"e{self.number}")
+            attempts = attempts_begun(STORE, task.layout, region.region_id)
+            found.append(
+                replace(
+                    task,
+                    attempt=replace(task.attempt, attempt_number=attempts),
+                    try_number=self.number,
+                    turn=turn,
+                    from_start=from_start,
+                )
+            )
+        return found
+
+    def try_(
+        self,
+        failing: frozenset[RegionId] = frozenset(),
+        killed: RegionId | None = None,
+        *,
+        tells: bool = True,
+        from_start: bool = False,
+        day: str = "2024-01-01",
+    ) -> bool:
+        """Play a try: `failing` regions fail, the driver dies in `killed`; `tells`: the task learns how it ended."""
+        tasks = self.tasks(from_start=from_start, day=day)
+        self.last = tuple(tasks)
+        for task in tasks:
+            begin(STORE, task)
+        claim_execution(STORE, tasks[0])
+        ran: list[RegionId] = []
+
+        def execute(task: TaskDeploymentDescriptor) -> ExecutionReport:
+            region_id = task.region.region_id
+            ran.append(region_id)
+            if region_id == killed:
+                raise KilledError
+            return self._leave(task, BROKEN if region_id in failing else None)
+
+        try:
+            failures = run_regions(tasks, execute, self._is_unchanged)
+        except KilledError:
+            failures = [(tasks[0], BROKEN)]
+        self.ran = tuple(ran)
+        if tells:
+            self._tell(tasks, ended_well=not failures)
+        return not failures
+
+    def _leave(self, task: TaskDeploymentDescriptor, failure: Failure | None) -> ExecutionReport:
+        log = ManifestLog(store=STORE, layout=task.layout)
+        reads = [
+            StagedRead(result_id=id, epoch=log.epochs(id)[-1])
+            for id in dict.fromkeys(one.id for one in values_within(task.region, StagedInput))
+        ]
+        said = self.word(
+            task.region, [self.rows[f"{read.result_id} {read.epoch}"] for read in reads]
+        )
+        for result in task.region.results:
+            self._commit(task, log, result.id, result.fingerprint, said, tuple(reads))
+        report = ExecutionReport(
+            version=VERSION,
+            application_id=None,
+            outputs=(),
+            contracts=(),
+            vertices=(),
+            actions=(),
+            reads=() if failure else tuple(reads),
+            recomputed=(),
+            failure=failure,
+            sources=tuple(
+                SourceFiles(operator=name, paths=(name,), digest=str(self.versions[name]))
+                for name in _sources(task.region)
+            ),
+        )
+        key = task.layout.report(task.region.region_id, task.attempt.execution_id)
+        STORE.put_if_absent(key, to_json(report).encode())
+        self.rows[f"{task.region.region_id} {task.attempt.execution_id}"] = said
+        return report
+
+    def _commit(self, task, log, id, fingerprint, said, reads) -> None:  # type: ignore[no-untyped-def]  # passed on
+        epoch = log.next_epoch(id)
+        location = task.layout.data(id, epoch=epoch, execution_id=task.attempt.execution_id)
+        STORE.put(f"{location}/part-0.parquet", said.encode())
+        file = DataFile(name="part-0.parquet", rows=1, bytes=len(said))
+        log.commit(
+            Manifest(
+                version=MANIFEST_VERSION,
+                result_id=id,
+                epoch=epoch,
+                parent_epoch=epoch - 1 if epoch else None,
+                attempt=task.attempt,
+                plan_id=task.region.plan_id,
+                fingerprint=fingerprint,
+                location=location,
+                schema="{}",
+                partitions=(ManifestPartition(index=0, files=(file,)),),
+                checksum=hashlib.sha256(said.encode()).hexdigest(),
+                contracts=(),
+                inputs=reads,
+            )
+        )
+        self.rows[f"{id} {epoch}"] = said
+
+    def word(self, region: RegionDescriptor, read: list[str]) -> str:
+        """Return the rows that a region computes of what it reads."""
+        sources = [f"{name}={self.versions[name]}" for name in _sources(region)]
+        return f"{region.region_id}({', '.join([*sources, *read])})"
+
+    def _is_unchanged(self, report: ExecutionReport) -> bool:
+        return all(str(self.versions[one.operator]) == one.digest for one in report.sources)
+
+    def _tell(self, tasks: list[TaskDeploymentDescriptor], *, ended_well: bool) -> None:
+        for task in tasks:
+            region_id, id = task.region.region_id, task.attempt.execution_id
+            key = task.layout.report(region_id, id)
+            own = (STORE.get(key) or b"").decode()
+            finished = ended_well or '"failure": null' in own or '"failure":null' in own
+            state = ExecutionState.FINISHED if finished else ExecutionState.FAILED
+            outcome = Outcome(state=state, ended=time(), reason=None)
+            STORE.put_if_absent(task.layout.outcome(region_id, id), to_json(outcome).encode())
+
+    def counted(self, task: TaskDeploymentDescriptor) -> str:
+        """Return the rows that count as those of a region after the last try."""
+        folder = task.layout.execution(task.region.region_id, task.attempt.execution_id)
+        kept = find_kept(STORE, folder)
+        id = kept.execution_id if kept else task.attempt.execution_id
+        return self.rows[f"{task.region.region_id} {id}"]
+
+
+def _sources(region: RegionDescriptor) -> Iterator[str]:
+    return (one.name for one in region.operators if isinstance(one.operator, Source))
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Play:
+    return Play(str(tmp_path))
+
+
+FIRST, LEFT, LAST, RIGHT = map(RegionId, ("first", "left", "last", "right"))
+
+
+def test_the_regions_run_in_an_order_in_which_they_can(play: Play) -> None:
+    assert play.try_()
+    assert play.ran.index(FIRST) < play.ran.index(LEFT) < play.ran.index(LAST)
+    assert set(play.ran) == {FIRST, LEFT, LAST, RIGHT}
+
+
+def test_a_retry_repeats_only_what_has_failed(play: Play) -> None:
+    assert not play.try_(frozenset({LAST}))
+    assert set(play.ran) == {FIRST, LEFT, LAST, RIGHT}  # a sibling runs nevertheless
+    assert play.try_()
+    assert play.ran == (LAST,)
+
+
+def test_what_reads_from_a_failed_region_does_not_run(play: Play) -> None:
+    assert not play.try_(frozenset({LEFT}))
+    assert set(play.ran) == {FIRST, LEFT, RIGHT}
+    (skipped,) = (task for task in play.last if task.region.region_id == LAST)
+    last = last_execution(STORE, skipped.layout, LAST)
+    assert last is not None
+    assert (last.state, last.reason) == (ExecutionState.CANCELED, "'left' failed")
+    assert play.try_()
+    assert set(play.ran) == {LEFT, LAST}
+
+
+def test_a_task_that_is_cleared_after_it_succeeded_computes_all_again(play: Play) -> None:
+    play.try_()
+    play.try_()
+    assert set(play.ran) == {FIRST, LEFT, LAST, RIGHT}
+
+
+def test_a_task_whose_process_died_after_its_work_keeps_it_all(play: Play) -> None:
+    play.try_(tells=False)
+    play.try_()
+    assert play.ran == ()
+
+
+def test_a_driver_that_died_leaves_what_it_had_finished(play: Play) -> None:
+    play.try_(killed=LAST)
+    play.try_()
+    assert FIRST not in play.ran
+    assert LEFT not in play.ran
+    assert LAST in play.ran
+
+
+def test_a_changed_source_is_read_again_and_with_it_all_that_reads_from_it(play: Play) -> None:
+    play.try_(frozenset({RIGHT}))
+    play.versions["small"] = 1
+    play.try_()
+    assert set(play.ran) == {LAST, RIGHT}
+    play.try_(frozenset({RIGHT}), from_start=True)
+    play.versions["orders"] = 1
+    play.try_()
+    assert set(play.ran) == {FIRST, LEFT, LAST, RIGHT}
+
+
+def test_a_parameter_forces_from_the_start(play: Play) -> None:
+    play.try_(frozenset({LAST}))
+    play.try_(from_start=True)
+    assert set(play.ran) == {FIRST, LEFT, LAST, RIGHT}
+
+
+def test_other_parameters_are_other_rows(play: Play) -> None:
+    play.try_(frozenset({LAST}))
+    play.try_(day="2024-01-02")
+    assert set(play.ran) == {FIRST, LEFT, LAST, RIGHT}
+
+
+def test_a_result_whose_files_are_gone_is_computed_again(play: Play) -> None:
+    play.try_(frozenset({LAST}))
+    log = ManifestLog(store=STORE, layout=play.last[0].layout)
+    (result,) = (one for one in regions()[0].results)
+    latest = log.latest(result.id)
+    assert latest is not None
+    STORE.delete(f"{latest.location}/part-0.parquet")
+    play.try_()
+    assert set(play.ran) == {FIRST, LEFT, LAST, RIGHT}
+
+
+def test_a_kept_region_is_no_attempt(play: Play) -> None:
+    play.try_(frozenset({LAST}))
+    play.try_(frozenset({LAST}))
+    play.try_()
+    layout = play.last[0].layout
+    assert [one.attempt_number for one in executions(STORE, layout, FIRST)] == [0]
+    assert [one.attempt_number for one in executions(STORE, layout, LAST)] == [0, 1, 2]
+    kept = kept_executions(STORE, layout, FIRST)
+    assert {id: (one.execution_id, one.try_number) for id, one in kept.items()} == {
+        "e2": ("e1", 2),
+        "e3": ("e1", 3),
+    }
+
+
+class Tries(RuleBasedStateMachine):
+    """Any sequence of tries: after one that succeeds, all rows are those of one run from the start."""
+
+    ids = st.sampled_from([FIRST, LEFT, LAST, RIGHT])
+
+    @initialize()
+    def start(self) -> None:
+        self.folder = TemporaryDirectory(dir=_MEMORY)
+        self.play = Play(self.folder.name)
+        self.is_done = False
+
+    @rule(failing=st.frozensets(ids, max_size=2), tells=st.booleans())
+    def fail(self, failing: frozenset[RegionId], tells: bool) -> None:
+        self.is_done = self.play.try_(failing, tells=tells)
+
+    @rule(killed=ids, tells=st.booleans())
+    def kill(self, killed: RegionId, tells: bool) -> None:
+        self.is_done = self.play.try_(killed=killed, tells=tells)
+
+    @rule(from_start=st.booleans())
+    def succeed(self, from_start: bool) -> None:
+        self.is_done = self.play.try_(from_start=from_start)
+        assert self.is_done
+
+    @rule(name=st.sampled_from(["orders", "small"]))
+    def change(self, name: str) -> None:
+        self.play.versions[name] += 1
+        self.is_done = False
+
+    @precondition(lambda self: self.is_done)
+    @invariant()
+    def is_one_run(self) -> None:
+        said: dict[str, str] = {}
+        for task in self.play.last:
+            region = task.region
+            reads = dict.fromkeys(one.id for one in values_within(region, StagedInput))
+            word = self.play.word(region, [said[id] for id in reads])
+            said |= {result.id: word for result in region.results}
+            assert self.play.counted(task) == word
+
+    def teardown(self) -> None:
+        if hasattr(self, "folder"):
+            self.folder.cleanup()
+
+
+TestTries = Tries.TestCase
+TestTries.settings = settings(max_examples=25, stateful_step_count=8, deadline=None)
