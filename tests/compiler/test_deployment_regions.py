@@ -8,6 +8,7 @@ from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.staging_reasons import StagingReason
 from pipelines.flights import env as flights
 from tests.conftest import staged_detour, with_options
+from tests.harness.compiled_graphs import region_edges
 
 Compile = Callable[[], CompiledPipeline]
 
@@ -49,7 +50,7 @@ def test_all_exchanges_blocking_gives_each_vertex_its_own_region() -> None:
     assert [region.vertex_ids for region in compiled.deployment.regions] == [
         (vertex.id,) for vertex in compiled.job_graph.vertices
     ]
-    assert compiled.region_edges() == compiled.job_graph.edges
+    assert region_edges(compiled) == compiled.job_graph.edges
 
 
 def test_all_exchanges_pipelined_gives_one_region() -> None:

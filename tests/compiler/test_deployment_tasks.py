@@ -10,6 +10,7 @@ from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.staging_reasons import StagingReason
 from tests.conftest import with_options
+from tests.harness.compiled_graphs import region_edges
 
 ONE_TASK = "a retry must not repeat it"
 
@@ -82,7 +83,7 @@ def test_same_task_stays_in_one_application_and_forms_its_own_region(
     report(rows(env).stage(ONE_TASK, same_task=True), "by_day")
     found = compiled(env)
     assert tasks(found) == {"clean": ("clean", "by_day")}
-    (edge,) = found.region_edges()
+    (edge,) = region_edges(found)
     assert found.task_edges() == ()
     assert edge.staging is not None
     assert edge.staging.reason is StagingReason.DECLARED_IN_TASK
@@ -99,7 +100,7 @@ def test_stage_wins_over_same_task_in_one_path(env: StreamExecutionEnvironment) 
     report(stream, "by_day")
     found = compiled(env)
     assert tasks(found) == {"clean": ("clean",), "by_day": ("by_day",)}
-    assert {edge.staging.reason for edge in found.region_edges() if edge.staging} == {
+    assert {edge.staging.reason for edge in region_edges(found) if edge.staging} == {
         StagingReason.DECLARED
     }
 
@@ -117,7 +118,7 @@ def test_readers_of_an_expensive_operator_run_in_its_task(env: StreamExecutionEn
     two_readers(expensive(rows(env)))
     found = compiled(env)
     assert tasks(found) == {"scored": ("scored", "by_day", "by_user")}
-    assert len(found.region_edges()) == 2
+    assert len(region_edges(found)) == 2
     assert found.deployment.apart == ()
 
 

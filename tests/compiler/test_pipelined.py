@@ -172,13 +172,13 @@ def both(stream: DataStream) -> None:
             BLOCKING,
             cycle,
             "d: its input from 'a' is declared pipelined (\"big\"), but has to be staged, because 'd -> Sink: out' "
-            "also waits for a staged result that 'Source: in -> a' leads to",
+            "waits for staged rows, which one region with 'Source: in -> a' would stage itself",
         ),
         (
             "AUTO",
             parted,
             "d: its input from 'a' is declared pipelined (\"big\"), but has to be staged, because 'd -> Sink: out' "
-            "also waits for a staged result that 'Source: in -> a' leads to",
+            "waits for staged rows, which one region with 'Source: in -> a' would stage itself",
         ),
         (
             "AUTO",

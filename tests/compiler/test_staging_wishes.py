@@ -18,6 +18,7 @@ from graph_compiler.deployment.describe.fingerprints import fingerprints, own_di
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.staging_reasons import StagingReason
 from tests.conftest import with_options
+from tests.harness.compiled_graphs import region_edges
 
 Declare = Callable[[DataStream], None]
 
@@ -239,7 +240,7 @@ def test_results_of_expensive_operators_are_never_read_in_their_task() -> None:
     compiled = compile_in("AUTO", declare)
     assert staged(compiled)["scored ▒▶ both"] is StagingReason.EXPENSIVE
     assert [region.id for region in compiled.deployment.regions] == ["few", "both_out"]
-    assert len(compiled.region_edges()) == len(compiled.job_graph.staged_edges) == 2
+    assert len(region_edges(compiled)) == len(compiled.job_graph.staged_edges) == 2
 
 
 @pytest.mark.parametrize("declare", [lambda s: two(scored(s)), lambda s: two(checked(s))])

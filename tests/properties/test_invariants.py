@@ -23,6 +23,7 @@ from graph_compiler.graphs.job_graph import JobEdge
 from graph_compiler.graphs.staging_reasons import StagingReason
 from graph_compiler.graphs.topology import connected_components, post_order
 from graph_compiler.identifiers import RegionId, TaskName
+from tests.harness.compiled_graphs import region_edges
 from tests.properties.strategies import Step, declare, plans
 
 ROOT = Path(__file__).parents[2]
@@ -78,7 +79,7 @@ def test_regions_are_acyclic_with_one_profile_each_and_every_cut_has_its_reason(
             assert edge.staging is not None
             assert edge.staging.explanation.startswith("because ")
             assert order.index(source) < order.index(target)
-        assert edge.result_type.is_blocking == (edge.staging is not None)
+        assert edge.result_type.is_blocking == (edge.staging is not None or edge.reads_source_again)
         assert job.data_set[edge.data_set_id].result_type is edge.result_type
 
 
@@ -89,7 +90,7 @@ def test_exchange_modes_keep_their_promises(plan: tuple[Step, ...], mode: str) -
     if mode == "ALL_EXCHANGES_BLOCKING":
         assert [region.vertex_ids for region in deployment.regions] != []
         assert all(len(region.vertex_ids) == 1 for region in deployment.regions)
-        assert pipeline.region_edges() == job.edges
+        assert region_edges(pipeline) == job.edges
     if mode == "ALL_EXCHANGES_PIPELINED":
         links = [(edge.source_id, edge.target_id) for edge in job.edges]
         assert len(deployment.regions) == len(
@@ -241,7 +242,7 @@ def test_the_graph_of_regions_has_a_topological_order(plan: tuple[Step, ...], mo
     pipeline = compiled(plan, mode)
     deployment = pipeline.deployment
     producers: dict[str, list[str]] = {region.id: [] for region in deployment.regions}
-    for edge in pipeline.region_edges():
+    for edge in region_edges(pipeline):
         producers[deployment.region_of_vertex[edge.target_id].id].append(
             deployment.region_of_vertex[edge.source_id].id
         )
@@ -255,7 +256,7 @@ def before(pipeline: CompiledPipeline) -> dict[RegionId, frozenset[RegionId]]:
     for region in pipeline.deployment.regions:
         own = {
             region_of[edge.source_id].id
-            for edge in pipeline.region_edges()
+            for edge in region_edges(pipeline)
             if region_of[edge.target_id].id == region.id
         }
         found[region.id] = frozenset(own).union(*(found[id] for id in own))
@@ -294,7 +295,7 @@ def test_each_region_is_in_one_task_and_tasks_and_regions_are_in_a_runnable_orde
         for id in task.region_ids
     )
     region_of = deployment.region_of_vertex
-    for edge in pipeline.region_edges():
+    for edge in region_edges(pipeline):
         source, target = region_of[edge.source_id].id, region_of[edge.target_id].id
         assert listed.index(source) < listed.index(target)
     assert all(order.index(source) < order.index(target) for source, target in task_pairs(pipeline))
@@ -381,7 +382,7 @@ def test_without_sharing_there_is_a_task_for_each_region_unless_requested(
     region_of = deployment.region_of_vertex
     requested = [
         (region_of[edge.source_id].id, region_of[edge.target_id].id)
-        for edge in pipeline.region_edges()
+        for edge in region_edges(pipeline)
         if edge.staging and edge.staging.reason is StagingReason.DECLARED_IN_TASK and is_auto
     ]
     ids = [region.id for region in deployment.regions]

@@ -10,6 +10,7 @@ from graph_compiler.compiler.regions.deployment_checks import check_deployment
 from graph_compiler.compiler.regions.deployment_regions import deployment_regions
 from graph_compiler.compiler.stream_graph.stream_graph_generator import generate_stream_graph
 from graph_compiler.compiler.tasks.deployment_tasks import deployment_tasks
+from graph_compiler.compiler.tasks.sources_read_again import read_sources_again
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
@@ -34,6 +35,7 @@ def _compile(pipeline: Pipeline, deployment: DeploymentOptions) -> CompiledPipel
     regions = deployment_regions(stream_graph, job_graph)
     deployment_of_regions = deployment_tasks(regions, job_graph, options)
     check_deployment(stream_graph, job_graph)
+    job_graph = read_sources_again(stream_graph, job_graph, deployment_of_regions)
     return CompiledPipeline(
         pipeline=pipeline,
         options=options,

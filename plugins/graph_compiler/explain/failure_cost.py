@@ -3,8 +3,8 @@
     flights → with_weather ▒▶ facts → lateness → out      the second task repeats 3 of 5 operators, and reads
                                                           with_weather again instead of computing 2 more
 
-An operator belongs to one region, and a retry runs all operators of its region; results of other regions are committed,
-also those of the same task.
+A retry runs all operators of its region, and reads again the sources that it shares with another region of its task;
+results of other regions are committed, also those of the same task.
 """
 
 from __future__ import annotations
@@ -43,15 +43,18 @@ def _cost(
     region: DeploymentRegion, compiled: CompiledPipeline, before: Mapping[int, int]
 ) -> FailureCost:
     graph, region_of = compiled.stream_graph, compiled.deployment.region_of_vertex
-    ids = [id for vertex in region.vertex_ids for id in compiled.job_graph.vertex[vertex].node_ids]
+    job = compiled.job_graph
+    inputs = [edge for vertex in region.vertex_ids for edge in job.in_edges[vertex]]
+    again = dict.fromkeys(e.stream_edge.source_id for e in inputs if e.reads_source_again)
+    ids = [*again, *(id for vertex in region.vertex_ids for id in job.vertex[vertex].node_ids)]
     nodes = [graph.node[id] for id in ids]
     reached = 0
     for id in ids:
         reached |= before[id]
     reread = dict.fromkeys(
         (edge.stream_edge.source_id, edge.stream_edge.output_tag)
-        for edge in compiled.region_edges()
-        if region_of[edge.target_id].id == region.id
+        for edge in inputs
+        if edge.staging is not None and region_of[edge.source_id].id != region.id
     )
     return FailureCost(
         region=region.id,

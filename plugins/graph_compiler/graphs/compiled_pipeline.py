@@ -29,10 +29,6 @@ class CompiledPipeline:
     execution_graph: ExecutionGraph | None
     deployment: Deployment
 
-    def region_edges(self) -> tuple[JobEdge, ...]:
-        """Return the job edges between two deployment regions, which are all staged."""
-        return tuple(edge for edge in self.job_graph.edges if self.deployment.crosses_regions(edge))
-
     def task_edges(self) -> tuple[JobEdge, ...]:
         """Return the job edges between two tasks: the task dependencies."""
         return tuple(edge for edge in self.job_graph.edges if self.deployment.crosses_tasks(edge))

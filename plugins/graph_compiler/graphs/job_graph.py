@@ -104,7 +104,8 @@ class JobEdge:
     """The consumer of a data set, and how it reads; `stream_edge` is the edge it comes from.
 
     `staging` is the reason why its rows are committed to durable storage on the way, None if they stay in memory. It is
-    not set in Flink's own graph: `compiler/regions/cuts.py` decides.
+    not set in Flink's own graph: `compiler/regions/cuts.py` decides. `reads_source_again`: its producer is a source of
+    another region of the same task, and its consumer reads that source itself.
     """
 
     data_set_id: IntermediateDataSetId
@@ -113,6 +114,7 @@ class JobEdge:
     stream_edge: StreamEdge
     result_type: ResultPartitionType
     staging: Staging | None = None
+    reads_source_again: bool = False
 
     @property
     def id(self) -> JobEdgeId:

@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -44,6 +44,7 @@ from graph_compiler.spark_runtime import main as application
 from graph_compiler.spark_runtime.driver_process import bound_output, end_process
 from graph_compiler.spark_runtime.region.region_graph import RegionGraph
 from graph_compiler.spark_runtime.region.seams import Seams
+from graph_compiler.spark_runtime.region.task_sources import TaskSources
 from graph_compiler.spark_runtime.rehearsal.preview import Previewer
 from graph_compiler.spark_runtime.secret_values import hide_options
 from graph_compiler.staging.executions.driver_claim import claim_execution
@@ -77,6 +78,8 @@ class Progress:
 
 def run_in_process(request: InProcessRequest, spark: SparkSession, seams: Seams) -> ExecutionReport:
     """Run regions one after the other until one fails; return the last one's report."""
+    sources = TaskSources.of((task.region for task in request.tasks), seams.read_source)
+    seams = replace(seams, read_source=sources.read)
     for task in request.tasks:
         hide_options(spark, task.region)
         with _attempt(task) as ended:

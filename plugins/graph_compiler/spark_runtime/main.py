@@ -10,6 +10,7 @@ import socket
 import sys
 import traceback
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -45,7 +46,7 @@ from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.region.region import run_region
 from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
 from graph_compiler.spark_runtime.region.task_run import leave_out, run_regions
-from graph_compiler.spark_runtime.repeatability.source_files import has_changed
+from graph_compiler.spark_runtime.region.task_sources import TaskSources
 from graph_compiler.spark_runtime.secret_values import hide_options, redact, redacted
 from graph_compiler.spark_runtime.spark_internals.java import submitted_conf
 from graph_compiler.staging.executions.driver_claim import claim_execution
@@ -89,15 +90,22 @@ def main(*descriptor_paths: str) -> int:
         leave_out(tasks[1:], f"'{first.region.region_id}' failed")
         return _exit_code([(first, report.failure)])
     try:
-        return _exit_code(
-            run_regions(
-                tasks,
-                lambda task: execute(task, spark),
-                lambda report: not has_changed(spark, report.sources),
-            )
-        )
+        return _exit_code(run_task(tasks, spark))
     finally:
         spark.stop()
+
+
+def run_task(
+    tasks: Sequence[TaskDeploymentDescriptor], spark: SparkSession
+) -> list[tuple[TaskDeploymentDescriptor, Failure]]:
+    """Run the regions of one task in a session, the first of which is claimed already; return all failures."""
+    sources = TaskSources.of((task.region for task in tasks), PRODUCTION.read_source)
+    seams = replace(PRODUCTION, read_source=sources.read)
+    return run_regions(
+        tasks,
+        lambda task: execute(task, spark, seams),
+        lambda task, report: sources.is_unchanged(task.region, report, spark),
+    )
 
 
 def _exit_code(failures: Sequence[tuple[TaskDeploymentDescriptor, Failure]]) -> int:

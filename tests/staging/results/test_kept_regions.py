@@ -211,7 +211,7 @@ class Play:
         sources = [f"{name}={self.versions[name]}" for name in _sources(region)]
         return f"{region.region_id}({', '.join([*sources, *read])})"
 
-    def _is_unchanged(self, report: ExecutionReport) -> bool:
+    def _is_unchanged(self, _: TaskDeploymentDescriptor, report: ExecutionReport) -> bool:
         return all(str(self.versions[one.operator]) == one.digest for one in report.sources)
 
     def _tell(self, tasks: list[TaskDeploymentDescriptor], *, ended_well: bool) -> None:

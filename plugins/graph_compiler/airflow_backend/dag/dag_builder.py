@@ -147,4 +147,4 @@ def _page(explanation: str, regions: Sequence[RegionDescriptor]) -> str:
     vertices = [
         f"- {vertex.name} `{vertex.vertex_id}`" for region in regions for vertex in region.vertices
     ]
-    return "\n".join([f"```\n{explanation}\n```", "", *vertices])
+    return "\n".join([f"```\n{explanation}\n```", "", *dict.fromkeys(vertices)])

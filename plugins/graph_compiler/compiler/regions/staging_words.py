@@ -39,7 +39,7 @@ def staging_words(
             one, other = source.slot_sharing_group, target.slot_sharing_group
             words = f"slot sharing group '{one}' ends and '{other}' begins"
         case StagingReason.WOULD_CYCLE:
-            words = f"'{target.name}' also waits for a staged result that '{source.name}' leads to"
+            words = f"'{target.name}' waits for staged rows, which one region with '{source.name}' would stage itself"
         case _:
             assert_never(reason)
     return f"because {words}"

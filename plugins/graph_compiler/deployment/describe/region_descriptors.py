@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 
 from graph_compiler.declaration.retention import Retention
@@ -196,7 +196,10 @@ def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> R
         pipeline=facts.compiled.pipeline.name,
         plan_id=plan_id,
         region_id=region.id,
-        vertices=tuple(_describe_vertex(vertex, facts) for vertex in vertices),
+        vertices=(
+            *_sources_read_again(region, facts),
+            *(_describe_vertex(vertex, facts) for vertex in vertices),
+        ),
         results=tuple(
             _describe_result(output, id, facts)
             for output, id in facts.staged_results.items()
@@ -212,6 +215,20 @@ def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> R
         artifacts=facts.compiled.pipeline.artifacts.found,
         shares_task=None if task.id == TaskName(region.id) else task.id,
     )
+
+
+def _sources_read_again(region: DeploymentRegion, facts: _Facts) -> Iterator[VertexDescriptor]:
+    """Describe each source of another region that this one reads itself: its vertex, with only the source."""
+    graph = facts.compiled.job_graph
+    again = {
+        edge.stream_edge.source_id: graph.vertex[edge.source_id]
+        for id in region.vertex_ids
+        for edge in graph.in_edges[id]
+        if edge.reads_source_again
+    }
+    for node_id, vertex in again.items():
+        source = _describe_vertex(vertex, facts).only({node_id})
+        yield replace(source, name=source.operators[0].name)
 
 
 def _describe_vertex(vertex: JobVertex, facts: _Facts) -> VertexDescriptor:

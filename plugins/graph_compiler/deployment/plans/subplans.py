@@ -29,7 +29,12 @@ def only_up_to(regions: Sequence[RegionDescriptor], node_id: int) -> tuple[Regio
         region.only(wanted, tuple(result for result in region.results if result.id in read))
         for region in regions
     )
-    return tuple(region for region in cut if region.vertices)
+    found: list[RegionDescriptor] = []
+    for region in cut:
+        found += [region] if region.vertices else []
+        if any(operator.node_id == node_id for operator in region.operators):
+            break  # a later region may read the same source again
+    return tuple(found)
 
 
 def with_open_end(

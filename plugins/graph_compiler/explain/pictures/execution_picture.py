@@ -69,6 +69,7 @@ def _edges(edge: ExecutionEdge, size: Mapping[JobVertexId, int]) -> Iterator[Edg
         job_edge.distribution_pattern.value,
         job_edge.result_type.value,
         *(["staged"] if staging else []),
+        *(["source read again"] if job_edge.reads_source_again else []),
     )
     pairs = dict.fromkeys(
         (source, target)

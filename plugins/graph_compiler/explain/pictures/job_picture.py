@@ -52,6 +52,7 @@ def _edge(edge: JobEdge) -> Edge:
         f"side output {tag}" if tag else None,
         edge.result_type.value,
         "staged" if staging else None,
+        "source read again" if edge.reads_source_again else None,
     )
     return Edge(
         source=edge.source_id,

@@ -29,7 +29,7 @@ def stream_picture(compiled: CompiledPipeline) -> Picture:
             )
         ),
         groups=tuple(
-            f"chain {number} · task {region_of[vertex.id].id}"
+            f"chain {number} · region {region_of[vertex.id].id}"
             for number, vertex in enumerate(job.vertices)
         ),
         nodes=tuple(

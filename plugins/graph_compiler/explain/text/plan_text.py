@@ -132,10 +132,12 @@ def _edge_words(edge: JobEdge, region: DeploymentRegion, compiled: CompiledPipel
     producer = compiled.stream_graph.node[edge.stream_edge.source_id].declared_name
     tag = f".{edge.stream_edge.output_tag}" if edge.stream_edge.output_tag else ""
     words = f"{producer}{tag} · {edge.stream_edge.partitioner.label}"
-    if edge.staging is None:
-        return f"{words} · in memory"
     deployment = compiled.deployment
     from_region = deployment.region_of_vertex[edge.source_id]
+    if edge.reads_source_again:
+        return f"{words} · read again, from the files that were listed for region {from_region.id}"
+    if edge.staging is None:
+        return f"{words} · in memory"
     from_task = deployment.task_of_region[from_region.id]
     if from_region.id == region.id:
         where = "read back here"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from graph_compiler import program_log
 from graph_compiler.deployment.documents.descriptor import StagedInput, TaskDeploymentDescriptor
@@ -30,7 +31,7 @@ LOG = program_log.logger(__name__)
 def run_regions(
     tasks: Sequence[TaskDeploymentDescriptor],
     execute: Callable[[TaskDeploymentDescriptor], ExecutionReport],
-    is_unchanged: Callable[[ExecutionReport], bool],
+    is_unchanged: Callable[[TaskDeploymentDescriptor, ExecutionReport], bool],
 ) -> list[tuple[TaskDeploymentDescriptor, Failure]]:
     """Run each region, except those that are kept, and those that read from one that failed; return all failures.
 
@@ -45,7 +46,7 @@ def run_regions(
             leave_out([task], why)
             continue
         before = kept_execution(store, task, tasks)
-        if before is not None and _may_keep(before, is_unchanged):
+        if before is not None and _may_keep(before, partial(is_unchanged, task)):
             _keep(task, before)
             continue
         if task is not tasks[0]:

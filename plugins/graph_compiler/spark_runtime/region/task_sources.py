@@ -1,0 +1,63 @@
+"""Sources that several regions of one application read: their files are listed once, so all see the same rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler.declaration.connectors import Connector
+from graph_compiler.declaration.operators import Source
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor
+from graph_compiler.deployment.documents.report import ExecutionReport
+from graph_compiler.spark_runtime.region.seams import ReadSource
+from graph_compiler.spark_runtime.repeatability.source_files import has_changed
+
+
+@dataclass(slots=True)
+class TaskSources:
+    """What has been read of `shared` sources; any other source is read whenever it is asked for."""
+
+    shared: tuple[Connector, ...]
+    reads: ReadSource
+    _rows: list[tuple[Connector, DataFrame]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, regions: Iterable[RegionDescriptor], reads: ReadSource) -> TaskSources:
+        """Find the sources that more than one of these regions has."""
+        sources = [
+            (operator.node_id, operator.operator.connector)
+            for region in regions
+            for operator in region.operators
+            if isinstance(operator.operator, Source)
+        ]
+        times = Counter(node_id for node_id, _ in sources)
+        return cls(
+            tuple(connector for node_id, connector in dict(sources).items() if times[node_id] > 1),
+            reads,
+        )
+
+    def read(self, connector: Connector, spark: SparkSession, splits: int | None) -> DataFrame:
+        """Return the rows of a source; raises as `reads` does."""
+        if connector not in self.shared:
+            return self.reads(connector, spark, splits)
+        for known, rows in self._rows:
+            if known == connector:
+                return rows
+        rows = self.reads(connector, spark, splits)
+        self._rows.append((connector, rows))
+        return rows
+
+    def is_unchanged(
+        self, region: RegionDescriptor, report: ExecutionReport, spark: SparkSession
+    ) -> bool:
+        """Whether the files that an earlier execution of a region has read are the same now.
+
+        What other regions share with it is listed before they are compared, so these read no file that came later.
+        """
+        for operator in region.operators:
+            if isinstance(operator.operator, Source) and operator.operator.connector in self.shared:
+                self.read(operator.operator.connector, spark, operator.settings.parallelism)
+        return not has_changed(spark, report.sources)

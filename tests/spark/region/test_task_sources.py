@@ -1,0 +1,181 @@
+"""Two regions of a task that read one source see the same files, whatever arrives in between."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler import Parquet, StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.documents.descriptor import (
+    RegionDescriptor,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.documents.outcome import Outcome
+from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.spark_runtime.main import run_task
+from graph_compiler.spark_runtime.region.task_sources import TaskSources
+from graph_compiler.staging.executions.driver_claim import claim_execution
+from graph_compiler.staging.executions.execution_order import begin
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.store.local_store import LocalStore
+
+pytestmark = pytest.mark.spark
+STORE = LocalStore()
+_happens: dict[str, Callable[[], None]] = {}
+
+
+def _computed(rows: DataFrame, region: str) -> DataFrame:
+    if (happens := _happens.pop(region, None)) is not None:
+        happens()
+    return rows
+
+
+def in_spent(rows: DataFrame) -> DataFrame:
+    """Return the rows; before that, what the test asks for happens once, when sources are listed already."""
+    return _computed(rows, "spent")
+
+
+def in_best(rows: DataFrame) -> DataFrame:
+    """Do the same in the second region."""
+    return _computed(rows, "best")
+
+
+class Shop:
+    """A task of two regions: `spent` counts the orders of customers, `best` joins customers with the counts."""
+
+    def __init__(self, folder: Path, spark: SparkSession) -> None:
+        self.folder, self.spark = folder, spark
+        self.arrives("one", [1, 2])
+        spark.createDataFrame([(1,), (1,), (2,), (3,)], "x int").write.parquet(f"{folder}/orders")
+        env = StreamExecutionEnvironment("shop")
+        customers = env.from_source(Parquet(f"{folder}/customers"), "customers")
+        orders = env.from_source(Parquet(f"{folder}/orders"), "orders")
+        counts = (
+            orders.join(customers, on="x")
+            .transform(in_spent)
+            .name("spent")
+            .stage("dear", same_task=True)
+            .key_by("x")
+            .aggregate(n="count(*)")
+            .transform(in_best)
+        )
+        customers.join(counts, on="x", how="left").name("best").sink_to(
+            Parquet(f"{folder}/best")
+        ).name("best_out")
+        compiled = compile_pipeline(env.pipeline())
+        self.regions = describe_regions(compiled)
+        assert any(edge.reads_source_again for edge in compiled.job_graph.edges)
+        assert [region.region_id for region in self.regions] == ["spent", "best_out"]
+
+    def arrives(self, name: str, ids: list[int]) -> None:
+        """Let a file of customers arrive, or be written again."""
+        rows = self.spark.createDataFrame([(id,) for id in ids], "x int")
+        rows.coalesce(1).write.mode("overwrite").parquet(f"{self.folder}/new")
+        (file,) = (self.folder / "new").glob("part-*")
+        (self.folder / "customers").mkdir(exist_ok=True)
+        file.rename(self.folder / "customers" / f"{name}.parquet")
+
+    def task(self, region: RegionDescriptor, number: int) -> TaskDeploymentDescriptor:
+        """Return an execution of a region."""
+        root = f"{self.folder}/staging"
+        run = DeskRun(day="2024-01-01", params={}, run_id="r", staging_root=root)
+        return desk_task(region, run, execution_id=f"e{number}")
+
+    def tries(self, number: int) -> list[str]:
+        """Run the task; return the messages of the failures."""
+        tasks = [
+            replace(self.task(region, number), try_number=number, turn=turn)
+            for turn, region in enumerate(self.regions)
+        ]
+        for task in tasks:
+            begin(STORE, task)
+        claim_execution(STORE, tasks[0])
+        failures = run_task(tasks, self.spark)
+        failed = {task.region.region_id for task, _ in failures}
+        for task in tasks:
+            id = task.region.region_id
+            state = ExecutionState.FAILED if id in failed else ExecutionState.FINISHED
+            key = task.layout.outcome(id, task.attempt.execution_id)
+            outcome = Outcome(state=state, ended=0.0, reason=None)
+            STORE.put_if_absent(key, to_json(outcome).encode())
+        return [failure.message for _, failure in failures]
+
+    def rows(self) -> list[tuple[object, ...]]:
+        found = self.spark.read.parquet(f"{self.folder}/best").collect()
+        return sorted(tuple(row) for row in found)
+
+    def epochs(self) -> int:
+        """Return how often the first region has committed its result."""
+        task = self.task(self.regions[0], 0)
+        log = ManifestLog(store=STORE, layout=task.layout)
+        return len(log.epochs(self.regions[0].results[0].id))
+
+
+@pytest.fixture
+def shop(tmp_path: Path, spark: SparkSession) -> Iterator[Shop]:
+    yield Shop(tmp_path, spark)
+    _happens.clear()
+
+
+def fail() -> None:
+    raise ValueError("not yet")
+
+
+def test_a_file_that_arrives_between_two_regions_is_read_by_neither(shop: Shop) -> None:
+    _happens["spent"] = lambda: shop.arrives("two", [3])
+    assert shop.tries(1) == []
+    assert shop.rows() == [(1, 2), (2, 1)]
+
+
+def test_a_file_that_is_written_again_between_them_fails_the_second_and_repeats_the_first(
+    shop: Shop,
+) -> None:
+    _happens["best"] = lambda: shop.arrives("one", [1, 2, 3])
+    (message,) = shop.tries(1)
+    assert "changed while it was read" in message
+    assert not (shop.folder / "best").exists()
+    assert shop.tries(2) == []
+    assert shop.epochs() == 2
+    assert shop.rows() == [(1, 2), (2, 1), (3, 1)]
+
+
+def test_a_region_is_kept_while_its_source_is_unchanged(shop: Shop) -> None:
+    _happens["best"] = fail
+    assert len(shop.tries(1)) == 1
+    assert shop.tries(2) == []
+    assert shop.epochs() == 1
+    assert shop.rows() == [(1, 2), (2, 1)]
+
+
+def test_a_file_that_arrives_between_two_tries_is_read_by_both_regions(shop: Shop) -> None:
+    _happens["best"] = fail
+    assert len(shop.tries(1)) == 1
+    shop.arrives("two", [3])
+    assert shop.tries(2) == []
+    assert shop.epochs() == 2
+    assert shop.rows() == [(1, 2), (2, 1), (3, 1)]
+
+
+def test_a_file_that_arrives_after_a_region_was_kept_is_not_read(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _happens["best"] = fail
+    assert len(shop.tries(1)) == 1
+    unchanged = TaskSources.is_unchanged
+
+    def arrives_then(sources: TaskSources, *arguments: Any) -> bool:
+        found = unchanged(sources, *arguments)
+        shop.arrives("two", [3])
+        return found
+
+    monkeypatch.setattr(TaskSources, "is_unchanged", arrives_then)
+    assert shop.tries(2) == []
+    assert shop.epochs() == 1
+    assert shop.rows() == [(1, 2), (2, 1)]
