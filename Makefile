@@ -18,7 +18,7 @@ CORE := .venv-core/bin
 NEEDS_SOME := (spark or airflow or e2e or installed)
 NEEDS_NOTHING := -m 'not ($(NEEDS_SOME) or long or browser)'
 
-.PHONY: help run ui up down down-all explain env test test-core test-long test-browser test-cluster test-yarn test-kubernetes test-compose test-faults test-machine test-mends mutants bench bench-peers lint format lock web web-check clean
+.PHONY: help run ui up down down-all explain env test test-core test-long test-browser test-cluster test-yarn test-kubernetes test-compose test-faults test-machine test-mends mutants bench lint format lock web web-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -92,11 +92,8 @@ test-core: $(CORE_READY) ## run the compiler's tests without airflow and pyspark
 mutants: $(READY) ## change each rule that follows Flink, and check that the tests notice
 	@$(BIN)/python -m tests.conformance.mutants
 
-bench: $(READY) ## measure compiling and parsing
-	@$(BIN)/python -m pytest benchmarks -q --benchmark-only --benchmark-columns=median,min,rounds
-
-bench-peers: $(READY) ## compare one pipeline with the same job written by hand, 10 rounds (docs/benchmarks.md); ARGS="--rounds 2 --orders 200000"
-	@$(WITH_JAVA) $(BIN)/python -m benchmarks.peers.compare $(ARGS)
+bench: $(READY) ## measure everything, and write docs/benchmarks.md (two hours); ARGS="--only parse --rounds 2"
+	@$(WITH_JAVA) scripts/with-chromium $(BIN)/python -m benchmarks $(ARGS)
 
 lint: $(READY) ## ruff, mypy --strict, import-linter
 	@$(BIN)/ruff check .

@@ -1,7 +1,5 @@
 """How long a browser takes to draw a plan, and to zoom and drag it.
 
-    CHROMIUM=/usr/bin/chromium python -m benchmarks.first_paint [--rounds 9]
-
 Each round opens the page of `explain --format html` in a new context of Chromium, 1440 by 900. First paint: from the
 beginning of the navigation to the first frame that shows the graph. A frame: the time between two frames while the
 graph is zoomed and dragged. Milliseconds, medians; for frames, also the slowest of twenty.
@@ -9,10 +7,10 @@ graph is zoomed and dragged. Milliseconds, medians; for frames, also the slowest
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
-from tempfile import TemporaryDirectory
+from typing import Any
 
 from playwright.sync_api import Browser
 
@@ -46,27 +44,35 @@ MOVED = """() => new Promise(done => {
 })"""
 
 
-def main() -> None:
-    """Measure, and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=9)
-    rounds = parser.parse_args().rounds
-    with TemporaryDirectory(prefix="first-paint-") as name, chromium_of_this_machine() as browser:
-        print(
-            f"{'vertices':>8} {'page kB':>8} {'first paint':>12} {'frame':>6} {'slowest of 20':>14}"
-        )
+@dataclass(frozen=True, slots=True)
+class FirstPaint:
+    """Open the page of each of three plans, in every round."""
+
+    rounds: int
+
+    def measure(self, most: int | None, orders: int, folder: Path) -> dict[str, Any]:
+        """Return the milliseconds of each plan; `slowest` of twenty frames."""
+        del orders
+        found = []
         built = (Path(graph_compiler.__file__).parent / BUILT).read_text()
-        for feeds in (1, 40, 240):
-            compiled = wide(feeds)
-            page = Path(name) / f"{feeds}.html"
-            page.write_text(plan_page(compiled, built))
-            found = [measured(browser, page.as_uri()) for _ in range(rounds)]
-            frames = [frame for _, moves in found for frame in moves]
-            print(
-                f"{len(compiled.job_graph.vertices):>8} {page.stat().st_size // 1000:>8}"
-                f" {median(paint for paint, _ in found):>12.0f} {median(frames):>6.1f}"
-                f" {quantiles(frames, n=20)[-1]:>14.1f}"
-            )
+        with chromium_of_this_machine() as browser:
+            for feeds in (1, 40, 240):
+                compiled = wide(feeds)
+                page = folder / f"{feeds}.html"
+                page.write_text(plan_page(compiled, built))
+                rounds = min(self.rounds, most or self.rounds)
+                seen = [measured(browser, page.as_uri()) for _ in range(rounds)]
+                frames = [frame for _, moves in seen for frame in moves]
+                found.append(
+                    {
+                        "vertices": len(compiled.job_graph.vertices),
+                        "kB": page.stat().st_size // 1000,
+                        "first_paint": median(paint for paint, _ in seen),
+                        "frame": median(frames),
+                        "slowest": quantiles(frames, n=20)[-1],
+                    }
+                )
+        return {"plans": found}
 
 
 def measured(browser: Browser, address: str) -> tuple[float, list[float]]:
@@ -92,7 +98,3 @@ def wide(feeds: int) -> CompiledPipeline:
     united = ends[0].union(*ends[1:]) if feeds > 1 else ends[0]
     united.key_by("id").aggregate(n="count(*)").sink_to(Parquet("/out")).name("report")
     return compile_pipeline(env.pipeline())
-
-
-if __name__ == "__main__":
-    main()

@@ -1,23 +1,19 @@
 """What parsing a Dag file costs Airflow's Dag processor: ours compared with a hand-written one.
 
-    python -m benchmarks.parse_cost [--rounds 20]
-
 Each round parses every file once, in a separate process, as the Dag processor does: forked from one that has loaded
-the plugins and imported the modules of Airflow that the file names; parsed into a DagBag and serialized. CPU seconds,
-medians.
+the plugins and imported the modules of Airflow that the file names; parsed into a DagBag and serialized.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from statistics import median
-from tempfile import TemporaryDirectory
+from typing import Any
 
 PROJECT = Path(__file__).parents[1]
 BY_HAND = '''"""Two Spark applications, the second after the first."""
@@ -50,13 +46,15 @@ with DAG(
 '''
 
 
-def main() -> None:
-    """Measure, and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=20)
-    rounds = parser.parse_args().rounds
-    with TemporaryDirectory(prefix="parse-cost-") as name:
-        folder = Path(name)
+@dataclass(frozen=True, slots=True)
+class ParseCost:
+    """Parse every file once in each round."""
+
+    rounds: int
+
+    def measure(self, most: int | None, orders: int, folder: Path) -> dict[str, Any]:
+        """Return the CPU seconds of each file, by round."""
+        del orders
         os.environ |= {
             "AIRFLOW_HOME": str(folder / "home"),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
@@ -71,12 +69,10 @@ def main() -> None:
             "dags/all_pipelines.py": PROJECT / "dags" / "all_pipelines.py",
         }
         seconds: dict[str, list[float]] = {label: [] for label in files}
-        for _ in range(rounds):
-            for label, file in files.items():
-                seconds[label].append(_forked(partial(_processed, file)))
-    base = median(seconds["by hand"])
-    for label, found in seconds.items():
-        print(f"{label:24} {median(found):6.3f} CPU s   {median(found) / base:5.2f} of by hand")
+        for round in range(min(self.rounds, most or self.rounds)):
+            for label in files if round % 2 == 0 else reversed(files):
+                seconds[label].append(_forked(partial(_processed, files[label])))
+        return {"seconds": seconds}
 
 
 def _processed(file: Path) -> float:
@@ -121,7 +117,3 @@ def _forked(measure: Callable[[], float]) -> float:
         text = pipe.read()
     os.waitpid(child, 0)
     return float(text)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""What the checksum of a staged result adds to staging it: `python -m benchmarks.staging_checksum --rounds 10`.
+"""What the checksum of a staged result adds to staging it.
 
 Each result is staged with and without it in every round, in one Spark session, in alternating order:
 
@@ -8,18 +8,16 @@ Each result is staged with and without it in every round, in one Spark session, 
 
 from __future__ import annotations
 
-import argparse
 import shutil
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.peers.gen_data import generate
 from benchmarks.peers.measured_app import Clock, read_clock
-from benchmarks.peers.paired_ratios import paired_ratio
 from benchmarks.peers.steps import (
     clean_customers,
     clean_orders,
@@ -47,35 +45,41 @@ class Cost:
     wall: float
 
 
-def main(words: Sequence[str] | None = None) -> None:
-    """Run all rounds, and print every pair with the ratios."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--orders", type=int, default=2_000_000, help="a multiple of 8")
-    options = parser.parse_args(words)
-    with tempfile.TemporaryDirectory(prefix="staging-checksum-") as folder:
-        generate(options.orders, Path(folder, "data"))
+@dataclass(frozen=True, slots=True)
+class StagingChecksum:
+    """Stage each result with and without its checksum in every round."""
+
+    rounds: int
+
+    def measure(self, most: int | None, orders: int, folder: Path) -> dict[str, Any]:
+        """Return the costs with the checksum and without, of each result by round."""
+        data = folder / f"checksum-{orders}"
+        generate(orders, data)
         spark = _session()
-        for name, rows in _results(spark, Path(folder, "data")).items():
-            _compare(name, rows, options.rounds, _area(spark, Path(folder, "staging")))
-        spark.stop()
+        rounds = min(self.rounds, most or self.rounds)
+        try:
+            return {
+                "costs": {
+                    name: _compare(rows, rounds, _area(spark, folder / "staging"))
+                    for name, rows in _results(spark, data).items()
+                }
+            }
+        finally:
+            spark.stop()
 
 
-def _compare(name: str, rows: Rows, rounds: int, area: StagingArea) -> None:
+def _compare(rows: Rows, rounds: int, area: StagingArea) -> dict[str, list[dict[str, float]]]:
+    found: dict[str, list[dict[str, float]]] = {"with": [], "without": []}
     for is_compared in (
         True,
         False,
     ):  # the first of each is slow: classes are loaded, code compiled
         _stage(rows, area, is_compared=is_compared)
-    pairs: list[tuple[Cost, Cost]] = []
     for round in range(rounds):
-        order = (True, False) if round % 2 == 0 else (False, True)
-        found = {is_compared: _stage(rows, area, is_compared=is_compared) for is_compared in order}
-        pairs.append((found[True], found[False]))
-        print(f"{name} {round}: {_words(found[True])} with, {_words(found[False])} without")
-    cpu = paired_ratio([one.cpu for one, _ in pairs], [other.cpu for _, other in pairs])
-    wall = paired_ratio([one.wall for one, _ in pairs], [other.wall for _, other in pairs])
-    print(f"{name}: CPU {cpu}, wall {wall}")
+        for is_compared in (True, False) if round % 2 == 0 else (False, True):
+            cost = _stage(rows, area, is_compared=is_compared)
+            found["with" if is_compared else "without"].append(asdict(cost))
+    return found
 
 
 def _stage(rows: Rows, area: StagingArea, *, is_compared: bool) -> Cost:
@@ -130,11 +134,3 @@ def _area(spark: SparkSession, root: Path) -> StagingArea:
 
 def _cpu(clock: Clock) -> float:
     return clock.python + clock.jvm
-
-
-def _words(cost: Cost) -> str:
-    return f"{cost.cpu:.2f} CPU s, {cost.wall:.2f} s"
-
-
-if __name__ == "__main__":
-    main()

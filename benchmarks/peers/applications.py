@@ -1,65 +1,83 @@
-"""What each way of running the pipeline submits to Spark, in order: [script, argument, …] for each application."""
+"""What each way of running a pipeline submits to Spark, in order: [script, argument, …] for each application."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import socket
 import sys
-import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import pyspark
-
-from benchmarks.peers import declared_pipeline, pipeline_of_functions, steps
+from benchmarks.peers import declared_pipeline, pipeline_of_functions, readers_pipeline, steps
+from benchmarks.peers.declared_pipeline import Cuts
+from benchmarks.peers.deployed import MEMORY, Application, Deployed, tuned
 from graph_compiler import StreamExecutionEnvironment
-from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
-from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.session import SESSION
-from graph_compiler.driver_jvm.start_settings import DriverStart, start_settings
-from graph_compiler.spark_runtime import main as spark_runtime_main
-from graph_compiler.staging.executions.execution_order import begin
-from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
-from graph_compiler.staging.store.stores import store_of
 
 HERE = Path(__file__).parent
-RUNTIME = str(spark_runtime_main.__file__)
-
-MEMORY = "2g"
+PROGRAMS = Path(sys.executable).parent
+MASTER = "local[2]"
+SETTINGS = (
+    *("--driver-memory", MEMORY),
+    *("--conf", "spark.ui.enabled=false"),
+    *("--conf", "spark.sql.shuffle.partitions=8"),
+)
 PIPELINES = "spark-pipelines"
 """The program of Spark Declarative Pipelines."""
-Application = list[str]
-"""The arguments after spark-submit's settings; its own `--conf` pairs may come first. Or a call of PIPELINES."""
+
+SAME_TASK = Cuts(is_staged=True, same_task=True)
+APART = Cuts(is_staged=True)
+ONE_TASK_A_REGION = {"execution.task-sharing": "false"}
+NO_CUTS = {"execution.batch-shuffle-mode": "ALL_EXCHANGES_PIPELINED"}
+EVERY_EXCHANGE = {"execution.batch-shuffle-mode": "ALL_EXCHANGES_BLOCKING"}
 
 
-def start(_data: Path, _work: Path) -> list[Application]:
-    """Return the application that does nothing."""
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way of running a pipeline: what it is, for people, and what it submits.
+
+    `applications` takes the input's folder and an empty folder to work in; it may do work that is not measured.
+    """
+
+    words: str
+    applications: Callable[[Path, Path], list[Application]]
+    has_rows: bool = True
+
+
+def command(application: Application, *before: str) -> list[str]:
+    """Return what is started; `before` is a script with arguments that runs the application's script."""
+    program, *words = application
+    if program == PIPELINES:
+        return [str(PROGRAMS / PIPELINES), *words, "--remote", MASTER, *SETTINGS]
+    script = next(index for index, word in enumerate(application) if word.endswith(".py"))
+    submit = [str(PROGRAMS / "spark-submit"), "--master", MASTER, *SETTINGS]
+    return [*submit, *application[:script], *before, *application[script:]]
+
+
+def _start(_data: Path, _work: Path) -> list[Application]:
     return [[str(HERE / "empty_app.py")]]
 
 
-def tuned_start(data: Path, work: Path) -> list[Application]:
-    """Return the application that does nothing, with the settings of a task's driver."""
-    return [tuned(data) + application for application in start(data, work)]
+def _tuned_start(data: Path, work: Path) -> list[Application]:
+    return [tuned(data) + application for application in _start(data, work)]
 
 
-def by_hand(_data: Path, work: Path, *words: str) -> list[Application]:
-    """Return the hand-written application."""
+def _by_hand(_data: Path, work: Path, *words: str) -> list[Application]:
     return [[str(HERE / "single_app.py"), str(work / "out"), *words]]
 
 
-def by_hand_pinned(data: Path, work: Path) -> list[Application]:
-    """Return the hand-written application under the session settings that graph_compiler pins."""
+def _by_hand_pinned(data: Path, work: Path) -> list[Application]:
     conf = [word for key, value in SESSION.items() for word in ("--conf", f"{key}={value}")]
-    return [conf + application for application in by_hand(data, work)]
+    return [conf + application for application in _by_hand(data, work)]
 
 
-def declarative(_data: Path, work: Path) -> list[Application]:
-    """Return the pipeline of Spark Declarative Pipelines, whose datasets are tables."""
+def _readers_by_hand(_data: Path, work: Path, readers: int, *words: str) -> list[Application]:
+    return [[str(HERE / "readers_app.py"), str(work / "out"), str(readers), *words]]
+
+
+def _declarative(_data: Path, work: Path) -> list[Application]:
     datasets = work / "datasets"
     datasets.mkdir()
     shutil.copy(HERE / "declarative_datasets.py", datasets)
@@ -73,76 +91,78 @@ def declarative(_data: Path, work: Path) -> list[Application]:
     return [[PIPELINES, "run", "--spec", str(work / "spark-pipeline.yml"), "--conf", warehouse]]
 
 
-def step_by_step(_data: Path, work: Path) -> list[Application]:
-    """Return one application for each step."""
+def _step_by_step(_data: Path, work: Path) -> list[Application]:
     return [
         [str(HERE / "step_app.py"), name, str(work / "staging"), str(work / "out")]
         for name in steps.STEPS
     ]
 
 
-def compiled(
-    env: StreamExecutionEnvironment, mode: str, data: Path, work: Path
+def _compiled(
+    env: StreamExecutionEnvironment, options: Mapping[str, str], data: Path, work: Path
 ) -> list[Application]:
-    """Return graph_compiler's applications, one for each region, deployed as `run --in-process` deploys them."""
-    pipeline = replace(env.pipeline(), config=(("execution.batch-shuffle-mode", mode),))
-    run = DeskRun(
-        day="2013-01-01",
-        params={"input": str(data), "output": str(work / "out")},
-        run_id="run",
-        staging_root=str(work / "staging"),
-    )
-    regions = describe_regions(compile_pipeline(pipeline))
-    tasks = [desk_task(region, run, execution_id="execution") for region in regions]
-    store = store_of(run.staging_root)
-    mark_run(store, RunMarker.of(tasks[0], host=socket.gethostname(), time=time.time()))
-    for task in tasks:
-        assert begin(store, task), "the folder is empty: nothing has begun in it"
-    return [
-        [
-            *tuned(data),
-            RUNTIME,
-            task.layout.descriptor(task.region.region_id, task.attempt.execution_id),
-        ]
-        for task in tasks
-    ]
+    return Deployed.of(env, data, work, options).applications()
 
 
-def tuned(data: Path) -> list[str]:
-    """Return the settings with which a task's driver starts; raises RuntimeError if there is no class archive."""
-    found = start_settings(
-        DriverStart(environment=environment(data), conf={}, memory=MEMORY, is_local=True)
-    )
-    if found.wanted is not None:
-        raise RuntimeError("there is no class archive: graph-compiler warm")
-    return [word for key, value in found.conf for word in ("--conf", f"{key}={value}")]
+def _retried(env: StreamExecutionEnvironment, data: Path, work: Path) -> list[Application]:
+    """Return the second try of a task whose first died in its last region."""
+    first = Deployed.of(env, data, work, {})
+    (application,) = first.applications()
+    first.fail_in_last_region(command(application))
+    return first.tried(2).applications()
 
 
-VARIANTS: dict[str, Callable[[Path, Path], list[Application]]] = {
-    "start": start,
-    "start-tuned": tuned_start,
-    "hand": by_hand,
-    "hand-pinned": by_hand_pinned,
-    "hand-persist": lambda data, work: by_hand(data, work, "persist"),
-    "hand-steps": step_by_step,
-    "spark-pipelines": declarative,
-    "functions": partial(compiled, pipeline_of_functions.env, "AUTO"),
-    "functions-staged": partial(compiled, pipeline_of_functions.env, "ALL_EXCHANGES_BLOCKING"),
-    "declared": partial(compiled, declared_pipeline.env, "AUTO"),
-    "declared-staged": partial(compiled, declared_pipeline.env, "ALL_EXCHANGES_BLOCKING"),
-}
-"""By name: what to submit, given the input's folder and an empty folder to work in."""
-
-
-def environment(data: Path) -> dict[str, str]:
-    """Return the environment in which all of them run."""
-    roots = [str(HERE.parents[1]), str(Path(RUNTIME).parents[2])]
+def _readers(readers: int) -> dict[str, Variant]:
+    """Return the ways to compute what several reports read."""
+    of = partial(readers_pipeline.declare, readers)
     return {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(roots),
-        "PEERS_DATA": str(data),
-        # Its own Spark and Python, whatever the PATH has.
-        "SPARK_HOME": str(Path(str(pyspark.__file__)).parent),
-        "PYSPARK_PYTHON": sys.executable,
-        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        f"{readers}-hand": Variant(
+            f"by hand, {readers} reports", lambda data, work: _readers_by_hand(data, work, readers)
+        ),
+        f"{readers}-persist": Variant(
+            f"by hand, {readers} reports, persisted",
+            lambda data, work: _readers_by_hand(data, work, readers, "persist"),
+        ),
+        f"{readers}-fused": Variant(
+            f"compiled, {readers} reports, computed for each",
+            partial(_compiled, of(Cuts()), NO_CUTS),
+        ),
+        f"{readers}-same-task": Variant(
+            f"compiled, {readers} reports, staged in the same task",
+            partial(_compiled, of(SAME_TASK), {}),
+        ),
     }
+
+
+FOURTEEN = declared_pipeline.declare
+VARIANTS: Mapping[str, Variant] = {
+    "start": Variant("plain spark-submit", _start, has_rows=False),
+    "start-tuned": Variant("a task's driver", _tuned_start, has_rows=False),
+    "hand": Variant("by hand, one application", _by_hand),
+    "hand-pinned": Variant("by hand, our session settings", _by_hand_pinned),
+    "hand-persist": Variant(
+        "by hand, fan-outs persisted", lambda data, work: _by_hand(data, work, "persist")
+    ),
+    "hand-steps": Variant("by hand, one task a step", _step_by_step),
+    "spark-pipelines": Variant("Spark Declarative Pipelines", _declarative),
+    "functions": Variant(
+        "compiled, from functions", partial(_compiled, pipeline_of_functions.env, {})
+    ),
+    "declared": Variant("compiled, one task", partial(_compiled, FOURTEEN(Cuts()), {})),
+    "declared-same-task": Variant(
+        "compiled, staged in the same task", partial(_compiled, FOURTEEN(SAME_TASK), {})
+    ),
+    "declared-apart": Variant(
+        "compiled, staged for other tasks", partial(_compiled, FOURTEEN(APART), {})
+    ),
+    "declared-staged": Variant(
+        "compiled, staged at each exchange", partial(_compiled, FOURTEEN(Cuts()), EVERY_EXCHANGE)
+    ),
+    "retried": Variant("its retry after a late failure", partial(_retried, FOURTEEN(SAME_TASK))),
+    "six-before": Variant(
+        "a task for each region",
+        partial(_compiled, readers_pipeline.declare(6, APART), ONE_TASK_A_REGION),
+    ),
+    "six": Variant("as compiled", partial(_compiled, readers_pipeline.declare(6, APART), {})),
+    **{name: variant for readers in (2, 4, 6, 8) for name, variant in _readers(readers).items()},
+}

@@ -1,4 +1,4 @@
-"""Row counts and checksums of the three sinks, equal for every runner: `python check.py FOLDER`.
+"""Row counts and checksums of all sinks below a folder, equal for every runner: `python check.py FOLDER`.
 
 A checksum does not depend on the order of rows, nor on how they are spread over files.
 """
@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 import pandas as pd
 import pyarrow.parquet as pq
-
-SINKS = ("sink_customer_stats", "sink_product_daily", "sink_top_products")
 
 
 class Rows(NamedTuple):
@@ -29,12 +27,16 @@ RIGHT = {
         "sink_top_products": Rows(100, "d11ab01d29d57fc9"),
     }
 }
-"""By number of orders."""
+"""The sinks of the 14 steps, by number of orders."""
 
 
 def check(folder: Path) -> dict[str, Rows]:
     """Read every sink below the folder."""
-    return {sink: _read(folder / sink) for sink in SINKS}
+    return {
+        sink.name: _read(sink)
+        for sink in sorted(folder.iterdir())
+        if sink.is_dir() and sink.name[0] not in "_."
+    }
 
 
 def _read(folder: Path) -> Rows:

@@ -1,38 +1,27 @@
 """Run one variant through real `spark-submit`s, and return its cost.
 
-Two measures: the whole process tree, and the same without Spark's start (`measured_app`).
+Two measures: the whole process tree, and the same without Spark's start (`measured_app`). Some programs leave their
+JVM behind when they end (`spark-pipelines`): it becomes a child of this process, and is waited for.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import math
 import os
+import resource
 import shutil
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.peers.applications import (
-    HERE,
-    MEMORY,
-    PIPELINES,
-    VARIANTS,
-    Application,
-    environment,
-)
+from benchmarks.peers.applications import HERE, VARIANTS, command
 from benchmarks.peers.check import Rows, check
+from benchmarks.peers.deployed import Application, environment
 
-PROGRAMS = Path(sys.executable).parent
-MASTER = "local[2]"
-SETTINGS = (
-    *("--driver-memory", MEMORY),
-    *("--conf", "spark.ui.enabled=false"),
-    *("--conf", "spark.sql.shuffle.partitions=8"),
-)
-
+_PR_SET_CHILD_SUBREAPER = 36
 _NOT_KNOWN = dict.fromkeys(("cpu", "wall", "python"), math.nan)
 
 
@@ -62,12 +51,14 @@ class Run:
 
 def run(variant: str, *, round: int, data: Path, folder: Path) -> tuple[Run, dict[str, Rows]]:
     """Run a variant in a separate folder, and read its sinks; raises RuntimeError if an application fails."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     work = folder / "work"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
-    applications = VARIANTS[variant](data, work)
+    applications = VARIANTS[variant].applications(data, work)
+    _wait_for_all()  # a try that was killed
     costs = [_submit(application, data, work) for application in applications]
-    sinks = {} if variant.startswith("start") else check(work / "out")
+    sinks = check(work / "out") if VARIANTS[variant].has_rows else {}
     shutil.rmtree(work)
     total = Cost(
         cpu=sum(cost.cpu for cost in costs),
@@ -81,19 +72,19 @@ def run(variant: str, *, round: int, data: Path, folder: Path) -> tuple[Run, dic
 
 def _submit(application: Application, data: Path, work: Path) -> Cost:
     marks, log = work / "marks.json", work / "spark.log"
-    command = _command(application, marks)
-    before = time.perf_counter()
+    measured = command(application, str(HERE / "measured_app.py"), str(marks))
+    cpu_before, before = _children_cpu(), time.perf_counter()
     with log.open("wb") as output:
-        process = subprocess.Popen(command, env=environment(data), stdout=output, stderr=output)
-        _, status, usage = os.wait4(process.pid, 0)  # with all descendants that were waited for
+        process = subprocess.Popen(measured, env=environment(data), stdout=output, stderr=output)
+        failed = process.wait()
     wall = time.perf_counter() - before
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
+    _wait_for_all()
+    if failed:
         raise RuntimeError(f"{' '.join(application)} failed:\n{log.read_text()[-4000:]}")
     work_of = json.loads(marks.read_text()) if marks.exists() else _NOT_KNOWN
     marks.unlink(missing_ok=True)
     return Cost(
-        cpu=usage.ru_utime + usage.ru_stime,
+        cpu=_children_cpu() - cpu_before,
         wall=wall,
         work_cpu=work_of["cpu"],
         work_wall=work_of["wall"],
@@ -101,14 +92,16 @@ def _submit(application: Application, data: Path, work: Path) -> Cost:
     )
 
 
-def _command(application: Application, marks: Path) -> list[str]:
-    """Return what is started; an application of spark-submit is measured from inside."""
-    program, *words = application
-    if program == PIPELINES:
-        return [str(PROGRAMS / PIPELINES), *words, "--remote", MASTER, *SETTINGS]
-    script = next(index for index, word in enumerate(application) if word.endswith(".py"))
-    measured = [str(HERE / "measured_app.py"), str(marks)]
-    return [
-        *(str(PROGRAMS / "spark-submit"), "--master", MASTER, *SETTINGS),
-        *(*application[:script], *measured, *application[script:]),
-    ]
+def _children_cpu() -> float:
+    """Return the CPU seconds of all descendants that were waited for."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _wait_for_all() -> None:
+    """Wait until no child is left."""
+    try:
+        while True:
+            os.waitpid(-1, 0)
+    except ChildProcessError:
+        return

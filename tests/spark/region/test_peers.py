@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from benchmarks.peers import declared_pipeline, pipeline_of_functions, single_app, steps
-from benchmarks.peers.check import SINKS
+from benchmarks.peers.check import RIGHT
 from benchmarks.peers.gen_data import generate
 from graph_compiler import StreamExecutionEnvironment
 from tests.conftest import with_options
@@ -18,6 +18,7 @@ from tests.harness.reference import assert_same_rows, published
 from tests.spark.conftest import RunPipeline
 
 pytestmark = pytest.mark.spark
+SINKS = tuple(RIGHT[4_000_000])
 
 OURS = {"functions": pipeline_of_functions.env, "declared": declared_pipeline.env}
 JOINS = {"broadcast joins": "10MB", "sort-merge joins": "-1"}

@@ -14,12 +14,15 @@ _RESAMPLES = 10_000
 class Ratio:
     """The median of the rounds' ratios, with a 90 % bootstrap interval."""
 
+    pairs: int
     median: float
     low: float
     high: float
 
     def __str__(self) -> str:
-        """Write `0.98 (0.96–1.01)`."""
+        """Write `0.98 (0.96–1.01)`; of a single pair, only its ratio."""
+        if self.pairs == 1:
+            return f"{self.median:.2f}"
         return f"{self.median:.2f} ({self.low:.2f}–{self.high:.2f})"
 
 
@@ -29,6 +32,7 @@ def paired_ratio(ours: Sequence[float], theirs: Sequence[float]) -> Ratio:
     draw = random.Random(0)
     medians = sorted(median(draw.choices(ratios, k=len(ratios))) for _ in range(_RESAMPLES))
     return Ratio(
+        pairs=len(ratios),
         median=median(ratios),
         low=medians[_RESAMPLES // 20],
         high=medians[_RESAMPLES * 19 // 20 - 1],

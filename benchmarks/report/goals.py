@@ -1,0 +1,68 @@
+"""What the figures should be, and whether they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from benchmarks.report.runs_table import Runs
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A ratio of two variants of a part that should be at most `limit`."""
+
+    words: str
+    part: str
+    variant: str
+    other: str
+    field: str
+    limit: float
+
+
+GOALS = (
+    Goal("one task: CPU of the one written by hand", "fourteen", "declared", "hand", "cpu", 0.78),
+    Goal("one task: wall time of it", "fourteen", "declared", "hand", "wall", 0.8),
+    Goal(
+        "one task: CPU of Spark Declarative Pipelines",
+        "fourteen",
+        "declared",
+        "spark-pipelines",
+        "cpu",
+        0.6,
+    ),
+    Goal(
+        "start of a task: CPU of plain spark-submit", "start", "start-tuned", "start", "cpu", 0.55
+    ),
+    Goal("start of a task: wall time of it", "start", "start-tuned", "start", "wall", 0.6),
+    Goal(
+        "both fan-outs staged in the same task: CPU of the one by hand",
+        "fourteen",
+        "declared-same-task",
+        "hand",
+        "cpu",
+        1.0,
+    ),
+    Goal("one stage and six readers: wall time of before", "six", "six", "six-before", "wall", 0.4),
+    Goal("one task: CPU of one task a step", "fourteen", "declared", "hand-steps", "cpu", 1 / 7),
+    Goal(
+        "retry after a failure in the last region: CPU of running all again",
+        "retry",
+        "retried",
+        "declared-same-task",
+        "cpu",
+        0.5,
+    ),
+)
+
+
+def goals_table(parts: Mapping[str, Runs]) -> str:
+    """Return a Markdown table of the goals whose parts have been measured."""
+    lines = ["| | goal | measured | pairs | |", "| --- | --- | --- | --- | --- |"]
+    for goal in GOALS:
+        if (runs := parts.get(goal.part)) is None:
+            continue
+        ratio = runs.ratio(goal.variant, goal.other, goal.field)
+        held = "held" if ratio.median <= goal.limit else "missed"
+        lines.append(f"| {goal.words} | ≤ {goal.limit:.2f} | {ratio} | {ratio.pairs} | {held} |")
+    return "\n".join(lines)
