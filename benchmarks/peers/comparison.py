@@ -13,8 +13,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.peers.applications import VARIANTS
 from benchmarks.peers.check import RIGHT, Rows
-from benchmarks.peers.gen_data import ORDERS, generate
+from benchmarks.peers.gen_data import generate
 from benchmarks.peers.runs import Run, run
 
 
@@ -41,7 +42,11 @@ class Comparison:
                 right = right or _known(sinks, orders)
                 if sinks and sinks != right:
                     raise SystemExit(f"{variant} gave {sinks}\nexpected {right}")
-        return {"orders": orders, "runs": [asdict(found) for found in runs]}
+        return {
+            "orders": orders,
+            "words": {name: VARIANTS[name].words for name in self.rounds},
+            "runs": [asdict(found) for found in runs],
+        }
 
 
 def _known(sinks: dict[str, Rows], orders: int) -> dict[str, Rows]:
@@ -56,6 +61,3 @@ def _line(found: Run) -> str:
         f"{found.round:5} {found.variant:20} {found.applications:3} applications "
         f"{cost.cpu:7.1f} CPU s {cost.wall:7.1f} s"
     )
-
-
-__all__ = ["ORDERS", "Comparison"]

@@ -126,8 +126,9 @@ def tuned(data: Path) -> list[str]:
 def environment(data: Path) -> dict[str, str]:
     """Return the environment in which all applications run."""
     roots = [str(PROJECT), str(Path(RUNTIME).parents[2])]
+    inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     return {
-        **os.environ,
+        **inherited,
         "PYTHONPATH": os.pathsep.join(roots),
         "PEERS_DATA": str(data),
         # Its own Spark and Python, whatever the PATH has.

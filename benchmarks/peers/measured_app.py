@@ -8,14 +8,21 @@ CPU is that of the driver's two processes, Python and JVM; an application with P
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import runpy
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
 
-from pyspark.sql import SparkSession
+if TYPE_CHECKING:  # how pyspark is imported is the application's affair
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +58,47 @@ def _jvm_cpu(spark: SparkSession) -> float:
 def main(marks: str, application: str, *arguments: str) -> None:
     """Run the application's file as a program, with the session's start and stop marked."""
     clocks = {"begin": read_clock(None)}
-    start, stop = SparkSession.Builder.getOrCreate, SparkSession.stop
+    sys.meta_path.insert(0, _MarkedSession(clocks, Path(marks)))
+    sys.argv = [application, *arguments]
+    sys.path[0] = str(Path(application).parent)
+    runpy.run_path(application, run_name="__main__")
+
+
+class _MarkedSession(MetaPathFinder):
+    """Finds the module of SparkSession, and changes the class when the application has imported it."""
+
+    module = "pyspark.sql.session"
+
+    def __init__(self, clocks: dict[str, Clock], marks: Path) -> None:
+        self.clocks, self.marks = clocks, marks
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Find only that module, as the other finders do."""
+        del path, target
+        if fullname != self.module:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        assert spec is not None
+        assert spec.loader is not None
+        self._mark(spec.loader)
+        return spec
+
+    def _mark(self, loader: Loader) -> None:
+        executes = loader.exec_module
+
+        def executed(module: ModuleType) -> None:
+            executes(module)
+            if module.__name__ == self.module:  # an archive has one loader for all its modules
+                _mark(module.SparkSession, self.clocks, self.marks)
+
+        loader.exec_module = executed  # type: ignore[method-assign]
+
+
+def _mark(session: type[SparkSession], clocks: dict[str, Clock], marks: Path) -> None:
+    start, stop = session.Builder.getOrCreate, session.stop
 
     def marked_start(builder: SparkSession.Builder) -> SparkSession:
         clocks["asked"] = read_clock(None)
@@ -62,13 +109,10 @@ def main(marks: str, application: str, *arguments: str) -> None:
     def marked_stop(spark: SparkSession) -> None:
         clocks["end"] = read_clock(spark)
         stop(spark)
-        Path(marks).write_text(json.dumps(_work(clocks)))
+        marks.write_text(json.dumps(_work(clocks)))
 
-    SparkSession.Builder.getOrCreate = marked_start  # type: ignore[assignment, method-assign]
-    SparkSession.stop = marked_stop  # type: ignore[assignment, method-assign]
-    sys.argv = [application, *arguments]
-    sys.path[0] = str(Path(application).parent)
-    runpy.run_path(application, run_name="__main__")
+    session.Builder.getOrCreate = marked_start  # type: ignore[assignment, method-assign]
+    session.stop = marked_stop  # type: ignore[assignment, method-assign]
 
 
 def _work(clocks: dict[str, Clock]) -> dict[str, float]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape
 
-from benchmarks.peers.applications import VARIANTS
 from benchmarks.report.runs_table import Runs
 
 SHOWN = ("hand-steps", "spark-pipelines", "hand", "declared-same-task", "declared")
@@ -16,7 +15,10 @@ _TOP = 58
 
 def chart(runs: Runs) -> str:
     """Draw the CPU seconds of each variant; ours have another colour."""
-    bars = [(name, runs.middle(name, "cpu"), runs.applications(name)) for name in SHOWN]
+    bars = [
+        (runs.words[name], name in OURS, runs.middle(name, "cpu"), runs.applications(name))
+        for name in SHOWN
+    ]
     height = _TOP + len(bars) * (_BAR + _GAP) + 8
     return "\n".join(
         [
@@ -35,16 +37,16 @@ def chart(runs: Runs) -> str:
     )
 
 
-def _bars(bars: Sequence[tuple[str, float, int]]) -> Iterable[str]:
-    widest = max(seconds for _, seconds, _ in bars)
+def _bars(bars: Sequence[tuple[str, bool, float, int]]) -> Iterable[str]:
+    widest = max(seconds for _, _, seconds, _ in bars)
     room = _WIDTH - _LABEL - 190
-    for number, (name, seconds, applications) in enumerate(bars):
+    for number, (words, is_ours, seconds, applications) in enumerate(bars):
         top = _TOP + number * (_BAR + _GAP)
         middle = top + _BAR / 2 + 5
         width = max(2.0, room * seconds / widest)
-        colour = "#1a7f5a" if name in OURS else "#9aa5b1"
+        colour = "#1a7f5a" if is_ours else "#9aa5b1"
         starts = "1 start" if applications == 1 else f"{applications} starts"
-        yield f'<text x="{_LABEL - 10}" y="{middle:.0f}" text-anchor="end">{escape(VARIANTS[name].words)}</text>'
+        yield f'<text x="{_LABEL - 10}" y="{middle:.0f}" text-anchor="end">{escape(words)}</text>'
         yield f'<rect x="{_LABEL}" y="{top}" width="{width:.1f}" height="{_BAR}" rx="3" fill="{colour}"/>'
         yield (
             f'<text x="{_LABEL + width + 8:.1f}" y="{middle:.0f}" font-weight="600">{seconds:.0f} s'

@@ -22,7 +22,9 @@ DOCS = HERE.parents[1] / "docs"
 def pages(results: Path = RESULTS) -> dict[str, str]:
     """Return the text of each file of the documentation, by its name in docs/."""
     found = {file.stem: json.loads(file.read_text()) for file in sorted(results.glob("*.json"))}
-    parts = {name: Runs(part["runs"]) for name, part in found.items() if "runs" in part}
+    parts = {
+        name: Runs(part["words"], part["runs"]) for name, part in found.items() if "runs" in part
+    }
     templates = Environment(
         loader=FileSystemLoader(HERE),
         undefined=StrictUndefined,

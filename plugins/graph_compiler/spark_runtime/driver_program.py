@@ -2,6 +2,10 @@
 
 import sys
 
+from graph_compiler.spark_runtime.unzipped_pyspark import import_unzipped
+
+import_unzipped()
+
 from graph_compiler.spark_runtime.driver_process import end_process
 from graph_compiler.spark_runtime.main import main
 from graph_compiler.spark_runtime.secret_values import take_secrets

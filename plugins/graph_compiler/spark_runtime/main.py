@@ -17,6 +17,10 @@ if __name__ == "__main__":
     # A script's own folder is first on sys.path; the package that holds it is two levels up.
     sys.path[0] = str(Path(__file__).resolve().parents[2])
 
+from graph_compiler.spark_runtime.unzipped_pyspark import import_unzipped
+
+import_unzipped()
+
 from pyspark.sql import SparkSession
 
 from graph_compiler import program_log
@@ -49,6 +53,9 @@ from graph_compiler.spark_runtime.region.task_run import leave_out, run_regions
 from graph_compiler.spark_runtime.region.task_sources import TaskSources
 from graph_compiler.spark_runtime.secret_values import hide_options, redact, redacted
 from graph_compiler.spark_runtime.spark_internals.java import submitted_conf
+from graph_compiler.spark_runtime.spark_internals.numpy_arguments import (
+    look_for_numpy_only_if_loaded,
+)
 from graph_compiler.staging.executions.driver_claim import claim_execution
 from graph_compiler.staging.executions.executions import told
 from graph_compiler.staging.executions.progress_file import told_in
@@ -117,6 +124,7 @@ def _exit_code(failures: Sequence[tuple[TaskDeploymentDescriptor, Failure]]) -> 
 
 def session(task: TaskDeploymentDescriptor) -> SparkSession:
     """Start Spark with the settings that the pipeline's results depend on."""
+    look_for_numpy_only_if_loaded()
     if submitted_conf().get("spark.master", "").startswith("local"):
         # Python workers need this process's environment; on a cluster they have their own Python.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
