@@ -158,8 +158,8 @@ def test_the_failures_of_all_regions_are_told(three: list[TaskDeploymentDescript
     error = why_failed(*three, submitted=None)
     assert fails_at_once(error)
     assert str(error).splitlines() == [
-        "pipeline 'p', task 'by_day': it broke",
-        "pipeline 'p', task 'by_user': it broke",
+        "pipeline 'p', region 'by_day': it broke",
+        "pipeline 'p', region 'by_user': it broke",
     ]
 
 
@@ -181,7 +181,7 @@ def test_regions_that_were_left_out_after_a_failure_have_no_report(
     for task in three[1:]:
         leave_out(task, ExecutionState.CANCELED, "'clean' failed")
     error = why_failed(*three, submitted=None)
-    assert str(error) == "pipeline 'p', task 'clean': it broke"
+    assert str(error) == "pipeline 'p', region 'clean': it broke"
 
 
 def test_a_region_without_a_report_fails_the_task(three: list[TaskDeploymentDescriptor]) -> None:

@@ -72,7 +72,7 @@ def test_rendered_targets_that_overlap_are_refused_by_the_first_task(
 
     built = tasks("{{ params.out }}/a", f"{tmp_path}/out/{{{{ 'a' }}}}/x")
     for name in ("inner", "outer"):
-        with pytest.raises(AirflowFailException, match=f"'{_other(name)}' of task") as raised:
+        with pytest.raises(AirflowFailException, match=f"'{_other(name)}' of region") as raised:
             begin(built[name], tmp_path)
         assert "give each its own folder" in str(raised.value)
     assert not (tmp_path / "staging").exists(), "nothing was left"
@@ -88,7 +88,7 @@ def test_rendered_targets_of_one_task_that_overlap_are_refused(
 
     built = tasks("{{ params.out }}/a", inner, sharing="true")
     assert list(built) == ["outer"]
-    with pytest.raises(AirflowFailException, match="'inner' of task 'inner'"):
+    with pytest.raises(AirflowFailException, match="'inner' of region 'inner'"):
         begin(built["outer"], tmp_path)
     assert not (tmp_path / "staging").exists(), "nothing was left"
 
@@ -102,7 +102,7 @@ def test_targets_only_another_task_can_render_are_compared_once_it_started(
     built = tasks(f"{out}/{{{{ ti.try_number }}}}", f"{out}/{{{{ ti.try_number + 0 }}}}/x")
     with pytest.raises(AirflowException, match="no Spark here"):
         begin(built["outer"], tmp_path, 1)
-    with pytest.raises(AirflowFailException, match="'outer' of task 'outer' writes"):
+    with pytest.raises(AirflowFailException, match="'outer' of region 'outer' writes"):
         begin(built["inner"], tmp_path, 1)
 
 

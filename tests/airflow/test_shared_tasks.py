@@ -177,8 +177,8 @@ def test_of_several_failures_one_that_a_retry_may_help_decides(
     with pytest.raises(AirflowException) as raised:
         execute(operator, monkeypatch, driver)
     assert isinstance(raised.value, AirflowFailException) is is_final
-    assert f"task 'one': it is {first}" in str(raised.value)
-    assert f"task 'two': it is {second}" in str(raised.value)
+    assert f"region 'one': it is {first}" in str(raised.value)
+    assert f"region 'two': it is {second}" in str(raised.value)
     assert outcomes(tmp_path) == {"in": "FINISHED", "one": "FAILED", "two": "FAILED"}
 
 
@@ -260,7 +260,7 @@ def test_a_driver_that_has_left_a_region_out_has_done_its_work(
             (folders[name] / "outcome.json").write_text(to_json(left))
         failing()
 
-    with pytest.raises(AirflowException, match="task 'in': it is RECOVERABLE_ERROR"):
+    with pytest.raises(AirflowException, match="region 'in': it is RECOVERABLE_ERROR"):
         execute(operator, monkeypatch, driver)
     assert outcomes(tmp_path) == {"in": "FAILED", "one": "CANCELED", "two": "CANCELED"}
 

@@ -252,7 +252,7 @@ def test_progress_and_failures_are_readable(tmp_path: Path) -> None:
         "pipeline 'flights': Spark failed to start\n  pyspark.errors.PySparkRuntimeError: no Java"
     )
     died = failure_words("flights", {FIRST: (execution(None),)}, log, starting="Spark")
-    assert "task 'with_weather': Spark's driver died without a report" in died
+    assert "region 'with_weather': Spark's driver died without a report" in died
     failure = Failure(
         throwable_type=ThrowableType.NON_RECOVERABLE_ERROR,
         operator="flown",
@@ -261,7 +261,7 @@ def test_progress_and_failures_are_readable(tmp_path: Path) -> None:
     )
     broken = failure_words("flights", {FIRST: (execution(report(failure)),)}, log, starting="Spark")
     assert broken.startswith(
-        "pipeline 'flights', operator 'flown': no\n  task 'with_weather' failed"
+        "pipeline 'flights', operator 'flown': no\n  region 'with_weather' failed"
     )
 
 

@@ -20,7 +20,7 @@ def test_a_module_that_executors_do_not_have_is_named(
     cluster_home: ClusterHome, sales: dict[str, str]
 ) -> None:
     said = run(cluster_home, "unprepared", sales, ends_with=1)
-    assert "task 'asked_rows': Spark's executors cannot import stock.unprepared" in said
+    assert "region 'asked_rows': Spark's executors cannot import stock.unprepared" in said
     assert "ModuleNotFoundError: No module named 'duckdb'" in said
     assert f"({cluster_home.cluster.python}) on " in said
     assert not any(cluster_home.output.iterdir())

@@ -28,7 +28,7 @@ rows.sink_to(Parquet({target!r})).name("out")
     ("ending", "words"),
     [
         ("sys.exit(0)", "operator 'bad': its function ended the program, as sys.exit(0) does"),
-        ("os._exit(0)", "task 'out': Spark's driver died without a report"),
+        ("os._exit(0)", "region 'out': Spark's driver died without a report"),
     ],
 )
 def test_a_function_that_exits_with_0_is_a_failure(

@@ -29,14 +29,14 @@ def test_missing_inputs_are_reported_together_and_nothing_is_written(
     failure = done.stdout[done.stdout.index("pipeline 'flights'") :].splitlines()
     assert (
         failure[0]
-        == "pipeline 'flights', task 'with_weather': before any data moved, 2 problems were found"
+        == "pipeline 'flights', region 'with_weather': before any data moved, 2 problems were found"
     )
     assert failure[1] == "  flights: its input file:/nowhere/flights.csv does not exist"
     assert failure[2].startswith("    declared at ")
     assert "pipelines/flights.py" in failure[2]
     assert failure[3] == "  weather: its input file:/nowhere/weather.csv does not exist"
     assert "✗" in done.stdout
-    assert failure[5] == "  task 'with_weather' failed after 1 attempt"
+    assert failure[5] == "  region 'with_weather' failed after 1 attempt"
     log = Path(failure[6].removeprefix("  log: "))
     assert "InitializeOnMasterError" in log.read_text()
     assert not home.output.exists()

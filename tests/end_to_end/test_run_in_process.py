@@ -70,7 +70,7 @@ def test_failures_have_the_same_message_as_under_airflow(home: Home, tmp_path: P
     done = home.cli(*call(home, "--in-process", input=str(tmp_path / "nowhere")))
     assert done.returncode == 1
     assert "before any data moved, 2 problems were found\n  flights: its input file:" in done.stdout
-    assert "task 'with_weather' failed after 1 attempt\n  log: " in done.stdout
+    assert "region 'with_weather' failed after 1 attempt\n  log: " in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
     assert not home.output.exists()
 

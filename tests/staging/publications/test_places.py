@@ -122,7 +122,7 @@ def of_task(connector: Connector, name: str = "other") -> tuple[Endpoint, ...]:
 def test_targets_of_two_tasks_that_meet_are_refused(other: str) -> None:
     own = region(Parquet("/in"), Parquet("/out/a"))
     (problem,) = find_place_problems(own, others=of_task(Parquet(other)))
-    assert problem.message.startswith("it replaces /out/a, and 'other' of task 'other' writes /")
+    assert problem.message.startswith("it replaces /out/a, and 'other' of region 'other' writes /")
     assert find_place_problems(own, others=of_task(Parquet("/out/b"))) == ()
 
 
@@ -180,8 +180,8 @@ def test_sources_of_a_task_are_those_it_reads() -> None:
     found = region(Parquet("/in"), Parquet("/out"))
     assert [end.operator.name for end in sources_of(found)] == ["in"]
     assert [end.words for end in endpoints_of(found)] == [
-        "'in' of task 'out'",
-        "'out' of task 'out'",
+        "'in' of region 'out'",
+        "'out' of region 'out'",
     ]
 
 

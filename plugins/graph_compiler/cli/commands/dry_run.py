@@ -78,7 +78,7 @@ def analyse(
     answer = ask_spark(compiled, day, params, shows_plans=shows_plans)
     console = standard_output()
     for plan in answer.plans:
-        console.print(Text(f"task {plan.region_id} · {plan.vertex}\n{plan.plan}"), soft_wrap=True)
+        console.print(Text(f"region {plan.region_id} · {plan.vertex}\n{plan.plan}"), soft_wrap=True)
     for finding in answer.findings:
         region_id = compiled.deployment.regions[0].id
         console.print(Text(finding.words(compiled.pipeline.name, region_id)), soft_wrap=True)

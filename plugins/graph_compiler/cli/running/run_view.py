@@ -172,13 +172,13 @@ def failure_words(pipeline: str, found: Executions, log: Path, *, starting: str)
         last = attempts[-1] if attempts else None
         if last is not None and last.report is None:
             cause = (
-                f"pipeline '{pipeline}', task '{region_id}': Spark's driver died without a report"
+                f"pipeline '{pipeline}', region '{region_id}': Spark's driver died without a report"
             )
         elif last is not None and last.report is not None and last.report.failure is not None:
             cause = last.report.failure.words(pipeline, region_id)
         else:
             continue
-        return f"{cause}\n  task '{region_id}' failed after {_tries(attempts)}\n  log: {log}"
+        return f"{cause}\n  region '{region_id}' failed after {_tries(attempts)}\n  log: {log}"
     before = "before Spark was started" if starting != "Spark" else "to start"
     return f"pipeline '{pipeline}': {starting} failed {before}\n{_last_error(log)}  log: {log}"
 

@@ -43,7 +43,7 @@ class Failure:
 
     def words(self, pipeline: str, region_id: RegionId) -> str:
         """Return the message, after the operator's name if there is one."""
-        where = f"operator '{self.operator}'" if self.operator else f"task '{region_id}'"
+        where = f"operator '{self.operator}'" if self.operator else f"region '{region_id}'"
         declared = f"\n  declared at {self.declared_at}" if self.declared_at else ""
         return f"pipeline '{pipeline}', {where}: {self.message}{declared}"
 

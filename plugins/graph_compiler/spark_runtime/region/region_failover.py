@@ -39,7 +39,7 @@ from graph_compiler.errors import (
     StaleReadError,
     UpstreamMustRerunError,
 )
-from graph_compiler.identifiers import IntermediateDataSetId, listing
+from graph_compiler.identifiers import IntermediateDataSetId, TaskName, listing
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is
 from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
@@ -63,9 +63,10 @@ _NOT_DETERMINISTIC = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostCopy:
-    """A lost staged result, and what is known about it."""
+    """A lost staged result, the task that staged it, and what is known about it."""
 
     staged: StagedInput
+    task_name: TaskName
     lost: PartitionNotFoundError
     manifest: Manifest | None
     restarts: RestartSet
@@ -80,7 +81,7 @@ class LostCopy:
         """Return the error that this application cannot recompute it, with the reason."""
         return PartitionNotFoundError(
             f"{self.words}\n  it cannot be recomputed here: {reason}\n"
-            f"  hint: clear the task '{self.staged.producer}', with its downstream tasks"
+            f"  hint: clear the task '{self.task_name}', with its downstream tasks"
         )
 
     @property
@@ -117,6 +118,7 @@ class RegionFailover:
             manifest = self._recompute(
                 LostCopy(
                     staged=staged,
+                    task_name=self._task_of(staged),
                     lost=lost,
                     manifest=self.area.log.latest(staged.id),
                     restarts=restarts(self.area.log, self.task.region, staged, self._recomputing),
@@ -222,6 +224,10 @@ class RegionFailover:
             pin=self.pin,
             contracts=contracts,
         )
+
+    def _task_of(self, staged: StagedInput) -> TaskName:
+        (name,) = task_names(self.area.log.store, self.area.log.layout, [staged.producer])
+        return name
 
     def _check_resources(self, part: RegionDescriptor, copy: LostCopy) -> None:
         """Raise PartitionNotFoundError if the producer has resources or secrets that this application does not have."""

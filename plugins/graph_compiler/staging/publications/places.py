@@ -39,7 +39,7 @@ class Endpoint:
     @property
     def words(self) -> str:
         """Return its name for a message."""
-        of_task = "" if self.region_id is None else f" of task '{self.region_id}'"
+        of_task = "" if self.region_id is None else f" of region '{self.region_id}'"
         return f"'{self.operator.name}'{of_task}"
 
 

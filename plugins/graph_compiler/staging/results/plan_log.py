@@ -106,7 +106,7 @@ def _words(
     named = "".join(f"\n  {change}" for change in changes or ["changed: nothing that is recorded"])
     return (
         f"the pipeline was changed during this run, and '{task.region.region_id}' reads what changed\n"
-        f"  task '{staged.producer}' ran plan {found.plan_id} (attempt {found.attempt_number + 1}), "
+        f"  region '{staged.producer}' ran plan {found.plan_id} (attempt {found.attempt_number + 1}), "
         f"this one is of plan {now.plan_id}{named}\n"
         f"  hint: either run what has changed again: {clear_command(task, names)}\n"
         f"  or deploy the version of plan {found.plan_id} again, and clear this task"
