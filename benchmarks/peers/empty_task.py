@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from graph_compiler.spark_runtime.spark_internals.numpy_arguments import (
-    look_for_numpy_only_if_loaded,
-)
+from graph_compiler.spark_runtime.spark_internals.java import look_for_numpy_only_if_loaded
 
 if __name__ == "__main__":
     look_for_numpy_only_if_loaded()

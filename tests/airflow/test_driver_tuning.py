@@ -13,6 +13,7 @@ import pytest
 from graph_compiler import Csv, Parquet, SlotSharingGroup, StreamExecutionEnvironment
 from graph_compiler.driver_jvm import start_settings as module
 from graph_compiler.driver_jvm.class_archive import archive_cache
+from tests.harness.driver_options import SMALL
 
 if TYPE_CHECKING:
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
@@ -23,7 +24,7 @@ pytestmark = [
     pytest.mark.airflow,
     pytest.mark.filterwarnings("default"),  # Airflow's own imports warn of much
 ]
-SERIAL = "spark.driver.defaultJavaOptions=-XX:+UseSerialGC"
+SET = f"spark.driver.defaultJavaOptions={SMALL}"
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +69,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict[str, 
 
 def test_a_local_driver_is_tuned() -> None:
     _, wanted, command = prepared()
-    assert SERIAL in command
+    assert SET in command
     assert "spark.ui.enabled=false" in command
     assert wanted is not None
 
@@ -78,7 +79,7 @@ def test_an_option_turns_it_off() -> None:
 
 
 def test_the_memory_of_a_group_counts() -> None:
-    assert SERIAL not in prepared(SlotSharingGroup("big", driver_memory="5g"))[2]
+    assert SET not in prepared(SlotSharingGroup("big", driver_memory="5g"))[2]
 
 
 def test_a_driver_elsewhere_is_not_tuned() -> None:
@@ -173,4 +174,4 @@ def test_no_problem_of_the_start_fails_a_task(
 
 def test_options_of_the_connection_s_settings_stay_before_ours() -> None:
     group = SlotSharingGroup("named", conf={"spark.driver.defaultJavaOptions": "-Da=b"})
-    assert "spark.driver.defaultJavaOptions=-Da=b -XX:+UseSerialGC" in prepared(group)[2]
+    assert f"spark.driver.defaultJavaOptions=-Da=b {SMALL}" in prepared(group)[2]

@@ -20,10 +20,10 @@ from graph_compiler.driver_jvm.start_settings import (
     option_word,
     start_settings,
 )
+from tests.harness.driver_options import SERIAL, SMALL
 from tests.harness.fake_spark import write_java, write_spark
 
 OPTIONS = "spark.driver.defaultJavaOptions"
-SERIAL = "-XX:+UseSerialGC"
 
 
 @pytest.fixture(autouse=True)
@@ -79,7 +79,7 @@ def test_without_an_archive_the_collector_is_set_and_the_archive_is_wanted(
     start: DriverStart,
 ) -> None:
     found = start_settings(start)
-    assert found.conf == ((OPTIONS, SERIAL),)
+    assert found.conf == ((OPTIONS, SMALL),)
     assert found.left_out == (("class archive", "there is none yet"),)
     assert found.wanted == key_of(start)
 
@@ -87,14 +87,14 @@ def test_without_an_archive_the_collector_is_set_and_the_archive_is_wanted(
 def test_an_archive_is_used_without_warnings(start: DriverStart) -> None:
     words = make_archive(start)
     found = start_settings(start)
-    assert found.conf == ((OPTIONS, f"{SERIAL} {words}"),)
+    assert found.conf == ((OPTIONS, f"{SMALL} {words}"),)
     assert (found.left_out, found.wanted) == ((), None)
 
 
 def test_options_that_are_there_stay_before_ours(start: DriverStart) -> None:
-    assert options_of(with_conf(start, driver_defaultJavaOptions="-Da=b")) == f"-Da=b {SERIAL}"
+    assert options_of(with_conf(start, driver_defaultJavaOptions="-Da=b")) == f"-Da=b {SMALL}"
     both = with_conf(defaults(start, f"{OPTIONS} -Dc=d"), driver_defaultJavaOptions="-Da=b")
-    assert options_of(both) == f"-Da=b {SERIAL}", "Spark would not read the file's, either"
+    assert options_of(both) == f"-Da=b {SMALL}", "Spark would not read the file's, either"
 
 
 @pytest.mark.parametrize("named_in", ["spark-defaults.conf", "my.conf"])
@@ -152,6 +152,21 @@ def test_a_collector_that_is_named_anywhere_keeps_ours_out(start: DriverStart, p
     assert left_out["serial collector"] == f"{place.rsplit(maxsplit=1)[-1]} may name a collector"
 
 
+@pytest.mark.parametrize("place", [*VARIABLES, *SETTINGS])
+@pytest.mark.parametrize("option", ["-XX:TieredStopAtLevel=1", "-Xint", "-XX:CICompilerCount=2"])
+def test_a_compiler_that_is_named_anywhere_keeps_ours_out(
+    start: DriverStart, place: str, option: str
+) -> None:
+    named = replace(start, conf={place: option})
+    if place in VARIABLES:
+        named = with_variables(start, **{place: option})
+    options = options_of(named) or ""
+    assert "Tier4" not in options
+    assert SERIAL in options
+    why = dict(start_settings(named).left_out)["later compiling"]
+    assert why == f"{place} may name a compiler, or when it compiles"
+
+
 @pytest.mark.parametrize(
     ("memory", "is_set"), [("4g", True), ("4096m", True), ("4097m", False), ("5g", False)]
 )
@@ -161,7 +176,7 @@ def test_the_collector_is_for_small_heaps(start: DriverStart, memory: str, is_se
         with_conf(start, driver_memory=memory),
         with_variables(start, SPARK_DRIVER_MEMORY=memory),
     ):
-        assert (options_of(sized) == SERIAL) == is_set
+        assert (options_of(sized) == SMALL) == is_set
 
 
 def test_the_size_in_a_file_of_settings_counts(start: DriverStart, tmp_path: Path) -> None:
@@ -237,7 +252,7 @@ def test_an_archive_of_another_class_path_is_not_used(start: DriverStart, change
     make_archive(start)
     before = key_of(start)
     changed = change(start) or start
-    assert options_of(changed) == SERIAL
+    assert options_of(changed) == SMALL
     assert start_settings(changed).wanted not in (None, before)
 
 
@@ -325,7 +340,7 @@ def test_where_there_is_no_affinity_all_cores_count(
 
 def test_a_reason_of_the_cache_leaves_the_collector(start: DriverStart) -> None:
     found = start_settings(with_variables(start, XDG_CACHE_HOME="/" + "x" * 300))
-    assert found.conf == ((OPTIONS, SERIAL),)
+    assert found.conf == ((OPTIONS, SMALL),)
     assert "File name too long" in dict(found.left_out)["class archive"]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Timer
 
+import pyspark
 import pytest
 
 from graph_compiler.driver_jvm.class_archive import ArchiveCache, archive_cache
@@ -26,6 +27,16 @@ spark = SparkSession.builder.getOrCreate()
 time.sleep(float(sys.argv[1]))
 beans = spark._jvm.java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()
 print("rows:", spark.range(10).count(), "collector:", beans[0].getName(), "ui:", spark.sparkContext.uiWebUrl)
+"""
+DRIVER = """
+import sys
+from graph_compiler.spark_runtime import main
+from graph_compiler.spark_runtime.spark_internals.java import look_for_numpy_only_if_loaded
+import pyspark
+look_for_numpy_only_if_loaded()
+spark = pyspark.sql.SparkSession.builder.getOrCreate()
+spark.range(10).count()
+print(pyspark.__file__, sorted({"pandas", "numpy"} & sys.modules.keys()))
 """
 RESULT = "rows: 10 collector: Copy ui: None\n"  # `Copy` is the serial collector's
 OTHER_USER = 12345
@@ -64,11 +75,15 @@ def options(environment: dict[str, str]) -> dict[str, str]:
 
 
 def run(
-    environment: dict[str, str], conf: dict[str, str], tmp_path: Path, seconds: float = 0
+    environment: dict[str, str],
+    conf: dict[str, str],
+    tmp_path: Path,
+    seconds: float = 0,
+    text: str = PROGRAM,
 ) -> str:
     """Return what a driver prints to standard output, where Java's warnings are."""
     program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
+    program.write_text(text)
     words = [word for pair in conf.items() for word in ("--conf", "=".join(pair))]
     command = ["spark-submit", "--master", "local[1]", *words, str(program), str(seconds)]
     done = subprocess.run(
@@ -84,6 +99,13 @@ def test_the_archive_is_used(environment: dict[str, str], archive: Path, tmp_pat
     assert str(archive) in conf[key]
     strict = {**conf, key: f"{conf[key]} -Xshare:on"}  # it would not start without
     assert run(environment, strict, tmp_path) == RESULT
+
+
+def test_a_driver_imports_pyspark_from_its_folder_and_neither_pandas_nor_numpy(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    folder = Path(str(pyspark.__file__)).parent
+    assert run(environment, {}, tmp_path, text=DRIVER) == f"{folder}/__init__.py []\n"
 
 
 def absent(archive: Path) -> None:

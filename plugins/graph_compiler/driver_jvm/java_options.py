@@ -18,6 +18,10 @@ _ARCHIVE = re.compile(
     r"-Xshare|-XX:(SharedArchiveFile\b|ArchiveClassesAtExit\b|SharedClassListFile\b|[+-]?AOT"
     r"|[+-](DumpSharedSpaces|AutoCreateSharedArchive|RecordDynamicDumpInfo)\b)"
 )
+_COMPILER = re.compile(
+    r"-X(int|comp|mixed)\b|-XX:([+-]?Tier|[+-]?(C1|C2)|CICompiler|[+-]UseJVMCI|\w*CompileThreshold|Compil)"
+)
+"""Options that say when methods are compiled, or with which compiler."""
 _UI = re.compile(r"-Dspark\.ui\.(enabled|port)\b")
 _HIDDEN = re.compile(r"@|-XX:(Flags|VMOptionsFile|[+-]ReadVMOptionsFile)\b")
 """Options that are in a file."""
@@ -40,6 +44,10 @@ class JavaOptions:
     def with_archive(self) -> str | None:
         """Return the first place that says something of shared classes, or may in a file; None if there is none."""
         return self._place(_ARCHIVE) or self._place(_HIDDEN)
+
+    def with_compiler(self) -> str | None:
+        """Return the first place that says when methods are compiled, or may in a file; None if there is none."""
+        return self._place(_COMPILER) or self._place(_HIDDEN)
 
     def with_ui(self) -> str | None:
         """Return the first place that sets whether Spark's UI is there, or its port; None if there is none."""

@@ -1,6 +1,7 @@
 """What is set for the JVM of a driver on this host, so that it starts faster and takes less CPU.
 
     serial collector    up to 2 cores and 4 GiB of heap; other sizes were not measured
+    later compiling     there, too: the second compiler gets a method after ten times as many calls
     class archive       if one was made for this Java and this class path
     no web server       of Spark's UI where executors are in the driver, unless it or its port is set
 
@@ -28,14 +29,27 @@ from graph_compiler.driver_jvm.installation import (
 from graph_compiler.driver_jvm.java_options import JavaOptions, java_options
 from graph_compiler.driver_jvm.spark_defaults import read_defaults
 
-ARCHIVE, COLLECTOR, OPTIONS = "class archive", "serial collector", "options of the JVM"
+ARCHIVE, COLLECTOR, COMPILER = "class archive", "serial collector", "later compiling"
+OPTIONS = "options of the JVM"
 """What may be left out."""
+_CHOSEN = {COLLECTOR: "collector", COMPILER: "compiler, or when it compiles"}
 MOST_CORES, MOST_HEAP = 2, 4 << 30
 _MEMORY = "spark.driver.memory"
 _DEFAULT_OPTIONS = "spark.driver.defaultJavaOptions"
 _CLASS_PATH = "spark.driver.extraClassPath"
 _UI, _UI_PORT = "spark.ui.enabled", "spark.ui.port"
 _SERIAL = "-XX:+UseSerialGC"
+_TIMES_LATER = 10
+_LATER = tuple(
+    f"-XX:Tier4{threshold}Threshold={calls * _TIMES_LATER}"
+    for threshold, calls in {
+        "Invocation": 5_000,
+        "MinInvocation": 600,
+        "Compile": 15_000,
+        "BackEdge": 40_000,
+    }.items()
+)
+"""Java's defaults times ten."""
 _QUIET = "-Xlog:cds*=off"
 """An archive that does not fit is no reason for a warning in a task's log."""
 _UNITS = {"b": 0, "k": 10, "m": 20, "g": 30, "t": 40, "p": 50}
@@ -97,11 +111,18 @@ def _java_settings(
     options: JavaOptions,
 ) -> StartSettings:
     """Return the options of the JVM."""
-    words, left_out, wanted = [], [], None
-    if (why := _why_not_serial(start, known, options)) is None:
-        words.append(_SERIAL)
-    else:
-        left_out.append((COLLECTOR, why))
+    words: list[str] = []
+    left_out: list[tuple[str, str]] = []
+    wanted = None
+    larger = _why_not_small(start, known)
+    for what, place, added in (
+        (COLLECTOR, options.with_collector(), (_SERIAL,)),
+        (COMPILER, options.with_compiler(), _LATER),
+    ):
+        if (why := f"{place} may name a {_CHOSEN[what]}" if place else larger) is None:
+            words += added
+        else:
+            left_out.append((what, why))
     try:
         key = _archive_key(installation, start, known, options)
         cache = archive_cache(start.environment)
@@ -139,12 +160,8 @@ def _has_named_ui(known: Mapping[str, str], options: JavaOptions) -> bool:
     return _UI in known or _UI_PORT in known or options.with_ui() is not None
 
 
-def _why_not_serial(
-    start: DriverStart, known: Mapping[str, str], options: JavaOptions
-) -> str | None:
-    """Return why the serial collector is not chosen, None if it is."""
-    if (place := options.with_collector()) is not None:
-        return f"{place} may name a collector"
+def _why_not_small(start: DriverStart, known: Mapping[str, str]) -> str | None:
+    """Return what is larger than what was measured, None if nothing is."""
     if (cores := available_cores()) > MOST_CORES:
         return f"this process has {cores:g} cores"
     memory = start.memory or known.get(_MEMORY) or start.environment.get("SPARK_DRIVER_MEMORY")

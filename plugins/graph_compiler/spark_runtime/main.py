@@ -52,9 +52,9 @@ from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
 from graph_compiler.spark_runtime.region.task_run import leave_out, run_regions
 from graph_compiler.spark_runtime.region.task_sources import TaskSources
 from graph_compiler.spark_runtime.secret_values import hide_options, redact, redacted
-from graph_compiler.spark_runtime.spark_internals.java import submitted_conf
-from graph_compiler.spark_runtime.spark_internals.numpy_arguments import (
+from graph_compiler.spark_runtime.spark_internals.java import (
     look_for_numpy_only_if_loaded,
+    submitted_conf,
 )
 from graph_compiler.staging.executions.driver_claim import claim_execution
 from graph_compiler.staging.executions.executions import told

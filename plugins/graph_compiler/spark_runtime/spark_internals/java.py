@@ -9,13 +9,15 @@ Calls go through py4j, which is part of pyspark (0.10.9.9 in 4.3). Any call may 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
+from functools import wraps
 from typing import Any
 
 from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark import SparkConf, SparkContext
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, types
 
 __all__ = [
     "Py4JError",
@@ -28,6 +30,7 @@ __all__ = [
     "java_class",
     "java_class_name",
     "java_exceptions",
+    "look_for_numpy_only_if_loaded",
     "scala_map",
     "scala_object",
     "scala_sequence",
@@ -36,6 +39,7 @@ __all__ = [
 ]
 
 _MOST_CAUSES = 20
+_NUMPY_CONVERTERS = ("NumpyScalarConverter", "NumpyArrayConverter")
 
 
 def submitted_conf() -> SparkConf:
@@ -128,3 +132,23 @@ def condition_message(condition: str, parameters: Mapping[str, str]) -> str:
 
 def _python_utils(spark: SparkSession) -> Any:
     return java_class(spark, "org.apache.spark.api.python.PythonUtils")
+
+
+def look_for_numpy_only_if_loaded() -> None:
+    """Keep pyspark from importing pandas for a call to the JVM; a version that has other converters is left as it is.
+
+    py4j asks each converter whether it takes an argument. Those for NumPy (4.0 to 4.3) look whether NumPy is installed,
+    and import pyspark's test utilities for that, which import pandas: 0.8 CPU seconds at the start of every
+    application. What has not been imported has made no value.
+    """
+    for name in _NUMPY_CONVERTERS:
+        converter = getattr(types, name, None)
+        asks = getattr(converter, "can_convert", None)
+        if converter is None or asks is None or hasattr(asks, "__wrapped__"):
+            continue
+
+        @wraps(asks)
+        def can_convert(self: Any, obj: Any, asks: Any = asks) -> bool:
+            return "numpy" in sys.modules and bool(asks(self, obj))
+
+        converter.can_convert = can_convert
