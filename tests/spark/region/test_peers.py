@@ -1,17 +1,27 @@
 """The benchmark's pipeline, declared twice, against the job written by hand: same rows, same executed plans."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from benchmarks.peers import declared_pipeline, pipeline_of_functions, single_app, steps
+from benchmarks.peers import (
+    declared_pipeline,
+    pipeline_of_functions,
+    readers_pipeline,
+    single_app,
+    steps,
+)
+from benchmarks.peers.applications import APART, EVERY_EXCHANGE, ONE_TASK_A_REGION, SAME_TASK
 from benchmarks.peers.check import RIGHT
+from benchmarks.peers.declared_pipeline import Cuts
 from benchmarks.peers.gen_data import generate
 from graph_compiler import StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.documents.report import ExecutionReport
 from tests.conftest import with_options
 from tests.harness.executed_plans import ExecutedPlan, executed_plans, executions
 from tests.harness.reference import assert_same_rows, published
@@ -92,6 +102,71 @@ def test_the_fully_staged_pipeline_equals_the_handwritten_job_in_rows(
     assert [report.failure for report in reports] == [None] * len(reports)
     for sink in SINKS:
         assert_same_rows(published(tmp_path / sink), published(by_hand.out / sink))
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a pipeline has Spark do, which does not depend on the machine."""
+
+    scans_of_orders: int
+    exchanges: int
+    read: int
+    staged: int
+
+
+def work(plans: Iterable[ExecutedPlan], reports: Sequence[ExecutionReport]) -> Work:
+    every = list(plans)
+    return Work(
+        scans_of_orders=sum(
+            "/orders" in scan for plan in every for scan in plan.of_kind("FileScan")
+        ),
+        exchanges=sum(len(plan.of_kind("Exchange")) for plan in every),
+        read=sum(action.input_bytes for report in reports for action in report.actions),
+        staged=sum(
+            output.bytes
+            for report in reports
+            for output in report.outputs
+            if output.kind == "staged"
+        ),
+    )
+
+
+@pytest.mark.parametrize("by_hand", ["10MB"], indirect=True)
+def test_staging_at_the_fan_outs_computes_each_step_once(
+    by_hand: ByHand, spark: SparkSession, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    found: dict[str, Work] = {}
+    for name, cuts in {"fused": Cuts(), "staged": SAME_TASK}.items():
+        before = executions(spark)
+        params = {"input": str(by_hand.data), "output": str(tmp_path / name)}
+        reports = run_pipeline(declared_pipeline.declare(cuts).pipeline(), params)
+        assert [report.failure for report in reports] == [None] * len(reports)
+        found[name] = work(executed_plans(spark, before).values(), reports)
+    fused, staged = found["fused"], found["staged"]
+    assert (fused.scans_of_orders, staged.scans_of_orders) == (3, 1)
+    assert (fused.exchanges, staged.exchanges) == (5, 4)
+    assert staged.read < fused.read / 2
+    sources = sum(file.stat().st_size for file in by_hand.data.rglob("*.parquet"))
+    assert 0 < staged.staged < sources
+
+
+@pytest.mark.parametrize(
+    ("env", "options", "applications"),
+    [
+        (declared_pipeline.declare(Cuts()), {}, 1),
+        (declared_pipeline.declare(SAME_TASK), {}, 1),
+        (declared_pipeline.declare(APART), {}, 4),
+        (declared_pipeline.declare(Cuts()), EVERY_EXCHANGE, 9),
+        (readers_pipeline.declare(6, APART), {}, 2),
+        (readers_pipeline.declare(6, APART), ONE_TASK_A_REGION, 7),
+        (readers_pipeline.declare(6, SAME_TASK), {}, 1),
+    ],
+)
+def test_how_many_applications_each_way_starts(
+    env: StreamExecutionEnvironment, options: dict[str, str], applications: int
+) -> None:
+    pipeline = replace(env.pipeline(), config=tuple(options.items()))
+    assert len(compile_pipeline(pipeline).deployment.tasks) == applications
 
 
 @pytest.mark.parametrize("by_hand", ["10MB"], indirect=True)
