@@ -39,11 +39,12 @@ class Variant:
     """One way of running a pipeline: what it is, for people, and what it submits.
 
     `applications` takes the input's folder and an empty folder to work in; it may do work that is not measured.
+    `sinks` is the number of tables that are written.
     """
 
     words: str
     applications: Callable[[Path, Path], list[Application]]
-    has_rows: bool = True
+    sinks: int = 3
 
 
 def command(application: Application, *before: str) -> list[str]:
@@ -118,27 +119,32 @@ def _readers(readers: int) -> dict[str, Variant]:
     of = partial(readers_pipeline.declare, readers)
     return {
         f"{readers}-hand": Variant(
-            f"by hand, {readers} reports", lambda data, work: _readers_by_hand(data, work, readers)
+            f"by hand, {readers} reports",
+            lambda data, work: _readers_by_hand(data, work, readers),
+            sinks=readers,
         ),
         f"{readers}-persist": Variant(
             f"by hand, {readers} reports, persisted",
             lambda data, work: _readers_by_hand(data, work, readers, "persist"),
+            sinks=readers,
         ),
         f"{readers}-fused": Variant(
             f"compiled, {readers} reports, computed for each",
             partial(_compiled, of(Cuts()), NO_CUTS),
+            sinks=readers,
         ),
         f"{readers}-same-task": Variant(
             f"compiled, {readers} reports, staged in the same task",
             partial(_compiled, of(SAME_TASK), {}),
+            sinks=readers,
         ),
     }
 
 
 FOURTEEN = declared_pipeline.declare
 VARIANTS: Mapping[str, Variant] = {
-    "start": Variant("plain spark-submit", _start, has_rows=False),
-    "start-tuned": Variant("a task's driver", _tuned_start, has_rows=False),
+    "start": Variant("plain spark-submit", _start, sinks=0),
+    "start-tuned": Variant("a task's driver", _tuned_start, sinks=0),
     "hand": Variant("by hand, one application", _by_hand),
     "hand-pinned": Variant("by hand, our session settings", _by_hand_pinned),
     "hand-persist": Variant(
@@ -163,7 +169,10 @@ VARIANTS: Mapping[str, Variant] = {
     "six-before": Variant(
         "a task for each region",
         partial(_compiled, readers_pipeline.declare(6, APART), ONE_TASK_A_REGION),
+        sinks=6,
     ),
-    "six": Variant("as compiled", partial(_compiled, readers_pipeline.declare(6, APART), {})),
+    "six": Variant(
+        "as compiled", partial(_compiled, readers_pipeline.declare(6, APART), {}), sinks=6
+    ),
     **{name: variant for readers in (2, 4, 6, 8) for name, variant in _readers(readers).items()},
 }

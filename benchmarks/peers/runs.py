@@ -50,7 +50,7 @@ class Run:
 
 
 def run(variant: str, *, round: int, data: Path, folder: Path) -> tuple[Run, dict[str, Rows]]:
-    """Run a variant in a separate folder, and read its sinks; raises RuntimeError if an application fails."""
+    """Run a variant in a separate folder, and read its sinks; raises RuntimeError if an application or a sink fails."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     work = folder / "work"
     shutil.rmtree(work, ignore_errors=True)
@@ -58,7 +58,9 @@ def run(variant: str, *, round: int, data: Path, folder: Path) -> tuple[Run, dic
     applications = VARIANTS[variant].applications(data, work)
     _wait_for_all()  # a try that was killed
     costs = [_submit(application, data, work) for application in applications]
-    sinks = check(work / "out") if VARIANTS[variant].has_rows else {}
+    sinks = check(work / "out") if VARIANTS[variant].sinks else {}
+    if len(sinks) != VARIANTS[variant].sinks:
+        raise RuntimeError(f"{variant} wrote {', '.join(sinks) or 'nothing'}")
     shutil.rmtree(work)
     total = Cost(
         cpu=sum(cost.cpu for cost in costs),
