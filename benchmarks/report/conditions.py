@@ -30,14 +30,21 @@ def conditions() -> dict[str, str]:
 
 
 def _commit() -> str:
+    """Return the commit, with `-dirty` if there are changes besides the figures of earlier parts."""
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", "..", ":!results")
+    commit = _git("rev-parse", "--short", "HEAD")
+    return f"{commit}-dirty" if commit and changed else commit or "unknown"
+
+
+def _git(*words: str) -> str:
     told = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--exclude=*"],
-        cwd=Path(__file__).parent,
+        ["git", *words],
+        cwd=Path(__file__).parents[1],
         capture_output=True,
         text=True,
         check=False,
     )
-    return told.stdout.strip() or "unknown"
+    return told.stdout.strip()
 
 
 def _processor() -> str:

@@ -36,7 +36,7 @@ def pages(results: Path = RESULTS) -> dict[str, str]:
     page = templates.get_template("page.md").render(
         parts=parts,
         found=found,
-        goals=goals_table(parts),
+        goals=goals_table(found),
         measured=_measured,
         ratio=lambda ours, theirs: str(paired_ratio(ours, theirs)),
     )

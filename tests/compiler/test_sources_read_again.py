@@ -5,6 +5,7 @@ import pytest
 from graph_compiler import (
     Csv,
     DataStream,
+    Files,
     Jdbc,
     Parquet,
     StreamExecutionEnvironment,
@@ -44,6 +45,17 @@ def staged(found: CompiledPipeline) -> dict[str, StagingReason]:
         name[edge.stream_edge.source_id]: edge.staging.reason
         for edge in found.job_graph.edges
         if edge.staging is not None
+    }
+
+
+@pytest.mark.parametrize("format", ["delta", "Iceberg", "hudi"])
+def test_a_table_as_files_is_staged_since_each_action_resolves_its_files(
+    env: StreamExecutionEnvironment, format: str
+) -> None:
+    declare(env, env.from_source(Files("/in/customers", format=format), "customers"))
+    assert staged(compiled(env)) == {
+        "customers": StagingReason.WOULD_CYCLE,
+        "spent": StagingReason.DECLARED_IN_TASK,
     }
 
 

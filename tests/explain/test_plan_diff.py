@@ -195,7 +195,7 @@ def test_a_task_that_gets_another_tasks_region_is_changed_and_the_other_removed(
     found = plan_diff(reports("false"), reports("true"))
     changed, removed = found.tasks
     assert (changed.kind, changed.task) == (TaskChangeKind.CHANGED, "by_day")
-    assert "runs by_user_rows and by_user too" in changed.reasons
+    assert "runs by_user_rows and by_user too, moved from task 'by_user'" in changed.reasons
     assert any(reason.startswith("shared by regions: ") for reason in changed.reasons)
     assert (removed.kind, removed.task) == (TaskChangeKind.REMOVED, "by_user")
     assert [result.kind for result in found.results] == [ResultChangeKind.REUSABLE]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from graph_compiler.cli.commands.diff import diff
+from graph_compiler.cli.commands.discard import discard
 from graph_compiler.cli.commands.dry_run import dry_run
 from graph_compiler.cli.commands.explain import explain
 from graph_compiler.cli.commands.export import export
@@ -61,6 +62,9 @@ app.command(
     rich_help_panel=LOOK_BACK,
     epilog=example("replay flights manual__2013-01-01 late_routes --attempt 1 --shell"),
 )(replay)
+app.command(
+    rich_help_panel=LOOK_BACK, epilog=example("discard flights manual__2013-01-01 late_routes")
+)(discard)
 app.add_typer(staging, rich_help_panel=LOOK_BACK)
 app.command(rich_help_panel=SET_UP, epilog=example("doctor --json"))(doctor)
 app.command(rich_help_panel=SET_UP, epilog=example("warm"))(warm)

@@ -112,6 +112,7 @@ def run_task(
         tasks,
         lambda task: execute(task, spark, seams),
         lambda task, report: sources.is_unchanged(task.region, report, spark),
+        _release,
     )
 
 
@@ -138,13 +139,14 @@ def execute(
     task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams = PRODUCTION
 ) -> ExecutionReport:
     """Run the region in a session; write a report even if it fails."""
-    hide_options(spark, task.region)
-    _warn_about_ignored_settings(task, spark)
-    application_id = spark.sparkContext.applicationId
     store = store_of(task.staging_root)
     progress = task.layout.progress(task.region.region_id, task.attempt.execution_id)
     metrics: RegionMetrics | None = None
+    application_id: str | None = None  # not known if an earlier region's failure has ended Spark
     try:
+        application_id = spark.sparkContext.applicationId
+        hide_options(spark, task.region)
+        _warn_about_ignored_settings(task, spark)
         add_artifacts(task, spark)
         check_executors(task, spark)
         with told_in(store, progress) as tells:

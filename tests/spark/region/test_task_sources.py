@@ -50,12 +50,12 @@ def in_best(rows: DataFrame) -> DataFrame:
 class Shop:
     """A task of two regions: `spent` counts the orders of customers, `best` joins customers with the counts."""
 
-    def __init__(self, folder: Path, spark: SparkSession) -> None:
+    def __init__(self, folder: Path, spark: SparkSession, pattern: str) -> None:
         self.folder, self.spark = folder, spark
         self.arrives("one", [1, 2])
         spark.createDataFrame([(1,), (1,), (2,), (3,)], "x int").write.parquet(f"{folder}/orders")
         env = StreamExecutionEnvironment("shop")
-        customers = env.from_source(Parquet(f"{folder}/customers"), "customers")
+        customers = env.from_source(Parquet(f"{folder}/customers{pattern}"), "customers")
         orders = env.from_source(Parquet(f"{folder}/orders"), "orders")
         counts = (
             orders.join(customers, on="x")
@@ -118,9 +118,9 @@ class Shop:
         return len(log.epochs(self.regions[0].results[0].id))
 
 
-@pytest.fixture
-def shop(tmp_path: Path, spark: SparkSession) -> Iterator[Shop]:
-    yield Shop(tmp_path, spark)
+@pytest.fixture(params=["", "/*.parquet"], ids=["folder", "pattern"])
+def shop(tmp_path: Path, spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[Shop]:
+    yield Shop(tmp_path, spark, request.param)
     _happens.clear()
 
 

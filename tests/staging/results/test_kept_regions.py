@@ -50,7 +50,7 @@ from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
-from graph_compiler.spark_runtime.region.task_run import run_regions
+from graph_compiler.spark_runtime.region.task_run import leave_out, run_regions
 from graph_compiler.staging.executions.driver_claim import claim_execution
 from graph_compiler.staging.executions.execution_order import begin
 from graph_compiler.staging.executions.executions import (
@@ -60,7 +60,10 @@ from graph_compiler.staging.executions.executions import (
     last_execution,
 )
 from graph_compiler.staging.executions.kept_executions import find_kept
+from graph_compiler.staging.results.damage import DamagedResult, record_damage
+from graph_compiler.staging.results.kept_regions import discard
 from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.results.release import ReleasedResult
 from graph_compiler.staging.store.local_store import LocalStore
 
 BROKEN = Failure(
@@ -97,6 +100,8 @@ class Play:
         self.versions = {"orders": 0, "small": 0}
         self.rows: dict[str, str] = {}
         self.last: tuple[TaskDeploymentDescriptor, ...] = ()
+        self.released: list[RegionId] = []
+        self.plan_id, self.prefix = "plan", "e"
 
     def tasks(
         self, *, from_start: bool = False, day: str = "2024-01-01"
@@ -105,7 +110,7 @@ class Play:
         run = DeskRun(day=day, params={}, run_id="r", staging_root=self.root)
         found = []
         for turn, region in enumerate(regions()):
-            task = desk_task(region, run, execution_id=f"e{self.number}")
+            task = desk_task(region, run, execution_id=f"{self.prefix}{self.number}")
             attempts = attempts_begun(STORE, task.layout, region.region_id)
             found.append(
                 replace(
@@ -114,6 +119,7 @@ class Play:
                     try_number=self.number,
                     turn=turn,
                     from_start=from_start,
+                    region=replace(region, plan_id=self.plan_id),
                 )
             )
         return found
@@ -143,13 +149,24 @@ class Play:
             return self._leave(task, BROKEN if region_id in failing else None)
 
         try:
-            failures = run_regions(tasks, execute, self._is_unchanged)
+            failures = run_regions(tasks, execute, self._is_unchanged, self._release)
         except KilledError:
             failures = [(tasks[0], BROKEN)]
         self.ran = tuple(ran)
         if tells:
             self._tell(tasks, ended_well=not failures)
         return not failures
+
+    def does_not_start(self) -> None:
+        """Play a try in which Spark does not start: the first region says so, the others have no turn."""
+        tasks = self.tasks()
+        for task in tasks:
+            begin(STORE, task)
+        claim_execution(STORE, tasks[0])
+        report = replace(_report(BROKEN), application_id=None)
+        key = tasks[0].layout.report(tasks[0].region.region_id, tasks[0].attempt.execution_id)
+        STORE.put_if_absent(key, to_json(report).encode())
+        leave_out(tasks[1:], "it failed")
 
     def _leave(self, task: TaskDeploymentDescriptor, failure: Failure | None) -> ExecutionReport:
         log = ManifestLog(store=STORE, layout=task.layout)
@@ -162,16 +179,9 @@ class Play:
         )
         for result in task.region.results:
             self._commit(task, log, result.id, result.fingerprint, said, tuple(reads))
-        report = ExecutionReport(
-            version=VERSION,
-            application_id=None,
-            outputs=(),
-            contracts=(),
-            vertices=(),
-            actions=(),
+        report = replace(
+            _report(failure),
             reads=() if failure else tuple(reads),
-            recomputed=(),
-            failure=failure,
             sources=tuple(
                 SourceFiles(operator=name, paths=(name,), digest=str(self.versions[name]))
                 for name in _sources(task.region)
@@ -214,6 +224,9 @@ class Play:
     def _is_unchanged(self, _: TaskDeploymentDescriptor, report: ExecutionReport) -> bool:
         return all(str(self.versions[one.operator]) == one.digest for one in report.sources)
 
+    def _release(self, task: TaskDeploymentDescriptor, _: ExecutionReport) -> None:
+        self.released.append(task.region.region_id)
+
     def _tell(self, tasks: list[TaskDeploymentDescriptor], *, ended_well: bool) -> None:
         for task in tasks:
             region_id, id = task.region.region_id, task.attempt.execution_id
@@ -230,6 +243,20 @@ class Play:
         kept = find_kept(STORE, folder)
         id = kept.execution_id if kept else task.attempt.execution_id
         return self.rows[f"{task.region.region_id} {id}"]
+
+
+def _report(failure: Failure | None) -> ExecutionReport:
+    return ExecutionReport(
+        version=VERSION,
+        application_id="app",
+        outputs=(),
+        contracts=(),
+        vertices=(),
+        actions=(),
+        reads=(),
+        recomputed=(),
+        failure=failure,
+    )
 
 
 def _sources(region: RegionDescriptor) -> Iterator[str]:
@@ -334,6 +361,102 @@ def test_a_kept_region_is_no_attempt(play: Play) -> None:
         "e2": ("e1", 2),
         "e3": ("e1", 3),
     }
+
+
+def test_a_try_in_which_spark_did_not_start_does_not_count(play: Play) -> None:
+    play.try_(frozenset({LAST}))
+    play.does_not_start()
+    play.does_not_start()
+    play.try_()
+    assert play.ran == (LAST,)
+
+
+def test_a_try_in_which_spark_did_not_start_brings_nothing_back_of_one_that_succeeded(
+    play: Play,
+) -> None:
+    play.try_()
+    play.does_not_start()
+    play.try_()
+    assert set(play.ran) == {FIRST, LEFT, LAST, RIGHT}
+
+
+def test_a_region_that_was_left_out_once_is_kept_from_the_try_before(play: Play) -> None:
+    play.try_(frozenset({RIGHT}))
+    play.versions["orders"] = 1
+    play.try_(frozenset({FIRST}))
+    assert play.ran == (FIRST,)
+    play.versions["orders"] = 0
+    play.try_()
+    assert set(play.ran) == {FIRST, LEFT, LAST, RIGHT}  # first has committed another epoch
+
+
+def test_a_task_that_succeeded_with_kept_regions_computes_all_again_when_it_is_cleared(
+    play: Play,
+) -> None:
+    play.try_(frozenset({LAST}))
+    assert play.try_()
+    assert play.ran == (LAST,)
+    play.try_()
+    assert set(play.ran) == {FIRST, LEFT, LAST, RIGHT}
+
+
+def test_a_task_that_failed_after_all_its_regions_finished_keeps_them(play: Play) -> None:
+    play.try_(tells=False)
+    for task in play.last:
+        key = task.layout.outcome(task.region.region_id, task.attempt.execution_id)
+        outcome = Outcome(state=ExecutionState.FINISHED, ended=time(), reason="no answer")
+        STORE.put_if_absent(key, to_json(outcome).encode())
+    play.try_()
+    assert play.ran == ()
+
+
+def test_regions_of_a_deleted_run_are_not_kept_by_one_of_the_same_id(play: Play) -> None:
+    play.try_(frozenset({LAST}))
+    play.number, play.prefix = 0, "again"
+    play.try_(frozenset({RIGHT}))
+    assert set(play.ran) == {FIRST, LEFT, LAST, RIGHT}
+    play.try_()
+    assert play.ran == (RIGHT,)
+
+
+def test_a_region_is_kept_if_another_one_of_the_pipeline_has_changed(play: Play) -> None:
+    play.try_(frozenset({LAST}))
+    play.plan_id = "mended"
+    play.try_()
+    assert play.ran == (LAST,)
+
+
+def test_discarded_work_is_computed_again_once(play: Play) -> None:
+    play.try_(frozenset({LAST}))
+    discard(STORE, play.last[0].layout, [RIGHT])
+    play.try_(frozenset({LAST}))
+    assert set(play.ran) == {RIGHT, LAST}
+    play.try_()
+    assert play.ran == (LAST,)
+
+
+def test_a_damaged_result_is_computed_again_also_if_it_was_released(play: Play) -> None:
+    play.try_(frozenset({LAST}))
+    layout = play.last[0].layout
+    (result,) = regions()[0].results
+    released = ReleasedResult(
+        result_id=result.id, epoch=0, region_id=RIGHT, execution_id="e1", time=0.0, bytes=0
+    )
+    STORE.put_if_absent(layout.released(result.id, 0), to_json(released).encode())
+    play.try_(frozenset({LAST}))
+    assert play.ran == (LAST,)
+    damaged = DamagedResult(
+        result_id=result.id, epoch=0, file="f", reason="gone", execution_id="e2", time=0.0
+    )
+    record_damage(STORE, layout, damaged)
+    play.try_()
+    assert FIRST in play.ran
+
+
+def test_what_kept_regions_have_read_may_be_released(play: Play) -> None:
+    play.try_(frozenset({LEFT}))
+    play.try_()
+    assert play.released == [FIRST, RIGHT]
 
 
 class Tries(RuleBasedStateMachine):

@@ -18,6 +18,7 @@ from graph_compiler.deployment.documents.outcome import Outcome
 from graph_compiler.deployment.documents.report import VERSION, ExecutionReport
 from graph_compiler.deployment.documents.staging_layout import (
     DRIVER,
+    KEPT,
     OUTCOME,
     REPORT,
     execution_of,
@@ -56,7 +57,7 @@ def leave_outcomes(descriptors: Iterable[str], state: ExecutionState, reason: st
     """Write the outcome of each execution of a try that has none; a driver that has not started gets no secret.
 
     An only execution has the outcome of its try. Of several, one that the driver has finished is FINISHED, and one that
-    it had not begun is CANCELED if the try did not finish.
+    it had not begun is CANCELED if the try did not finish. The reason is why the try did not.
     """
     keys = tuple(descriptors)
     for key in keys:
@@ -73,14 +74,14 @@ def _own_outcome(
     descriptor: str, state: ExecutionState, reason: str | None
 ) -> tuple[ExecutionState, str | None]:
     store, folder = store_of(descriptor), execution_of(descriptor)
-    if find_kept(store, folder) is not None:
-        return ExecutionState.FINISHED, None
+    if store.is_there(f"{folder}/{KEPT}"):
+        return ExecutionState.FINISHED, reason
     try:
         report = get_document(store, f"{folder}/{REPORT}", ExecutionReport, version=VERSION)
     except StagingError as error:
         return ExecutionState.FAILED, str(error)
     if report is not None and report.failure is None:
-        return ExecutionState.FINISHED, None
+        return ExecutionState.FINISHED, reason
     if report is not None and report.failure is not None:
         return ExecutionState.FAILED, report.failure.message
     if not store.is_there(f"{folder}/{DRIVER}"):
@@ -113,7 +114,7 @@ def has_report(execution: TaskDeploymentDescriptor) -> bool:
 
 def _is_told(task: TaskTry, execution: TaskDeploymentDescriptor) -> bool:
     folder = execution_of(descriptor_of(execution))
-    return has_report(execution) or find_kept(task.store, folder) is not None
+    return has_report(execution) or task.store.is_there(f"{folder}/{KEPT}")
 
 
 def read_report(execution: TaskDeploymentDescriptor) -> ExecutionReport | None:
@@ -127,9 +128,10 @@ def read_report(execution: TaskDeploymentDescriptor) -> ExecutionReport | None:
         execution.region.region_id,
     )
     folder = execution_of(descriptor_of(execution))
-    kept = find_kept(store, folder)
-    key = layout.report(region_id, kept.execution_id if kept else execution.attempt.execution_id)
     try:
+        kept = find_kept(store, folder)
+        id = kept.execution_id if kept else execution.attempt.execution_id
+        key = layout.report(region_id, id)
         report = get_document(store, key, ExecutionReport, version=VERSION)
     except StagingError as error:
         raise AirflowException(f"the Spark driver's report cannot be read: {error}") from None

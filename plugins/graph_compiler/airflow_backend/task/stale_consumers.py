@@ -28,18 +28,23 @@ def rerun_stale_consumers(
     others: Iterable[RegionDescriptor],
     operator: BaseOperator,
     conn_id: str | None,
-) -> None:
+) -> tuple[RegionId, ...]:
     """Clear the tasks that have read other rows than those of the current results that this task reads or stages.
 
-    Raises AirflowException if a request to Airflow's API fails, or if this task is one of them.
+    Returns the regions of this task that have; raises AirflowException if a request to Airflow's API fails.
     """
     stale, own = _stale_consumers(task), {region.region_id for region in task.regions}
     if stale_others := [region_id for region_id in stale if region_id not in own]:
         known = {region.region_id: region.task_name for region in others}
         _rerun([known.get(each, TaskName(each)) for each in stale_others], task, operator, conn_id)
-    if mine := [region_id for region_id in stale if region_id in own]:
+    return tuple(region_id for region_id in stale if region_id in own)
+
+
+def check_reads(stale: Sequence[RegionId]) -> None:
+    """Raise AirflowException if regions of this task have read rows that were recomputed since."""
+    if stale:
         raise AirflowException(
-            f"what {listing(repr(each) for each in mine)} read was recomputed while this task ran, and may have "
+            f"what {listing(repr(each) for each in stale)} read was recomputed while this task ran, and may have "
             "different rows: the next attempt reads the new ones"
         )
 

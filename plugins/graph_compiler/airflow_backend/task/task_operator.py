@@ -32,7 +32,7 @@ from graph_compiler.airflow_backend.task.other_places import check_places, check
 from graph_compiler.airflow_backend.task.plan_check import check_plan
 from graph_compiler.airflow_backend.task.run_values import rendered, try_of_run
 from graph_compiler.airflow_backend.task.shared_root import see_run
-from graph_compiler.airflow_backend.task.stale_consumers import rerun_stale_consumers
+from graph_compiler.airflow_backend.task.stale_consumers import check_reads, rerun_stale_consumers
 from graph_compiler.airflow_backend.task.submission.driver_environment import APPLICATION
 from graph_compiler.airflow_backend.task.submission.driver_tuning import make_archive_later
 from graph_compiler.airflow_backend.task.submission.log_limit import limit_log
@@ -161,7 +161,7 @@ class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the 
             except AirflowException:  # it may have recomputed a result before it failed
                 rerun_stale_consumers(task, self.others, self, self._api_conn_id)
                 raise
-            rerun_stale_consumers(task, self.others, self, self._api_conn_id)
+            check_reads(rerun_stale_consumers(task, self.others, self, self._api_conn_id))
             self._announce(task, context, summary)
             return summary
 

@@ -63,7 +63,7 @@ class Replay:
 def replay(
     dag: DagName,
     run_id: RunId,
-    task: Annotated[str, typer.Argument(help="Task id.")],
+    task: Annotated[str, typer.Argument(help="Id of a region, as `history` shows it.")],
     attempt: Annotated[
         int | None,
         typer.Option(help="Number of the attempt, as `history` shows it; default: the last."),

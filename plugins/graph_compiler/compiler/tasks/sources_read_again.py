@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from graph_compiler.declaration.connectors import WhenReadTwice
+from graph_compiler.declaration.connectors import FileConnector, WhenReadTwice
 from graph_compiler.declaration.operators import Source
 from graph_compiler.graphs.job_graph import JobEdge, JobGraph
 from graph_compiler.graphs.regions import Deployment
@@ -48,11 +48,12 @@ def read_sources_again(
 def _can_be_listed_once(node_id: int, staged: Sequence[JobEdge], graph: StreamGraph) -> bool:
     """Whether a node is a source of listed files or given rows, with a reader in its own region."""
     operator = graph.node[node_id].operator
-    return (
-        isinstance(operator, Source)
-        and operator.connector.when_read_twice in (WhenReadTwice.LISTED, WhenReadTwice.SAME)
-        and len(graph.out_edges[node_id]) > len(staged)
-    )
+    if not isinstance(operator, Source) or len(graph.out_edges[node_id]) == len(staged):
+        return False
+    connector = operator.connector
+    if isinstance(connector, FileConnector) and not connector.is_listed_once:
+        return False
+    return connector.when_read_twice in (WhenReadTwice.LISTED, WhenReadTwice.SAME)
 
 
 def _is_for_order_only(edge: JobEdge, deployment: Deployment) -> bool:

@@ -57,7 +57,7 @@ class WhenReadTwice(StrEnum):
     SAME      they are in the declaration
     LISTED    its files are listed once, and must be unchanged when anything made from them is committed; otherwise the
               attempt fails, and the next one lists them again
-    SNAPSHOT  the source ensures it: one state of a database for a task, or no second read
+    SNAPSHOT  the source ensures it: one state of a database for a region, or no second read
     FIXED     nothing ensures it: rows are staged once if more than one operator reads them. Files that Spark has listed
               are the exception: they are LISTED, whatever the source
     """

@@ -77,6 +77,11 @@ class FileConnector(Connector):
         return SchemaInFiles.TYPES
 
     @property
+    def is_listed_once(self) -> bool:
+        """Whether Spark lists the files when they are read, and every action on these rows reads the listed ones."""
+        return self.spark_format.lower() not in TABLE_FORMATS
+
+    @property
     def place(self) -> str | None:
         """Return the normalized folder; its templates are kept."""
         path = re.sub(r"^file:(//(?=/|\{)|(?=/(?!/)|\{))", "", self.path, flags=re.IGNORECASE)

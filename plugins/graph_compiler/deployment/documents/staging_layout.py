@@ -8,6 +8,7 @@
     files/<version>/<name>                    what a pipeline names: files, jars, archives of Python environments
     tasks/<region>/<execution id>/descriptor.json, submission.json, driver.json, report.json, outcome.json
     tasks/<region>/<execution id>/kept.json       in place of a report: which earlier execution's work is kept
+    tasks/<region>/<execution id>/discarded.json  a person has discarded its work: no later try keeps it
     tasks/<region>/<execution id>/progress.json   the only document that is overwritten
     tasks/<region>/<execution id>/prepared/<operator id>.json, <operator id>.removed.json
     tasks/<region>/<execution id>/secrets.json    for a driver on a host of YARN, which removes it when it starts
@@ -35,7 +36,7 @@ from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, Region
 
 DESCRIPTOR, SUBMISSION = "descriptor.json", "submission.json"
 DRIVER, REPORT, OUTCOME = "driver.json", "report.json", "outcome.json"
-KEPT = "kept.json"
+KEPT, DISCARDED = "kept.json", "discarded.json"
 PROGRESS, SECRETS = "progress.json", "secrets.json"
 MARKER = "run.json"
 TARGETS, TRASH = ".targets", ".trash"

@@ -34,14 +34,21 @@ def _reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Iterator[s
 def _operator_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Iterator[str]:
     had = {place: pairing.operators.get(place) for place in new.operators}
     before, now = pairing.before.operators, pairing.now.operators
-    came = [now[place].name for place, old_place in had.items() if old_place not in old.operators]
+    came = [place for place, old_place in had.items() if old_place not in old.operators]
+    moved: dict[str, list[str]] = {}
+    for task in pairing.before.tasks:
+        from_it = [now[place].name for place in came if had[place] in task.operators]
+        moved |= {task.id: from_it} if from_it else {}
+    new_names = [now[place].name for place in came if had[place] is None]
     went = [before[place].name for place in old.operators if place not in had.values()]
     changed = [
         now[place].name
         for place, old_place in had.items()
         if old_place in old.operators and pairing.is_redefined(place)
     ]
-    yield from _sentence("runs", came, "too")
+    yield from _sentence("runs", new_names, "too")
+    for task_id, names in moved.items():
+        yield from _sentence("runs", names, f"too, moved from task '{task_id}'")
     yield from _sentence("no longer runs", went)
     yield from _sentence("changed:", changed)
 

@@ -103,7 +103,7 @@ def _run(
         execution_id=attempt.execution_id,
         is_same_root=same_root(store, layout),
     )
-    failover = RegionFailover(task=task, area=area, pin=pin)
+    failover = RegionFailover(task=task, area=area, read_source=seams.read_source, pin=pin)
     area = replace(area, inputs=lambda: tuple(failover.reads))
     evaluation = RegionEvaluation(
         region=region,

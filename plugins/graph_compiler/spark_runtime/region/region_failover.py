@@ -25,7 +25,6 @@ from graph_compiler.declaration.connectors.secret import Secret
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
-    ResultDescriptor,
     StagedInput,
     TaskDeploymentDescriptor,
 )
@@ -40,19 +39,21 @@ from graph_compiler.errors import (
     UpstreamMustRerunError,
 )
 from graph_compiler.identifiers import IntermediateDataSetId, TaskName, listing
-from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is
 from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.operators.contracts import Contract, check_contracts
 from graph_compiler.spark_runtime.region.lineage import lineage
+from graph_compiler.spark_runtime.region.lost_copy import LostCopy
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
 from graph_compiler.spark_runtime.region.region_run import RegionRun
+from graph_compiler.spark_runtime.region.seams import ReadSource
 from graph_compiler.spark_runtime.region.shared_rows import FixedRows
 from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.spark_runtime.spark_internals.origins import STAGED, origin
 from graph_compiler.staging.executions.executions import last_descriptor, task_names
-from graph_compiler.staging.results.restarts import RestartSet, restarts
+from graph_compiler.staging.results.damage import DamagedResult, record_damage
+from graph_compiler.staging.results.restarts import restarts
 
 LOG = program_log.logger(__name__)
 
@@ -61,41 +62,13 @@ _NOT_DETERMINISTIC = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LostCopy:
-    """A lost staged result, the task that staged it, and what is known about it."""
-
-    staged: StagedInput
-    task_name: TaskName
-    lost: PartitionNotFoundError
-    manifest: Manifest | None
-    restarts: RestartSet
-
-    @property
-    def can_be_compared(self) -> bool:
-        """Whether a new copy can be compared with the lost one."""
-        known = self.manifest
-        return known is not None and (known.checksum is not None or known.deterministic)
-
-    def cannot(self, reason: str) -> PartitionNotFoundError:
-        """Return the error that this application cannot recompute it, with the reason."""
-        return PartitionNotFoundError(
-            f"{self.words}\n  it cannot be recomputed here: {reason}\n"
-            f"  hint: clear the task '{self.task_name}', with its downstream tasks"
-        )
-
-    @property
-    def words(self) -> str:
-        """Return one line that names the lost result."""
-        return str(self.lost).splitlines()[0]
-
-
 @dataclass(slots=True, kw_only=True)
 class RegionFailover:
     """Provides the staged results that an execution reads; `reads` and `recomputed` record them."""
 
     task: TaskDeploymentDescriptor
     area: StagingArea
+    read_source: ReadSource
     pin: Pin = as_it_is
     reads: list[StagedRead] = field(default_factory=list)
     recomputed: list[RecomputedResult] = field(default_factory=list)
@@ -115,15 +88,18 @@ class RegionFailover:
             rows = self._rows(manifest, partitions)
         except PartitionNotFoundError as lost:
             self._recomputing.append(staged.id)
-            manifest = self._recompute(
-                LostCopy(
-                    staged=staged,
-                    task_name=self._task_of(staged),
-                    lost=lost,
-                    manifest=self.area.log.latest(staged.id),
-                    restarts=restarts(self.area.log, self.task.region, staged, self._recomputing),
-                )
+            copy = LostCopy(
+                staged=staged,
+                task_name=self._task_of(staged),
+                lost=lost,
+                manifest=self.area.log.latest(staged.id),
+                restarts=restarts(self.area.log, self.task.region, staged, self._recomputing),
             )
+            try:
+                manifest = self._recompute(copy)
+            except PartitionNotFoundError as error:
+                self._check_kept(copy, error)
+                raise
             self._recomputing.pop()
             rows = self._rows(manifest, partitions)
         self._manifests[staged.id] = manifest
@@ -151,7 +127,7 @@ class RegionFailover:
         producer = last_descriptor(self.area.log.store, self.area.layout, staged.producer)
         if producer is None or staged.producer not in copy.restarts.regions:
             raise copy.lost
-        result = _result(producer, copy)
+        result = copy.result_of(producer)
         part = lineage(producer.region, result)
         self._check_resources(part, copy)
         LOG.info("%s", copy.lost)
@@ -216,7 +192,7 @@ class RegionFailover:
             region=part,
             spark=spark,
             parameters=dict(producer.parameters),
-            read_source=lambda connector, parallelism: read_source(connector, spark, parallelism),
+            read_source=lambda connector, splits: self.read_source(connector, spark, splits),
             read_staged=read_staged,
             materialize=FixedRows(self.area, metrics).fix,
             stop_clock=run_clock(self.area.log.store, producer, spark).stop_for,
@@ -224,6 +200,33 @@ class RegionFailover:
             pin=self.pin,
             contracts=contracts,
         )
+
+    def _check_kept(self, copy: LostCopy, error: PartitionNotFoundError) -> None:
+        """Raise PartitionNotFoundError if a region of this task must run again for this one.
+
+        It was kept, since its readers had released its result; now one of them runs again. The record of the damage
+        lets the next attempt compute it.
+        """
+        log, id = self.area.log, copy.staged.id
+        producer = last_descriptor(log.store, self.area.layout, copy.staged.producer)
+        own = self.task.attempt.execution_id
+        if copy.manifest is None or producer is None or producer.attempt.execution_id != own:
+            return
+        record_damage(
+            log.store,
+            self.area.layout,
+            DamagedResult(
+                result_id=id,
+                epoch=copy.manifest.epoch,
+                file=copy.manifest.location,
+                reason=copy.words,
+                execution_id=own,
+                time=time.time(),
+            ),
+        )
+        raise PartitionNotFoundError(
+            f"{copy.words}\n  the next attempt runs '{copy.staged.producer}' again"
+        ) from error
 
     def _task_of(self, staged: StagedInput) -> TaskName:
         (name,) = task_names(self.area.log.store, self.area.log.layout, [staged.producer])
@@ -272,14 +275,6 @@ def _leaves_nothing_else(region: RegionDescriptor) -> bool:
     """Whether a region's only output is one staged result."""
     operators = (one.operator for one in region.operators)
     return len(region.results) == 1 and not any(isinstance(one, Sink) for one in operators)
-
-
-def _result(producer: TaskDeploymentDescriptor, copy: LostCopy) -> ResultDescriptor:
-    """Return the producer's result; raises PartitionNotFoundError if the producer is of a different version."""
-    for result in producer.region.results:
-        if (result.id, result.fingerprint) == (copy.staged.id, copy.staged.fingerprint):
-            return result
-    raise copy.cannot("that task ran another version of this pipeline")
 
 
 def _how_it_differs(manifest: Manifest) -> str:

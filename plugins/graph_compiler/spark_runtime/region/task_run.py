@@ -32,11 +32,14 @@ def run_regions(
     tasks: Sequence[TaskDeploymentDescriptor],
     execute: Callable[[TaskDeploymentDescriptor], ExecutionReport],
     is_unchanged: Callable[[TaskDeploymentDescriptor, ExecutionReport], bool],
+    release: Callable[[TaskDeploymentDescriptor, ExecutionReport], None],
 ) -> list[tuple[TaskDeploymentDescriptor, Failure]]:
     """Run each region, except those that are kept, and those that read from one that failed; return all failures.
 
     The first region is claimed already. `is_unchanged`: whether what an execution has read of sources is the same now.
+    `release` removes what the regions that are kept have read, if no other region reads it any more.
     """
+    kept: list[tuple[TaskDeploymentDescriptor, ExecutionReport]] = []
     failures: list[tuple[TaskDeploymentDescriptor, Failure]] = []
     missing: dict[RegionId, str] = {}
     for task in tasks:
@@ -46,8 +49,9 @@ def run_regions(
             leave_out([task], why)
             continue
         before = kept_execution(store, task, tasks)
-        if before is not None and _may_keep(before, partial(is_unchanged, task)):
+        if before is not None and (report := _still_true(before, partial(is_unchanged, task))):
             _keep(task, before)
+            kept.append((task, report))
             continue
         if task is not tasks[0]:
             claim_execution(store, task)
@@ -57,6 +61,8 @@ def run_regions(
         if report.failure is not None:
             failures.append((task, report.failure))
             missing[region_id] = f"'{region_id}' failed"
+    for task, report in kept:
+        release(task, report)
     return failures
 
 
@@ -74,12 +80,15 @@ def _why_not(task: TaskDeploymentDescriptor, missing: dict[RegionId, str]) -> st
     return next((missing[producer] for producer in producers if producer in missing), None)
 
 
-def _may_keep(before: RegionExecution, is_unchanged: Callable[[ExecutionReport], bool]) -> bool:
+def _still_true(
+    before: RegionExecution, is_unchanged: Callable[[ExecutionReport], bool]
+) -> ExecutionReport | None:
+    """Return the report of an earlier execution, None if its sources have changed."""
     try:
-        return before.report is not None and is_unchanged(before.report)
+        return before.report if before.report is not None and is_unchanged(before.report) else None
     except Exception:  # Spark's, of any kind
         LOG.warning("its sources cannot be listed again: %s", traceback.format_exc().rstrip())
-        return False
+        return None
 
 
 def _keep(task: TaskDeploymentDescriptor, before: RegionExecution) -> None:

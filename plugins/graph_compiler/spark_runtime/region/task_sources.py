@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
 
-from graph_compiler.declaration.connectors import Connector
+from graph_compiler.declaration.connectors import Connector, WhenReadTwice
 from graph_compiler.declaration.operators import Source
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.report import ExecutionReport
+from graph_compiler.errors import RepeatedReadError
 from graph_compiler.spark_runtime.region.seams import ReadSource
-from graph_compiler.spark_runtime.repeatability.source_files import has_changed
+from graph_compiler.spark_runtime.repeatability.source_files import SourceRows, listing_digests
 
 
 @dataclass(slots=True)
@@ -40,24 +41,38 @@ class TaskSources:
         )
 
     def read(self, connector: Connector, spark: SparkSession, splits: int | None) -> DataFrame:
-        """Return the rows of a source; raises as `reads` does."""
+        """Return the rows of a source; raises as `reads` does, RepeatedReadError if Spark lists no files for them."""
         if connector not in self.shared:
             return self.reads(connector, spark, splits)
         for known, rows in self._rows:
             if known == connector:
                 return rows
         rows = self.reads(connector, spark, splits)
+        if not SourceRows.of(rows, holds_given_rows=True).is_held:
+            raise RepeatedReadError(
+                "two regions of this task read it, and Spark lists no files for it that both would read\n"
+                f"  hint: {type(connector).__name__}.when_read_twice must be {WhenReadTwice.FIXED!r}"
+            )
         self._rows.append((connector, rows))
         return rows
 
     def is_unchanged(
         self, region: RegionDescriptor, report: ExecutionReport, spark: SparkSession
     ) -> bool:
-        """Whether the files that an earlier execution of a region has read are the same now.
+        """Whether the files that an earlier execution of a region has read are those that it would read now.
 
-        What other regions share with it is listed before they are compared, so these read no file that came later.
+        Sources are listed as they are declared, with patterns and options of their own. What other regions share is
+        listed once, so these read no file that came later.
         """
+        before = Counter((each.operator, each.digest) for each in report.sources)
+        known = {each.operator for each in report.sources}
+        now: Counter[tuple[str, str]] = Counter()
         for operator in region.operators:
-            if isinstance(operator.operator, Source) and operator.operator.connector in self.shared:
-                self.read(operator.operator.connector, spark, operator.settings.parallelism)
-        return not has_changed(spark, report.sources)
+            if not isinstance(operator.operator, Source):
+                continue
+            connector = operator.operator.connector
+            if operator.name in known or connector in self.shared:
+                rows = self.read(connector, spark, operator.settings.parallelism)
+                digests = listing_digests(rows) if operator.name in known else ()
+                now.update((operator.name, digest) for digest in digests)
+        return now == before

@@ -20,7 +20,6 @@ from graph_compiler.errors import SourceChangedError
 from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.spark_internals.file_listings import (
     FileVersion,
-    list_files,
     listed_paths,
     plan_leaves,
     versions,
@@ -88,9 +87,10 @@ class SourceRows:
         return cls(tuple(listings), is_held)
 
 
-def has_changed(spark: SparkSession, sources: Iterable[SourceFiles]) -> bool:
-    """Whether any of these sources would list other files now, or changed ones."""
-    return any(_digest(list_files(spark, each.paths)) != each.digest for each in sources)
+def listing_digests(rows: DataFrame) -> tuple[str, ...]:
+    """Return the digest of each listing that rows come from, as `SourceFiles` has it."""
+    indexes = (leaf.index for leaf in plan_leaves(rows))
+    return tuple(_digest(versions(index)) for index in indexes if index is not None)
 
 
 def _digest(files: Iterable[FileVersion]) -> str:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,6 @@ from graph_compiler.spark_runtime.spark_internals.java import (
     java_class_name,
     scala_map,
     scala_object,
-    scala_sequence,
 )
 from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan, elements
 
@@ -61,30 +60,20 @@ def listed_files(rows: DataFrame) -> tuple[int, int]:
 
 def versions_again(spark: SparkSession, index: Any) -> Iterator[FileVersion]:
     """List the files again, without changing the index that the plan reads."""
-    yield from _listed(spark, index.rootPaths())
-
-
-def listed_paths(index: Any) -> tuple[str, ...]:
-    """Return the files and folders that an index has listed."""
-    return tuple(str(path.toString()) for path in elements(index.rootPaths()))
-
-
-def list_files(spark: SparkSession, paths: Iterable[str]) -> Iterator[FileVersion]:
-    """List files and folders; nothing if one of them is gone."""
-    path_of = java_class(spark, "org.apache.hadoop.fs.Path")
-    yield from _listed(spark, scala_sequence(spark, [path_of(path) for path in paths]))
-
-
-def _listed(spark: SparkSession, paths: Any) -> Iterator[FileVersion]:
     none = scala_object(spark, "scala.None")
     no_options = scala_map(spark, {})
     cache = scala_object(spark, f"{_FILE_SOURCES}.NoopCache")
     again = java_class(spark, f"{_FILE_SOURCES}.InMemoryFileIndex")
     try:
-        listed = again(spark._jsparkSession, paths, no_options, none, cache, none, none)
+        listed = again(spark._jsparkSession, index.rootPaths(), no_options, none, cache, none, none)
     except (Py4JJavaError, PySparkException):  # the listed files are gone
         return
     yield from versions(listed)
+
+
+def listed_paths(index: Any) -> tuple[str, ...]:
+    """Return the files and folders that an index has listed."""
+    return tuple(str(path.toString()) for path in elements(index.rootPaths()))
 
 
 def versions(index: Any) -> Iterator[FileVersion]:

@@ -95,17 +95,6 @@ def executions(
     return _executions(store, attempt_folders(store, layout, region_id), size)
 
 
-def last_execution_before(
-    store: StagingStore, layout: StagingLayout, region_id: RegionId, execution_id: str
-) -> RegionExecution | None:
-    """Return the last attempt at a region before an execution, None if there is none."""
-    begun = attempt_folders(store, layout, region_id)
-    names = [folder.rpartition("/")[2] for folder in begun]
-    own = path_segment(execution_id)
-    earlier = begun[: names.index(own)] if own in names else begun
-    return next(iter(_executions(store, earlier, 0)), None)
-
-
 def task_names(
     store: StagingStore, layout: StagingLayout, region_ids: Iterable[RegionId]
 ) -> tuple[TaskName, ...]:

@@ -55,7 +55,8 @@ def _end(
     report: ExecutionReport | None, outcome: Outcome | None, *, is_last: bool
 ) -> FoldedState | None:
     if outcome is not None:
-        return FoldedState(outcome.state, outcome.reason)
+        is_finished = outcome.state is ExecutionState.FINISHED
+        return FoldedState(outcome.state, None if is_finished else outcome.reason)
     if report is not None and report.failure is None:
         return FoldedState(ExecutionState.FINISHED)
     if report is not None and report.failure is not None:

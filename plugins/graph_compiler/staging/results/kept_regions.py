@@ -1,16 +1,19 @@
 """Which regions of a task need not run again: what an earlier try has computed, and still counts (decision 44).
 
 A region is kept if
-    the try before did not succeed                    one that is cleared after it succeeded is computed again
-    its last execution finished                       of the same plan, with the same places and parameters
+    the try that did its work did not succeed         one that is cleared after it succeeded is computed again
+    it finished in that try                           of the same declaration, with the same places and parameters
     what it has read is still the latest              no producer has committed another epoch since
     what it has staged is still there                 or was released, since all its readers have finished
-    what it has published is still there              unless another publication has changed the folder since
+    what it has published is still there              except what later publications have removed
+    its work was not discarded                        by `graph-compiler discard`
+
+Tries in which it was not its turn, or in which Spark did not start, count as if they had not been.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from graph_compiler.deployment.documents.descriptor import (
@@ -19,14 +22,26 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.outcome import Outcome
-from graph_compiler.deployment.documents.staging_layout import OUTCOME
+from graph_compiler.deployment.documents.report import VERSION as REPORT_VERSION
+from graph_compiler.deployment.documents.report import ExecutionReport
+from graph_compiler.deployment.documents.staging_layout import (
+    DISCARDED,
+    DRIVER,
+    OUTCOME,
+    REPORT,
+    StagingLayout,
+)
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import IntermediateDataSetId, path_segment
+from graph_compiler.identifiers import IntermediateDataSetId, RegionId, path_segment
 from graph_compiler.staging.executions.execution_order import in_order
-from graph_compiler.staging.executions.executions import last_execution_before, told
+from graph_compiler.staging.executions.executions import told
 from graph_compiler.staging.executions.kept_executions import find_kept
-from graph_compiler.staging.executions.region_execution import RegionExecution
+from graph_compiler.staging.executions.region_execution import (
+    RegionExecution,
+    raw_descriptor,
+    read_execution,
+)
 from graph_compiler.staging.publications.last_publication import is_in_place
 from graph_compiler.staging.results.damage import find_damage
 from graph_compiler.staging.results.manifest_log import ManifestLog
@@ -46,74 +61,117 @@ def kept_execution(
     if task.from_start:
         return None
     try:
-        last = last_execution_before(
-            store, task.layout, task.region.region_id, task.attempt.execution_id
-        )
+        folder = next(_tries_with_work(store, task), None)
+        if folder is None or store.is_there(f"{folder}/{DISCARDED}"):
+            return None
+        if _has_succeeded(store, tasks, folder.rpartition("/")[2]):
+            return None
+        last = _work(store, task, folder)
         if last is None or last.state is not ExecutionState.FINISHED or last.report is None:
             return None
-        if _succeeded(store, tasks) or not _counts(store, task, last):
-            return None
+        return last if _counts(store, task, last, last.report) else None
     except (GraphCompilerError, OSError):
         return None
-    return last
 
 
-def _succeeded(store: StagingStore, tasks: Sequence[TaskDeploymentDescriptor]) -> bool:
-    """Whether the try before this one has finished all its regions, and its Airflow task knew of it."""
-    return all(_has_ended_well(store, task) for task in tasks)
+def discard(store: StagingStore, layout: StagingLayout, region_ids: Iterable[RegionId]) -> None:
+    """Let no later try keep what the tries so far have computed of these regions."""
+    for region_id in region_ids:
+        for folder in in_order(store, layout, region_id):
+            store.put_if_absent(f"{folder}/{DISCARDED}", b"{}")
 
 
-def _has_ended_well(store: StagingStore, task: TaskDeploymentDescriptor) -> bool:
-    own = path_segment(task.attempt.execution_id)
-    folders = in_order(store, task.layout, task.region.region_id)
-    before = [folder for folder in folders if folder.rpartition("/")[2] != own]
-    if not before:
-        return False
-    if find_kept(store, before[-1]) is not None:
+def _tries_with_work(store: StagingStore, task: TaskDeploymentDescriptor) -> Iterator[str]:
+    """Yield the folders of a region's executions before this one that did or kept its work, the last one first.
+
+    Try numbers of Airflow only start again if a run is deleted and created again: those before belong to another run.
+    """
+    layout, region_id = task.layout, task.region.region_id
+    own, number = path_segment(task.attempt.execution_id), task.try_number
+    begun = [one for one in in_order(store, layout, region_id) if one.rpartition("/")[2] != own]
+    for folder in reversed(begun):
+        descriptor = raw_descriptor(store, folder) or {}
+        before = descriptor.get("try_number")
+        if isinstance(before, int) and number is not None and before >= number:
+            return
+        number = before if isinstance(before, int) else number
+        if _has_begun(store, folder):
+            yield folder
+
+
+def _has_begun(store: StagingStore, folder: str) -> bool:
+    """Whether an execution may have done something: otherwise Spark did not start, or it was not its turn."""
+    if find_kept(store, folder) is not None:
         return True
-    outcome = get_document(store, f"{before[-1]}/{OUTCOME}", Outcome)
-    return outcome is not None and outcome.state is ExecutionState.FINISHED
+    report = get_document(store, f"{folder}/{REPORT}", ExecutionReport, version=REPORT_VERSION)
+    if report is None:
+        return store.is_there(f"{folder}/{DRIVER}")
+    return report.failure is None or report.application_id is not None
 
 
-def _counts(store: StagingStore, task: TaskDeploymentDescriptor, last: RegionExecution) -> bool:
+def _has_succeeded(
+    store: StagingStore, tasks: Sequence[TaskDeploymentDescriptor], execution: str
+) -> bool:
+    """Whether a try has finished all regions of these executions, and its Airflow task with them."""
+    folders = (f"{task.layout.executions(task.region.region_id)}/{execution}" for task in tasks)
+    outcomes = (get_document(store, f"{folder}/{OUTCOME}", Outcome) for folder in folders)
+    return all(
+        outcome is not None and outcome.state is ExecutionState.FINISHED and outcome.reason is None
+        for outcome in outcomes
+    )
+
+
+def _work(
+    store: StagingStore, task: TaskDeploymentDescriptor, folder: str
+) -> RegionExecution | None:
+    """Return the execution in a folder, or the one that it has kept."""
+    kept = find_kept(store, folder)
+    if kept is not None:
+        folder = task.layout.execution(task.region.region_id, kept.execution_id)
+    return read_execution(store, folder, is_last=False)
+
+
+def _counts(
+    store: StagingStore,
+    task: TaskDeploymentDescriptor,
+    last: RegionExecution,
+    report: ExecutionReport,
+) -> bool:
     """Whether what an execution has published and staged is what `task` would."""
     layout = task.layout
     before = told(store, layout.descriptor(task.region.region_id, last.execution_id))
     if before is None or _computed(before) != _computed(task):
         return False
     log = ManifestLog(store=store, layout=layout)
-    assert last.report is not None
     return (
-        all(log.epochs(read.result_id)[-1:] == (read.epoch,) for read in last.report.reads)
+        all(log.epochs(read.result_id)[-1:] == (read.epoch,) for read in report.reads)
         and all(_is_available(log, result.id) for result in task.region.results)
         and all(
             is_in_place(store, layout, output.location, last.execution_id)
-            for output in last.report.outputs
+            for output in report.outputs
         )
     )
 
 
 def _computed(task: TaskDeploymentDescriptor) -> tuple[object, ...]:
     """Return what determines an execution's rows and places."""
-    return task.region.plan_id, _unplaced(task.region), task.parameters, task.logical_date
+    return _unplaced(task.region), task.parameters, task.logical_date
 
 
 def _unplaced(region: RegionDescriptor) -> RegionDescriptor:
-    """Return a region without the lines at which it is declared, and the task that runs it."""
+    """Return a region without the lines at which it is declared, the task that runs it, and the rest of the plan."""
 
     def without_place(operator: OperatorDescriptor) -> OperatorDescriptor:
         return replace(operator, declared_at=None)
 
-    return replace(region.changed(without_place), shares_task=None)
+    return replace(region.changed(without_place), shares_task=None, plan_id="")
 
 
 def _is_available(log: ManifestLog, result_id: IntermediateDataSetId) -> bool:
     """Whether a result can be read, or was released: then all its readers have finished."""
     latest = log.latest(result_id)
-    if latest is None:
+    if latest is None or find_damage(log.store, log.layout, result_id, latest.epoch) is not None:
         return False
     if find_release(log.store, log.layout, result_id, latest.epoch) is not None:
         return True
-    return find_damage(log.store, log.layout, result_id, latest.epoch) is None and all(
-        log.store.is_there(f"{latest.location}/{file.name}") for file in latest.files
-    )
+    return all(log.store.is_there(f"{latest.location}/{file.name}") for file in latest.files)
