@@ -72,7 +72,7 @@ PARTS: Mapping[str, Part] = {
             "hand-steps": 1,
         }
     ),
-    "six": Comparison({"six-before": 10, "six": 10}),
+    "six": Comparison({"six-before": 10, "six-apart": 3, "six": 10}),
     "retry": Comparison({"declared-same-task": 10, "retried": 10}),
     "subplans": Comparison(
         {

@@ -106,6 +106,12 @@ def _compiled(
     return Deployed.of(env, data, work, options).applications()
 
 
+def _untuned(
+    env: StreamExecutionEnvironment, options: Mapping[str, str], data: Path, work: Path
+) -> list[Application]:
+    return Deployed.of(env, data, work, options).applications(is_tuned=False)
+
+
 def _retried(env: StreamExecutionEnvironment, data: Path, work: Path) -> list[Application]:
     """Return the second try of a task whose first died in its last region."""
     first = Deployed.of(env, data, work, {})
@@ -142,6 +148,7 @@ def _readers(readers: int) -> dict[str, Variant]:
 
 
 FOURTEEN = declared_pipeline.declare
+SIX = readers_pipeline.declare(6, APART)
 VARIANTS: Mapping[str, Variant] = {
     "start": Variant("plain spark-submit", _start, sinks=0),
     "start-tuned": Variant("a task's driver", _tuned_start, sinks=0),
@@ -167,12 +174,13 @@ VARIANTS: Mapping[str, Variant] = {
     ),
     "retried": Variant("its retry after a late failure", partial(_retried, FOURTEEN(SAME_TASK))),
     "six-before": Variant(
-        "a task for each region",
-        partial(_compiled, readers_pipeline.declare(6, APART), ONE_TASK_A_REGION),
+        "a task for each region, drivers not tuned",
+        partial(_untuned, SIX, ONE_TASK_A_REGION),
         sinks=6,
     ),
-    "six": Variant(
-        "as compiled", partial(_compiled, readers_pipeline.declare(6, APART), {}), sinks=6
+    "six-apart": Variant(
+        "a task for each region", partial(_compiled, SIX, ONE_TASK_A_REGION), sinks=6
     ),
+    "six": Variant("as compiled", partial(_compiled, SIX, {}), sinks=6),
     **{name: variant for readers in (2, 4, 6, 8) for name, variant in _readers(readers).items()},
 }

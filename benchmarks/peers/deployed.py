@@ -83,11 +83,11 @@ class Deployed:
             assert begin(store_of(task.staging_root), task), "this try has begun already"
         return Deployed(self.data, tasks)
 
-    def applications(self) -> list[Application]:
-        """Return one application for each task."""
+    def applications(self, *, is_tuned: bool = True) -> list[Application]:
+        """Return one application for each task; `is_tuned`: with the settings of a task's driver."""
+        settings = tuned(self.data) if is_tuned else []
         return [
-            [*tuned(self.data), RUNTIME, *(_descriptor(task) for task in regions)]
-            for regions in self.tasks
+            [*settings, RUNTIME, *(_descriptor(task) for task in regions)] for regions in self.tasks
         ]
 
     def fail_in_last_region(self, command: Sequence[str]) -> None:

@@ -219,7 +219,7 @@ def test_each_execution_has_its_own_outcome(three: list[TaskDeploymentDescriptor
         LocalStore().put(task.layout.driver(task.region.region_id, "e"), b"{}")
     leave_outcomes(TaskTry(three).descriptors, ExecutionState.FAILED, "code 137")
     assert outcomes(three) == [
-        ("FINISHED", None),
+        ("FINISHED", "code 137"),  # of the try, which has not succeeded
         ("FAILED", "code 137"),
         ("CANCELED", "the try ended before it was its turn"),
     ]

@@ -32,6 +32,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Be a worker with two cores, a cache, and no options of Java's."""
     monkeypatch.setattr(module, "available_cores", lambda: 2.0)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__SPARK_CONF", "{}")
     monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT", str(tmp_path / "staging"))
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
     for name in ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_HOME"):
@@ -75,7 +76,10 @@ def test_a_local_driver_is_tuned() -> None:
 
 
 def test_an_option_turns_it_off() -> None:
-    assert "defaultJavaOptions" not in prepared(execution__driver_tuning="false")[2]
+    _, wanted, command = prepared(execution__driver_tuning="false")
+    assert wanted is None
+    for word in ("defaultJavaOptions", "spark.ui.enabled"):
+        assert word not in command
 
 
 def test_the_memory_of_a_group_counts() -> None:
@@ -84,14 +88,16 @@ def test_the_memory_of_a_group_counts() -> None:
 
 def test_a_driver_elsewhere_is_not_tuned() -> None:
     group = SlotSharingGroup("far", conn_id="elsewhere", deploy_mode="cluster")
-    command = prepared(group)[2]
-    assert "UseSerialGC" not in command
-    assert "SharedArchiveFile" not in command
+    _, wanted, command = prepared(group)
+    assert wanted is None
+    for word in ("UseSerialGC", "Tier4", "SharedArchiveFile", "spark.ui.enabled"):
+        assert word not in command
 
 
 def test_a_driver_of_a_cluster_here_keeps_its_ui() -> None:
-    group = SlotSharingGroup("near", conn_id="elsewhere", conf={"spark.ui.enabled": True})
-    assert "spark.ui.enabled=true" in prepared(group)[2]
+    command = prepared(SlotSharingGroup("near", conn_id="elsewhere"))[2]
+    assert SET in command
+    assert "spark.ui.enabled" not in command
 
 
 def test_the_archive_is_made_after_the_second_task_that_lacks_it(
@@ -113,6 +119,26 @@ def test_the_archive_is_made_after_the_second_task_that_lacks_it(
     make_archive_later(wanted)
     archive_cache(named["env"]).note_failure(wanted.key, "")
     make_archive_later(wanted)
+    assert len(started) == 1
+
+
+def test_no_archive_is_made_where_memory_is_short(
+    started: list[tuple[list[str], dict[str, Any]]],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    from graph_compiler.airflow_backend.task.submission import driver_tuning
+
+    _, wanted, _ = prepared()
+    monkeypatch.setattr(driver_tuning, "free_memory", lambda: (2 << 30) - 1)
+    caplog.set_level("INFO")
+    for _ in range(2):
+        driver_tuning.make_archive_later(wanted)
+    assert started == []
+    assert "less than 2 GiB of memory are free" in caplog.text
+    monkeypatch.setattr(driver_tuning, "free_memory", lambda: None)  # not known
+    for _ in range(2):
+        driver_tuning.make_archive_later(wanted)
     assert len(started) == 1
 
 
@@ -172,6 +198,6 @@ def test_no_problem_of_the_start_fails_a_task(
     assert str(error) in caplog.text
 
 
-def test_options_of_the_connection_s_settings_stay_before_ours() -> None:
+def test_options_of_a_group_stay_before_ours() -> None:
     group = SlotSharingGroup("named", conf={"spark.driver.defaultJavaOptions": "-Da=b"})
     assert f"spark.driver.defaultJavaOptions=-Da=b {SMALL}" in prepared(group)[2]

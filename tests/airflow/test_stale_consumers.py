@@ -24,6 +24,7 @@ from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.local_store import LocalStore
 
@@ -176,14 +177,14 @@ class Run:
         store.put_if_absent(self.layout.descriptor(*where), task.to_json().encode())
         store.put_if_absent(self.layout.report(*where), to_json(report).encode())
 
-    def rerun_stale_consumers(self, of: str, conn_id: str | None) -> None:
+    def rerun_stale_consumers(self, of: str, conn_id: str | None) -> tuple[RegionId, ...]:
         from graph_compiler.airflow_backend.task.stale_consumers import rerun_stale_consumers
         from graph_compiler.airflow_backend.task.task_try import TaskTry
 
         task = self.tasks[of]
         others = [each.region for each in self.tasks.values() if each is not task]
         operator = self.dag.get_task(task.identity.task_id(task.region.task_name))
-        rerun_stale_consumers(TaskTry([task]), others, operator, conn_id)  # type: ignore[arg-type]  # a task of a Dag is one
+        return rerun_stale_consumers(TaskTry([task]), others, operator, conn_id)  # type: ignore[arg-type]  # a task of a Dag is one
 
 
 def mapped_together(env: StreamExecutionEnvironment, identity: RunIdentity) -> "DAG":
@@ -264,10 +265,14 @@ def test_the_asking_task_and_pending_tasks_are_not_cleared(run: Run, api: FakeAp
 def test_a_task_whose_input_was_recomputed_meanwhile_is_retried(run: Run, api: FakeApi) -> None:
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
+    from graph_compiler.airflow_backend.task.stale_consumers import check_reads
+
     run.commit("first", epoch=1, checksum="bb")
     api.succeeded = ["one"]
+    stale = run.rerun_stale_consumers("two", "api")
+    check_reads(())
     with pytest.raises(AirflowException, match="what 'two_out' read was recomputed") as error:
-        run.rerun_stale_consumers("two", "api")
+        check_reads(stale)
     assert not isinstance(error.value, AirflowFailException)
     assert api.asked[2][2]["task_ids"] == ["one"], "the others are seen to first"
 

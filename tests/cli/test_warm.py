@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -117,7 +118,8 @@ def test_relative_folders_mean_the_same_in_its_folder(
 
 def test_the_program_is_the_task_s(environment: dict[str, str], tmp_path: Path, key: str) -> None:
     submit = tmp_path / "spark" / "bin" / "spark-submit"
-    submit.rename(submit.with_name("spark3-submit"))
+    shutil.copy(submit, submit.with_name("spark3-submit"))
+    environment["PATH"] = str(submit.parent)
     make_wanted_archive(key, "spark3-submit", environment)
     assert len(said(environment)) == 2
 
@@ -176,12 +178,13 @@ def test_in_the_background_the_environment_is_as_given(
     assert given - {"LC_CTYPE"} == {*environment, "PYSPARK_DRIVER_PYTHON"}
 
 
-def test_the_background_process_is_the_first_to_end_where_memory_is_short() -> None:
+def test_the_background_process_leaves_the_processor_to_others() -> None:
     program = f"""
 import os
+import shutil
 from {be_patient.__module__} import be_patient
 be_patient()
-print(os.nice(0), open("/proc/self/oom_score_adj").read())
+print(os.nice(0))
 """
     done = subprocess.run(
         [sys.executable, "-c", program],
@@ -190,16 +193,7 @@ print(os.nice(0), open("/proc/self/oom_score_adj").read())
         text=True,
         check=False,
     )
-    assert done.stdout.split() == ["19", "1000"], done.stderr
-
-
-def test_patience_needs_no_proc(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(*_: object) -> None:
-        raise FileNotFoundError
-
-    monkeypatch.setattr(Path, "write_text", missing)
-    monkeypatch.setattr(os, "nice", lambda _: 19)
-    be_patient()
+    assert done.stdout.split() == ["19"], done.stderr
 
 
 def test_a_program_in_spark_home_is_run_where_path_has_none(

@@ -227,6 +227,30 @@ def test_a_folder_in_which_others_can_rename_is_refused(
     assert cache.find(KEY) is not None
 
 
+def test_a_link_to_a_folder_is_refused(cache: ArchiveCache, tmp_path: Path) -> None:
+    make(cache)
+    cache.folder.rename(tmp_path / "elsewhere")
+    cache.folder.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(DriverStartError):
+        cache.find(KEY)
+
+
+def test_a_folder_far_above_in_which_others_can_rename_is_refused(tmp_path: Path) -> None:
+    home = tmp_path / "a" / "b" / "home"
+    home.mkdir(parents=True)
+    cache = archive_cache({"HOME": str(home)})
+    make(cache)
+    (tmp_path / "a").chmod(0o777)
+    with pytest.raises(DriverStartError, match="others can rename folders in .*/a$"):
+        cache.find(KEY)
+
+
+def test_a_link_above_the_cache_is_followed_once(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "home")
+    assert archive_cache({"HOME": str(tmp_path / "link")}).folder.is_relative_to(tmp_path / "home")
+
+
 def test_an_unreadable_archive_is_refused(
     cache: ArchiveCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:

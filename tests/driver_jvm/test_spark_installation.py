@@ -89,8 +89,9 @@ def pyspark(environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.Mon
     """Return the package that pip has installed, with its programs on PATH."""
     package = write_spark(tmp_path / "site-packages" / "pyspark")
     programs = tmp_path / "venv" / "bin"
-    for name in ("spark-submit", "find-spark-home", "find_spark_home.py"):
+    for name in ("find-spark-home", "find_spark_home.py"):
         script(programs / name)
+    script(programs / "spark-submit", (package / "bin" / "spark-submit").read_text())
     spec = ModuleSpec("pyspark", None, origin=str(package / "__init__.py"))
     monkeypatch.setattr(module, "find_spec", {"pyspark": spec}.get)
     environment |= {"PATH": str(programs), "PYSPARK_DRIVER_PYTHON": sys.executable}
@@ -99,6 +100,15 @@ def pyspark(environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_spark_of_pip_is_found(environment: dict[str, str], pyspark: Path) -> None:
     assert find_installation(environment).spark_home == pyspark
+
+
+@pytest.mark.usefixtures("pyspark")
+def test_a_script_in_place_of_the_program_that_pip_has_installed_may_start_anything(
+    environment: dict[str, str],
+) -> None:
+    script(Path(environment["PATH"], "spark-submit"), "#!/bin/sh\nexport SPARK_SUBMIT_OPTS=-Da=b\n")
+    with pytest.raises(DriverStartError, match="is not Spark's own"):
+        find_installation(environment)
 
 
 def test_a_spark_that_pip_has_put_into_pyspark_is_not_known(
@@ -116,6 +126,32 @@ def test_a_program_that_chooses_a_java_is_not_known(
     (tmp_path / "java" / "lib" / "server" / "libjvm.so").unlink()
     with pytest.raises(DriverStartError, match="is not the program of a JDK"):
         find_installation(environment)
+
+
+@pytest.mark.parametrize("name", ["HADOOP_CONF_DIR", "YARN_CONF_DIR"])
+def test_each_folder_of_a_list_is_looked_at(
+    environment: dict[str, str], tmp_path: Path, name: str
+) -> None:
+    environment["SPARK_HOME"] = str(write_spark(tmp_path / "spark"))
+    for folder in ("hadoop", "hive"):
+        (tmp_path / folder).mkdir()
+    environment[name] = f"{tmp_path / 'hadoop'}:{tmp_path / 'hive'}"
+    class_path_key(find_installation(environment), environment)
+    (tmp_path / "hive" / "hive-site.xml").write_text("<configuration/>")
+    with pytest.raises(DriverStartError, match="hive, which is on the class path, has files"):
+        class_path_key(find_installation(environment), environment)
+
+
+def test_an_archive_of_java_s_own_classes_changes_the_key(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    environment["SPARK_HOME"] = str(write_spark(tmp_path / "spark"))
+    keys = {class_path_key(find_installation(environment), environment)}
+    shared = tmp_path / "java" / "lib" / "server" / "classes.jsa"
+    for content in ("made", "made again"):
+        shared.write_text(content)
+        keys.add(class_path_key(find_installation(environment), environment))
+    assert len(keys) == 3
 
 
 @pytest.mark.parametrize("name", ["SPARK_HOME", "SPARK_CONF_DIR"])

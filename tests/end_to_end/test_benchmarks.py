@@ -53,7 +53,7 @@ def test_all_ways_to_run_the_14_steps_give_the_same_rows(tmp_path: Path) -> None
 @pytest.mark.long
 def test_readers_retries_and_subplans_are_measured(tmp_path: Path) -> None:
     found = measured(tmp_path, "six", "retry", "subplans")
-    assert applications(found["six"]) == {"six-before": 7, "six": 2}
+    assert applications(found["six"]) == {"six-before": 7, "six-apart": 7, "six": 2}
     assert set(applications(found["retry"]).values()) == {1}
     assert set(applications(found["subplans"]).values()) == {1}
 

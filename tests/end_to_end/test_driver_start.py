@@ -12,6 +12,7 @@ from threading import Timer
 import pyspark
 import pytest
 
+from graph_compiler.driver_jvm import start_settings as start_settings_module
 from graph_compiler.driver_jvm.class_archive import ArchiveCache, archive_cache
 from graph_compiler.driver_jvm.installation import class_path_key, find_installation
 from graph_compiler.driver_jvm.java_options import VARIABLES
@@ -40,6 +41,12 @@ print(pyspark.__file__, sorted({"pandas", "numpy"} & sys.modules.keys()))
 """
 RESULT = "rows: 10 collector: Copy ui: None\n"  # `Copy` is the serial collector's
 OTHER_USER = 12345
+
+
+@pytest.fixture(autouse=True)
+def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Choose settings as for the host on which they were measured."""
+    monkeypatch.setattr(start_settings_module, "available_cores", lambda: 2.0)
 
 
 @pytest.fixture

@@ -97,3 +97,13 @@ def test_an_archive_that_is_none_is_left_to_python(tmp_path: Path) -> None:
     put(tmp_path / "other" / "pyspark", "1")
     found = imported(archive, tmp_path / "other")
     assert found[:2] == ["False", str(tmp_path / "other" / "pyspark" / "__init__.py")]
+
+
+def test_a_folder_that_cannot_be_looked_at_is_passed_over(archive: Path, tmp_path: Path) -> None:
+    put(tmp_path / "spark", "1")
+    too_long = tmp_path / ("x" * 300)  # root may enter any folder
+    assert imported(too_long, archive) == [
+        "False",
+        f"{archive}/pyspark/__init__.py",
+        f"{archive}/pyspark/sql/session.py",
+    ]

@@ -149,6 +149,7 @@ def archive_cache(environment: Mapping[str, str]) -> ArchiveCache:
         home = os.path.join(user, ".cache")
     if ":" in home:  # Java separates archives by it
         raise DriverStartError(f"{home} has a colon")
+    home = os.path.realpath(home)  # others may change a link above it
     return ArchiveCache(Path(home, *_FOLDERS, path_segment(socket.gethostname() or "localhost")))
 
 

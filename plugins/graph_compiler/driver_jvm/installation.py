@@ -34,6 +34,10 @@ class DriverStartError(GraphCompilerError):
     """What a driver would start with is not known, or a class archive cannot be used or made."""
 
 
+class UnreadFileError(DriverStartError):
+    """A file may set any option of the JVM, and is not read."""
+
+
 @contextmanager
 def saying_why(what: object) -> Iterator[None]:
     """Raise an OSError of this block as a DriverStartError, with the file's name or else `what`."""
@@ -90,7 +94,8 @@ def class_path_key(installation: SparkInstallation, environment: Mapping[str, st
     for name in _OTHERS:
         if environment.get(name):
             raise DriverStartError(f"{name} is set")
-    named = [environment[name] for name in _FOLDERS if environment.get(name)]
+    lists = (environment.get(name, "") for name in _FOLDERS)
+    named = [each for one in lists for each in one.split(os.pathsep) if each]
     with saying_why("the working directory"):
         folders = [installation.conf_folder, *(Path(each).absolute() for each in named)]
     for folder in folders:
@@ -108,7 +113,10 @@ def _lines(installation: SparkInstallation, folders: list[Path]) -> Iterator[str
     java = installation.java_home
     with saying_why(java):
         yield (java / "release").read_text("utf-8", "replace")
-        for file in (java / _LIBJVM, java / "lib/modules"):
+        shared = sorted(
+            (java / _LIBJVM).parent.glob("classes*.jsa")
+        )  # Java's own archive, below ours
+        for file in (java / _LIBJVM, java / "lib/modules", *shared):
             yield _line(file)
         for entry in os.scandir(installation.spark_home / "jars"):
             yield _line(Path(entry.path))
@@ -144,11 +152,13 @@ def _spark_home(environment: Mapping[str, str], program: str) -> Path:
 
 
 def _is_of_spark(program: Path, home: Path) -> bool:
-    """Whether a program is in Spark's folder, or was installed by pip: others may set SPARK_HOME, and more."""
-    folder = program.parent
-    if (folder / "find-spark-home").is_file():
+    """Whether a program is Spark's spark-submit, or a copy by pip: others may set SPARK_HOME, and more."""
+    own = home / "bin" / "spark-submit"
+    if program.resolve() == own.resolve():
         return True
-    return program.resolve().parent == (home / "bin").resolve()
+    beside = (program.parent / "find-spark-home").is_file()
+    with saying_why(program):
+        return beside and own.is_file() and program.read_bytes() == own.read_bytes()
 
 
 def _home_of(program: Path, environment: Mapping[str, str]) -> Path:

@@ -37,7 +37,7 @@ def make_private(folder: Path) -> None:
 
 
 def check_private(folders: Sequence[Path]) -> None:
-    """Check folders from the outermost to the innermost, and that no other user can rename the first.
+    """Check folders from the outermost to the innermost, and that no other user can rename the first or one above it.
 
     Raises OSError, or DriverStartError.
     """
@@ -45,11 +45,13 @@ def check_private(folders: Sequence[Path]) -> None:
         found = folder.lstat()
         if not stat.S_ISDIR(found.st_mode) or not is_private(found):
             raise DriverStartError(f"{folder} is not a folder that only this user can write to")
-    above = folders[0].parent.stat()
-    if above.st_uid not in (0, os.geteuid()) or (
-        above.st_mode & _OTHERS_MAY_WRITE and not above.st_mode & stat.S_ISVTX
-    ):
-        raise DriverStartError(f"others can rename folders in {folders[0].parent}")
+    above = Path(os.path.realpath(folders[0].parent))
+    for folder in (above, *above.parents):
+        found = folder.stat()
+        if found.st_uid not in (0, os.geteuid()) or (
+            found.st_mode & _OTHERS_MAY_WRITE and not found.st_mode & stat.S_ISVTX
+        ):
+            raise DriverStartError(f"others can rename folders in {folder}")
 
 
 def is_private(found: os.stat_result) -> bool:

@@ -22,6 +22,7 @@ from graph_compiler.driver_jvm.class_archive import archive_cache
 from graph_compiler.driver_jvm.installation import (
     DriverStartError,
     SparkInstallation,
+    UnreadFileError,
     class_path_key,
     find_conf_folder,
     find_installation,
@@ -36,7 +37,7 @@ _CHOSEN = {COLLECTOR: "collector", COMPILER: "compiler, or when it compiles"}
 MOST_CORES, MOST_HEAP = 2, 4 << 30
 _MEMORY = "spark.driver.memory"
 _DEFAULT_OPTIONS = "spark.driver.defaultJavaOptions"
-_CLASS_PATH = "spark.driver.extraClassPath"
+_CLASS_PATHS = ("spark.driver.extraClassPath", "spark.driver.defaultExtraClassPath")
 _UI, _UI_PORT = "spark.ui.enabled", "spark.ui.port"
 _SERIAL = "-XX:+UseSerialGC"
 _TIMES_LATER = 10
@@ -97,6 +98,8 @@ def start_settings(start: DriverStart) -> StartSettings:
                 f"{_DEFAULT_OPTIONS} is set in {file}, and adding to it would show its value"
             )
         found = _java_settings(_installation(start), start, known, options)
+    except UnreadFileError as error:  # it may also ask for a UI
+        return StartSettings(left_out=((OPTIONS, str(error)),))
     except DriverStartError as error:
         found = StartSettings(left_out=((OPTIONS, str(error)),))
     if start.is_local and not _has_named_ui(known, options):
@@ -152,7 +155,7 @@ def _installation(start: DriverStart) -> SparkInstallation:
     """Return what would be started; raises DriverStartError, also if a file may set options of the JVM."""
     found = find_installation(start.environment, start.program)
     if (file := found.unread_file()) is not None:
-        raise DriverStartError(f"{file} may set any, and is not read")
+        raise UnreadFileError(f"{file} may set any, and is not read")
     return found
 
 
@@ -178,8 +181,9 @@ def _archive_key(
     """Return the key of the archive that fits; raises DriverStartError with the reason why none does."""
     if (place := options.with_archive()) is not None:
         raise DriverStartError(f"{place} may name one")
-    if known.get(_CLASS_PATH):
-        raise DriverStartError(f"{_CLASS_PATH} is set")
+    for setting in _CLASS_PATHS:
+        if known.get(setting):
+            raise DriverStartError(f"{setting} is set")
     return class_path_key(installation, start.environment)
 
 

@@ -18,13 +18,17 @@ ARCHIVE = "pyspark.zip"
 def import_unzipped(path: list[str] = sys.path) -> bool:
     """Import pyspark from the folder of the installation whose archive is the first that has it on `path`.
 
-    Return whether that was done: not if pyspark is imported already, comes from a folder anyway, or has no folder of
-    the same version there.
+    Return whether that was done: not if pyspark is imported already, comes from a folder anyway, has no folder of the
+    same version there, or this cannot be seen.
     """
     if "pyspark" in sys.modules:
         return False
-    found = next((entry for entry in path if _has_pyspark(entry)), None)
-    if found is None or (folder := _folder_of(Path(found))) is None:
+    try:
+        found = next((entry for entry in path if _has_pyspark(entry)), None)
+        folder = None if found is None else _folder_of(Path(found))
+    except OSError:  # a folder that this user may not enter: Python passes it over
+        return False
+    if folder is None:
         return False
     start = folder / "__init__.py"
     spec = spec_from_file_location("pyspark", start, submodule_search_locations=[str(folder)])

@@ -18,6 +18,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.outcome import Outcome
 from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.errors import RepeatedReadError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.spark_runtime.main import run_task
 from graph_compiler.spark_runtime.region.task_sources import TaskSources
@@ -179,3 +180,10 @@ def test_a_file_that_arrives_after_a_region_was_kept_is_not_read(
     assert shop.tries(2) == []
     assert shop.epochs() == 1
     assert shop.rows() == [(1, 2), (2, 1)]
+
+
+def test_a_shared_source_of_which_spark_lists_nothing_is_refused(spark: SparkSession) -> None:
+    connector = Parquet("/in/customers")
+    sources = TaskSources((connector,), lambda *_: spark.sql("SHOW TABLES"))
+    with pytest.raises(RepeatedReadError, match=r"hint: Parquet.when_read_twice must be 'fixed'"):
+        sources.read(connector, spark, None)

@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
@@ -40,7 +39,8 @@ _MEMORY = "1g"
 """Of the driver, whatever SPARK_DRIVER_MEMORY says: it is enough, and others need theirs."""
 _QUIET = "-Xlog:cds*=error"
 """What Java says of each class that it leaves out is no reason of a failure."""
-_FOLDERS = ("JAVA_HOME", "SPARK_HOME", "SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
+_FOLDERS = ("JAVA_HOME", "SPARK_HOME", "SPARK_CONF_DIR")
+_LISTS = ("PATH", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,10 +97,8 @@ def make_wanted_archive(key: str, name: str, environment: Mapping[str, str]) -> 
 
 
 def be_patient() -> None:
-    """Leave the processor to others, and the memory: this is not urgent."""
+    """Leave the processor to others: this is not urgent."""
     os.nice(19)
-    with suppress(OSError):  # it is Linux that ends processes when there is no memory left
-        Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 def _write(draft: Draft, program: SparkProgram) -> None:
@@ -171,9 +169,10 @@ def _run(program: SparkProgram, draft: Draft, options: str, *application: str) -
 def _with_whole_paths(environment: Mapping[str, str]) -> dict[str, str]:
     """Return an environment that means the same in another folder."""
     whole = {name: _whole(environment[name]) for name in _FOLDERS if environment.get(name)}
-    if "PATH" in environment:
-        entries = environment["PATH"].split(os.pathsep)
-        whole["PATH"] = os.pathsep.join(map(_whole, entries))
+    for name in _LISTS:
+        if environment.get(name):
+            entries = environment[name].split(os.pathsep)
+            whole[name] = os.pathsep.join(map(_whole, entries))
     return {**environment, **whole}
 
 

@@ -51,7 +51,7 @@ class TaskSources:
         if not SourceRows.of(rows, holds_given_rows=True).is_held:
             raise RepeatedReadError(
                 "two regions of this task read it, and Spark lists no files for it that both would read\n"
-                f"  hint: {type(connector).__name__}.when_read_twice must be {WhenReadTwice.FIXED!r}"
+                f"  hint: {type(connector).__name__}.when_read_twice must be '{WhenReadTwice.FIXED}'"
             )
         self._rows.append((connector, rows))
         return rows

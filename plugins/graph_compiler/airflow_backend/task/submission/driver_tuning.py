@@ -16,6 +16,7 @@ from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 from graph_compiler.deployment.targets.execution_target import ExecutionTarget
 from graph_compiler.driver_jvm.class_archive import archive_cache
+from graph_compiler.driver_jvm.free_memory import free_memory
 from graph_compiler.driver_jvm.start_settings import (
     NOTHING_SET,
     DriverStart,
@@ -24,6 +25,8 @@ from graph_compiler.driver_jvm.start_settings import (
 )
 
 LOG = logging.getLogger(__name__)
+_MAKERS_MEMORY = 2 << 30
+"""Bytes: a heap of 1 GiB, and what Java and Python take beside it."""
 _CLASS_PATH = "spark.driver.extraClassPath"
 
 
@@ -60,6 +63,9 @@ def make_archive_later(wanted: WantedArchive | None) -> None:
     if wanted is None:
         return
     try:
+        if (free := free_memory()) is not None and free < _MAKERS_MEMORY:
+            LOG.info("graph_compiler: no class archive is made: less than 2 GiB of memory are free")
+            return
         if not archive_cache(wanted.environment).is_due(wanted.key):
             return
         _start_maker(wanted)
