@@ -52,7 +52,6 @@
     ├── ExecutionTargetError        another target's master  [airflow_backend.task.submission.submit_target]
     ├── PageNotBuiltError           the page that shows plans was not built  [explain.documents.page]
     ├── DriverStartError            what a driver starts with is not known, or not usable  [driver_jvm.installation]
-    │   └── UnreadFileError         a file may set any option of the JVM  [driver_jvm.installation]
     ├── VersionNotFoundError        a revision, or a file in it, does not exist  [cli.arguments.versions]
     ├── VersionNotLoadableError     a version of a pipeline cannot be compiled  [cli.arguments.versions]
     ├── RunningAlreadyError         the pipeline already runs in process for this day  [cli.running.in_process_run]

@@ -34,10 +34,6 @@ class DriverStartError(GraphCompilerError):
     """What a driver would start with is not known, or a class archive cannot be used or made."""
 
 
-class UnreadFileError(DriverStartError):
-    """A file may set any option of the JVM, and is not read."""
-
-
 @contextmanager
 def saying_why(what: object) -> Iterator[None]:
     """Raise an OSError of this block as a DriverStartError, with the file's name or else `what`."""

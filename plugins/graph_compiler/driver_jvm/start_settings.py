@@ -22,7 +22,6 @@ from graph_compiler.driver_jvm.class_archive import archive_cache
 from graph_compiler.driver_jvm.installation import (
     DriverStartError,
     SparkInstallation,
-    UnreadFileError,
     class_path_key,
     find_conf_folder,
     find_installation,
@@ -97,9 +96,10 @@ def start_settings(start: DriverStart) -> StartSettings:
             raise DriverStartError(
                 f"{_DEFAULT_OPTIONS} is set in {file}, and adding to it would show its value"
             )
-        found = _java_settings(_installation(start), start, known, options)
-    except UnreadFileError as error:  # it may also ask for a UI
-        return StartSettings(left_out=((OPTIONS, str(error)),))
+        installation = find_installation(start.environment, start.program)
+        if (unread := installation.unread_file()) is not None:  # it may also ask for a UI
+            return StartSettings(left_out=((OPTIONS, f"{unread} may set any, and is not read"),))
+        found = _java_settings(installation, start, known, options)
     except DriverStartError as error:
         found = StartSettings(left_out=((OPTIONS, str(error)),))
     if start.is_local and not _has_named_ui(known, options):
@@ -149,14 +149,6 @@ def _defaults_file(start: DriverStart) -> Path:
     if start.properties_file:
         return Path(start.properties_file)
     return find_conf_folder(start.environment, start.program) / "spark-defaults.conf"
-
-
-def _installation(start: DriverStart) -> SparkInstallation:
-    """Return what would be started; raises DriverStartError, also if a file may set options of the JVM."""
-    found = find_installation(start.environment, start.program)
-    if (file := found.unread_file()) is not None:
-        raise UnreadFileError(f"{file} may set any, and is not read")
-    return found
 
 
 def _has_named_ui(known: Mapping[str, str], options: JavaOptions) -> bool:
