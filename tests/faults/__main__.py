@@ -144,7 +144,7 @@ def _carry_out(api: Api, folder: Path, collect_garbage: Callable[[], None], case
         workload=case.workload,
         fault=case.fault,
         point=case.point,
-        task=case.task,
+        region=case.region,
         lost=case.lost,
         run_id=run_id,
         seconds=round(seconds, 1),

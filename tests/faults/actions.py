@@ -62,11 +62,12 @@ def act(plan: Plan, run: Path, firing: Firing) -> None:
 def _start_again() -> None:
     """Start this process's program a second time, like a queue or supervisor that has lost its answer."""
     program, *arguments = sys.orig_argv
+    main = next(place for place, word in enumerate(arguments) if word.endswith("main.py"))
     inherited = {
         key: value for key, value in os.environ.items() if not key.startswith("PYSPARK_GATEWAY")
     }
     subprocess.Popen(
-        [str(Path(program).with_name("spark-submit")), "--master", "local[1]", *arguments[-2:]],
+        [str(Path(program).with_name("spark-submit")), "--master", "local[1]", *arguments[main:]],
         env=inherited | {"PYSPARK_PYTHON": program, "PYSPARK_DRIVER_PYTHON": program},
     )
 

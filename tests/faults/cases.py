@@ -11,6 +11,7 @@ from tests.faults.workloads import (
     DIAMOND,
     FLIGHTS,
     SHARED_TARGET,
+    SHARED_TASK,
     SINK_MODES,
     Workload,
 )
@@ -42,7 +43,7 @@ _ELSEWHERE = (
     (Fault.ROOT_GONE, (Point.AFTER_MANIFEST, Point.MID_PUBLISH)),
 )
 _SUPERSEDED_POINTS = (Point.BEFORE_INTENT, Point.AFTER_INTENT)
-# The task that finds something lost, and whose results are: one step up, two steps up, and what others have read too.
+# The region that finds something lost, and whose results are: one step up, two steps up, and what others have read too.
 _LOST = (
     (FLIGHTS, "late_routes", ("with_weather",)),
     (DIAMOND, "by_customer", ("valid",)),
@@ -56,25 +57,27 @@ _LOST = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One fault in one run; `task` is empty if no execution is hit, `lost` are tasks with damaged results."""
+    """One fault in one run; `region` is empty if no execution is hit, `lost` are regions with damaged results."""
 
     workload: str
     fault: Fault
     point: Point
-    task: str
+    region: str
     seed: int
     lost: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
         """Return a name for both a file and a run."""
-        words = [self.workload, self.fault.name, self.point.name, self.task, *self.lost]
+        words = [self.workload, self.fault.name, self.point.name, self.region, *self.lost]
         return ".".join([*filter(None, words), str(self.seed)]).lower()
 
 
 def undisturbed(workload: Workload) -> Case:
     """Return the run with which others are compared."""
-    return Case(workload=workload.name, fault=Fault.NONE, point=Point.BEFORE_WORK, task="", seed=0)
+    return Case(
+        workload=workload.name, fault=Fault.NONE, point=Point.BEFORE_WORK, region="", seed=0
+    )
 
 
 def all_cases(seed: int) -> tuple[Case, ...]:
@@ -85,9 +88,10 @@ def all_cases(seed: int) -> tuple[Case, ...]:
         *_losses(random, seed),
         *_others(random, seed),
         *_superseded(seed),
+        *_in_shared_task(random, seed),
     ]
     random.shuffle(cases)
-    first = map(undisturbed, (FLIGHTS, DIAMOND, SINK_MODES))
+    first = map(undisturbed, (FLIGHTS, DIAMOND, SHARED_TASK, SINK_MODES))
     return (*first, *cases, *_clearing(seed), *_from_outside(seed))
 
 
@@ -106,12 +110,12 @@ def _others(random: Random, seed: int) -> Iterator[Case]:
 
 def _losses(random: Random, seed: int) -> Iterator[Case]:
     ways = random.sample(WAYS_TO_LOSE, len(WAYS_TO_LOSE))
-    for turn, (workload, task, lost) in enumerate(_LOST):
+    for turn, (workload, region, lost) in enumerate(_LOST):
         yield Case(
             workload=workload.name,
             fault=ways[turn % len(ways)],
             point=Point.BEFORE_WORK,
-            task=task,
+            region=region,
             seed=seed,
             lost=lost,
         )
@@ -120,7 +124,7 @@ def _losses(random: Random, seed: int) -> Iterator[Case]:
         workload=DIAMOND.name,
         fault=Fault.LOSE_AND_CHANGE,
         point=Point.BEFORE_WORK,
-        task="report",
+        region="report",
         seed=seed,
         lost=("valid", "large"),
     )
@@ -128,15 +132,38 @@ def _losses(random: Random, seed: int) -> Iterator[Case]:
 
 def _superseded(seed: int) -> Iterator[Case]:
     """Stop a driver before and after it decides, in every sink mode; it continues when its successor has published."""
-    for task in SINK_MODES.tasks:
+    for region in SINK_MODES.regions:
         for point in _SUPERSEDED_POINTS:
             yield Case(
                 workload=SINK_MODES.name,
                 fault=Fault.HANG_AND_WAKE,
                 point=point,
-                task=task,
+                region=region,
                 seed=seed,
             )
+
+
+def _in_shared_task(random: Random, seed: int) -> Iterator[Case]:
+    """Hit each region of the shared task with every kind of death, and with failures that its siblings survive."""
+    for fault in (*KILLS, Fault.HANG_AND_WAKE, Fault.NO_SPACE):
+        for region in SHARED_TASK.regions[1:]:
+            points = [each for each in SHARED_TASK.points[region] if each in KILL_POINTS]
+            if fault is Fault.NO_SPACE:  # an exception in the driver's own thread
+                points.remove(Point.WHILE_WRITING)
+            yield Case(
+                workload=SHARED_TASK.name,
+                fault=fault,
+                point=random.choice(points),
+                region=region,
+                seed=seed,
+            )
+    for fault, region, point in (
+        (Fault.HANG_AND_FAIL, "large", Point.WHILE_WRITING),
+        (Fault.STARTED_TWICE, "valid", Point.SPARK_UP),
+        (Fault.OUT_OF_MEMORY, "valid", Point.SPARK_UP),
+        (Fault.ROOT_GONE, "report", Point.MID_PUBLISH),
+    ):
+        yield Case(workload=SHARED_TASK.name, fault=fault, point=point, region=region, seed=seed)
 
 
 def _from_outside(seed: int) -> Iterator[Case]:
@@ -145,19 +172,19 @@ def _from_outside(seed: int) -> Iterator[Case]:
         (SHARED_TARGET, Fault.MANY_RUNS, Point.WHOLE_RUN),
         (SHARED_TARGET, Fault.BACKFILL, Point.WHOLE_RUN),
     ):
-        yield Case(workload=workload.name, fault=fault, point=point, task="", seed=seed)
+        yield Case(workload=workload.name, fault=fault, point=point, region="", seed=seed)
 
 
 def _clearing(seed: int) -> Iterator[Case]:
-    for workload in (FLIGHTS, DIAMOND):
+    for workload in (FLIGHTS, DIAMOND, SHARED_TASK):
         for point in (Point.AT_ONCE, Point.ONE_BY_ONE):
-            yield Case(workload=workload.name, fault=Fault.CLEAR, point=point, task="", seed=seed)
+            yield Case(workload=workload.name, fault=Fault.CLEAR, point=point, region="", seed=seed)
 
 
 def _somewhere(random: Random, seed: int, fault: Fault, point: Point, *, turn: int) -> Case:
     workload = (FLIGHTS, DIAMOND)[(turn + seed) % 2]
-    task = random.choice([task for task in workload.tasks if point in workload.points[task]])
-    return Case(workload=workload.name, fault=fault, point=point, task=task, seed=seed)
+    region = random.choice([each for each in workload.regions if point in workload.points[each]])
+    return Case(workload=workload.name, fault=fault, point=point, region=region, seed=seed)
 
 
 def every_order(tasks: tuple[str, ...]) -> tuple[str, ...]:

@@ -111,8 +111,8 @@ def outcome(facts: Facts) -> str:
 
 def problems(case: Case, facts: Facts) -> Iterator[str]:
     """Yield the problems of the run."""
-    if case.task and not facts.fired:
-        yield f"no execution of {case.task} came to the point"
+    if case.region and not facts.fired:
+        yield f"no execution of {case.region} came to the point"
     if facts.late:
         yield facts.late
     if facts.state != "success":
@@ -126,23 +126,28 @@ def problems(case: Case, facts: Facts) -> Iterator[str]:
 
 
 def expected_attempts(case: Case, facts: Facts) -> dict[str, range]:
-    """Return how often each task runs: once, except the one that is hit, and those that must be cleared."""
-    tasks = WORKLOADS[case.workload].tasks
+    """Return how often each region runs: once, except the one that is hit, and those that must be cleared.
+
+    In a shared task, regions that came before the one that is hit are kept. Those behind it may have run or not.
+    """
+    workload = WORKLOADS[case.workload]
     if case.fault in (Fault.MANY_RUNS, Fault.BACKFILL):
         return {}  # of each run; who comes second to a target takes the next turn
     if case.fault is Fault.CLEAR:
-        order = every_order(tasks) if case.point is Point.ONE_BY_ONE else tasks
-        return {task: range(1 + order.count(task), 2 + order.count(task)) for task in tasks}
-    least = dict.fromkeys(tasks, 1)
-    if case.task and case.fault not in (*LOSSES, Fault.STARTED_TWICE):
-        least[case.task] = 2
-    least |= {task: ran + 1 for task, ran in facts.cleared.items()}
+        order = every_order(workload.tasks) if case.point is Point.ONE_BY_ONE else workload.tasks
+        times = {each: 1 + order.count(workload.task_of(each)) for each in workload.regions}
+        return {region: range(count, count + 1) for region, count in times.items()}
+    least = dict.fromkeys(workload.regions, 1)
+    if case.region and case.fault not in (*LOSSES, Fault.STARTED_TWICE):
+        least[case.region] = 2
+    least |= {region: ran + 1 for region, ran in facts.cleared.items()}
     # An outage lasts longer than an attempt may take to fail.
     most = 2 if case.fault in OUTAGES else 1 if case.fault in _LIVES_ON else 0
-    return {
-        task: range(count, count + 1 + (most if task == case.task else 0))
-        for task, count in least.items()
-    }
+    more = dict.fromkeys(workload.regions, 0) | ({case.region: most} if case.region else {})
+    if workload.shared_task is not None and case.region:
+        behind = workload.regions[workload.regions.index(case.region) + 1 :]
+        more |= dict.fromkeys(behind, 1 + most)
+    return {region: range(count, count + 1 + more[region]) for region, count in least.items()}
 
 
 def _attempt_problems(case: Case, facts: Facts) -> Iterator[str]:
@@ -153,23 +158,23 @@ def _attempt_problems(case: Case, facts: Facts) -> Iterator[str]:
         elif attempts[-1].state is not ExecutionState.FINISHED:
             yield f"{task} is {attempts[-1].state} in the history"
     if case.fault in (*KILLS[:2], Fault.OUT_OF_MEMORY, Fault.FILE_SIZE_LIMIT):
-        first = facts.attempts.get(case.task, ())[:1]
+        first = facts.attempts.get(case.region, ())[:1]
         if first and (first[0].state is not ExecutionState.FAILED or not first[0].reason):
-            yield f"{case.task} #1 is {first[0].state} ({first[0].reason or 'no reason'}) in the history"
+            yield f"{case.region} #1 is {first[0].state} ({first[0].reason or 'no reason'}) in the history"
 
 
 def _recompute_problems(case: Case, facts: Facts) -> Iterator[str]:
     """Check that only results that are lost and read were recomputed."""
     found = set(facts.recomputed)
-    allowed = {f"{lost} in {task}" for lost in case.lost for task in (case.task, *facts.cleared)}
+    allowed = {f"{lost} in {task}" for lost in case.lost for task in (case.region, *facts.cleared)}
     if unexpected := sorted(found - allowed):
         yield f"computed again: {', '.join(unexpected)}"
-    reads = WORKLOADS[case.workload].reads.get(case.task, ())
+    reads = WORKLOADS[case.workload].reads.get(case.region, ())
     if bool(facts.cleared) is not (case.fault is Fault.LOSE_AND_CHANGE):
         yield "who had read other rows must be cleared, and nobody else: " + (
             f"cleared: {', '.join(facts.cleared) or 'none'}"
         )
-    needed = {f"{lost} in {case.task}" for lost in case.lost if lost in reads}
+    needed = {f"{lost} in {case.region}" for lost in case.lost if lost in reads}
     if not facts.cleared and (missing := sorted(needed - found)):
         yield f"not computed again: {', '.join(missing)}"
 

@@ -8,6 +8,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from graph_compiler.deployment.documents.staging_layout import DRIVER
 from tests.faults.actions import act, processes
 from tests.faults.plan import FOLDER, Plan, Point, firing_path, plan_path
 from tests.faults.points import FilePoints, watch_partitions
@@ -26,15 +27,16 @@ def arm(descriptor: Path) -> None:
         return
     run = descriptor.parents[3]
     fire = partial(_fire, plan, run, firing_path(folder, run_id))
+    turn = descriptor.with_name(DRIVER)  # written when it is the region's turn
     match plan.point:
         case Point.BEFORE_WORK:
             fire()
         case Point.SPARK_UP:
             _when_spark_is_up(fire)
         case Point.WHILE_WRITING:
-            watch_partitions((run / "data", Path(plan.output)), fire)
+            watch_partitions((run / "data", Path(plan.output)), fire, since=turn)
         case _:
-            sys.addaudithook(FilePoints(plan.point, run, Path(plan.output), fire))
+            sys.addaudithook(FilePoints(plan.point, run, Path(plan.output), fire, since=turn))
 
 
 def _fire(plan: Plan, run: Path, fired: Path) -> None:

@@ -27,10 +27,16 @@ _WRITING = "_temporary/0/_temporary/*/part-*"
 
 
 class FilePoints:
-    """An audit hook that calls `fire` once, from the thread that is at the point."""
+    """An audit hook that calls `fire` once, from the thread that is at the point.
 
-    def __init__(self, point: Point, run: Path, output: Path, fire: Callable[[], None]) -> None:
+    What happens before the file `since` is there does not count.
+    """
+
+    def __init__(
+        self, point: Point, run: Path, output: Path, fire: Callable[[], None], *, since: Path
+    ) -> None:
         self._point = point
+        self._since = str(since)
         self._manifest = re.compile(re.escape(str(run)) + r"/manifests/[^/]+/\d+\.json$")
         self._output = output
         self._fire = fire
@@ -47,7 +53,7 @@ class FilePoints:
         if self._awaited is not None:  # what was about to be made: has it been?
             return os.path.exists(self._awaited)
         made = made_file(event, arguments)
-        if made is None:
+        if made is None or not os.path.exists(self._since):
             return False
         match self._point:
             case Point.BEFORE_MANIFEST:
@@ -83,11 +89,14 @@ def is_visible(file: Path, output: Path) -> bool:
     return not any(is_hidden(part) for part in file.relative_to(output).parts)
 
 
-def watch_partitions(folders: tuple[Path, ...], fire: Callable[[], None]) -> None:
-    """Call `fire` from a separate thread as soon as Spark has opened a partition's file below a folder."""
+def watch_partitions(folders: tuple[Path, ...], fire: Callable[[], None], *, since: Path) -> None:
+    """Call `fire` from a separate thread as soon as Spark has opened a partition's file below a folder.
+
+    What happens before the file `since` is there does not count.
+    """
 
     def look() -> None:
-        while not any(
+        while not since.exists() or not any(
             glob.glob(f"{folder}/**/{_WRITING}", recursive=True, include_hidden=True)
             for folder in folders
         ):

@@ -11,7 +11,7 @@ from typing import Any
 from tests.faults.plan import Fault
 
 _HEADER = (
-    "| pipeline | fault | where | task | outcome | ran again | recomputed | extra time | left beside |\n"
+    "| pipeline | fault | where | region | outcome | ran again | recomputed | extra time | left beside |\n"
     "| --- | --- | --- | --- | --- | --- | --- | ---: | ---: |\n"
 )
 
@@ -24,7 +24,7 @@ class Result:
     workload: str
     fault: str
     point: str
-    task: str
+    region: str
     lost: tuple[str, ...]
     run_id: str
     seconds: float
@@ -98,7 +98,7 @@ def _row(result: Result, base: float | None) -> str:
         result.workload,
         result.fault,
         result.point if result.fault != Fault.NONE else "",
-        result.task + lost,
+        result.region + lost,
         result.outcome if not result.problems else f"**{result.outcome}**",
         ", ".join(result.rerun) or "none",
         ", ".join(result.recomputed) or "none",

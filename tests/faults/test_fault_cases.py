@@ -8,7 +8,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from tests.faults.cases import KILL_POINTS, KILLS, all_cases, every_order
 from tests.faults.plan import Fault, Plan, Point
-from tests.faults.workloads import SINK_MODES, WORKLOADS, Workload
+from tests.faults.workloads import SHARED_TASK, SINK_MODES, WORKLOADS, Workload
 
 pytestmark = pytest.mark.spark  # the workloads import duckdb
 
@@ -24,32 +24,42 @@ def test_both_pipelines_have_at_least_forty_cases(seed: int) -> None:
 
 @pytest.mark.parametrize("fault", KILLS)
 def test_every_process_is_killed_at_every_point_in_both_pipelines(fault: Fault) -> None:
-    cases = [case for case in all_cases(1) if case.fault is fault]
+    cases = [
+        case for case in all_cases(1) if case.fault is fault and case.workload != SHARED_TASK.name
+    ]
     assert sorted(case.point for case in cases) == sorted(KILL_POINTS)
     assert {case.workload for case in cases} == {"flights", "diamond"}
 
 
 def test_a_driver_is_superseded_before_and_after_it_decides_in_every_sink_mode() -> None:
-    cases = [case for case in all_cases(1) if case.workload == SINK_MODES.name and case.task]
-    assert {(case.task, case.point) for case in cases} == {
+    cases = [case for case in all_cases(1) if case.workload == SINK_MODES.name and case.region]
+    assert {(case.region, case.point) for case in cases} == {
         (task, point)
         for task in ("appended", "by_class", "merged", "created")
         for point in (Point.BEFORE_INTENT, Point.AFTER_INTENT)
     }
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_every_region_of_a_shared_task_is_killed_in_every_way(seed: int) -> None:
+    cases = [case for case in all_cases(seed) if case.workload == SHARED_TASK.name]
+    killed = {(case.fault, case.region) for case in cases if case.fault in KILLS}
+    assert killed >= {(fault, region) for fault in KILLS for region in SHARED_TASK.regions[1:]}
+    assert all(case.point in SHARED_TASK.points[case.region] for case in cases if case.region)
+
+
 def test_cases_depend_on_the_seed_only() -> None:
     assert all_cases(1) == all_cases(1)
-    assert {case.task for case in all_cases(1)} == {case.task for case in all_cases(2)}
-    chosen = {seed: [(case.task, case.point) for case in all_cases(seed)] for seed in (1, 2)}
+    assert {case.region for case in all_cases(1)} == {case.region for case in all_cases(2)}
+    chosen = {seed: [(case.region, case.point) for case in all_cases(seed)] for seed in (1, 2)}
     assert chosen[1] != chosen[2]
 
 
 @pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)
 def test_a_workload_lists_its_tasks(workload: Workload) -> None:
     regions = describe_regions(compile_pipeline(workload.environment().pipeline()))
-    assert set(workload.tasks) == set(workload.reads) == {region.region_id for region in regions}
-    assert all(region.shares_task is None for region in regions)
+    assert [*workload.regions] == [*workload.reads] == [region.region_id for region in regions]
+    assert {region.task_name for region in regions} == set(workload.tasks)
     for region in regions:
         assert (Point.BEFORE_MANIFEST in workload.points[region.region_id]) == bool(region.results)
 

@@ -19,12 +19,14 @@ def seen(point: Point, tmp_path: Path) -> tuple[list[str], FilePoints, StagingLa
     """Return an armed hook, and the events up to the time when it fires."""
     layout = StagingLayout(root=f"{tmp_path}/staging", identity=RunIdentity.own("p", "r"))
     fired: list[str] = []
+    turn = tmp_path / "turn"
+    turn.touch()
 
     def fire() -> None:
         made = tmp_path.rglob("*.json")
         fired.append(",".join(sorted(path.name for path in made if path.name[0] != ".")))
 
-    return fired, FilePoints(point, Path(layout.run), tmp_path / "out", fire), layout
+    return fired, FilePoints(point, Path(layout.run), tmp_path / "out", fire, since=turn), layout
 
 
 def link(hook: FilePoints, source: Path, destination: Path) -> None:
@@ -87,3 +89,15 @@ def test_readers_do_not_see_hidden_files(tmp_path: Path) -> None:
     visible = {"a/b": True, ".a/b": False, "a/_temporary/b": False, "a/.b": False}
     assert {name: is_visible(tmp_path / name, tmp_path) for name in visible} == visible
     assert not is_visible(Path("/elsewhere/a"), tmp_path)
+
+
+def test_nothing_counts_before_the_region_s_turn(tmp_path: Path) -> None:
+    fired, hook, layout = seen(Point.BEFORE_MANIFEST, tmp_path)
+    (tmp_path / "turn").unlink()
+    document = tmp_path / "document"
+    document.touch()
+    link(hook, document, Path(layout.manifest("d-0", 0)))  # type: ignore[arg-type]
+    assert fired == []
+    (tmp_path / "turn").touch()
+    link(hook, document, Path(layout.manifest("d-1", 0)))  # type: ignore[arg-type]
+    assert len(fired) == 1

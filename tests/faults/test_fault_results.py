@@ -18,7 +18,7 @@ RESULT = Result(
     workload="flights",
     fault=Fault.NONE,
     point=Point.BEFORE_WORK,
-    task="",
+    region="",
     lost=(),
     run_id="a.1",
     seconds=20.0,
@@ -32,7 +32,7 @@ KILLED = replace(
     RESULT,
     case="b",
     fault=Fault.KILL_JVM,
-    task="late_routes",
+    region="late_routes",
     run_id="b.1",
     seconds=31.0,
     rerun=("late_routes",),
@@ -44,7 +44,7 @@ CASE = Case(
     workload="flights",
     fault=Fault.KILL_JVM,
     point=Point.MID_PUBLISH,
-    task="late_routes",
+    region="late_routes",
     seed=1,
 )
 FACTS = Facts(

@@ -59,7 +59,7 @@ class Trial:
         """Trigger the run, do what the case wants done from outside, and look; return the run's seconds too."""
         self.output.mkdir(parents=True)
         self.workload.fill_targets(self.output)
-        if self.case.task:
+        if self.case.region:
             plan_path(self.plans, self.run_id).write_text(self._plan().to_json())
         started = time.monotonic()
         if self.case.fault in (Fault.MANY_RUNS, Fault.BACKFILL):
@@ -97,7 +97,7 @@ class Trial:
         return Plan(
             fault=self.case.fault,
             point=self.case.point,
-            region=self.case.task,
+            region=self.case.region,
             input=str(self.input),
             output=str(self.output),
             lost=tuple(id for task in self.case.lost for id in staged[task]),
@@ -197,13 +197,12 @@ class Trial:
 
     def _fail_by_hand(self) -> None:
         """Mark the hanging task as failed, wait until its application ends, and clear it."""
+        task = self.workload.task_of(self.case.region)
         until(self._firing, "the fault", seconds=_RUN_SECONDS)
-        self.api.call(
-            "PATCH", f"{self.path}/taskInstances/{self.case.task}", {"new_state": "failed"}
-        )
+        self.api.call("PATCH", f"{self.path}/taskInstances/{task}", {"new_state": "failed"})
         until(lambda: not self._processes(), "its application to end", seconds=_END_SECONDS)
         self._ended()
-        self._clear([self.case.task], downstream=True)
+        self._clear([task], downstream=True)
 
     def _clear_as_told(self) -> dict[str, int]:
         """Clear the tasks in the failed task's message; return all that run again, and how often they have run."""

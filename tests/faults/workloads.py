@@ -24,7 +24,8 @@ PUBLISHES = (Point.BEFORE_INTENT, Point.AFTER_INTENT, Point.MID_PUBLISH)
 class Workload:
     """A pipeline under test.
 
-    `points` are the places that each task's executions come to; `reads` whose staged results each task reads.
+    `points` are the places that each region's executions come to; `reads` whose staged results each region reads.
+    `shared_task` is the Airflow task that runs all regions, None if each has its own, which has the region's name.
     `compare` raises AssertionError where targets below a folder do not have exactly the rows they must.
     """
 
@@ -35,11 +36,21 @@ class Workload:
     make_input: Callable[[Path], object]
     fill_targets: Callable[[Path], None]
     compare: Callable[[Path, Path], None]
+    shared_task: str | None = None
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """Return the regions, each after those that it reads from."""
+        return tuple(self.points)
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Return the tasks, each after those that it reads from."""
-        return tuple(self.points)
+        """Return the Airflow tasks, each after those that it waits for."""
+        return self.regions if self.shared_task is None else (self.shared_task,)
+
+    def task_of(self, region: str) -> str:
+        """Return the Airflow task that runs a region."""
+        return self.shared_task or region
 
     def environment(self) -> StreamExecutionEnvironment:
         """Return what the pipeline's module declares."""
@@ -159,6 +170,22 @@ DIAMOND = Workload(
     fill_targets=_rejected_before,
     compare=_compare_diamond,
 )
+SHARED_TASK = Workload(
+    name="shared_task",
+    module="tests.faults.shared_task",
+    points={
+        "valid": EVERYWHERE + STAGES + PUBLISHES,
+        # The driver comes to these when Spark is up already.
+        "by_customer": (Point.WHILE_WRITING, *STAGES),
+        "large": (Point.WHILE_WRITING, *STAGES),
+        "report": (Point.WHILE_WRITING, *PUBLISHES),
+    },
+    reads=DIAMOND.reads,
+    make_input=_orders,
+    fill_targets=_rejected_before,
+    compare=_compare_diamond,
+    shared_task="valid",
+)
 SINK_MODES = Workload(
     name="sink_modes",
     module="tests.faults.sink_modes",
@@ -177,4 +204,7 @@ SHARED_TARGET = Workload(
     fill_targets=lambda _: None,
     compare=_compare_shared_target,
 )
-WORKLOADS = {workload.name: workload for workload in (FLIGHTS, DIAMOND, SINK_MODES, SHARED_TARGET)}
+WORKLOADS = {
+    workload.name: workload
+    for workload in (FLIGHTS, DIAMOND, SHARED_TASK, SINK_MODES, SHARED_TARGET)
+}

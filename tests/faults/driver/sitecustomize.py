@@ -3,7 +3,11 @@
 import sys
 from pathlib import Path
 
-if len(sys.orig_argv) > 2 and sys.orig_argv[-2].endswith("spark_runtime/main.py"):
+_programs = [
+    place for place, word in enumerate(sys.orig_argv) if word.endswith("spark_runtime/main.py")
+]
+if _programs:
     from tests.faults.injection import arm
 
-    arm(Path(sys.orig_argv[-1]))
+    for _descriptor in sys.orig_argv[_programs[0] + 1 :]:
+        arm(Path(_descriptor))
