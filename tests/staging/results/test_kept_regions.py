@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import time
@@ -18,8 +19,10 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from rich.console import Console
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler.cli.commands.history import run_history, show_history
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.operators import Source
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
@@ -459,6 +462,19 @@ def test_what_kept_regions_have_read_may_be_released(play: Play) -> None:
     assert play.released == [FIRST, RIGHT]
 
 
+def test_the_history_shows_what_each_try_has_run_or_kept(play: Play) -> None:
+    play.try_(frozenset({LAST}))
+    play.try_()
+    layout, shown = play.last[0].layout, StringIO()
+    show_history(layout, run_history(layout), Console(file=shown, width=200))
+    tries = shown.getvalue().partition("tries of task 'first'\n")[2].splitlines()
+    assert [line[:5] for line in tries] == ["  1  ", "  2  "]
+    assert [set(line[5:].split(", ")) for line in tries] == [
+        {f"{region} attempt 1" for region in (FIRST, LEFT, LAST, RIGHT)},
+        {f"{region} kept from attempt 1" for region in (FIRST, LEFT, RIGHT)} | {"last attempt 2"},
+    ]
+
+
 class Tries(RuleBasedStateMachine):
     """Any sequence of tries: after one that succeeds, all rows are those of one run from the start."""
 
@@ -488,6 +504,21 @@ class Tries(RuleBasedStateMachine):
         self.play.versions[name] += 1
         self.is_done = False
 
+    @rule()
+    def does_not_start(self) -> None:
+        self.play.does_not_start()
+        self.is_done = False
+
+    @rule(number=st.integers(0, 9))
+    def deploy(self, number: int) -> None:
+        """Deploy a change of a region in another task."""
+        self.play.plan_id = f"plan {number}"
+
+    @precondition(lambda self: self.play.last)
+    @rule(regions=st.sets(ids))
+    def discard(self, regions: set[RegionId]) -> None:
+        discard(STORE, self.play.last[0].layout, regions)
+
     @precondition(lambda self: self.is_done)
     @invariant()
     def is_one_run(self) -> None:
@@ -505,4 +536,4 @@ class Tries(RuleBasedStateMachine):
 
 
 TestTries = Tries.TestCase
-TestTries.settings = settings(max_examples=25, stateful_step_count=8, deadline=None)
+TestTries.settings = settings(max_examples=25, stateful_step_count=10, deadline=None)

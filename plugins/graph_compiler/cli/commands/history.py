@@ -17,7 +17,7 @@ from graph_compiler.cli.console import AsJson, speaking_plainly, standard_output
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import RegionId, counted, listing
+from graph_compiler.identifiers import RegionId, TaskName, counted, listing
 from graph_compiler.staging.executions.executions import (
     executions,
     find_run,
@@ -25,6 +25,7 @@ from graph_compiler.staging.executions.executions import (
     kept_executions,
     logical_date_of,
     regions_of,
+    task_names,
 )
 from graph_compiler.staging.executions.kept_executions import KeptExecution
 from graph_compiler.staging.executions.region_execution import RegionExecution
@@ -41,6 +42,7 @@ _STYLE = {
 class RegionHistory:
     """The attempts at a region, and those that later tries of its task have kept instead of repeating them."""
 
+    task_name: TaskName
     attempts: tuple[RegionExecution, ...]
     kept: tuple[KeptExecution, ...]
 
@@ -68,6 +70,7 @@ def run_history(layout: StagingLayout) -> History:
     find_run(store, layout)
     return {
         region_id: RegionHistory(
+            task_name=task_names(store, layout, [region_id])[0],
             attempts=executions(
                 store, layout, region_id, size=history_size(store, layout, region_id)
             ),
@@ -89,6 +92,11 @@ def show_history(layout: StagingLayout, found: History, console: Console) -> Non
             console.print(_line(attempt), soft_wrap=True)
             for line in (*_details(attempt), *_kept_words(attempt, one.kept)):
                 console.print(Text(f"      {line}"), soft_wrap=True)
+    for task_name, regions in _by_task(found).items():
+        if len(regions) > 1:
+            console.print(Text(f"tries of task '{task_name}'", style="bold"))
+            for number, words in _tries(regions):
+                console.print(Text(f"  {number}  {', '.join(words)}"), soft_wrap=True)
 
 
 def history_json(found: History) -> str:
@@ -112,6 +120,27 @@ def history_json(found: History) -> str:
         },
         indent=1,
     )
+
+
+def _by_task(found: History) -> dict[TaskName, History]:
+    tasks: dict[TaskName, History] = {}
+    for region_id, one in found.items():
+        tasks.setdefault(one.task_name, {})[region_id] = one
+    return tasks
+
+
+def _tries(regions: History) -> Iterator[tuple[int, list[str]]]:
+    """Yield each Airflow try of a task, and for each region its attempt, or the one that was kept."""
+    tries: dict[int, list[str]] = {}
+    for region_id, one in regions.items():
+        own = {each.try_number: f"attempt {each.attempt_number + 1}" for each in one.attempts}
+        kept = {
+            each.try_number: f"kept from attempt {each.attempt_number + 1}" for each in one.kept
+        }
+        for number, words in (own | kept).items():
+            if number is not None:
+                tries.setdefault(number, []).append(f"{region_id} {words}")
+    yield from sorted(tries.items())
 
 
 def _details(attempt: RegionExecution) -> Iterator[str]:
