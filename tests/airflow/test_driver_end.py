@@ -103,9 +103,24 @@ def failure(kind: ThrowableType) -> Failure:
     return Failure(throwable_type=kind, operator=None, declared_at=None, message="it broke")
 
 
+def deploy(*tasks: TaskDeploymentDescriptor) -> None:
+    for task in tasks:
+        key = task.layout.descriptor(task.region.region_id, task.attempt.execution_id)
+        LocalStore().put(key, task.to_json().encode())
+
+
+def test_a_staging_root_that_was_gone_at_the_end_is_tried_again(
+    task: TaskDeploymentDescriptor,
+) -> None:
+    error = why_failed(task, submitted=None)
+    assert "the staging root has lost the documents of this try" in str(error)
+    assert not fails_at_once(error)
+
+
 def test_exit_code_0_without_a_report_fails_without_retry(
     task: TaskDeploymentDescriptor,
 ) -> None:
+    deploy(task)
     error = why_failed(task, submitted=None)
     assert fails_at_once(error)
     assert "pipeline 'p', task 'out': Spark's driver ended with exit code 0" in str(error)
@@ -155,6 +170,7 @@ def test_the_failures_of_all_regions_are_told(three: list[TaskDeploymentDescript
     leave(three[0], None)
     leave(three[1], failure(ThrowableType.NON_RECOVERABLE_ERROR))
     leave(three[2], failure(ThrowableType.NON_RECOVERABLE_ERROR))
+    deploy(*three)
     error = why_failed(*three, submitted=None)
     assert fails_at_once(error)
     assert str(error).splitlines() == [
@@ -187,6 +203,7 @@ def test_regions_that_were_left_out_after_a_failure_have_no_report(
 def test_a_region_without_a_report_fails_the_task(three: list[TaskDeploymentDescriptor]) -> None:
     for task in three[:2]:
         leave(task, None)
+    deploy(*three)
     error = why_failed(*three, submitted=None)
     assert fails_at_once(error)
     assert "ended with exit code 0 before its work was done" in str(error)

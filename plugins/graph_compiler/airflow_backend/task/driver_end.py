@@ -18,6 +18,10 @@ _ENDED_ITSELF = (
     "Spark's driver ended with exit code 0 before its work was done, and left no report\n"
     "  hint: check whether a function ends the process (os._exit or similar); it must return rows or raise an error"
 )
+_ROOT_GONE = (
+    "the staging root has lost the documents of this try, so it is not known how Spark's driver has ended\n"
+    "  hint: check whether its file system was unmounted for a while"
+)
 _ENDED_ELSEWHERE = (
     "Spark's driver is gone, and left no report\n"
     "  hint: see its log in the cluster: its application or its pod was removed, it does not see the staging root, or "
@@ -31,7 +35,8 @@ def why_failed(
     """Return the messages of the reports' failures, None if all regions succeeded.
 
     `error` is that of a non-zero exit code. If a driver on this host ended with 0 and without its reports, its own code
-    ended it, so a retry cannot help. Of several failures, one that a retry may help decides.
+    ended it, so a retry cannot help, unless the staging root was gone. Of several failures, one that a retry may help
+    decides.
     """
     if not is_done(task):
         return _without_report(task, error, hook)
@@ -59,6 +64,8 @@ def _without_report(
     if error is not None:
         return AirflowException(f"the Spark driver ended without a report: {error}")
     words = f"pipeline '{task.pipeline}', task '{task.task_name}': "
+    if not task.store.is_there(task.descriptors[0]):  # and the report may be in what covers it
+        return AirflowException(words + _ROOT_GONE)
     if is_elsewhere(hook):
         return AirflowException(words + _ENDED_ELSEWHERE)
     return AirflowFailException(words + _ENDED_ITSELF)
