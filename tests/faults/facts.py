@@ -17,9 +17,9 @@ from tests.faults.workloads import WORKLOADS
 
 REFUSED = "airflow tasks clear"
 _ALL = 100
-# The first execution goes on beside the second, which may lose to it and be tried again.
 _MAY_FINISH = (Fault.KILL_RUNNER, Fault.KILL_SUPERVISOR, Fault.STARTED_TWICE)
 """The first execution may finish before a second one begins, which keeps its work then."""
+# The first execution goes on beside the second, which may lose to it and be tried again.
 _LIVES_ON = (Fault.KILL_RUNNER, Fault.KILL_SUPERVISOR, Fault.HANG_AND_WAKE, Fault.STARTED_TWICE)
 
 
