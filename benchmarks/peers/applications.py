@@ -101,15 +101,14 @@ def _step_by_step(_data: Path, work: Path) -> list[Application]:
 
 
 def _compiled(
-    env: StreamExecutionEnvironment, options: Mapping[str, str], data: Path, work: Path
+    env: StreamExecutionEnvironment,
+    options: Mapping[str, str],
+    data: Path,
+    work: Path,
+    *,
+    is_tuned: bool = True,
 ) -> list[Application]:
-    return Deployed.of(env, data, work, options).applications()
-
-
-def _untuned(
-    env: StreamExecutionEnvironment, options: Mapping[str, str], data: Path, work: Path
-) -> list[Application]:
-    return Deployed.of(env, data, work, options).applications(is_tuned=False)
+    return Deployed.of(env, data, work, options).applications(is_tuned=is_tuned)
 
 
 def _retried(env: StreamExecutionEnvironment, data: Path, work: Path) -> list[Application]:
@@ -175,7 +174,7 @@ VARIANTS: Mapping[str, Variant] = {
     "retried": Variant("its retry after a late failure", partial(_retried, FOURTEEN(SAME_TASK))),
     "six-before": Variant(
         "a task for each region, drivers not tuned",
-        partial(_untuned, SIX, ONE_TASK_A_REGION),
+        partial(_compiled, SIX, ONE_TASK_A_REGION, is_tuned=False),
         sinks=6,
     ),
     "six-apart": Variant(

@@ -18,8 +18,6 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.outcome import Outcome
 from graph_compiler.deployment.documents.report import (
-    VERSION,
-    ExecutionReport,
     Failure,
     ThrowableType,
 )
@@ -28,6 +26,7 @@ from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.executions.kept_executions import KeptExecution, leave_kept
 from graph_compiler.staging.store.local_store import LocalStore
+from tests.harness.reports import bare_report
 
 pytestmark = pytest.mark.airflow
 
@@ -84,19 +83,8 @@ def fails_at_once(error: Exception | None) -> bool:
 
 
 def leave(task: TaskDeploymentDescriptor, failure: Failure | None) -> None:
-    report = ExecutionReport(
-        version=VERSION,
-        application_id="a",
-        outputs=(),
-        contracts=(),
-        vertices=(),
-        actions=(),
-        reads=(),
-        recomputed=(),
-        failure=failure,
-    )
     key = task.layout.report(task.region.region_id, task.attempt.execution_id)
-    LocalStore().put_if_absent(key, to_json(report).encode())
+    LocalStore().put_if_absent(key, to_json(bare_report(failure)).encode())
 
 
 def failure(kind: ThrowableType) -> Failure:

@@ -8,6 +8,7 @@ import pytest
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.faults.plan import Point
 from tests.faults.points import FilePoints, is_visible, made_file
@@ -52,9 +53,9 @@ def test_faults_strike_before_and_after_a_document(
     fired, hook, layout = seen(point, tmp_path)
     document = tmp_path / "document"
     document.touch()
-    link(hook, document, Path(layout.manifest("d-0", 0)))  # type: ignore[arg-type]
+    link(hook, document, Path(layout.manifest(IntermediateDataSetId("d-0"), 0)))
     link(hook, document, Path(layout.intent("/out/a", 0)))
-    link(hook, document, Path(layout.manifest("d-0", 1)))  # type: ignore[arg-type]
+    link(hook, document, Path(layout.manifest(IntermediateDataSetId("d-0"), 1)))
     assert fired == there
 
 
@@ -96,8 +97,8 @@ def test_nothing_counts_before_the_region_s_turn(tmp_path: Path) -> None:
     (tmp_path / "turn").unlink()
     document = tmp_path / "document"
     document.touch()
-    link(hook, document, Path(layout.manifest("d-0", 0)))  # type: ignore[arg-type]
+    link(hook, document, Path(layout.manifest(IntermediateDataSetId("d-0"), 0)))
     assert fired == []
     (tmp_path / "turn").touch()
-    link(hook, document, Path(layout.manifest("d-1", 0)))  # type: ignore[arg-type]
+    link(hook, document, Path(layout.manifest(IntermediateDataSetId("d-1"), 0)))
     assert len(fired) == 1

@@ -7,9 +7,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, Failure
+from graph_compiler.deployment.documents.report import Failure
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.identifiers import path_segment
+from tests.harness.reports import bare_report
 
 if TYPE_CHECKING:
     from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
@@ -45,18 +46,7 @@ def folder_of(operator: DeploymentTaskOperator, execution: str) -> Path:
 
 def leave_report(folder: Path, failure: Failure | None = None) -> None:
     """Write the report of an execution, as its driver does."""
-    report = ExecutionReport(
-        version=VERSION,
-        application_id="application_1_0001",
-        outputs=(),
-        contracts=(),
-        vertices=(),
-        actions=(),
-        reads=(),
-        recomputed=(),
-        failure=failure,
-    )
-    (folder / "report.json").write_text(to_json(report))
+    (folder / "report.json").write_text(to_json(bare_report(failure)))
 
 
 def outcome(folder: Path) -> str | None:

@@ -43,7 +43,6 @@ from graph_compiler.deployment.documents.manifest import (
 )
 from graph_compiler.deployment.documents.outcome import Outcome
 from graph_compiler.deployment.documents.report import (
-    VERSION,
     ExecutionReport,
     Failure,
     SourceFiles,
@@ -68,6 +67,7 @@ from graph_compiler.staging.results.kept_regions import discard
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.results.release import ReleasedResult
 from graph_compiler.staging.store.local_store import LocalStore
+from tests.harness.reports import bare_report
 
 BROKEN = Failure(
     throwable_type=ThrowableType.RECOVERABLE_ERROR, operator=None, declared_at=None, message="no"
@@ -166,7 +166,7 @@ class Play:
         for task in tasks:
             begin(STORE, task)
         claim_execution(STORE, tasks[0])
-        report = replace(_report(BROKEN), application_id=None)
+        report = bare_report(BROKEN, application_id=None)
         key = tasks[0].layout.report(tasks[0].region.region_id, tasks[0].attempt.execution_id)
         STORE.put_if_absent(key, to_json(report).encode())
         leave_out(tasks[1:], "it failed")
@@ -183,7 +183,7 @@ class Play:
         for result in task.region.results:
             self._commit(task, log, result.id, result.fingerprint, said, tuple(reads))
         report = replace(
-            _report(failure),
+            bare_report(failure),
             reads=() if failure else tuple(reads),
             sources=tuple(
                 SourceFiles(operator=name, paths=(name,), digest=str(self.versions[name]))
@@ -246,20 +246,6 @@ class Play:
         kept = find_kept(STORE, folder)
         id = kept.execution_id if kept else task.attempt.execution_id
         return self.rows[f"{task.region.region_id} {id}"]
-
-
-def _report(failure: Failure | None) -> ExecutionReport:
-    return ExecutionReport(
-        version=VERSION,
-        application_id="app",
-        outputs=(),
-        contracts=(),
-        vertices=(),
-        actions=(),
-        reads=(),
-        recomputed=(),
-        failure=failure,
-    )
 
 
 def _sources(region: RegionDescriptor) -> Iterator[str]:

@@ -14,7 +14,8 @@ from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.errors import RepeatedReadError
 from graph_compiler.spark_runtime.region.seams import ReadSource
-from graph_compiler.spark_runtime.repeatability.source_files import SourceRows, listing_digests
+from graph_compiler.spark_runtime.repeatability.source_files import are_held, listings_of
+from graph_compiler.spark_runtime.spark_internals.file_listings import plan_leaves
 
 
 @dataclass(slots=True)
@@ -48,7 +49,7 @@ class TaskSources:
             if known == connector:
                 return rows
         rows = self.reads(connector, spark, splits)
-        if not SourceRows.of(rows, holds_given_rows=True).is_held:
+        if not are_held(plan_leaves(rows), holds_given_rows=True):
             raise RepeatedReadError(
                 "two regions of this task read it, and Spark lists no files for it that both would read\n"
                 f"  hint: {type(connector).__name__}.when_read_twice must be '{WhenReadTwice.FIXED}'"
@@ -73,6 +74,7 @@ class TaskSources:
             connector = operator.operator.connector
             if operator.name in known or connector in self.shared:
                 rows = self.read(connector, spark, operator.settings.parallelism)
-                digests = listing_digests(rows) if operator.name in known else ()
-                now.update((operator.name, digest) for digest in digests)
+                if operator.name in known:
+                    listings = listings_of(spark, plan_leaves(rows))
+                    now.update((operator.name, listing.digest) for listing in listings)
         return now == before

@@ -20,6 +20,7 @@ from graph_compiler.errors import SourceChangedError
 from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.spark_internals.file_listings import (
     FileVersion,
+    PlanLeaf,
     listed_paths,
     plan_leaves,
     versions,
@@ -47,9 +48,13 @@ class ListedFiles:
 
     def described(self, operator: str) -> SourceFiles:
         """Return the listing as it is recorded for an operator."""
-        return SourceFiles(
-            operator=operator, paths=listed_paths(self.index), digest=_digest(self.files)
-        )
+        return SourceFiles(operator=operator, paths=listed_paths(self.index), digest=self.digest)
+
+    @property
+    def digest(self) -> str:
+        """A digest of the paths, sizes and times of the files."""
+        lines = (f"{file.path} {file.bytes} {file.modified}\n" for file in sorted(self.files))
+        return hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
     def check(self) -> None:
         """Raise SourceChangedError if a file has changed since it was listed."""
@@ -80,22 +85,21 @@ class SourceRows:
     @classmethod
     def of(cls, rows: DataFrame, *, holds_given_rows: bool) -> SourceRows:
         """Inspect the leaves of a source's plan. `holds_given_rows`: rows from Python are a fixed list."""
-        in_memory = _IN_MEMORY | _RDD if holds_given_rows else _IN_MEMORY
         leaves = plan_leaves(rows)
-        is_held = all(leaf.index is not None or leaf.kind in in_memory for leaf in leaves)
-        listings = (ListedFiles.of(rows.sparkSession, leaf.index) for leaf in leaves if leaf.index)
-        return cls(tuple(listings), is_held)
+        is_held = are_held(leaves, holds_given_rows=holds_given_rows)
+        return cls(listings_of(rows.sparkSession, leaves), is_held)
 
 
-def listing_digests(rows: DataFrame) -> tuple[str, ...]:
-    """Return the digest of each listing that rows come from, as `SourceFiles` has it."""
-    indexes = (leaf.index for leaf in plan_leaves(rows))
-    return tuple(_digest(versions(index)) for index in indexes if index is not None)
+def are_held(leaves: Iterable[PlanLeaf], *, holds_given_rows: bool) -> bool:
+    """Whether rows come only from listings and from rows on the driver; fetches no list of files."""
+    in_memory = _IN_MEMORY | _RDD if holds_given_rows else _IN_MEMORY
+    return all(leaf.index is not None or leaf.kind in in_memory for leaf in leaves)
 
 
-def _digest(files: Iterable[FileVersion]) -> str:
-    lines = (f"{file.path} {file.bytes} {file.modified}\n" for file in sorted(files))
-    return hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
+def listings_of(spark: SparkSession, leaves: Iterable[PlanLeaf]) -> tuple[ListedFiles, ...]:
+    """Return the listings that the leaves of a plan read."""
+    indexes = (leaf.index for leaf in leaves)
+    return tuple(ListedFiles.of(spark, index) for index in indexes if index is not None)
 
 
 def _difference(before: FileVersion, after: FileVersion | None) -> str:

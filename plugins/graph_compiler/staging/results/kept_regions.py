@@ -13,7 +13,7 @@ Tries in which it was not its turn, or in which Spark did not start, count as if
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from graph_compiler.deployment.documents.descriptor import (
@@ -61,7 +61,7 @@ def kept_execution(
     if task.from_start:
         return None
     try:
-        folder = next(_tries_with_work(store, task), None)
+        folder = _last_with_work(store, task)
         if folder is None or store.is_there(f"{folder}/{DISCARDED}"):
             return None
         if _has_succeeded(store, tasks, folder.rpartition("/")[2]):
@@ -81,8 +81,8 @@ def discard(store: StagingStore, layout: StagingLayout, region_ids: Iterable[Reg
             store.put_if_absent(f"{folder}/{DISCARDED}", b"{}")
 
 
-def _tries_with_work(store: StagingStore, task: TaskDeploymentDescriptor) -> Iterator[str]:
-    """Yield the folders of a region's executions before this one that did or kept its work, the last one first.
+def _last_with_work(store: StagingStore, task: TaskDeploymentDescriptor) -> str | None:
+    """Return the folder of the last execution of a region before this one that did or kept its work.
 
     Try numbers of Airflow only start again if a run is deleted and created again: those before belong to another run.
     """
@@ -93,10 +93,11 @@ def _tries_with_work(store: StagingStore, task: TaskDeploymentDescriptor) -> Ite
         descriptor = raw_descriptor(store, folder) or {}
         before = descriptor.get("try_number")
         if isinstance(before, int) and number is not None and before >= number:
-            return
+            return None
         number = before if isinstance(before, int) else number
         if _has_begun(store, folder):
-            yield folder
+            return folder
+    return None
 
 
 def _has_begun(store: StagingStore, folder: str) -> bool:
