@@ -46,4 +46,7 @@ def pages(results: Path = RESULTS) -> dict[str, str]:
 def _measured(part: Mapping[str, Any]) -> str:
     """Return when and where a part was measured, in one line."""
     where = part["conditions"]
-    return f"Measured on {where['date']} at {where['commit']}: {where['machine']}; {where['versions']}."
+    return (
+        f"Measured on {where['date']} at {where['commit']}: {where['machine']};\n"
+        f"{where['versions']}."
+    )

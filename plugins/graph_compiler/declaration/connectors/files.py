@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import ClassVar
 
@@ -84,11 +85,7 @@ class FileConnector(Connector):
     @property
     def place(self) -> str | None:
         """Return the normalized folder; its templates are kept."""
-        path = re.sub(r"^file:(//(?=/|\{)|(?=/(?!/)|\{))", "", self.path, flags=re.IGNORECASE)
-        scheme, separator, rest = path.rpartition("://")
-        if not separator and rest.startswith("//"):  # PurePosixPath keeps two slashes
-            rest = "/" + rest.lstrip("/")
-        return f"{scheme}{separator}{PurePosixPath(rest)}"
+        return _place(self.path)
 
     def meets(self, other: Connector) -> bool:
         """Whether the folders are equal, or one contains the other."""
@@ -287,3 +284,14 @@ class Files(FileConnector):
             return FileConnector.why_not_writable(self)
         tables = listing(TABLE_FORMATS)
         return f"a {self.format} table cannot be written as files: it is a log beside its files ({tables} are)"
+
+
+@lru_cache(
+    maxsize=1024
+)  # each pair of a pipeline's places is compared while Airflow parses its Dag
+def _place(path: str) -> str:
+    path = re.sub(r"^file:(//(?=/|\{)|(?=/(?!/)|\{))", "", path, flags=re.IGNORECASE)
+    scheme, separator, rest = path.rpartition("://")
+    if not separator and rest.startswith("//"):  # PurePosixPath keeps two slashes
+        rest = "/" + rest.lstrip("/")
+    return f"{scheme}{separator}{PurePosixPath(rest)}"
