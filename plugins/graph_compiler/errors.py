@@ -54,7 +54,7 @@
     ├── DriverStartError            what a driver starts with is not known, or not usable  [driver_jvm.installation]
     ├── VersionNotFoundError        a revision, or a file in it, does not exist  [cli.arguments.versions]
     ├── VersionNotLoadableError     a version of a pipeline cannot be compiled  [cli.arguments.versions]
-    ├── RunningAlreadyError         the pipeline already runs in process for this day  [cli.running.in_process_run]
+    ├── RunningAlreadyError         the pipeline already runs in process for this day  [cli.running.run_lock]
     ├── AirflowFailedError          Airflow itself could not be prepared  [cli.running.embedded_airflow]
     └── DryRunFailedError           the analysis itself failed  [cli.commands.dry_run]
 

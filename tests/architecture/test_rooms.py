@@ -22,6 +22,7 @@ PRINTS = {
     "airflow_backend/installation/health_report.py": "its output is a document that its caller reads",
     "airflow_backend/installation/run_states.py": "its output is a document that its caller reads",
     "airflow_backend/installation/submit_commands.py": "its output is a document that its caller reads",
+    "airflow_backend/stores/connection_access.py": "its output is a document that its caller reads",
 }
 """Programs outside of `cli` that print, and why; all others log."""
 THIRD_PARTY = {
@@ -35,6 +36,7 @@ THIRD_PARTY = {
     "compiler": {"mmh3"},
     "explain": {"pydantic"},
     "driver_jvm": set(),
+    "object_stores": {"obstore"},
     "row_reader": {"pyarrow"},
     "spark_runtime": {"pyspark", "py4j", "pyarrow"},
 }
@@ -93,11 +95,11 @@ KNOW_THE_DISK = {
     "airflow_backend/web/rows/staged_files.py": "rows of files that lie on this server's disk",
     "cli/commands/ui.py": "the folder of a password",
     "cli/running/embedded_airflow.py": "Airflow's own home",
+    "cli/running/run_lock.py": "a lock of this machine's",
     "staging/publications/file_publication.py": "targets that are folders of a disk",
 }
 TAKE_PATHS = {
-    "cli/running/in_process_run.py": "the lock of a run is the machine's own",
-    "spark_runtime/artifacts.py": "Spark's driver serves files of its own host",
+    "cli/running/run_lock.py": "the lock of a run is the machine's own",
 }
 
 

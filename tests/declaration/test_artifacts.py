@@ -151,7 +151,7 @@ def test_every_problem_is_reported_with_its_line(project: Path) -> None:
     shown = str(refused.value)
     assert f"pipeline.cached-files: there is no file {project}/data/absent.csv" in shown
     assert f"pipeline.cached-files: {project}/data is a folder" in shown
-    assert "'s3a://bucket/x.jar' is not a file of this host: there is no store for 's3a:'" in shown
+    assert "'s3a://bucket/x.jar' is not a file of this host: it has scheme 's3a:'" in shown
     assert [problem.declared_at for problem in refused.value.problems] == [
         SourceLocation("sales.py", line) for line in (7, 7, 8)
     ]

@@ -1,7 +1,13 @@
+import re
+
 import pytest
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import StagingLayout, local_root
+from graph_compiler.deployment.documents.staging_layout import (
+    StagingLayout,
+    root_of,
+    staging_root_at,
+)
 from graph_compiler.errors import StagingError
 from graph_compiler.identifiers import RegionId, distinct, path_segment, task_id
 
@@ -25,16 +31,45 @@ def test_names_stay_in_their_folder_and_never_collide(name: str) -> None:
 
 @pytest.mark.parametrize("uri", ["/mnt/staging/", "file:///mnt/staging"])
 def test_local_roots(uri: str) -> None:
-    assert local_root(uri) == "/mnt/staging"
+    assert staging_root_at(uri) == "/mnt/staging"
 
 
-def test_a_scheme_without_a_commit_store_is_refused() -> None:
-    with pytest.raises(
-        StagingError, match="there is no store for 's3:'; allowed: an absolute path or a file: URI"
-    ):
-        local_root("s3://bucket/staging")
-    with pytest.raises(StagingError, match="a relative path"):
-        local_root("staging")
+@pytest.mark.parametrize(
+    ("uri", "root"),
+    [
+        ("s3a://lake/staging", "s3a://lake/staging"),
+        ("s3a://lake/a//b/", "s3a://lake/a/b"),
+        ("s3a://lake", "s3a://lake"),
+        ("s3a://lake/", "s3a://lake"),
+    ],
+)
+def test_roots_in_a_bucket(uri: str, root: str) -> None:
+    assert staging_root_at(uri) == root
+    layout = StagingLayout(root=root, identity=RunIdentity.own("flights", "r"))
+    assert root_of(layout.descriptor(RegionId("late"), "e1")) == root
+
+
+@pytest.mark.parametrize(
+    ("uri", "why"),
+    [
+        ("s3://lake/staging", "Spark's name of this scheme is s3a:, not s3:"),
+        ("gs://lake/staging", "there is no store for 'gs:' yet: it has not been tried"),
+        ("hdfs://nn/staging", "there is no store for 'hdfs:' yet"),
+        ("s3a://KEY:SECRET@lake/staging", "it contains credentials"),
+        ("s3a:///staging", "'' is not the name of a bucket"),
+        ("s3a://Lake/staging", "'Lake' is not the name of a bucket"),
+        ("s3a://lake/a/../b", "it contains '.' or '..'"),
+        ("s3a://lake/a?b", "its prefix has characters besides"),
+        ("s3a://lake/a%2Fb", "its prefix has characters besides"),
+        ("s3a:/lake", "it has scheme 's3a:'"),
+        ("ftp://host/x", "it has scheme 'ftp:'"),
+        ("staging", "a relative path"),
+    ],
+)
+def test_a_place_without_a_store_is_refused(uri: str, why: str) -> None:
+    with pytest.raises(StagingError, match=re.escape(why)) as refused:
+        staging_root_at(uri)
+    assert "allowed: an absolute path, a file: URI, or s3a://bucket/prefix" in str(refused.value)
 
 
 def test_task_ids_are_what_airflow_allows_and_distinct() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
 from graph_compiler.cli.commands.diff import diff
@@ -22,6 +24,8 @@ from graph_compiler.cli.commands.staging import staging
 from graph_compiler.cli.commands.ui import ui
 from graph_compiler.cli.commands.validate import validate
 from graph_compiler.cli.console import example
+from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.running.store_access import open_stores
 
 app = typer.Typer(
     help="Compile declared Spark pipelines to Airflow tasks, and run them.\n\n"
@@ -38,6 +42,13 @@ DECLARE, ASK, RUN, LOOK_BACK, SET_UP = (
     "Look back at runs",
     "Set up",
 )
+
+
+@app.callback()
+def _open_stores() -> None:
+    """Let every command reach a staging root in an object store."""
+    open_stores(EmbeddedAirflow(Path.cwd()))
+
 
 app.command(rich_help_panel=DECLARE, epilog=example("new sales --yaml"))(new)
 app.command(rich_help_panel=DECLARE, epilog=example("export flights --to yaml"))(export)

@@ -12,6 +12,7 @@ serves them to no executor: the driver adds the code of functions and the archiv
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -22,6 +23,7 @@ from pyspark.sql import SparkSession
 
 from graph_compiler.declaration.artifacts.user_artifact import ArtifactKind
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
+from graph_compiler.staging.store.stores import store_of
 
 _ARCHIVES = ("spark.archives", "spark.yarn.dist.archives")
 _CODE = "spark.files"
@@ -35,23 +37,27 @@ def add_artifacts(task: TaskDeploymentDescriptor, spark: SparkSession) -> None:
     context = spark.sparkContext
     for path in _paths(spark, _CODE, installed=True):
         if path.startswith(f"{task.layout.run}/"):
-            context.addFile(Path(path).as_uri())
+            context.addFile(_uri(path))
     for artifact in task.region.artifacts:
-        copy = Path(task.layout.artifact(artifact))
+        copy = task.layout.artifact(artifact)
         match artifact.kind:
             case ArtifactKind.FILE if str(context.master).startswith("local"):
                 _replace(copy, Path(SparkFiles.get(artifact.name)))
             case ArtifactKind.FILE:
-                context.addFile(copy.as_uri())
+                context.addFile(_uri(copy))
             case ArtifactKind.ARCHIVE if not _is_submitted(copy, spark):
-                context.addArchive(f"{copy.as_uri()}#{artifact.name}")
+                context.addArchive(f"{_uri(copy)}#{artifact.name}")
                 # Executors fetch it in their next task: a test removes the copy at its end.
                 spark.range(1).count()
 
 
-def _is_submitted(copy: Path, spark: SparkSession) -> bool:
+def _uri(key: str) -> str:
+    return Path(key).as_uri() if key.startswith("/") else key
+
+
+def _is_submitted(copy: str, spark: SparkSession) -> bool:
     """Whether spark-submit was given an archive that executors get; Spark may have written its folder differently."""
-    place = f"/{copy.parent.name}/{copy.name}"
+    place = "/" + "/".join(copy.split("/")[-2:])
     paths = (path for key in _ARCHIVES for path in _paths(spark, key, installed=False))
     return any(path.endswith(place) for path in paths)
 
@@ -62,8 +68,14 @@ def _paths(spark: SparkSession, key: str, *, installed: bool) -> list[str]:
     return [unquote(uri.path) for uri in uris if (uri.scheme == _INSTALLED) is installed]
 
 
-def _replace(copy: Path, target: Path) -> None:
+def _replace(copy: str, target: Path) -> None:
     """Put a file in place in one step: a function of another session may be reading the earlier one."""
     beside = target.with_name(f".{target.name}.{os.getpid()}")
-    shutil.copyfile(copy, beside)
+    if copy.startswith("/"):
+        shutil.copyfile(copy, beside)
+    else:
+        content = store_of(copy).get(copy)
+        if content is None:
+            raise FileNotFoundError(errno.ENOENT, "it is gone", copy)
+        beside.write_bytes(content)
     beside.replace(target)

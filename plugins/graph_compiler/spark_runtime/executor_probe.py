@@ -23,8 +23,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.errors import GraphCompilerError
-from graph_compiler.spark_runtime.spark_internals.executor_reads import read_in_parts
-from graph_compiler.spark_runtime.spark_internals.java import Py4JError
+from graph_compiler.spark_runtime.spark_internals.java import Py4JError, read_in_parts
 from graph_compiler.staging.executions.run_marker import not_shared
 
 _MOST_TASKS = 512

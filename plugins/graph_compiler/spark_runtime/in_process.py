@@ -47,6 +47,7 @@ from graph_compiler.spark_runtime.region.seams import Seams
 from graph_compiler.spark_runtime.region.task_sources import TaskSources
 from graph_compiler.spark_runtime.rehearsal.preview import Previewer
 from graph_compiler.spark_runtime.secret_values import hide_options
+from graph_compiler.spark_runtime.stores.opening import open_stores_in_jvm
 from graph_compiler.staging.executions.driver_claim import claim_execution
 from graph_compiler.staging.executions.execution_order import begin
 from graph_compiler.staging.store.stores import store_of
@@ -140,6 +141,7 @@ def main(request_path: str) -> int:
     """Carry out a request; return 0, or the exit code of the failure's ThrowableType."""
     bound_output()
     program_log.show()
+    open_stores_in_jvm()
     path = Path(request_path)
     request = from_json(InProcessRequest, path.read_text())
     begins = Progress(path.with_name(PROGRESS)).begins

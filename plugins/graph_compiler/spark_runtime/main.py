@@ -56,6 +56,7 @@ from graph_compiler.spark_runtime.spark_internals.java import (
     look_for_numpy_only_if_loaded,
     submitted_conf,
 )
+from graph_compiler.spark_runtime.stores.opening import open_stores_in_jvm
 from graph_compiler.staging.executions.driver_claim import claim_execution
 from graph_compiler.staging.executions.executions import told
 from graph_compiler.staging.executions.progress_file import told_in
@@ -70,6 +71,7 @@ def main(*descriptor_paths: str) -> int:
     """Run the regions that descriptors describe, which are those of one task; return the exit code."""
     bound_output()
     program_log.show()
+    open_stores_in_jvm()
     tasks = []
     for path in descriptor_paths:
         try:

@@ -30,6 +30,7 @@ from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluati
 from graph_compiler.spark_runtime.region.shared_rows import FixedRows
 from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
+from graph_compiler.spark_runtime.stores.opening import open_stores_in_jvm
 from graph_compiler.staging.executions.executions import told
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.stores import store_of
@@ -77,6 +78,7 @@ def _add(found: dict[str, DataFrame], name: str, rows: DataFrame) -> None:
 def main(descriptor_path: str) -> int:
     """Open the session, which ends with the terminal's end of file."""
     program_log.show()
+    open_stores_in_jvm()
     task = told(store_of(descriptor_path), descriptor_path)
     assert task is not None, "it was written just now"
     spark = session(task)

@@ -19,7 +19,7 @@ env.from_source(Csv("/in"), "orders").sink_to(Parquet("/out"))
 #     allowed: a file
 #     hint: pack it, and add it with add_python_archive
 #     declared at pipelines/files_that_cannot_travel.py:5
-#   pipeline.jars: 'hdfs://nn/x.jar' is not a file of this host: there is no store for 'hdfs:'
+#   pipeline.jars: 'hdfs://nn/x.jar' is not a file of this host: it has scheme 'hdfs:'
 #     allowed: a path, or a file: URI
 #     hint: Spark's setting spark.jars takes other URIs; what they name is not part of fingerprints
 #     declared at pipelines/files_that_cannot_travel.py:4

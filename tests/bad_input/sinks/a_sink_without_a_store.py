@@ -11,13 +11,13 @@ orders.sink_to(Parquet("file:///out/orders")).name("right")
 orders.sink_to(Parquet("file://{{ var.value.out }}/orders")).name("for_the_run_to_tell")
 # graph-compiler validate says:
 # pipelines/a_sink_without_a_store.py: pipeline 'sales' has 5 problems
-#   literal: its target is 'hdfs://name/orders': there is no store for 'hdfs:'
+#   literal: its target is 'hdfs://name/orders': files cannot be published to 'hdfs:' yet
 #     allowed: an absolute path or a file: URI
 #     declared at pipelines/a_sink_without_a_store.py:5
-#   by_default: its target is 's3a://lake/out/orders': there is no store for 's3a:'
+#   by_default: its target is 's3a://lake/out/orders': files cannot be published to 's3a:' yet
 #     allowed: an absolute path or a file: URI
 #     declared at pipelines/a_sink_without_a_store.py:6
-#   for_each_day: its target is 's3a://lake/{{ ds }}': there is no store for 's3a:'
+#   for_each_day: its target is 's3a://lake/{{ ds }}': files cannot be published to 's3a:' yet
 #     allowed: an absolute path or a file: URI
 #     declared at pipelines/a_sink_without_a_store.py:7
 #   elsewhere: its target is 'file://host/orders': a file: URI needs an absolute path: file:///…

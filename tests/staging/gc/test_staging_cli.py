@@ -157,4 +157,4 @@ def test_the_root_is_found_in_airflows_file_and_then_in_its_home(
     assert f"1 run, {run_size(run)} in {run.root}" in call("list").stdout
     (tmp_path / "airflow.cfg").write_text("[graph_compiler]\nstaging_root = s3://bucket\n")
     refused = call("list", exit_code=2)
-    assert "there is no store for 's3:'" in refused.stderr
+    assert "Spark's name of this scheme is s3a:, not s3:" in refused.stderr

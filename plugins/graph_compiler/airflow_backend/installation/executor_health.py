@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,11 +17,14 @@ from typing import Any
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 from graph_compiler.airflow_backend.installation.settings import read_settings
+from graph_compiler.airflow_backend.stores.connection_access import open_stores, staging_access
 from graph_compiler.airflow_backend.task.submission.driver_environment import (
     PACKAGE,
     driver_environment,
     keep_driver_python,
 )
+from graph_compiler.declaration.connectors.file_uris import local_path
+from graph_compiler.staging.store.stores import store_of
 
 APPLICATION = PACKAGE / "spark_runtime" / "executor_report.py"
 
@@ -27,22 +32,34 @@ APPLICATION = PACKAGE / "spark_runtime" / "executor_report.py"
 def executor_health() -> Mapping[str, Any]:
     """Return the answer of the application, as a task of this deployment would run it."""
     settings = read_settings()
-    with (
-        TemporaryDirectory(dir=settings.staging_root, prefix=".doctor-") as shared,
-        TemporaryDirectory(prefix="doctor-") as own,
-    ):
-        seen, answer = Path(shared, "seen"), Path(own, "answer.json")
-        seen.write_text("seen\n" * 512)  # each task reads a part
+    open_stores(settings.staging_conn_id)
+    with _shared_file(settings.staging_root) as seen, TemporaryDirectory(prefix="doctor-") as own:
+        answer = Path(own, "answer.json")
         hook = SparkSubmitHook(
             conf=dict(settings.spark_conf),
             conn_id=settings.conn_id,
             name="graph_compiler.doctor",
-            application_args=[settings.staging_root, str(seen), str(answer)],
+            application_args=[settings.staging_root, seen, str(answer)],
         )
         keep_driver_python(hook)
-        hook.submit(str(APPLICATION), env={**os.environ, **driver_environment(())})
+        access = staging_access(settings.staging_conn_id)
+        if local_path(settings.staging_root) is None:
+            hook._conf = {**access.spark_settings(), **hook._conf}
+        environment = {**driver_environment(()), **access.environment()}
+        hook.submit(str(APPLICATION), env={**os.environ, **environment})
         found: Mapping[str, Any] = json.loads(answer.read_text())
         return found
+
+
+@contextmanager
+def _shared_file(root: str) -> Iterator[str]:
+    """Yield the key of a document below the staging root, of which each task reads a part, and delete it."""
+    store, folder = store_of(root), f"{root}/.doctor-{uuid.uuid4().hex}"
+    try:
+        store.put_if_absent(f"{folder}/seen", b"seen\n" * 512)
+        yield f"{folder}/seen"
+    finally:
+        store.delete(folder)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from pathlib import Path
 from airflow.configuration import AIRFLOW_CONFIG, AIRFLOW_HOME, conf
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from graph_compiler.deployment.documents.staging_layout import local_root
+from graph_compiler.deployment.documents.staging_layout import staging_root_at
 from graph_compiler.options.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
 from graph_compiler.options.deployment_reader import parse_deployment_options
 from graph_compiler.projects.airflow_configuration import SECTION, STAGING_FOLDER, origin_of
@@ -28,6 +28,10 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     staging_root: str = Field(description="Where runs stage data; every worker must see it.")
+    staging_conn_id: str | None = Field(
+        default=None,
+        description="Airflow connection of the staging root's object store; without it, the process's own identity.",
+    )
     conn_id: str = Field(
         default=DEFAULT_CONN_ID, description="Airflow connection of the Spark cluster."
     )
@@ -56,7 +60,7 @@ class Settings(BaseModel):
     @field_validator("staging_root")
     @classmethod
     def _usable(cls, value: str) -> str:
-        return local_root(value)
+        return staging_root_at(value)
 
 
 def read_settings() -> Settings:
@@ -65,6 +69,7 @@ def read_settings() -> Settings:
         staging_root=conf.get(
             SECTION, "staging_root", fallback=str(Path(AIRFLOW_HOME) / STAGING_FOLDER)
         ),
+        staging_conn_id=conf.get(SECTION, "staging_conn_id", fallback=None),
         conn_id=conf.get(SECTION, "conn_id", fallback=DEFAULT_CONN_ID),
         api_conn_id=conf.get(SECTION, "api_conn_id", fallback=None),
         history_server=conf.get(SECTION, "history_server", fallback=None),

@@ -9,8 +9,14 @@ from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from graph_compiler.airflow_backend.task.task_try import TaskTry
-from graph_compiler.errors import StagingRootNotSharedError, StaleResultError
-from graph_compiler.staging.executions.run_marker import RunMarker, not_shared, see_marker
+from graph_compiler.errors import StagingError, StagingRootNotSharedError, StaleResultError
+from graph_compiler.staging.executions.run_marker import (
+    RunMarker,
+    not_shared,
+    producers,
+    see_marker,
+)
+from graph_compiler.staging.store.root_probe import check_root
 from graph_compiler.staging.store.stores import store_of
 
 _UMASK = "spark.hadoop.fs.permissions.umask-mode"
@@ -21,6 +27,13 @@ def pass_umask(hook: SparkSubmitHook, root: str) -> None:
     """Let executors of another user write into folders that the driver makes, if the root is open to a group."""
     if store_of(root).is_open_to_group(root):
         hook._conf.setdefault(_UMASK, "002")
+
+
+def _check_store(task: TaskTry) -> None:
+    try:
+        check_root(task.store, task.layout.root)
+    except StagingError as error:
+        raise AirflowFailException(f"pipeline '{task.pipeline}': {error}") from None
 
 
 def see_run(task: TaskTry) -> None:
@@ -34,6 +47,8 @@ def see_run(task: TaskTry) -> None:
         found = "an empty folder, though this task has run before: perhaps its file system is not mounted"
         error = not_shared(root, socket.gethostname(), found)
         raise AirflowException(f"pipeline '{task.pipeline}': {error}")
+    if not producers(task.regions):  # it may be the run's first
+        _check_store(task)
     marker = RunMarker.of(task.first, host=socket.gethostname(), time=time.time())
     try:
         see_marker(task.store, task.regions, marker)

@@ -21,6 +21,7 @@ from graph_compiler.airflow_backend.dag.plan_document import PLAN_DOCUMENT
 from graph_compiler.airflow_backend.dag.restart_strategy import retry_arguments
 from graph_compiler.airflow_backend.installation.settings import Settings
 from graph_compiler.airflow_backend.run_identities import identity_of_task
+from graph_compiler.airflow_backend.stores.connection_access import open_stores
 from graph_compiler.airflow_backend.task.driver_end import is_elsewhere, why_failed
 from graph_compiler.airflow_backend.task.execution_files import (
     deploy,
@@ -120,8 +121,7 @@ class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the 
         self._plan = plan
         self._where = where
         self._pipeline = pipeline
-        self._staging_root = settings.staging_root
-        self._api_conn_id = settings.api_conn_id
+        self._settings = settings
         self._is_killed = False
 
     @property
@@ -143,6 +143,7 @@ class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the 
 
     def execute(self, context: Context) -> TaskSummary:
         """Submit the regions; return their summary, or raise with the messages of their reports."""
+        open_stores(self._settings.staging_conn_id)
         task = self._try(context)
         check_places(task, self.others, self, context)
         see_run(task)
@@ -159,9 +160,9 @@ class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the 
             try:
                 summary = self._submit(task, application, context)
             except AirflowException:  # it may have recomputed a result before it failed
-                rerun_stale_consumers(task, self.others, self, self._api_conn_id)
+                rerun_stale_consumers(task, self.others, self, self._settings.api_conn_id)
                 raise
-            check_reads(rerun_stale_consumers(task, self.others, self, self._api_conn_id))
+            check_reads(rerun_stale_consumers(task, self.others, self, self._settings.api_conn_id))
             self._announce(task, context, summary)
             return summary
 
@@ -221,7 +222,7 @@ class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the 
         if prepared.place.is_tracked:
             remember(context, task, self)
         with secrets_at_hand(prepared.place, task) as secrets:
-            pass_environment(self._hook, secrets)
+            pass_environment(self._hook, {**secrets, **prepared.store_credentials()})
             super().execute(context)
         make_archive_later(prepared.wanted)
 
@@ -266,7 +267,7 @@ class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the 
         """Return when earlier tries of this task failed."""
         instance = context["ti"]
         identity = identity_of_task(self._regions[0], instance)
-        layout = StagingLayout(root=self._staging_root, identity=identity)
+        layout = StagingLayout(root=self._settings.staging_root, identity=identity)
         ids = [region.region_id for region in self._regions]
         return failure_times(store_of(layout.root), layout, ids, but=str(instance.id))
 
@@ -275,7 +276,8 @@ class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the 
         # Not in __init__: Airflow would store this host's paths in the Dag, and every host would create a Dag version.
         self.env_vars = None
         self._hook = hook_of(self._get_hook)
-        prepared = prepare(self._hook, task, self.others, self._where)
+        conn_id = self._settings.staging_conn_id
+        prepared = prepare(self._hook, task, self.others, self._where, conn_id)
         self.application = prepared.application
         self._track_driver_via_k8s_api = self._hook._track_driver_via_k8s_api
         return prepared
@@ -285,8 +287,8 @@ class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the 
             rendered(self._regions, self.places),
             self._pipeline,
             self.parameters,
-            staging_root=self._staging_root,
-            clears_others=self._api_conn_id is not None,
+            staging_root=self._settings.staging_root,
+            clears_others=self._settings.api_conn_id is not None,
             context=context,
         )
 

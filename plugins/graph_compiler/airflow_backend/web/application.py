@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from graph_compiler.airflow_backend.installation.settings import Settings, read_settings
+from graph_compiler.airflow_backend.stores.connection_access import open_stores
 from graph_compiler.airflow_backend.web.plans.dag_versions import PlanCards
 from graph_compiler.airflow_backend.web.routes import plan_routes, row_routes, run_routes
 from graph_compiler.airflow_backend.web.routes.answers import Server
@@ -22,5 +23,7 @@ def build_application(settings: Settings | None = None, static: Path = STATIC) -
     application.include_router(plan_routes.router)
     application.include_router(run_routes.router)
     application.include_router(row_routes.router)
-    application.state.server = Server(settings=settings or read_settings(), cards=PlanCards())
+    used = settings or read_settings()
+    open_stores(used.staging_conn_id)
+    application.state.server = Server(settings=used, cards=PlanCards())
     return SafeHeaders(application)

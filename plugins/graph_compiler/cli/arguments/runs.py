@@ -31,4 +31,4 @@ def run_words(run_id: str, logical_date: str | None) -> str:
 def layout_of(dag: str, run_id: str) -> StagingLayout:
     """Return the paths of a run in this deployment's staging root; raises ConfigurationError and StagingError."""
     root = EmbeddedAirflow(Path.cwd()).staging_root
-    return StagingLayout(root=str(root), identity=RunIdentity.named(dag, run_id))
+    return StagingLayout(root=root, identity=RunIdentity.named(dag, run_id))

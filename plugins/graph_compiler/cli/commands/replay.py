@@ -22,6 +22,7 @@ from graph_compiler.cli.arguments.runs import DagName, RunId, layout_of
 from graph_compiler.cli.console import AsJson, speaking_plainly
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.running.store_access import root_access
 from graph_compiler.declaration.artifacts.user_artifact import MOST_BYTES
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.staging_layout import (
@@ -89,7 +90,9 @@ def replay(
         store = store_of(layout.root)
         execution = find_execution(store, layout, task, attempt)
         found = prepare_replay(store, execution, layout, into, shell=shell)
-        environment = EmbeddedAirflow(Path.cwd()).child_environment() | dict(found.environment)
+        airflow = EmbeddedAirflow(Path.cwd())
+        environment = airflow.child_environment() | dict(found.environment)
+        environment |= root_access(airflow).environment()
     typer.echo(found.shown, err=as_json)
     # With --json, Spark's output goes to standard error: standard output has the document.
     exit_code = subprocess.run(

@@ -51,7 +51,7 @@ def list_runs(as_json: AsJson = False) -> None:
     """List every run: size, age, state, attempts, results still kept."""
     with speaking_plainly():
         airflow = EmbeddedAirflow(Path.cwd())
-        root = _root(airflow)
+        root = airflow.staging_root
         inventory = survey(store_of(root), root)
         word = ask_airflow(airflow, (run.identity for run in inventory.runs))
         policy = Policy(now=time.time(), airflow=word.states)
@@ -106,7 +106,7 @@ def gc(
     """Remove old runs and what killed runs left, but nothing a live run may read. Exit code 1: tables are left."""
     with speaking_plainly():
         airflow = EmbeddedAirflow(Path.cwd())
-        root = _root(airflow)
+        root = airflow.staging_root
         store = store_of(root)
         inventory = survey(store, root)
         word = ask_airflow(airflow, (run.identity for run in inventory.runs))
@@ -126,10 +126,6 @@ def gc(
             show_collection(found, standard_output(), is_dry=dry_run)
             _warn_if_unknown(word.silence)
         raise typer.Exit(ExitCode.LEFT_TO_DO if found.tables else ExitCode.DONE)
-
-
-def _root(airflow: EmbeddedAirflow) -> str:
-    return str(airflow.staging_root)
 
 
 def _warn_if_unknown(silence: str | None) -> None:

@@ -84,7 +84,7 @@ def ui(
     log = home / "standalone.log"
     shared = {
         "AIRFLOW_CONFIG": str(airflow.configuration_file),
-        variable_of("staging_root"): str(airflow.staging_root),
+        variable_of("staging_root"): airflow.staging_root,
     }
     environment = starting_this_airflow(airflow.child_environment(), home)
     environment |= server.settings() | shared | {"AIRFLOW_HOME": str(home)}

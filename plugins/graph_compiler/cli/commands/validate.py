@@ -149,7 +149,7 @@ def _own_folder_problems(compiled: CompiledPipeline) -> Iterator[Problem]:
     literal = [
         place for place in places if place and "{{" not in place.path and "{%" not in place.path
     ]
-    known = own_folders(str(airflow.staging_root.absolute()), [node.declared_at for node in nodes])
+    known = own_folders(airflow.staging_root, [node.declared_at for node in nodes])
     yield from find_own_folder_problems(literal, (*known, *airflow.own_folders))
 
 

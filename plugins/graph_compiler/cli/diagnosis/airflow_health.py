@@ -57,7 +57,7 @@ class AskingAirflow(AbstractContextManager["AskingAirflow"]):
     """A question to Airflow that starts at once, while other checks run; leaving the context ends its process."""
 
     def __init__(
-        self, home: Path, environment: Mapping[str, str], staging_root: Path | None
+        self, home: Path, environment: Mapping[str, str], staging_root: str | None
     ) -> None:
         self._staging_root = str(staging_root)
         self._home = TemporaryDirectory(prefix="doctor-")

@@ -38,7 +38,7 @@ def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> F
     if not airflow.is_prepared:
         console.print("preparing Airflow's database (the first time only)", highlight=False)
     airflow.prepare(log)
-    root = str(airflow.staging_root)
+    root = airflow.staging_root
     store, runs = store_of(root), runs_of(root, name)
     known = set(store.folders(runs))
     tasks = task_words(run.compiled)

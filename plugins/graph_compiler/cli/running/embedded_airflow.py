@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import graph_compiler
+from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.parameters.parameter import ParameterValue
-from graph_compiler.deployment.documents.staging_layout import local_root
+from graph_compiler.deployment.documents.staging_layout import staging_root_at
 from graph_compiler.errors import ConfigurationError, GraphCompilerError, Problem
 from graph_compiler.options.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
 from graph_compiler.options.deployment_reader import parse_deployment_options
@@ -48,10 +49,13 @@ class EmbeddedAirflow:
         return Path(expanded(os.environ.get("AIRFLOW_HOME", str(self.project / ".airflow"))))
 
     @property
-    def staging_root(self) -> Path:
-        """Return the folder in which runs stage data; raises ConfigurationError, or StagingError if it is not valid."""
+    def staging_root(self) -> str:
+        """Return where runs stage data, an absolute path or a URI.
+
+        Raises ConfigurationError, and StagingError if it is not valid.
+        """
         found = self.setting("staging_root")
-        return Path(local_root(found.value) if found else self.home / STAGING_FOLDER)
+        return staging_root_at(found.value if found else str(self.home.absolute() / STAGING_FOLDER))
 
     @property
     def options(self) -> DeploymentOptions:
@@ -145,8 +149,9 @@ class EmbeddedAirflow:
 
     def prepare(self, log: Path) -> None:
         """Create the database if there is none; Airflow's output goes to `log`. Raises AirflowFailedError."""
-        for folder in (self.home, self.staging_root):
-            make_private_folder(folder)
+        make_private_folder(self.home)
+        if (root := local_path(self.staging_root)) is not None:
+            make_private_folder(Path(root))
         if self.is_prepared:
             return
         command, environment = [*_AIRFLOW, "db", "migrate"], self.child_environment()

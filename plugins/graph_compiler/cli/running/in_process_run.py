@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,7 +33,9 @@ from graph_compiler.cli.running.local_spark import (
     submit_arguments,
 )
 from graph_compiler.cli.running.published_preview import published_preview
+from graph_compiler.cli.running.run_lock import alone
 from graph_compiler.cli.running.run_view import failure_words, step_words
+from graph_compiler.cli.running.store_access import root_access
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import (
@@ -50,7 +50,7 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.report import Phase
 from graph_compiler.deployment.documents.wire import from_json, from_wire, to_json
 from graph_compiler.deployment.plans.subplans import only_up_to, with_open_end
-from graph_compiler.errors import GraphCompilerError, InvalidPipelineError, Problem
+from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.operator_names import NamedOutput
 from graph_compiler.identifiers import RegionId
@@ -61,13 +61,10 @@ from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
 from graph_compiler.staging.publications.own_folders import OwnFolder
 from graph_compiler.staging.publications.places import endpoints_of, sources_of, task_problems
 from graph_compiler.staging.results.plan_log import record_plan
+from graph_compiler.staging.store.root_probe import check_root
 from graph_compiler.staging.store.stores import store_of
 
 _PROGRAM = Path(graph_compiler.__file__).parent / "spark_runtime" / "in_process.py"
-
-
-class RunningAlreadyError(GraphCompilerError):
-    """The pipeline is already running in process for the same day: the two would read each other's results."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,16 +96,21 @@ def run_in_process(run: InProcessRun, airflow: EmbeddedAirflow, console: Console
     log = airflow.log_of(run.compiled.pipeline.name)
     with TemporaryDirectory(prefix="in-process-") as temporary:
         folder = Path(temporary)
-        root = str(airflow.staging_root.absolute() if run.until is None else folder / "staging")
+        root = airflow.staging_root if run.until is None else str(folder / "staging")
         tasks = _tasks(run, described, root, airflow.own_folders)
         if run.until is None:
             _announce(tasks, described)
         request = wire.InProcessRequest(tasks=tasks, preview=_preview_request(run.until))
         (folder / wire.REQUEST).write_text(to_json(request))
-        with _alone(Path(tasks[0].layout.marker)) if run.until is None else nullcontext() as held:
+        with alone(tasks[0].layout, airflow.home) if run.until is None else nullcontext() as held:
             put_artifacts(store_of(root), tasks[0])
-            settings = artifact_settings(local_settings(run.compiled, airflow), tasks[0])
-            process = _start(submit_arguments(settings), folder, airflow, log, held)
+            access = root_access(airflow)
+            settings = access.spark_settings() | artifact_settings(
+                local_settings(run.compiled, airflow), tasks[0]
+            )
+            environment = airflow.child_environment() | access.environment()
+            environment[SUBMIT_ARGUMENTS] = submit_arguments(settings)
+            process = _start(environment, folder, log, held)
             return _follow(run, tasks, process, folder, console, log)
 
 
@@ -163,36 +165,19 @@ def _announce(tasks: Sequence[TaskDeploymentDescriptor], described: PipelineDesc
     """Write what the first task of a run writes under Airflow: the run's owner, and what its plan computes."""
     first = tasks[0]
     store = store_of(first.staging_root)
+    check_root(store, first.staging_root)
     marker = RunMarker.of(first, host=socket.gethostname(), time=time.time())
     mark_run(store, marker)
     record_plan(store, first.layout, described.plan)
 
 
-@contextmanager
-def _alone(marker: Path) -> Iterator[int]:
-    """Lock a run's marker, and yield its descriptor; the lock lasts until every process that inherits it ends."""
-    with marker.open() as held:
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise RunningAlreadyError(
-                f"this pipeline is being run in process for the same day\n  found: {marker.parent}\n"
-                "  hint: wait for it to end, or use another --date"
-            ) from None
-        yield held.fileno()
-
-
 def _start(
-    arguments: str, folder: Path, airflow: EmbeddedAirflow, log: Path, held: int | None
+    environment: Mapping[str, str], folder: Path, log: Path, held: int | None
 ) -> subprocess.Popen[bytes]:
-    environment = airflow.child_environment() | {
-        SUBMIT_ARGUMENTS: arguments,
-        "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
-    }
     with log.open("wb") as output:
         return subprocess.Popen(
             [sys.executable, str(_PROGRAM), str(folder / wire.REQUEST)],
-            env=environment,
+            env={"PYSPARK_PYTHON": sys.executable, **environment},
             stdout=output,
             stderr=output,
             start_new_session=True,

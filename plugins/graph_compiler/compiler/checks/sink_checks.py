@@ -10,8 +10,8 @@ from graph_compiler.declaration.connectors import Connector, FileConnector, Sink
 from graph_compiler.declaration.connectors.file_uris import (
     LOCAL_PLACES,
     RELATIVE,
-    why_no_store,
     why_no_target,
+    why_not_local,
 )
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.parameters.parameter import ParameterValue
@@ -80,7 +80,7 @@ def _root(
     if begins is None:
         return
     if wrong := why_no_target(begins):
-        is_relative = why_no_store(begins) == RELATIVE
+        is_relative = why_not_local(begins) == RELATIVE
         yield problem_at(
             transformation,
             f"its target is '{begins}': {wrong}",
@@ -103,7 +103,7 @@ def relative_sources(pipeline: Pipeline) -> Iterator[Problem]:
         if not isinstance(connector, FileConnector) or not connector.path.strip():
             continue
         begins = _beginning(connector, dict(pipeline.params))
-        if begins is not None and why_no_store(begins) == RELATIVE:
+        if begins is not None and why_not_local(begins) == RELATIVE:
             yield problem_at(
                 transformation,
                 f"it reads '{begins}', a relative path: Spark looks for it in the folder its driver was started in",

@@ -19,7 +19,7 @@ from graph_compiler.declaration.artifacts.user_artifact import (
     UserArtifact,
     find_artifact,
 )
-from graph_compiler.declaration.connectors.file_uris import RELATIVE, local_path, why_no_store
+from graph_compiler.declaration.connectors.file_uris import RELATIVE, local_path, why_not_local
 from graph_compiler.errors import Problem, SourceLocation
 from graph_compiler.identifiers import shown
 
@@ -103,7 +103,7 @@ def _field(text: str) -> tuple[str, str]:
 
 
 def _path(key: str, written: str, project: Path) -> Path:
-    if (reason := why_no_store(written)) not in (None, RELATIVE):
+    if (reason := why_not_local(written)) not in (None, RELATIVE):
         raise ArtifactError(
             f"{shown(written)} is not a file of this host: {reason}",
             allowed="a path, or a file: URI",

@@ -29,7 +29,11 @@ import hashlib
 from dataclasses import dataclass
 
 from graph_compiler.declaration.artifacts.user_artifact import UserArtifact
-from graph_compiler.declaration.connectors.file_uris import LOCAL_PLACES, local_path, why_no_store
+from graph_compiler.declaration.connectors.file_uris import (
+    STAGING_PLACES,
+    staging_place,
+    why_no_staging,
+)
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import StagingError
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId, path_segment
@@ -47,7 +51,7 @@ ORDER = "order"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagingLayout:
-    """Paths of one run. `root` is an absolute path, as `local_root` returns it."""
+    """Paths of one run. `root` is an absolute path or a URI, as `staging_root_at` returns it."""
 
     root: str
     identity: RunIdentity
@@ -192,9 +196,11 @@ def root_of(descriptor: str) -> str:
     return descriptor.rsplit("/", 6)[0]
 
 
-def local_root(uri: str) -> str:
-    """Return the absolute path of a staging root; raises StagingError for a place without a store."""
-    path = local_path(uri)
-    if path is None:
-        raise StagingError(f"staging root '{uri}': {why_no_store(uri)}; allowed: {LOCAL_PLACES}")
-    return str(path).rstrip("/")
+def staging_root_at(uri: str) -> str:
+    """Return the normalized form of a staging root; raises StagingError for a place without a store."""
+    place = staging_place(uri)
+    if place is None:
+        raise StagingError(
+            f"staging root '{uri}': {why_no_staging(uri)}; allowed: {STAGING_PLACES}"
+        )
+    return place

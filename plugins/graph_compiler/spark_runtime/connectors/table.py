@@ -118,6 +118,11 @@ def _(connector: Table, reading: Reading) -> Found:
 @claim_target.register
 def _(connector: Table, operator_id: OperatorId, sink: Sink, context: SinkContext) -> OpenSink:
     ledger, place = context.ledger, str(connector.place)
+    if not context.store.promises.atomic_move:
+        raise PublicationError(
+            f"rows for table {connector.name} are prepared in the staging root, and {context.layout.root} is in an "
+            "object store\n  allowed: a staging root on a disk that all workers see"
+        )
     finish = partial(_finish, connector=connector, spark=context.spark, ledger=ledger)
     number = ledger.settle(place, operator_id, finish)
     own = ledger.of_this_run(place, operator_id, number)

@@ -20,7 +20,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.connectors.connector import SinkMode
-from graph_compiler.declaration.connectors.file_uris import LOCAL_PLACES, local_path, why_no_store
+from graph_compiler.declaration.connectors.file_uris import LOCAL_PLACES, local_path, why_not_local
 from graph_compiler.errors import DecisionLostError, PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId, counted, path_segment
 from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads_everything
@@ -90,7 +90,7 @@ class Publisher:
         local = local_path(path)
         if local is None:
             raise PublicationError(
-                f"its target is '{path}': {why_no_store(path)}; allowed: {LOCAL_PLACES}"
+                f"its target is '{path}': {why_not_local(path)}; allowed: {LOCAL_PLACES}"
             )
         target = str(local)
         if wrong := why_no_folder(Path(target)):

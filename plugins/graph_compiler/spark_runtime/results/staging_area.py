@@ -40,16 +40,16 @@ from graph_compiler.spark_runtime.columns.column_types import check_columns, che
 from graph_compiler.spark_runtime.exchange.pointwise_read import read_pointwise
 from graph_compiler.spark_runtime.failures.causes import read_cause
 from graph_compiler.spark_runtime.results.damage import find_damaged_file
-from graph_compiler.spark_runtime.results.data_files import written_partitions
-from graph_compiler.spark_runtime.results.pinned_settings import WRITE_OPTIONS, WRITE_SESSION
+from graph_compiler.spark_runtime.results.data_files import write_result, written_partitions
+from graph_compiler.spark_runtime.results.pinned_settings import WRITE_SESSION
 from graph_compiler.spark_runtime.results.reading import read_staged_files
 from graph_compiler.spark_runtime.results.row_checksum import ObservedChecksum
 from graph_compiler.spark_runtime.results.session_settings import pinned
-from graph_compiler.spark_runtime.spark_internals.executed_queries import ExecutedQueries
 from graph_compiler.staging.results.damage import find_damage, record_damage
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.results.release import find_release
-from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.staging.store.staging_store import StagingStore, StoredFile
+from graph_compiler.staging.store.stores import store_beside
 
 
 def _any(_: Manifest) -> None:
@@ -105,12 +105,15 @@ class StagingArea:
         location = self.layout.data(result.id, epoch=epoch, execution_id=self.attempt.execution_id)
         self.log.store.make_folder(location.rpartition("/")[0])
         observed = ObservedChecksum.of(rows) if result.is_compared else ObservedChecksum.none(rows)
-        queries = ExecutedQueries.of(self.spark)
-        with pinned(self.spark, WRITE_SESSION), queries.writing(location) as metrics:
-            observed.rows.write.options(**WRITE_OPTIONS).parquet(location)
-            written = metrics().rows
+        with pinned(self.spark, WRITE_SESSION):
+            written_result = write_result(observed.rows, self.log.store, location)
+        written = written_result.rows
         partitions = written_partitions(
-            self.spark, self.log.store, location, partitions=result.partitions
+            self.spark,
+            self.log.store,
+            location,
+            written_result.files,
+            partitions=result.partitions,
         )
         if (found := rows_of(partitions)) != written:
             raise StagingError(
@@ -168,7 +171,7 @@ class StagingArea:
         gone = find_release(*key) or find_damage(*key)
         if gone is not None:
             raise PartitionNotFoundError(f"{gone.words()}; clear the task that staged it")
-        _verify(self.log.store, manifest)
+        _verify(store_beside(self.log.store, self.layout.root, manifest.location), manifest)
         self.read_manifests[manifest.location] = manifest
         schema = _schema(manifest)
         if partitions is not None:
@@ -207,15 +210,22 @@ def _schema(manifest: Manifest) -> StructType:
 
 
 def _verify(store: StagingStore, manifest: Manifest) -> None:
-    sizes = {file.key: file.bytes for file in store.files(manifest.location)}
+    stored = {file.key: file for file in store.files(manifest.location)}
     for file in manifest.files:
-        key = f"{manifest.location}/{file.name}"
-        size, found = sizes.get(key), None
-        if size != file.bytes:
-            found = "is missing" if size is None else f"has {size} bytes, not {file.bytes}"
-        elif file.checksums is not None and (why := store.why_differs(key, file.checksums)):
+        key, found = f"{manifest.location}/{file.name}", None
+        there = stored.get(key)
+        if there is None or there.bytes != file.bytes:
+            found = "is missing" if there is None else f"has {there.bytes} bytes, not {file.bytes}"
+        elif file.checksums is not None and (why := _why_differs(store, there, file.checksums)):
             found = f"cannot be trusted: {why}"
         if found is not None:
             raise PartitionNotFoundError(
                 f"{key} {found} (epoch {manifest.epoch} of {manifest.result_id}); clear the task that staged it"
             )
+
+
+def _why_differs(store: StagingStore, there: StoredFile, digest: str) -> str | None:
+    """Return how a listed file differs from a digest, None if it does not."""
+    if there.digest is None:
+        return store.why_differs(there.key, digest)
+    return None if there.digest == digest else f"its digest is {there.digest}, not {digest}"

@@ -24,6 +24,7 @@ __all__ = [
     "Py4JJavaError",
     "Py4JNetworkError",
     "condition_message",
+    "connected_jvm",
     "hadoop_configuration",
     "is_java_instance",
     "is_spark_throwable",
@@ -31,6 +32,7 @@ __all__ = [
     "java_class_name",
     "java_exceptions",
     "look_for_numpy_only_if_loaded",
+    "read_in_parts",
     "scala_map",
     "scala_object",
     "scala_sequence",
@@ -49,6 +51,13 @@ def submitted_conf() -> SparkConf:
     """
     SparkContext._ensure_initialized()
     return SparkConf()
+
+
+def connected_jvm() -> Any:
+    """Return the JVM that spark-submit has started, before there is a session. `SparkContext._jvm`: 4.x classic."""
+    SparkContext._ensure_initialized()
+    assert SparkContext._jvm is not None, "it is connected"
+    return SparkContext._jvm
 
 
 def java_class(
@@ -100,6 +109,16 @@ def wait_for_listeners(spark: SparkSession, milliseconds: int) -> None:
     """
     assert spark._jsc is not None
     spark._jsc.sc().listenerBus().waitUntilEmpty(milliseconds)
+
+
+def read_in_parts(spark: SparkSession, path: str, tasks: int) -> None:
+    """Let executors read a file, each task a part of it, without Python; raises Py4JError if one cannot.
+
+    `JavaSparkContext.textFile`: 4.x classic.
+    """
+    assert spark._jsc is not None
+    uri = f"file://{path}" if path.startswith("/") else path
+    spark._jsc.textFile(uri, tasks).count()
 
 
 def java_exceptions(error: BaseException) -> list[Any]:

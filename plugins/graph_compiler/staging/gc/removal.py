@@ -1,8 +1,11 @@
 """Carry out a collection: a run's folder is first renamed into `.trash`, in one step, and removed there.
 
 If it is killed in between, the next collection finds the trash. Of two concurrent collections, the second finds nothing
-to rename. A run is kept if it has changed since the survey, or if another part of it could not be removed. Prepared
-rows are kept if their publication was decided in the meantime: the ledgers are read again before each run.
+to rename. In a store without renames, the run's marker is removed first, so that no task continues the run, and the
+rest in the order of names: the descriptors in `tasks/`, by which a run is found, are among the last.
+
+A run is kept if it has changed since the survey, or if another part of it could not be removed. Prepared rows are kept
+if their publication was decided in the meantime: the ledgers are read again before each run.
 """
 
 from __future__ import annotations
@@ -12,7 +15,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import REMOVED, TRASH, StagingLayout
+from graph_compiler.deployment.documents.staging_layout import (
+    MARKER,
+    REMOVED,
+    TRASH,
+    StagingLayout,
+)
 from graph_compiler.identifiers import path_segment
 from graph_compiler.staging.gc.collection import (
     Collection,
@@ -24,6 +32,7 @@ from graph_compiler.staging.gc.survey import last_change
 from graph_compiler.staging.publications.preparations import is_folder_beside
 from graph_compiler.staging.publications.publications import Publication, undone_intents
 from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.staging.store.stores import store_beside
 
 
 def remove(store: StagingStore, collection: Collection, root: str) -> Iterator[Removal]:
@@ -66,10 +75,13 @@ def _is_needed(removal: Removal, undone: frozenset[Publication]) -> bool:
 def _remove(store: StagingStore, removal: Removal, root: str) -> bool:
     """Remove one thing; False if it still exists, or another collection was first."""
     path = removal.path
-    if removal.waste is Waste.RUN:
+    if removal.waste is Waste.RUN and not store.promises.atomic_move:
+        store.delete(f"{path}/{MARKER}")
+    elif removal.waste is Waste.RUN:
         path = f"{root}/{TRASH}/{uuid.uuid4().hex}"
         if not store.move(removal.path, path):  # another collection has taken the run
             return False
+    store = store_beside(store, root, path)
     is_gone = store.delete(path)
     around = PurePosixPath(path).parent
     if is_folder_beside(around):

@@ -52,6 +52,7 @@ from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.results.release import find_release
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore, StoredFile
+from graph_compiler.staging.store.stores import store_beside
 
 _UNREADABLE = (GraphCompilerError, ValueError, KeyError, OSError)
 """The errors that documents of another version, or an incomplete disk, cause."""
@@ -234,8 +235,9 @@ def _prepared(
             continue
         place = record.prepared
         if place.kind is PlaceKind.FOLDER:
-            is_there = store.is_there(place.place)
-            size = sum(file.bytes for file in store.files(place.place))
+            beside = store_beside(store, layout.root, place.place)
+            is_there = beside.is_there(place.place)
+            size = sum(file.bytes for file in beside.files(place.place))
         else:
             removed = f"{key.rpartition('/')[0]}/{record.operator_id}{REMOVED}"
             is_gone = store.is_there(removed) or is_published(

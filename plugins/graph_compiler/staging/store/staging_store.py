@@ -35,11 +35,15 @@ class Promises:
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file by its key, its size, and when it was written, in seconds since the epoch."""
+    """A file by its key, its size, and when it was written, in seconds since the epoch.
+
+    `digest` is what the store keeps for its bytes, if listings have it: then the store is not asked for it.
+    """
 
     key: str
     bytes: int
     written: float
+    digest: str | None = None
 
 
 class StagingStore(Protocol):

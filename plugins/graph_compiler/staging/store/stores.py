@@ -1,14 +1,36 @@
 """The store of a staging root, and of a target: the only module that creates stores.
 
+    /mnt/staging             files of this host, in any process
+    s3a://bucket/prefix      as the side this process is on opens it (`open_with`): the driver through Spark's JVM,
+                             Airflow's side through an Airflow connection
+
 `declaration/connectors/file_uris.py` lists the places with a store: declarations are also checked against it.
 """
 
 from __future__ import annotations
 
-from graph_compiler.declaration.connectors.file_uris import LOCAL_PLACES, why_no_store
+from collections.abc import Callable
+
+from graph_compiler.declaration.connectors.file_uris import (
+    ABSOLUTE,
+    LOCAL_PLACES,
+    STAGING_PLACES,
+    local_path,
+    why_no_staging,
+    why_not_local,
+)
 from graph_compiler.errors import PublicationError, StagingError
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.store.staging_store import StagingStore
+
+StoreOpener = Callable[[str], StagingStore]
+"""Type of a function that opens the store of a place, which is not on this host's disks."""
+_OPENERS: list[StoreOpener] = []
+
+
+def open_with(opener: StoreOpener) -> None:
+    """Set how this process opens the stores of places that are not on its disks."""
+    _OPENERS[:] = [opener]
 
 
 def store_of(place: str) -> StagingStore:
@@ -19,11 +41,19 @@ def store_of(place: str) -> StagingStore:
     return committing(_store_at(place), place)
 
 
+def store_beside(store: StagingStore, root: str, place: str) -> StagingStore:
+    """Return the store of a place that a root's documents name: the root's own, unless one of both is on a disk."""
+    is_elsewhere = (local_path(root) is None) is not (local_path(place) is None)
+    return store_of(place) if is_elsewhere else store
+
+
 def target_store(target: str) -> StagingStore:
     """Return the store of a folder that sinks publish files to.
 
     Raises StagingError for a scheme without one, PublicationError for a store without atomic moves.
     """
+    if wrong := why_not_local(target):
+        raise StagingError(f"'{target}': {wrong}; allowed: {LOCAL_PLACES}")
     return publishing(_store_at(target), target)
 
 
@@ -49,7 +79,10 @@ def publishing(store: StagingStore, target: str) -> StagingStore:
 
 
 def _store_at(place: str) -> StagingStore:
-    if wrong := why_no_store(place):
-        raise StagingError(f"'{place}': {wrong}; allowed: {LOCAL_PLACES}")
-    assert place.startswith("/"), "a place is given as its path"
-    return LocalStore()
+    if local_path(place) is not None:
+        assert place.startswith("/"), "a place is given as its path"
+        return LocalStore()
+    if not place.startswith(ABSOLUTE):  # a key below a root has characters that a root may not have
+        raise StagingError(f"'{place}': {why_no_staging(place)}; allowed: {STAGING_PLACES}")
+    assert _OPENERS, "a process that may meet an object store has set how it opens them"
+    return _OPENERS[0](place)

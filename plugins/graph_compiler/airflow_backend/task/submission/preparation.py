@@ -6,7 +6,7 @@ connection → target → where the driver is → its secrets, Python, code, uma
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
@@ -26,6 +26,10 @@ from graph_compiler.airflow_backend.task.submission.driver_tuning import WantedA
 from graph_compiler.airflow_backend.task.submission.executor_code import pass_code, ship_code
 from graph_compiler.airflow_backend.task.submission.process_group import pass_environment
 from graph_compiler.airflow_backend.task.submission.secret_values import pass_secrets
+from graph_compiler.airflow_backend.task.submission.store_access import (
+    pass_store_access,
+    store_credentials,
+)
 from graph_compiler.airflow_backend.task.submission.submit_target import driver_place, submit_target
 from graph_compiler.airflow_backend.task.submission.tracking import track
 from graph_compiler.airflow_backend.task.submission.user_artifacts import (
@@ -52,6 +56,11 @@ class Preparation:
     archive: CodeArchive | None
     wanted: WantedArchive | None
     """The class archive that its driver would use if there were one."""
+    staging_conn_id: str | None
+
+    def store_credentials(self) -> Mapping[str, str]:
+        """Return the variables with which the driver reaches the staging root's store."""
+        return store_credentials(self.task.layout.root, self.staging_conn_id)
 
     def ship(self) -> None:
         """Put what other hosts read, and how the task is submitted.
@@ -71,10 +80,11 @@ def prepare(
     task: TaskTry,
     others: Iterable[RegionDescriptor],
     where: SubmitSettings,
+    staging_conn_id: str | None = None,
 ) -> Preparation:
-    """Complete the hook's settings; nothing is written, and no secret is read.
+    """Complete the hook's settings; nothing is written, and no secret is passed on.
 
-    Raises ExecutionTargetError, SecretError or CodeArchiveError.
+    Raises ExecutionTargetError, SecretError, StagingError or CodeArchiveError.
     """
     target = submit_target(hook, where.target, task.task_name)
     place = driver_place(hook, target)
@@ -83,6 +93,7 @@ def prepare(
         hook._conf.setdefault(key, value)
     pass_secrets(hook, place, task)
     pass_umask(hook, task.layout.root)
+    pass_store_access(hook, place, task.layout.root, staging_conn_id)
     environment = {}
     if place.is_elsewhere:
         end_without_memory(hook)
@@ -112,4 +123,5 @@ def prepare(
         ),
         archive=archive,
         wanted=wanted,
+        staging_conn_id=staging_conn_id,
     )

@@ -14,7 +14,11 @@ from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 from graph_compiler.declaration.artifacts.user_artifact import ArtifactKind
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.targets.execution_target import DriverPlace, ExecutionTarget
+from graph_compiler.deployment.targets.execution_target import (
+    DriverPlace,
+    ExecutionTarget,
+    object_uri,
+)
 from graph_compiler.options.flink_settings import CLASS_PATH_SEPARATOR, CLASS_PATHS, PYTHON
 
 
@@ -30,10 +34,10 @@ def pass_artifacts(
                 for path in CLASS_PATHS:
                     hook._conf[path] = _with(hook._conf.get(path), key, CLASS_PATH_SEPARATOR)
             case ArtifactKind.JAR:
-                hook._jars = _with(hook._jars or hook._conf.get("spark.jars"), key)
+                hook._jars = _with(hook._jars or hook._conf.get("spark.jars"), place.uri(key))
             case ArtifactKind.ARCHIVE:
                 # As a URI: Spark would take a run id's %3A in a path with a fragment for a colon.
-                uri = place.uri(key) if place.file_prefix else Path(key).as_uri()
+                uri = place.uri(key) if place.file_prefix else _uri(key)
                 named = hook._archives or hook._conf.get("spark.archives")
                 hook._archives = _with(named, f"{uri}#{artifact.name}")
 
@@ -43,6 +47,10 @@ def keep_worker_python(hook: SparkSubmitHook, target: ExecutionTarget) -> None:
     python = hook._conf.get(PYTHON)
     if python and not Path(python).is_absolute() and target.executors_see_driver_files:
         del hook._conf[PYTHON]
+
+
+def _uri(key: str) -> str:
+    return Path(key).as_uri() if key.startswith("/") else object_uri(key)
 
 
 def _with(named: str | None, more: str, separator: str = ",") -> str:

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from graph_compiler.airflow_backend.web.rows.staged_result import find_manifest
+from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.deployment.documents.manifest import DataFile, Manifest
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import DamagedDocumentError, PartitionNotFoundError
@@ -21,6 +23,8 @@ from graph_compiler.staging.store.stores import store_of
 
 _MOST = 2**62  # no limit: only some pages are read, not the whole file
 
+_MOST_FETCHED = 1 << 26
+"""The largest file that is fetched from an object store to show some of its rows."""
 _MOST_VOUCHED_FOR = 1 << 30
 """Files up to this size have all their checksums (1/128 of them) checked; in larger ones, only the shown pages."""
 
@@ -30,7 +34,7 @@ class StagedFiles:
     """One committed epoch, and the folder of its files, which is derived here and not read from a document."""
 
     manifest: Manifest
-    folder: Path
+    folder: str
 
     @contextmanager
     def opened_for(self, rows: int) -> Iterator[tuple[tuple[BinaryIO, ...], str | None]]:
@@ -53,11 +57,33 @@ class StagedFiles:
             yield tuple(opened), gone
 
     def _open(self, file: DataFile) -> BinaryIO:
-        """Open a file in this folder that is not a link, so that the checked file is the one that is read."""
+        """Open a file of this folder, or a copy of it if the folder is in an object store."""
         if Path(file.name).name != file.name:
             raise PartitionNotFoundError(f"'{file.name}' is not a file of a staged result")
+        return self._open_file(file) if local_path(self.folder) else self._fetch(file)
+
+    def _fetch(self, file: DataFile) -> BinaryIO:
+        """Copy a file into this process's memory; raises PartitionNotFoundError if it is too large for that."""
+        store, key = store_of(self.folder), f"{self.folder}/{file.name}"
+        if file.bytes > _MOST_FETCHED:
+            limit = f"more than the {_MOST_FETCHED:,} that are fetched for a page"
+            raise self._gone(file, f"has {file.bytes:,} bytes, {limit}")
+        if file.checksums is not None and (why := store.why_differs(key, file.checksums)):
+            raise self._gone(file, f"cannot be trusted: {why}")
+        content = store.get(key, most=_MOST_FETCHED)
+        if content is None or len(content) != file.bytes:
+            found = "no longer exists" if content is None else f"has {len(content)} bytes"
+            raise self._gone(file, f"{found}, not {file.bytes}" if content else found)
+        copy = TemporaryFile()  # noqa: SIM115  # the caller's block closes it
+        copy.write(content)
+        copy.seek(0)
+        return copy
+
+    def _open_file(self, file: DataFile) -> BinaryIO:
+        """Open a file that is not a link, so that the checked file is the one that is read."""
+        path = Path(self.folder, file.name)
         try:
-            opened = open_regular(str(self.folder / file.name), most=_MOST)
+            opened = open_regular(str(path), most=_MOST)
         except DamagedDocumentError as error:
             raise self._gone(file, error.why) from None
         if opened is None:
@@ -66,7 +92,7 @@ class StagedFiles:
         if (size := os.fstat(opened).st_size) != file.bytes:
             found.close()
             raise self._gone(file, f"has {size} bytes, not {file.bytes}")
-        if why := _why_not_trusted(self.folder / file.name, file):
+        if why := _why_not_trusted(path, file):
             found.close()
             raise self._gone(file, f"cannot be trusted: {why}")
         return found
@@ -95,7 +121,7 @@ def find_rows(layout: StagingLayout, result: str) -> StagedFiles | None:
     folder = layout.data(
         manifest.result_id, epoch=manifest.epoch, execution_id=manifest.attempt.execution_id
     )
-    return StagedFiles(manifest=manifest, folder=Path(folder))
+    return StagedFiles(manifest=manifest, folder=folder)
 
 
 def _why_not_trusted(path: Path, file: DataFile) -> str | None:

@@ -17,10 +17,12 @@ from graph_compiler.cli.diagnosis.airflow_health import AskingAirflow, judge_air
 from graph_compiler.cli.diagnosis.check import Answer, State, carry_out
 from graph_compiler.cli.diagnosis.deployment import DEPLOYMENT_CHECKS
 from graph_compiler.cli.diagnosis.executors import judge_executors
+from graph_compiler.cli.diagnosis.object_store import judge_object_store
 from graph_compiler.cli.diagnosis.programs import PROGRAM_CHECKS, Programs
 from graph_compiler.cli.diagnosis.staging_root import StagingRoot, judge_staging_root
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.errors import ConfigurationError, StagingError
 from graph_compiler.identifiers import counted
 
@@ -48,7 +50,7 @@ def examine(airflow: EmbeddedAirflow) -> tuple[Answer, ...]:
         here = (
             *carry_out(PROGRAM_CHECKS, Programs(environment=environment)),
             *carry_out(DEPLOYMENT_CHECKS, airflow),
-            *(judge_staging_root(StagingRoot(folder=root)) if root else ()),
+            *(_judge_root(root) if root else ()),
         )
         health = asked.health()
     return (*here, *judge_airflow(health), *judge_executors(health, environment))
@@ -61,11 +63,18 @@ def _environment(airflow: EmbeddedAirflow) -> dict[str, str]:
         return dict(os.environ)
 
 
-def _staging_root(airflow: EmbeddedAirflow) -> Path | None:
+def _staging_root(airflow: EmbeddedAirflow) -> str | None:
     try:
         return airflow.staging_root
     except (ConfigurationError, StagingError):  # it is reported there, too
         return None
+
+
+def _judge_root(root: str) -> tuple[Answer, ...]:
+    path = local_path(root)
+    if path is None:
+        return judge_object_store(root)
+    return judge_staging_root(StagingRoot(folder=Path(path)))
 
 
 def _show(answers: Sequence[Answer], console: Console) -> None:

@@ -1,0 +1,1 @@
+"""How Airflow's side reaches the store of a staging root: by an Airflow connection."""

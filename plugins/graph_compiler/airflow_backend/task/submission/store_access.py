@@ -1,0 +1,40 @@
+"""Let Spark reach the store of the staging root: as the connection says, or with the cluster's own identity.
+
+endpoint, region, path style    settings of Spark, where the connection and spark-defaults.conf have none
+keys, session token             variables of spark-submit's process: S3A looks for them, and Spark sends them to
+executors with Hadoop's configuration; they are in no argument and no document
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+
+from graph_compiler.airflow_backend.stores.connection_access import staging_access
+from graph_compiler.declaration.connectors.file_uris import local_path
+from graph_compiler.deployment.targets.execution_target import DriverPlace
+from graph_compiler.errors import SecretError
+
+
+def pass_store_access(
+    hook: SparkSubmitHook, place: DriverPlace, root: str, conn_id: str | None
+) -> None:
+    """Complete the hook's settings; raises SecretError if keys would not reach a driver there, and StagingError."""
+    if local_path(root) is not None:
+        return
+    access = staging_access(conn_id)
+    for key, value in access.spark_settings().items():
+        hook._conf.setdefault(key, value)
+    if place.is_elsewhere and access.environment():
+        raise SecretError(
+            f"Airflow connection '{conn_id}' of the staging root has keys, and they do not reach a driver that runs on "
+            "another host\n"
+            "  hint: leave them out of the connection, so that workers and cluster use their own identities, or use "
+            "deploy mode client"
+        )
+
+
+def store_credentials(root: str, conn_id: str | None) -> Mapping[str, str]:
+    """Return the variables with which a driver on this host reaches the staging root; none for one on a disk."""
+    return {} if local_path(root) is not None else staging_access(conn_id).environment()

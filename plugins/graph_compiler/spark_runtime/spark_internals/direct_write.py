@@ -1,0 +1,153 @@
+"""Write files under their final names, each byte once, and name only those of committed task attempts.
+
+Spark's batch writers rename what they have written, which a store of objects does by copying it. Its streaming sink of
+files does not: `ManifestFileCommitProtocol` gives the files of each task attempt a name of their own, and the driver
+logs the names that the committed attempts report. That log is in a temporary folder of the driver here.
+
+A failed attempt may leave files that are not named, and so may an attempt that continues after it was given up.
+
+`FileFormatWriter`, `ManifestFileCommitProtocol`, `FileStreamSinkLog`, `SQLExecution`, private to Spark: 4.3.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler.spark_runtime.spark_internals.java import (
+    java_class,
+    scala_map,
+    scala_object,
+    scala_sequence,
+)
+
+_SOURCES = "org.apache.spark.sql.execution.datasources"
+_STREAMING = "org.apache.spark.sql.execution.streaming"
+_LOG_VERSION = 1
+_BATCH = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFile:
+    """A file that a committed task attempt has written, by its name in the folder, and its size."""
+
+    name: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectWrite:
+    """The files of a write, and how many rows went to their writers."""
+
+    files: tuple[NamedFile, ...]
+    rows: int
+
+
+def write_parquet_directly(rows: DataFrame, folder: str, options: Mapping[str, str]) -> DirectWrite:
+    """Write rows to Parquet files directly in a folder; raises what Spark raises.
+
+    Listeners for queries see it as a query named after this function, whose logical plan is that of the rows.
+    """
+    spark = rows.sparkSession
+    with tempfile.TemporaryDirectory(prefix="direct-write-") as log:
+        metrics = scala_object(spark, f"{_SOURCES}.BasicWriteJobStatsTracker").metrics()
+        query = rows._jdf.queryExecution()  # `DataFrame._jdf`: 4.x classic
+        body = _Body(lambda: _write(spark, query, folder, options, metrics, log))
+        ensure_callback_server_started(  # type: ignore[no-untyped-call]  # pyspark's own
+            spark.sparkContext._gateway
+        )
+        name = java_class(spark, "scala.Option").apply(write_parquet_directly.__name__)
+        execution = scala_object(spark, "org.apache.spark.sql.execution.SQLExecution")
+        try:
+            execution.withNewExecutionId(query, name, body)
+        except Exception:
+            # The JVM was only told that the call failed; this is the reason, as Spark has thrown it.
+            if body.error is not None:
+                raise body.error from None
+            raise
+        return DirectWrite(
+            files=_logged(Path(log), folder), rows=int(metrics.apply("numOutputRows").value())
+        )
+
+
+@dataclass(slots=True)
+class _Body:
+    """A function without arguments, for Scala."""
+
+    do: Callable[[], object]
+    error: Exception | None = None
+
+    class Java:
+        """The Java interface, for py4j."""
+
+        implements = ("scala.Function0",)
+
+    def apply(self) -> None:
+        """Call it, and keep what it raises."""
+        try:
+            self.do()
+        except Exception as error:
+            self.error = error
+            raise
+
+
+def _write(
+    spark: SparkSession,
+    query: Any,
+    folder: str,
+    options: Mapping[str, str],
+    metrics: Any,
+    log: str,
+) -> None:
+    none, no_columns = scala_object(spark, "scala.None"), scala_sequence(spark, [])
+    no_map = scala_map(spark, {})
+    session = spark._jsparkSession
+    configuration = session.sessionState().newHadoopConfWithOptions(scala_map(spark, dict(options)))
+    committer = java_class(spark, f"{_STREAMING}.ManifestFileCommitProtocol")(str(_BATCH), folder)
+    file_log = java_class(spark, f"{_STREAMING}.sinks.FileStreamSinkLog")
+    committer.setupManifestOptions(
+        file_log(_LOG_VERSION, session, Path(log).as_uri(), none), _BATCH
+    )
+    tracker = java_class(spark, f"{_SOURCES}.BasicWriteJobStatsTracker")(
+        java_class(spark, "org.apache.spark.util.SerializableConfiguration")(configuration), metrics
+    )
+    writer = scala_object(spark, f"{_SOURCES}.FileFormatWriter")
+    spec = java_class(spark, f"{_SOURCES}.FileFormatWriter$OutputSpec")
+    writer.write(
+        session,
+        query.executedPlan(),
+        java_class(spark, f"{_SOURCES}.parquet.ParquetFileFormat")(),
+        committer,
+        spec(folder, no_map, query.analyzed().output()),
+        configuration,
+        no_columns,
+        none,
+        scala_sequence(spark, [tracker]),
+        scala_map(spark, dict(options)),
+        getattr(writer, "write$default$11")(),
+        getattr(writer, "write$default$12")(),
+    )
+
+
+def _logged(log: Path, folder: str) -> tuple[NamedFile, ...]:
+    """Return the files in the log: a line with its version, and one for each file."""
+    lines = (log / str(_BATCH)).read_text().splitlines()[1:]
+    found = [(str(entry["path"]), int(entry["size"])) for entry in map(json.loads, lines)]
+    files = [NamedFile(posixpath.basename(_path(uri)), size) for uri, size in found]
+    where = {posixpath.dirname(_path(uri)) for uri, _ in found}
+    assert where <= {urlsplit(folder).path}, "Spark writes files without partitions into one folder"
+    return tuple(sorted(files, key=lambda file: file.name))
+
+
+def _path(uri: str) -> str:
+    """Return the path of a URI, which a name's %3A is %253A in."""
+    return unquote(urlsplit(uri).path)

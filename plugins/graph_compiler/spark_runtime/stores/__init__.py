@@ -1,0 +1,1 @@
+"""Stores of staging roots as the driver reaches them: through Hadoop's file systems, in Spark's JVM."""

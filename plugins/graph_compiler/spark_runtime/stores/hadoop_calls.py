@@ -1,0 +1,66 @@
+"""Calls to a Hadoop file system, and its exceptions as those of Python.
+
+    FileNotFoundException                   FileNotFoundError
+    FileAlreadyExistsException              FileExistsError
+    AccessDeniedException                   PermissionError
+    anything else, also of the connection   OSError
+
+`org.apache.hadoop.fs.FileSystem` is public API: Hadoop 3.4.2 and later.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from graph_compiler.spark_runtime.spark_internals.java import (
+    Py4JError,
+    Py4JJavaError,
+    connected_jvm,
+    java_exceptions,
+)
+
+_ERRORS = {
+    "FileNotFoundException": errno.ENOENT,
+    "NoSuchFileException": errno.ENOENT,
+    "FileAlreadyExistsException": errno.EEXIST,
+    "AccessDeniedException": errno.EACCES,
+    "AccessControlException": errno.EACCES,
+}
+
+
+@contextmanager
+def java_errors(key: str) -> Iterator[None]:
+    """Raise Python's OSError for what Java throws in the block."""
+    try:
+        yield
+    except Py4JJavaError as error:
+        raise _as_python(error, key) from error
+    except Py4JError as error:
+        raise OSError(errno.EIO, f"Spark's JVM does not answer: {error}", key) from error
+
+
+def _as_python(error: Py4JJavaError, key: str) -> OSError:
+    thrown = java_exceptions(error)
+    names = [str(each.getClass().getSimpleName()) for each in thrown]
+    number = next((_ERRORS[name] for name in names if name in _ERRORS), errno.EIO)
+    words = str(thrown[0].toString()) if thrown else str(error)
+    return OSError(number, words.splitlines()[0], key)
+
+
+def file_system(place: str, settings: dict[str, str]) -> tuple[Any, Callable[[str], Any]]:
+    """Return Hadoop's file system of a place with these settings, and its class of paths.
+
+    It is a new one: that of the cache, which Spark reads and writes with, keeps its own settings.
+    """
+    jvm = connected_jvm()
+    path = jvm.org.apache.hadoop.fs.Path
+    with java_errors(place):
+        spark = jvm.org.apache.spark.deploy.SparkHadoopUtil.get()
+        configuration = spark.newConfiguration(jvm.org.apache.spark.SparkConf())
+        for name, value in settings.items():
+            configuration.set(name, value)
+        where = path(place)
+        return jvm.org.apache.hadoop.fs.FileSystem.newInstance(where.toUri(), configuration), path

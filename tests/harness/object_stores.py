@@ -1,0 +1,93 @@
+"""An object store on loopback, as a process of its own, and what it was asked."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+from graph_compiler.object_stores.s3_access import S3Access
+
+_PROJECT = Path(__file__).parents[2]
+_PYTHON = _PROJECT / ".venv-objects/bin/python"
+JARS = _PROJECT / "tests/object_stores/jars"
+"""Hadoop's connector to S3, which Maven brings."""
+_SERVER = Path(__file__).with_name("s3_server.py")
+_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectServer:
+    """Its endpoint, and the file in which it logs requests."""
+
+    endpoint: str
+    log: Path
+
+    @property
+    def access(self) -> S3Access:
+        return S3Access(
+            endpoint=self.endpoint, is_path_style=True, access_key="test", secret_key="test-secret"
+        )
+
+    def make_bucket(self, name: str) -> None:
+        self._call("PUT", f"/{name}")
+
+    def breaks(self, method: str, path: str, fault: str, times: int = 1) -> None:
+        """Break the next requests with this method whose path contains a text (`s3_server.py` has the faults)."""
+        fault_ = {"method": method, "path": path, "fault": fault, "times": times}
+        self._call("POST", "/_faults", json.dumps([fault_]).encode())
+
+    def requests(self, *, since: int = 0) -> list[str]:
+        """Return the logged requests, without faults being set and buckets being made."""
+        return self.log.read_text().splitlines()[since:]
+
+    @contextmanager
+    def counting(self) -> Iterator[list[str]]:
+        """Yield a list that has the methods of the block's requests after it; a listing is LIST."""
+        before, found = len(self.requests()), list[str]()
+        yield found
+        for line in self.requests(since=before):
+            method, path, *_ = line.split()
+            found.append("LIST" if method == "GET" and "list-type=2" in path else method)
+
+    def _call(self, method: str, path: str, body: bytes | None = None) -> None:
+        with urlopen(Request(self.endpoint + path, data=body, method=method), timeout=10):
+            pass
+
+
+@contextmanager
+def object_server(folder: Path) -> Iterator[ObjectServer]:
+    """Yield a store that has forgotten everything, and end it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = folder / "requests.log"
+    log.touch()
+    with (folder / "server.out").open("wb") as output:
+        process = subprocess.Popen(
+            [str(_PYTHON), str(_SERVER), str(port), str(log)], stdout=output, stderr=output
+        )
+    try:
+        server = ObjectServer(f"http://127.0.0.1:{port}", log)
+        _wait(server, process, folder)
+        yield server
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def _wait(server: ObjectServer, process: subprocess.Popen[bytes], folder: Path) -> None:
+    until = time.monotonic() + _SECONDS
+    while time.monotonic() < until and process.poll() is None:
+        with suppress(URLError, ConnectionError):
+            server.breaks("-", "-", "-", 0)
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"no store on {server.endpoint}: {(folder / 'server.out').read_text()}")

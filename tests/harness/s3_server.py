@@ -1,0 +1,95 @@
+"""A store with S3's protocol, for tests: moto, one request at a time, so that of two conditional writes one wins.
+
+    python s3_server.py PORT LOG     a line of LOG for each request: its method, its path, its status
+
+It runs in an environment of its own (requirements-objects.lock). `POST /_faults` with a JSON list says what happens to
+the next requests that match: [{"method": "PUT", "path": "manifest", "fault": "lost", "times": 1}]
+
+    lost       it is carried out, and the connection is closed without an answer
+    dropped    it is not carried out, and the connection is closed without an answer
+    busy       503, not carried out
+    done-503   carried out, and answered with 503
+    expired    400 ExpiredToken
+    denied     403 AccessDenied
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+_ANSWERS = {
+    "busy": ("503 Service Unavailable", "SlowDown"),
+    "done-503": ("503 Service Unavailable", "ServiceUnavailable"),
+    "expired": ("400 Bad Request", "ExpiredToken"),
+    "denied": ("403 Forbidden", "AccessDenied"),
+}
+_NOT_CARRIED_OUT = ("dropped", "busy", "expired", "denied")
+
+
+class FaultyApplication:
+    """Passes requests on to an application, logs them, and breaks some."""
+
+    def __init__(self, application: Callable[..., Iterable[bytes]], log: str) -> None:
+        self._application = application
+        self._log = open(log, "a", buffering=1)  # noqa: SIM115  # until the process ends
+        self._faults: list[dict[str, Any]] = []
+
+    def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+        """Answer one request."""
+        method, path = environ["REQUEST_METHOD"], environ.get("RAW_URI") or environ["PATH_INFO"]
+        if path == "/_faults":
+            length = int(environ.get("CONTENT_LENGTH") or 0)
+            self._faults = json.loads(environ["wsgi.input"].read(length) or b"[]")
+            start("200 OK", [("Content-Length", "0")])
+            return [b""]
+        fault = self._fault(method, path)
+        status = fault or "?"
+
+        def noting(line: str, *more: Any) -> Any:
+            nonlocal status
+            status = (
+                line.split(maxsplit=1)[0]
+                if fault is None
+                else f"{fault} ({line.split(maxsplit=1)[0]})"
+            )
+            return start(line, *more) if fault is None else lambda _: None
+
+        body: list[bytes] = []
+        if fault is None or fault not in _NOT_CARRIED_OUT:
+            body = list(self._application(environ, noting))
+        else:
+            environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        size = environ.get("CONTENT_LENGTH") or "0"
+        self._log.write(f"{method} {path} {size} {status}\n")
+        if fault is None:
+            return body
+        if fault in _ANSWERS:
+            line, code = _ANSWERS[fault]
+            error = f"<Error><Code>{code}</Code><Message>{code}</Message></Error>".encode()
+            start(line, [("Content-Type", "application/xml"), ("Content-Length", str(len(error)))])
+            return [error]
+        environ["werkzeug.socket"].shutdown(2)
+        raise ConnectionAbortedError(fault)
+
+    def _fault(self, method: str, path: str) -> str | None:
+        for each in self._faults:
+            if each["times"] > 0 and each["method"] == method and each["path"] in path:
+                each["times"] -= 1
+                return str(each["fault"])
+        return None
+
+
+def main(port: str, log: str) -> None:
+    """Serve on a port of loopback."""
+    from moto.server import DomainDispatcherApplication, create_backend_app
+    from werkzeug.serving import run_simple
+
+    application = DomainDispatcherApplication(create_backend_app)
+    run_simple("127.0.0.1", int(port), FaultyApplication(application, log), threaded=False)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
