@@ -63,7 +63,7 @@ def test_the_policy_counts_the_failures_of_earlier_tries(tmp_path: Path) -> None
         failure_rate__max_failures_per_interval="2",
         failure_rate__failure_rate_interval="1 h",
     )
-    task._staging_root = str(tmp_path)
+    task._settings = task._settings.model_copy(update={"staging_root": str(tmp_path)})
     context: Any = {
         "ti": SimpleNamespace(dag_id="p", task_id=task.task_id, map_index=-1, run_id="run", id="e2")
     }

@@ -80,7 +80,7 @@ def submitted(
             return start(command, **kwargs)
         calls.append((command, kwargs.get("env")))
         if seen is not None:
-            (file,) = (Path(found._staging_root)).rglob("secrets.json")
+            (file,) = (Path(found._settings.staging_root)).rglob("secrets.json")
             mode = file.stat().st_mode & 0o777
             seen.write_text(json.dumps([str(file), mode, json.loads(file.read_text())]))
         return SimpleNamespace(pid=2**30, stdout=[], wait=lambda: 1, returncode=1)

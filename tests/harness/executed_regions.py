@@ -40,7 +40,7 @@ def execute(operator: DeploymentTaskOperator, store: Store | None, execution: st
 
 def folder_of(operator: DeploymentTaskOperator, execution: str) -> Path:
     """Return the folder of an execution below the staging root."""
-    run = Path(operator._staging_root, operator.regions[0].pipeline, path_segment(RUN))
+    run = Path(operator._settings.staging_root, operator.regions[0].pipeline, path_segment(RUN))
     return run / "tasks" / str(operator.task_id) / execution
 
 
