@@ -17,6 +17,7 @@ NOT_MEASURED = {
     "airflow_backend": "needs Airflow",
     "cli": "its commands need what they run",
     "graph_compiler_plugin.py": "needs Airflow",
+    "object_stores": "needs obstore",
     "row_reader": "needs pyarrow",
     "spark_runtime": "needs Spark",
     "testing": "needs Spark",

@@ -15,8 +15,11 @@ from graph_compiler.errors import GraphCompilerError
 
 PACKAGE = Path(graph_compiler.__file__).parent
 BRANCH = re.compile(r"^    ((?:│   |    )*)([├└]── )?(\w+Error)(?: +(\S.*?)(?:  \[([\w.]+)\])?)?$")
-READ_ONLY = ("airflow_backend", "graph_compiler_plugin", "row_reader", "spark_runtime", "testing")
-"""Rooms that import airflow, pyspark or pyarrow: their errors are read, not imported."""
+READ_ONLY = (
+    *("airflow_backend", "graph_compiler_plugin", "object_stores", "row_reader", "spark_runtime"),
+    "testing",
+)
+"""Rooms that import airflow, pyspark, obstore or pyarrow: their errors are read, not imported."""
 
 
 class Branch(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,6 +12,9 @@ from graph_compiler.staging.store import conditional_put
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.testing.pytest_plugin import SHORT_LIVED
 from tests.harness.object_stores import JARS, ObjectServer, object_server
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 StoreMaker = Callable[[], StagingStore]
 BUCKET = "lake"
@@ -44,6 +48,12 @@ def jvm(server: ObjectServer) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def spark(jvm: None, spark: SparkSession) -> SparkSession:  # noqa: ARG001  # it starts the JVM
+    """Return the session of all tests, in a JVM that reaches the store."""
+    return spark
+
+
 def _quoted(word: str) -> str:
     return f'"{word}"'
 
@@ -70,7 +80,7 @@ def store(new_store: StoreMaker) -> StagingStore:
 @pytest.fixture
 def root(request: pytest.FixtureRequest) -> str:
     """Return a staging root of this test."""
-    return f"s3a://{BUCKET}/{request.node.name.translate(_PLAIN)}"
+    return f"s3a://{BUCKET}/{request.node.name.translate(PLAIN)}"
 
 
-_PLAIN = str.maketrans("[]", "--")
+PLAIN = str.maketrans("[]", "--")

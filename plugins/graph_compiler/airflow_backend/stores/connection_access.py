@@ -1,6 +1,6 @@
 """The access to the staging root's store, from the Airflow connection that `staging_conn_id` names.
 
-python -m graph_compiler.airflow_backend.stores.connection_access   →   the access as JSON, for the command line
+python -m graph_compiler.airflow_backend.stores.connection_access   →   the access as JSON
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from functools import partial
+from typing import Any
 
 from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowException
@@ -43,5 +44,13 @@ def open_stores(conn_id: str | None) -> None:
     open_stores_with(partial(staging_access, conn_id))
 
 
+def main() -> dict[str, Any]:
+    """Return the access of this deployment, or why there is none."""
+    try:
+        return asdict(staging_access(read_settings().staging_conn_id))
+    except StagingError as error:
+        return {"problem": str(error)}
+
+
 if __name__ == "__main__":
-    print(json.dumps(asdict(staging_access(read_settings().staging_conn_id))))
+    print(json.dumps(main()))

@@ -44,4 +44,7 @@ def _access(airflow: EmbeddedAirflow) -> S3Access:
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
         raise StagingError(f"Airflow does not say how to reach the staging root's store: {last}")
-    return S3Access(**json.loads(done.stdout.strip().splitlines()[-1]))
+    answer = json.loads(done.stdout.strip().splitlines()[-1])
+    if "problem" in answer:
+        raise StagingError(answer["problem"])
+    return S3Access(**answer)

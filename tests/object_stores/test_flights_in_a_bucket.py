@@ -1,0 +1,105 @@
+"""The flights example with its staging root in a bucket: under Airflow, in process, and looked at afterwards."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from graph_compiler.deployment.documents.run_identity import RunIdentity
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.object_stores.s3_store import ObjectStore
+from tests.end_to_end.conftest import Home
+from tests.harness.object_stores import JARS, ObjectServer
+from tests.harness.reference import assert_same_rows, expected, published, reports
+from tests.object_stores.conftest import BUCKET, PLAIN
+
+pytestmark = pytest.mark.objects
+
+DAY = "2013-01-01"
+SECRET = "test-secret"
+
+
+@pytest.fixture
+def environment(
+    server: ObjectServer, january: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> dict[str, str]:
+    """Return the variables of a project whose staging root is in the bucket."""
+    extra = {"endpoint_url": server.endpoint}
+    connection = {"conn_type": "aws", "login": "test", "password": SECRET, "extra": extra}
+    settings = {
+        "spark.driver.extraClassPath": f"{JARS}/*",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.ui.enabled": "false",
+    }
+    return Home(tmp_path / "airflow", data=january).environment(
+        AIRFLOW__GRAPH_COMPILER__STAGING_ROOT=f"s3a://{BUCKET}/{request.node.name.translate(PLAIN)}",
+        AIRFLOW__GRAPH_COMPILER__STAGING_CONN_ID="lake",
+        AIRFLOW__GRAPH_COMPILER__SPARK_CONF=json.dumps(settings),
+        AIRFLOW_CONN_LAKE=json.dumps(connection),
+    )
+
+
+@pytest.mark.parametrize("how", ["under_airflow", "in_process"])
+def test_flights_are_right_with_a_staging_root_in_a_bucket(
+    how: str,
+    environment: dict[str, str],
+    server: ObjectServer,
+    january: Path,
+    tmp_path: Path,
+) -> None:
+    home = Home(tmp_path / "airflow", data=january)
+    given = [f"--param={name}={value}" for name, value in home.params.items()]
+    in_process = ["--in-process"] if how == "in_process" else []
+    # Its commit is not answered: the run goes on, and the result is committed once.
+    server.breaks("PUT", "/manifests/", "lost")
+    ran = home.cli(
+        "run", "flights", "--date", DAY, *given, *in_process, "--json", environment=environment
+    )
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    for name, query in reports(january).items():
+        assert_same_rows(published(home.output / name), expected(query))
+
+    root = environment["AIRFLOW__GRAPH_COMPILER__STAGING_ROOT"]
+    store = ObjectStore(BUCKET, server.access)
+    run_id = json.loads(ran.stdout)["run_id"]
+    layout = StagingLayout(root=root, identity=RunIdentity.own("flights", run_id))
+    names = [file.key.removeprefix(f"{layout.run}/") for file in store.files(layout.run)]
+    assert sum(name.startswith("manifests/") for name in names) == 1
+    for file in store.files(layout.run):
+        content = store.get(file.key)
+        assert content is not None
+        assert SECRET.encode() not in content
+
+    history = home.cli("history", "flights", run_id, "--json", environment=environment)
+    assert history.returncode == 0, history.stderr
+    shown = home.cli("staging", "show", "flights", run_id, environment=environment)
+    assert f"{root}/flights/" in shown.stdout
+    replayed = home.cli(
+        *("replay", "flights", run_id, "late_routes", "--into", str(tmp_path / "replay"), "--json"),
+        environment=environment,
+    )
+    assert replayed.returncode == 0, replayed.stderr
+    assert json.loads(replayed.stdout)["report"]["failure"] is None
+
+    removed = home.cli("staging", "gc", "--older-than", "1 h", "--json", environment=environment)
+    assert removed.returncode == 0, removed.stderr
+    assert list(store.files(layout.run)), "it is younger than an hour"
+
+
+def test_doctor_tries_the_bucket(environment: dict[str, str], tmp_path: Path) -> None:
+    home = Home(tmp_path / "airflow")
+    found = home.cli("doctor", "--json", environment=environment)
+    states = {check["name"]: check["state"] for check in json.loads(found.stdout)["checks"]}
+    wanted = ("staging root", "staging commits", "staging lists", "staging clock")
+    assert {name: states[name] for name in wanted} == dict.fromkeys(wanted, "ok")
+    environment["AIRFLOW_CONN_LAKE"] = json.dumps({"conn_type": "aws", "login": "only"})
+    refused = home.cli("doctor", "--json", environment=environment)
+    (check,) = [
+        check
+        for check in json.loads(refused.stdout)["checks"]
+        if check["name"].startswith("staging")
+    ]
+    assert check["state"] == "failed"
+    assert "only one of login and password" in check["found"]
