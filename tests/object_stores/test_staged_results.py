@@ -88,7 +88,7 @@ def test_each_file_is_written_once_under_its_final_name(
     assert set(put.values()) == {1}
     assert not [path for method, path, *_ in lines if method in ("POST", "DELETE")]
     assert sum(method == "PUT" for method, *_ in lines) == len(manifest.files) + 1  # the manifest
-    assert len(lines) <= 12 + 7 * len(manifest.files)
+    assert len(lines) <= 2 + 7 * len(manifest.files)
     assert manifest.rows == 60
     assert [sum(file.rows for file in each.files) for each in manifest.partitions] == [20, 20, 20]
     assert manifest.checksum is not None
