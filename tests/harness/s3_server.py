@@ -1,6 +1,6 @@
 """A store with S3's protocol, for tests: moto, one request at a time, so that of two conditional writes one wins.
 
-    python s3_server.py PORT LOG     a line of LOG for each request: its method, its path, its status
+    python s3_server.py PORT LOG     a line of LOG for each request: method, path, size, status, agent
 
 It runs in an environment of its own (requirements-objects.lock). `POST /_faults` with a JSON list says what happens to
 the next requests that match: [{"method": "PUT", "path": "manifest", "fault": "lost", "times": 1}]
@@ -63,7 +63,8 @@ class FaultyApplication:
         else:
             environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         size = environ.get("CONTENT_LENGTH") or "0"
-        self._log.write(f"{method} {path} {size} {status}\n")
+        agent = str(environ.get("HTTP_USER_AGENT", "-")).split("/")[0]
+        self._log.write(f"{method} {path} {size} {status} {agent}\n")
         if fault is None:
             return body
         if fault in _ANSWERS:

@@ -3,13 +3,16 @@
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from graph_compiler.deployment.documents.progress import VERSION, CurrentStep, ExecutionProgress
 from graph_compiler.deployment.documents.report import Phase
+from graph_compiler.staging.executions import progress_file
 from graph_compiler.staging.executions.progress_file import told_in
+from graph_compiler.staging.store.in_memory_store import InMemoryStore
 from graph_compiler.staging.store.local_store import LocalStore
 
 
@@ -116,3 +119,17 @@ def test_a_hanging_write_does_not_block(tmp_path: Path, monkeypatch: pytest.Monk
         wait_until(lambda: bool(hangs))
         tell(at("lateness"))
     assert time.monotonic() - hangs[0] < 2
+
+
+def test_it_is_rarer_in_an_object_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = InMemoryStore()
+    store.promises = replace(store.promises, atomic_move=False)
+    monkeypatch.setattr(progress_file, "EVERY", 0.01)
+    with told_in(store, "progress.json") as tell:
+        tell(at("flown"))
+        time.sleep(0.2)
+    assert store.content == {}
+    store.promises = replace(store.promises, atomic_move=True)
+    with told_in(store, "progress.json") as tell:
+        tell(at("flown"))
+        wait_until(lambda: "progress.json" in store.content)

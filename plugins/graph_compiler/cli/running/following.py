@@ -18,6 +18,8 @@ from graph_compiler.cli.running.run_view import progress_line, task_table
 from graph_compiler.cli.running.signals import ended_as_by_ctrl_c
 
 POLL_SECONDS = 0.2
+RARITY = 10
+"""Looks become rarer if one takes long: a root in an object store is asked for each document."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +63,10 @@ def _watch(run: Followed, console: Console) -> Executions:
         live.start()
     try:
         while True:
-            ended = run.process.poll() is not None
+            ended, began = run.process.poll() is not None, time.monotonic()
             found = run.look()
             step = run.step(found)
+            looked = time.monotonic() - began
             if live:
                 table = task_table(
                     run.pipeline, run.tasks, found, _elapsed(run), starting=run.starting, step=step
@@ -76,7 +79,7 @@ def _watch(run: Followed, console: Console) -> Executions:
                 _print_new_lines(run, [*lines, ("", step)], shown, console)
             if ended:
                 return found
-            time.sleep(POLL_SECONDS)
+            time.sleep(max(POLL_SECONDS, RARITY * looked))
     finally:
         if live:
             live.stop()

@@ -1,4 +1,4 @@
-"""Write an execution's progress beside its descriptor, about a second later.
+"""Write an execution's progress beside its descriptor, about a second later, or ten in an object store.
 
 A separate thread writes it: a slow or full staging root delays nothing, and causes no failure.
 """
@@ -20,6 +20,8 @@ LOG = program_log.logger(__name__)
 
 EVERY = 1.0
 """Seconds between two looks at whether there is anything to write."""
+EVERY_REQUEST = 10.0
+"""The same in an object store, where each write is a request that is paid for."""
 RARITY = 20
 """Writes become rarer if one takes long: a thousand vertices, a slow disk."""
 
@@ -27,8 +29,9 @@ Tells = Callable[[ExecutionProgress], None]
 
 
 @contextmanager
-def told_in(store: StagingStore, key: str, *, every: float = EVERY) -> Iterator[Tells]:
+def told_in(store: StagingStore, key: str, *, every: float | None = None) -> Iterator[Tells]:
     """Yield a function that records an execution's progress; of frequent updates only the last is written."""
+    every = every or (EVERY if store.promises.atomic_move else EVERY_REQUEST)
     file = _ProgressFile(store, key)
     writer = threading.Thread(target=file.write_on, args=(every,), name="progress", daemon=True)
     writer.start()
@@ -36,7 +39,7 @@ def told_in(store: StagingStore, key: str, *, every: float = EVERY) -> Iterator[
         yield file.tell
     finally:
         file.ended.set()
-        writer.join(every)  # it may hang, and the execution must not wait for it
+        writer.join(min(every, EVERY))  # it may hang, and the execution must not wait for it
 
 
 @dataclass(slots=True)
