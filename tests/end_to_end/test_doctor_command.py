@@ -71,3 +71,12 @@ def test_a_plugins_folder_that_cannot_be_loaded_is_named(home: Home, tmp_path: P
     found = ask(home, 1, AIRFLOW__CORE__PLUGINS_FOLDER=str(plugins), PYTHONPATH=path)
     assert ill(found) == {"plugin"}
     assert "broken_plugin.py: No module named 'nothing_of_the_kind'" in found["plugin"]["found"]
+
+
+@pytest.mark.usefixtures("migrated_home")
+def test_a_connection_in_airflows_database_is_found(home: Home) -> None:
+    connection = json.dumps({"conn_type": "spark", "host": "local[2]"})
+    added = home.command("-m", "airflow", "connections", "add", "ours", "--conn-json", connection)
+    assert added.returncode == 0, added.stderr
+    found = ask(home, 0, AIRFLOW__GRAPH_COMPILER__CONN_ID="ours")
+    assert found["Spark connection"]["found"].startswith("ours: local[2]")

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from graph_compiler.airflow_backend.dag.dag_builder import build_dag
 from graph_compiler.airflow_backend.installation.settings import read_settings
 from graph_compiler.airflow_backend.run_identities import identity_of_plan
+from graph_compiler.airflow_backend.stores.connection_access import open_stores
 from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.declaration.connectors.secret import Secret
@@ -35,7 +36,9 @@ RUN, EXECUTION = "RUN_ID", "EXECUTION_ID"
 def submit_commands(pipeline: Pipeline) -> PipelineSubmission:
     """Return how each task would be submitted; raises InvalidPipelineError and what `read_settings` raises."""
     dag = build_dag(pipeline, schedule=None, start_date=datetime(2000, 1, 1, tzinfo=UTC))
-    root = read_settings().staging_root
+    settings = read_settings()
+    open_stores(settings.staging_conn_id)
+    root = settings.staging_root
     found = tuple(
         _submission(task, root) for task in dag.tasks if isinstance(task, DeploymentTaskOperator)
     )

@@ -36,7 +36,7 @@ def ask_airflow(airflow: EmbeddedAirflow, runs: Iterable[RunIdentity]) -> Airflo
     done = subprocess.run(
         [sys.executable, "-m", _PROGRAM],
         input=json.dumps(to_wire(asked)),
-        env=airflow.child_environment(),
+        env=airflow.asking_environment(),
         capture_output=True,
         text=True,
         check=False,

@@ -181,6 +181,10 @@ class EmbeddedAirflow:
         """Return the whole environment of a process with the same settings as Airflow's."""
         return os.environ | self.environment()
 
+    def asking_environment(self) -> dict[str, str]:
+        """Return the same for a process that reads connections from Airflow's database, as its servers do."""
+        return self.child_environment() | {"_AIRFLOW_PROCESS_CONTEXT": "server"}
+
 
 def starting_this_airflow(environment: Mapping[str, str], home: Path) -> dict[str, str]:
     """Return the environment in which `airflow standalone` finds its `airflow` on the PATH; writes a script for it.

@@ -35,8 +35,7 @@ def _access(airflow: EmbeddedAirflow) -> S3Access:
         return S3Access()
     done = subprocess.run(
         [sys.executable, "-m", _PROGRAM],
-        env=airflow.child_environment()
-        | {"_AIRFLOW_PROCESS_CONTEXT": "server"},  # it reads the database
+        env=airflow.asking_environment(),
         capture_output=True,
         text=True,
         check=False,

@@ -18,7 +18,7 @@ _PROGRAM = "graph_compiler.airflow_backend.installation.submit_commands"
 def submit_commands(name: str) -> PipelineSubmission:
     """Return how each task of a valid pipeline would be submitted; raises AirflowFailedError, ConfigurationError."""
     airflow = EmbeddedAirflow(Path.cwd())
-    environment = airflow.child_environment()
+    environment = airflow.asking_environment()
     with TemporaryDirectory(prefix="submit-") as home:
         if not airflow.home.is_dir():  # the process would create it
             environment["AIRFLOW_HOME"] = home

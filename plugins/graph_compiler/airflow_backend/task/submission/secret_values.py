@@ -20,6 +20,7 @@ from airflow.sdk.exceptions import AirflowException
 from airflow.sdk.log import mask_secret
 
 from graph_compiler.airflow_backend.task.task_try import TaskTry
+from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.connectors.secret import CONNECTION_FIELDS, Secret
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.staging_layout import secrets_of
@@ -78,6 +79,12 @@ def _secrets(regions: Iterable[RegionDescriptor]) -> tuple[Secret, ...]:
 
 def _check_owner(task: TaskTry) -> None:
     """Raise SecretError if others than its owner may read what is written below the staging root."""
+    if local_path(task.layout.root) is None:
+        raise SecretError(
+            "this pipeline uses secrets, and a driver on a host of YARN reads them below the staging root, "
+            f"which is in an object store: {task.layout.root}\n"
+            "  hint: use deploy mode client, or a staging root on a disk"
+        )
     if task.store.is_open_to_group(task.layout.root):
         raise SecretError(
             "this pipeline uses secrets, and a driver on a host of YARN reads them below the staging root, "

@@ -58,7 +58,7 @@ def examine(airflow: EmbeddedAirflow) -> tuple[Answer, ...]:
 
 def _environment(airflow: EmbeddedAirflow) -> dict[str, str]:
     try:
-        return airflow.child_environment()
+        return airflow.asking_environment()
     except ConfigurationError:  # the check of the configuration reports it
         return dict(os.environ)
 
