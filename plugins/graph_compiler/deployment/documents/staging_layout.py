@@ -47,6 +47,7 @@ TARGETS, TRASH = ".targets", ".trash"
 INTENT, DONE = ".intent.json", ".done.json"
 PREPARED, REMOVED = "prepared", ".removed.json"
 ORDER = "order"
+TASKS = "tasks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,7 @@ class StagingLayout:
     @property
     def tasks(self) -> str:
         """Return the folder of the documents of tasks, one folder for each region."""
-        return f"{self.run}/tasks"
+        return f"{self.run}/{TASKS}"
 
     @property
     def results(self) -> str:

@@ -2,7 +2,7 @@
 
 If it is killed in between, the next collection finds the trash. Of two concurrent collections, the second finds nothing
 to rename. In a store without renames, the run's marker is removed first, so that no task continues the run, and the
-rest in the order of names: the descriptors in `tasks/`, by which a run is found, are among the last.
+descriptors in `tasks/`, by which a run is found, last.
 
 A run is kept if it has changed since the survey, or if another part of it could not be removed. Prepared rows are kept
 if their publication was decided in the meantime: the ledgers are read again before each run.
@@ -18,6 +18,7 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import (
     MARKER,
     REMOVED,
+    TASKS,
     TRASH,
     StagingLayout,
 )
@@ -76,7 +77,7 @@ def _remove(store: StagingStore, removal: Removal, root: str) -> bool:
     """Remove one thing; False if it still exists, or another collection was first."""
     path = removal.path
     if removal.waste is Waste.RUN and not store.promises.atomic_move:
-        store.delete(f"{path}/{MARKER}")
+        _remove_all_but_tasks(store, path)
     elif removal.waste is Waste.RUN:
         path = f"{root}/{TRASH}/{uuid.uuid4().hex}"
         if not store.move(removal.path, path):  # another collection has taken the run
@@ -87,3 +88,10 @@ def _remove(store: StagingStore, removal: Removal, root: str) -> bool:
     if is_folder_beside(around):
         store.discard_empty(str(around))
     return is_gone
+
+
+def _remove_all_but_tasks(store: StagingStore, run: str) -> None:
+    store.delete(f"{run}/{MARKER}")
+    for name in store.folders(run):
+        if name != TASKS:
+            store.delete(f"{run}/{name}")
