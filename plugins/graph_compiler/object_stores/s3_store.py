@@ -29,11 +29,11 @@ from obstore.store import S3Store
 
 from graph_compiler.errors import DamagedDocumentError, StagingError
 from graph_compiler.object_stores.s3_access import S3Access
+from graph_compiler.staging.store.bucket_store import BucketStore
 from graph_compiler.staging.store.conditional_put import PUT_ID, ask_repeatedly, put_once
 from graph_compiler.staging.store.staging_store import (
     MOST_BYTES,
     MOST_ENTRIES,
-    Promises,
     StoredFile,
 )
 
@@ -55,10 +55,8 @@ _USED, _FORKED = Event(), Event()
 os.register_at_fork(after_in_child=lambda: _FORKED.set() if _USED.is_set() else None)
 
 
-class ObjectStore:
+class ObjectStore(BucketStore):
     """The store of one bucket, for several threads; not for a process that was forked after a store was used."""
-
-    promises = Promises(conditional_put=True, atomic_move=False, atomic_exchange=False)
 
     def __init__(self, bucket: str, access: S3Access) -> None:
         self._bucket = bucket
@@ -137,35 +135,12 @@ class ObjectStore:
         found = self._head(key)
         return None if found is None else _etag(found)
 
-    def why_differs(self, key: str, digest: str) -> str | None:
-        """Return that an object has another ETag, None if it has this one."""
-        found = self.digest(key)
-        return None if found == digest else f"its ETag is {found}, not {digest}"
-
-    def why_damaged(self, key: str) -> str | None:
-        """Return None: the store checks its objects itself."""
-
-    def make_folder(self, folder: str) -> None:
-        """Do nothing: a folder is what keys have in common."""
-
-    def is_open_to_group(self, folder: str) -> bool:  # noqa: ARG002  # the interface
-        """Return False: the store's own policies say who may read."""
-        return False
-
     def is_there(self, key: str) -> bool:
         """Whether there is an object, or one below it."""
         if self._head(key) is not None:
             return True
         found = self._listed(key)
         return bool(found["objects"] or found["common_prefixes"])
-
-    def move(self, folder: str, to: str) -> bool:
-        """Never called: the store does not promise it."""
-        raise NotImplementedError(f"{folder} cannot be renamed to {to} in one step")
-
-    def exchange(self, one: str, other: str) -> bool:
-        """Never called: the store does not promise it."""
-        raise NotImplementedError(f"{one} cannot be exchanged with {other} in one step")
 
     def delete(self, key: str) -> bool:
         """Delete an object, and all below it; False if some of it could not be deleted."""
@@ -175,9 +150,6 @@ class ObjectStore:
         except OSError:
             return False
         return True
-
-    def discard_empty(self, folder: str) -> None:
-        """Do nothing: a folder is what keys have in common."""
 
     def _written_by(self, key: str) -> str | None:
         """Return the id of the write that made an object, "" if it has none, None if there is no object."""

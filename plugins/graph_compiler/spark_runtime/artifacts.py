@@ -23,6 +23,7 @@ from pyspark.sql import SparkSession
 
 from graph_compiler.declaration.artifacts.user_artifact import ArtifactKind
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.targets.execution_target import spark_uri
 from graph_compiler.staging.store.stores import store_of
 
 _ARCHIVES = ("spark.archives", "spark.yarn.dist.archives")
@@ -37,22 +38,18 @@ def add_artifacts(task: TaskDeploymentDescriptor, spark: SparkSession) -> None:
     context = spark.sparkContext
     for path in _paths(spark, _CODE, installed=True):
         if path.startswith(f"{task.layout.run}/"):
-            context.addFile(_uri(path))
+            context.addFile(spark_uri(path))
     for artifact in task.region.artifacts:
         copy = task.layout.artifact(artifact)
         match artifact.kind:
             case ArtifactKind.FILE if str(context.master).startswith("local"):
                 _replace(copy, Path(SparkFiles.get(artifact.name)))
             case ArtifactKind.FILE:
-                context.addFile(_uri(copy))
+                context.addFile(spark_uri(copy))
             case ArtifactKind.ARCHIVE if not _is_submitted(copy, spark):
-                context.addArchive(f"{_uri(copy)}#{artifact.name}")
+                context.addArchive(f"{spark_uri(copy)}#{artifact.name}")
                 # Executors fetch it in their next task: a test removes the copy at its end.
                 spark.range(1).count()
-
-
-def _uri(key: str) -> str:
-    return Path(key).as_uri() if key.startswith("/") else key
 
 
 def _is_submitted(copy: str, spark: SparkSession) -> bool:

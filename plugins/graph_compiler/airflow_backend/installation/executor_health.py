@@ -17,13 +17,12 @@ from typing import Any
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 from graph_compiler.airflow_backend.installation.settings import read_settings
-from graph_compiler.airflow_backend.stores.connection_access import open_stores, staging_access
+from graph_compiler.airflow_backend.stores.connection_access import open_stores, root_access
 from graph_compiler.airflow_backend.task.submission.driver_environment import (
     PACKAGE,
     driver_environment,
     keep_driver_python,
 )
-from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.staging.store.stores import store_of
 
 APPLICATION = PACKAGE / "spark_runtime" / "executor_report.py"
@@ -42,9 +41,8 @@ def executor_health() -> Mapping[str, Any]:
             application_args=[settings.staging_root, seen, str(answer)],
         )
         keep_driver_python(hook)
-        access = staging_access(settings.staging_conn_id)
-        if local_path(settings.staging_root) is None:
-            hook._conf = {**access.spark_settings(), **hook._conf}
+        access = root_access(settings.staging_root, settings.staging_conn_id)
+        hook._conf = {**access.spark_settings(), **hook._conf}
         environment = {**driver_environment(()), **access.environment()}
         hook.submit(str(APPLICATION), env={**os.environ, **environment})
         found: Mapping[str, Any] = json.loads(answer.read_text())

@@ -15,6 +15,7 @@ from airflow.sdk.exceptions import AirflowException
 from airflow.sdk.log import mask_secret
 
 from graph_compiler.airflow_backend.installation.settings import read_settings
+from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.errors import StagingError
 from graph_compiler.object_stores.opening import open_stores_with
 from graph_compiler.object_stores.s3_access import S3Access, access_of
@@ -37,6 +38,11 @@ def staging_access(conn_id: str | None) -> S3Access:
         if secret:
             mask_secret(secret)
     return access_of(conn_id, connection.login, connection.password, connection.extra_dejson)
+
+
+def root_access(root: str, conn_id: str | None) -> S3Access:
+    """Return what Spark needs to reach a staging root: nothing for one on a disk."""
+    return S3Access() if local_path(root) is not None else staging_access(conn_id)
 
 
 def open_stores(conn_id: str | None) -> None:

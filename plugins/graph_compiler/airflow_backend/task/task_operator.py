@@ -222,7 +222,7 @@ class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the 
         if prepared.place.is_tracked:
             remember(context, task, self)
         with secrets_at_hand(prepared.place, task) as secrets:
-            pass_environment(self._hook, {**secrets, **prepared.store_credentials()})
+            pass_environment(self._hook, {**secrets, **prepared.access.environment()})
             super().execute(context)
         make_archive_later(prepared.wanted)
 

@@ -49,14 +49,14 @@ class DriverPlace:
     def uri(self, path: str) -> str:
         """Return how spark-submit names a file below the staging root; in a URI, it decodes a run id's %3A."""
         if not path.startswith("/"):
-            return object_uri(path)
+            return spark_uri(path)
         return f"{self.file_prefix}{quote(path)}" if self.file_prefix else path
 
 
-def object_uri(key: str) -> str:
-    """Return a key of an object store as a URI; spark-submit decodes it once."""
-    scheme, _, path = key.partition("://")
-    return f"{scheme}://{quote(path)}"
+def spark_uri(key: str) -> str:
+    """Return a key of any store as a URI; Spark decodes it once."""
+    scheme, separator, path = key.rpartition("://")
+    return f"{scheme or 'file'}{separator or '://'}{quote(path, errors='surrogateescape')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

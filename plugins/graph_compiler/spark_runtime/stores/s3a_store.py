@@ -18,8 +18,9 @@ from typing import Any
 
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.spark_runtime.stores.hadoop_calls import file_system, java_errors
+from graph_compiler.staging.store.bucket_store import BucketStore
 from graph_compiler.staging.store.conditional_put import PUT_ID, put_once
-from graph_compiler.staging.store.staging_store import MOST_BYTES, Promises, StoredFile
+from graph_compiler.staging.store.staging_store import MOST_BYTES, StoredFile
 
 _HEADER = f"header.{PUT_ID}"
 _SETTINGS = {
@@ -29,10 +30,8 @@ _SETTINGS = {
 }
 
 
-class S3aStore:
+class S3aStore(BucketStore):
     """The store of one bucket, with the settings and the identity of Spark's JVM."""
-
-    promises = Promises(conditional_put=True, atomic_move=False, atomic_exchange=False)
 
     def __init__(self, place: str) -> None:
         self._files, self._path = file_system(place, _SETTINGS)
@@ -107,32 +106,9 @@ class S3aStore:
         status = self._status(key)
         return None if status is None else _etag(status)
 
-    def why_differs(self, key: str, digest: str) -> str | None:
-        """Return that an object has another ETag, None if it has this one."""
-        found = self.digest(key)
-        return None if found == digest else f"its ETag is {found}, not {digest}"
-
-    def why_damaged(self, key: str) -> str | None:
-        """Return None: the store checks its objects itself."""
-
-    def make_folder(self, folder: str) -> None:
-        """Do nothing: a folder is what keys have in common."""
-
-    def is_open_to_group(self, folder: str) -> bool:  # noqa: ARG002  # the interface
-        """Return False: the store's own policies say who may read."""
-        return False
-
     def is_there(self, key: str) -> bool:
         """Whether there is an object, or one below it."""
         return self._status(key) is not None
-
-    def move(self, folder: str, to: str) -> bool:
-        """Never called: the store does not promise it."""
-        raise NotImplementedError(f"{folder} cannot be renamed to {to} in one step")
-
-    def exchange(self, one: str, other: str) -> bool:
-        """Never called: the store does not promise it."""
-        raise NotImplementedError(f"{one} cannot be exchanged with {other} in one step")
 
     def delete(self, key: str) -> bool:
         """Delete an object, and all below it."""
@@ -142,9 +118,6 @@ class S3aStore:
         except OSError:
             return False
         return True
-
-    def discard_empty(self, folder: str) -> None:
-        """Do nothing: a folder is what keys have in common."""
 
     def _write(self, key: str, content: bytes, own: str | None) -> None:
         builder = self._files.createFile(self._path(key)).recursive().overwrite(True)

@@ -6,7 +6,7 @@ connection → target → where the driver is → its secrets, Python, code, uma
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
@@ -26,10 +26,7 @@ from graph_compiler.airflow_backend.task.submission.driver_tuning import WantedA
 from graph_compiler.airflow_backend.task.submission.executor_code import pass_code, ship_code
 from graph_compiler.airflow_backend.task.submission.process_group import pass_environment
 from graph_compiler.airflow_backend.task.submission.secret_values import pass_secrets
-from graph_compiler.airflow_backend.task.submission.store_access import (
-    pass_store_access,
-    store_credentials,
-)
+from graph_compiler.airflow_backend.task.submission.store_access import pass_store_access
 from graph_compiler.airflow_backend.task.submission.submit_target import driver_place, submit_target
 from graph_compiler.airflow_backend.task.submission.tracking import track
 from graph_compiler.airflow_backend.task.submission.user_artifacts import (
@@ -41,6 +38,7 @@ from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.targets.execution_target import DriverPlace
 from graph_compiler.deployment.targets.submit_settings import SubmitSettings
+from graph_compiler.object_stores.s3_access import S3Access
 from graph_compiler.projects.code_archive import CodeArchive
 from graph_compiler.staging.executions.artifact_copies import put_artifacts
 
@@ -56,11 +54,8 @@ class Preparation:
     archive: CodeArchive | None
     wanted: WantedArchive | None
     """The class archive that its driver would use if there were one."""
-    staging_conn_id: str | None
-
-    def store_credentials(self) -> Mapping[str, str]:
-        """Return the variables with which the driver reaches the staging root's store."""
-        return store_credentials(self.task.layout.root, self.staging_conn_id)
+    access: S3Access
+    """How the driver reaches the staging root's store."""
 
     def ship(self) -> None:
         """Put what other hosts read, and how the task is submitted.
@@ -93,7 +88,7 @@ def prepare(
         hook._conf.setdefault(key, value)
     pass_secrets(hook, place, task)
     pass_umask(hook, task.layout.root)
-    pass_store_access(hook, place, task.layout.root, staging_conn_id)
+    access = pass_store_access(hook, place, task.layout.root, staging_conn_id)
     environment = {}
     if place.is_elsewhere:
         end_without_memory(hook)
@@ -123,5 +118,5 @@ def prepare(
         ),
         archive=archive,
         wanted=wanted,
-        staging_conn_id=staging_conn_id,
+        access=access,
     )

@@ -7,23 +7,22 @@ executors with Hadoop's configuration; they are in no argument and no document
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
-from graph_compiler.airflow_backend.stores.connection_access import staging_access
-from graph_compiler.declaration.connectors.file_uris import local_path
+from graph_compiler.airflow_backend.stores.connection_access import root_access
 from graph_compiler.deployment.targets.execution_target import DriverPlace
 from graph_compiler.errors import SecretError
+from graph_compiler.object_stores.s3_access import S3Access
 
 
 def pass_store_access(
     hook: SparkSubmitHook, place: DriverPlace, root: str, conn_id: str | None
-) -> None:
-    """Complete the hook's settings; raises SecretError if keys would not reach a driver there, and StagingError."""
-    if local_path(root) is not None:
-        return
-    access = staging_access(conn_id)
+) -> S3Access:
+    """Complete the hook's settings, and return the access; its variables are those of spark-submit's process.
+
+    Raises SecretError if keys would not reach a driver there, and StagingError.
+    """
+    access = root_access(root, conn_id)
     for key, value in access.spark_settings().items():
         hook._conf.setdefault(key, value)
     if place.is_elsewhere and access.environment():
@@ -33,8 +32,4 @@ def pass_store_access(
             "  hint: leave them out of the connection, so that workers and cluster use their own identities, or use "
             "deploy mode client"
         )
-
-
-def store_credentials(root: str, conn_id: str | None) -> Mapping[str, str]:
-    """Return the variables with which a driver on this host reaches the staging root; none for one on a disk."""
-    return {} if local_path(root) is not None else staging_access(conn_id).environment()
+    return access

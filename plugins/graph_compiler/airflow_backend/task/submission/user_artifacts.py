@@ -17,7 +17,7 @@ from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescrip
 from graph_compiler.deployment.targets.execution_target import (
     DriverPlace,
     ExecutionTarget,
-    object_uri,
+    spark_uri,
 )
 from graph_compiler.options.flink_settings import CLASS_PATH_SEPARATOR, CLASS_PATHS, PYTHON
 
@@ -37,7 +37,7 @@ def pass_artifacts(
                 hook._jars = _with(hook._jars or hook._conf.get("spark.jars"), place.uri(key))
             case ArtifactKind.ARCHIVE:
                 # As a URI: Spark would take a run id's %3A in a path with a fragment for a colon.
-                uri = place.uri(key) if place.file_prefix else _uri(key)
+                uri = place.uri(key) if place.file_prefix else spark_uri(key)
                 named = hook._archives or hook._conf.get("spark.archives")
                 hook._archives = _with(named, f"{uri}#{artifact.name}")
 
@@ -47,10 +47,6 @@ def keep_worker_python(hook: SparkSubmitHook, target: ExecutionTarget) -> None:
     python = hook._conf.get(PYTHON)
     if python and not Path(python).is_absolute() and target.executors_see_driver_files:
         del hook._conf[PYTHON]
-
-
-def _uri(key: str) -> str:
-    return Path(key).as_uri() if key.startswith("/") else object_uri(key)
 
 
 def _with(named: str | None, more: str, separator: str = ",") -> str:
