@@ -2,19 +2,20 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
 
-from graph_compiler.airflow_backend.web.rows import staged_files
-from graph_compiler.airflow_backend.web.rows.row_sample import read_sample
-from graph_compiler.airflow_backend.web.rows.staged_files import StagedFiles
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import PartitionNotFoundError
 from graph_compiler.staging.store import stores
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 from tests.airflow.staged_rows import schema_of, stage_rows
+
+if TYPE_CHECKING:
+    from graph_compiler.airflow_backend.web.rows.staged_files import StagedFiles
 
 pytestmark = [
     pytest.mark.airflow,
@@ -31,7 +32,9 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> InMemoryStore:
 
 
 @pytest.fixture
-def files(bucket: InMemoryStore, tmp_path: Path) -> StagedFiles:
+def files(bucket: InMemoryStore, tmp_path: Path) -> "StagedFiles":
+    from graph_compiler.airflow_backend.web.rows.staged_files import StagedFiles
+
     layout = StagingLayout(root=str(tmp_path), identity=RunIdentity.own("p", "r"))
     manifest = stage_rows(layout, schema_of(("n", "long")), [pa.table({"n": [1, 2]})])
     (file,) = manifest.files
@@ -42,13 +45,18 @@ def files(bucket: InMemoryStore, tmp_path: Path) -> StagedFiles:
     return StagedFiles(manifest=replace(manifest, partitions=partitions), folder=FOLDER)
 
 
-def test_rows_are_read_from_fetched_files(files: StagedFiles) -> None:
+def test_rows_are_read_from_fetched_files(files: "StagedFiles") -> None:
+    from graph_compiler.airflow_backend.web.rows.row_sample import read_sample
+
     assert [list(row) for row in read_sample(files, 5).rows] == [["1"], ["2"]]
 
 
 def test_a_changed_a_missing_and_a_large_file_are_not_read(
-    files: StagedFiles, bucket: InMemoryStore, monkeypatch: pytest.MonkeyPatch
+    files: "StagedFiles", bucket: InMemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from graph_compiler.airflow_backend.web.rows import staged_files
+    from graph_compiler.airflow_backend.web.rows.row_sample import read_sample
+
     (key,) = bucket.content
     content = bucket.content[key]
     for changed, words in ((content[:-1] + b"!", "cannot be trusted"), (None, "cannot be trusted")):

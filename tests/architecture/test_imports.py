@@ -74,3 +74,12 @@ def test_the_driver_needs_neither_pydantic_nor_mmh3_nor_airflow() -> None:
     loaded = modules_after("import graph_compiler.spark_runtime.main, pipelines.flights")
     assert "pyspark" in loaded
     assert not loaded & {"airflow", "pydantic", "mmh3", "typer", "rich", "yaml"}
+
+
+@pytest.mark.airflow
+def test_collecting_tests_does_not_import_airflow() -> None:
+    """Airflow reads its home when it is imported; a test sets its own home first."""
+    modules = sorted(
+        f"tests.airflow.{path.stem}" for path in (ROOT / "tests" / "airflow").glob("test_*.py")
+    )
+    assert "airflow" not in modules_after(f"import {', '.join(modules)}")
