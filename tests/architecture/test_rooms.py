@@ -96,7 +96,7 @@ KNOW_THE_DISK = {
     "cli/commands/ui.py": "the folder of a password",
     "cli/running/embedded_airflow.py": "Airflow's own home",
     "cli/running/run_lock.py": "a lock of this machine's",
-    "staging/publications/file_publication.py": "targets that are folders of a disk",
+    "staging/publications/on_disk/file_publication.py": "targets that are folders of a disk",
 }
 TAKE_PATHS = {
     "cli/running/run_lock.py": "the lock of a run is the machine's own",

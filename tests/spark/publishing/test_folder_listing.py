@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import input_file_name
 
 from graph_compiler.spark_runtime.publishing.literal_paths import literal
-from graph_compiler.staging.publications.listing import (
+from graph_compiler.staging.publications.on_disk.listing import (
     data_files,
     files_with_rows,
     first_link,

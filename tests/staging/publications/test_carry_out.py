@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.errors import PublicationConflictError
-from graph_compiler.staging.publications import file_publication as module
-from graph_compiler.staging.publications.file_publication import carry_out, steps
+from graph_compiler.staging.publications.on_disk import file_publication as module
+from graph_compiler.staging.publications.on_disk.file_publication import carry_out, steps
 from graph_compiler.staging.store.folder_exchange import exchange_folders
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 from graph_compiler.staging.store.local_store import LocalStore

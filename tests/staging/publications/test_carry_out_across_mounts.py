@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
-from graph_compiler.staging.publications import file_publication as module
-from graph_compiler.staging.publications.file_publication import carry_out, steps
 from graph_compiler.staging.publications.intent import Intent
-from graph_compiler.staging.publications.listing import data_files
-from graph_compiler.staging.publications.mounts import preparation_folder
+from graph_compiler.staging.publications.on_disk import file_publication as module
+from graph_compiler.staging.publications.on_disk.file_publication import carry_out, steps
+from graph_compiler.staging.publications.on_disk.listing import data_files
+from graph_compiler.staging.publications.on_disk.mounts import preparation_folder
 from tests.harness.folders import in_memory, prepare, put, seen
 from tests.harness.worlds import NEW, OLD, World
 
@@ -198,9 +198,9 @@ def test_a_mount_point_can_be_published_to_repeatedly(
 ) -> None:
     script = f"""
 from pathlib import Path
-from graph_compiler.staging.publications.file_publication import carry_out
-from graph_compiler.staging.publications.listing import data_files
-from graph_compiler.staging.publications.mounts import preparation_folder
+from graph_compiler.staging.publications.on_disk.file_publication import carry_out
+from graph_compiler.staging.publications.on_disk.listing import data_files
+from graph_compiler.staging.publications.on_disk.mounts import preparation_folder
 from tests.harness.folders import prepare
 target = Path({str(tmp_path)!r}, "out")
 for number in range(3):

@@ -27,9 +27,9 @@ from graph_compiler.errors import (
 )
 from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.staging.executions.run_marker import same_root
-from graph_compiler.staging.publications.file_publication import carry_out
 from graph_compiler.staging.publications.intent import Intent
 from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.publications.on_disk.file_publication import carry_out
 from graph_compiler.staging.publications.preparations import (
     PlaceKind,
     Preparation,

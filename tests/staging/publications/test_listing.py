@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.staging.publications.listing import (
+from graph_compiler.staging.publications.on_disk.listing import (
     data_files,
     files_with_rows,
     has_rows,

@@ -37,11 +37,11 @@ from graph_compiler.spark_runtime.publishing.written_files import (
     write_empty_file,
     write_files,
 )
-from graph_compiler.staging.publications.file_publication import carry_out, remove_empty
 from graph_compiler.staging.publications.intent import MARKER, WHOLE, Intent, marker_files
 from graph_compiler.staging.publications.ledger import Ledger
-from graph_compiler.staging.publications.listing import data_files
-from graph_compiler.staging.publications.mounts import preparation_folder
+from graph_compiler.staging.publications.on_disk.file_publication import carry_out, remove_empty
+from graph_compiler.staging.publications.on_disk.listing import data_files
+from graph_compiler.staging.publications.on_disk.mounts import preparation_folder
 from graph_compiler.staging.publications.publications import Publication
 from graph_compiler.staging.store.stores import target_store
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from graph_compiler.errors import PublicationError
 from graph_compiler.spark_runtime.publishing.partition_names import Partition, partition_of
 from graph_compiler.staging.publications.intent import WHOLE
-from graph_compiler.staging.publications.listing import first_link
+from graph_compiler.staging.publications.on_disk.listing import first_link
 from graph_compiler.staging.publications.preparations import NAME_BYTES
 
 

@@ -21,7 +21,7 @@ from graph_compiler.errors import InitializeOnMasterError, Problem
 from graph_compiler.spark_runtime.failures.missing_inputs import does_not_exist
 from graph_compiler.spark_runtime.publishing.targets import why_no_folder
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import unmatched_path
-from graph_compiler.staging.publications.mounts import preparation_folder
+from graph_compiler.staging.publications.on_disk.mounts import preparation_folder
 
 Blaming = Callable[[OperatorDescriptor], AbstractContextManager[None]]
 """Sets the current operator: errors raised within the block are attributed to it."""

@@ -18,7 +18,7 @@ from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.errors import Problem, SourceLocation
 from graph_compiler.identifiers import PIPELINES
-from graph_compiler.staging.publications.local_places import LocalPlace
+from graph_compiler.staging.publications.on_disk.local_places import LocalPlace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError, Problem
 from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.executions.executions import last_descriptor
-from graph_compiler.staging.publications.local_places import LocalPlace
+from graph_compiler.staging.publications.on_disk.local_places import LocalPlace
 from graph_compiler.staging.publications.own_folders import (
     OwnFolder,
     SinkPlace,

@@ -26,9 +26,9 @@ from pathlib import Path
 from graph_compiler import program_log
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
 from graph_compiler.staging.publications.intent import WHOLE, Intent
-from graph_compiler.staging.publications.listing import data_files, first_link, is_hidden
-from graph_compiler.staging.publications.mounts import has_mount_inside
-from graph_compiler.staging.publications.moves import move, room_in
+from graph_compiler.staging.publications.on_disk.listing import data_files, first_link, is_hidden
+from graph_compiler.staging.publications.on_disk.mounts import has_mount_inside
+from graph_compiler.staging.publications.on_disk.moves import move, room_in
 from graph_compiler.staging.store.asking_again import ask_again
 from graph_compiler.staging.store.local_store import sync_folder
 from graph_compiler.staging.store.staging_store import StagingStore
