@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import subprocess
 import time
@@ -57,9 +58,15 @@ class ObjectServer:
             method, path, *_ = line.split()
             found.append("LIST" if method == "GET" and "list-type=2" in path else method)
 
-    def _call(self, method: str, path: str, body: bytes | None = None) -> None:
-        with urlopen(Request(self.endpoint + path, data=body, method=method), timeout=10):
-            pass
+    def uploads(self, bucket: str, place: str) -> list[str]:
+        """Return the keys below a place whose uploads are neither completed nor aborted."""
+        answer = self._call("GET", f"/{bucket}?uploads")
+        prefix = place.removeprefix(f"s3a://{bucket}/")
+        return [key for key in re.findall("<Key>(.*?)</Key>", answer) if key.startswith(prefix)]
+
+    def _call(self, method: str, path: str, body: bytes | None = None) -> str:
+        with urlopen(Request(self.endpoint + path, data=body, method=method), timeout=10) as answer:
+            return str(answer.read().decode())
 
 
 @contextmanager

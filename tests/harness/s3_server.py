@@ -19,14 +19,16 @@ import json
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 _ANSWERS = {
     "busy": ("503 Service Unavailable", "SlowDown"),
     "done-503": ("503 Service Unavailable", "ServiceUnavailable"),
     "expired": ("400 Bad Request", "ExpiredToken"),
     "denied": ("403 Forbidden", "AccessDenied"),
+    "no-upload": ("404 Not Found", "NoSuchUpload"),  # moto answers 500
 }
-_NOT_CARRIED_OUT = ("dropped", "busy", "expired", "denied")
+_NOT_CARRIED_OUT = ("dropped", "busy", "expired", "denied", "no-upload")
 
 
 class FaultyApplication:
@@ -46,7 +48,7 @@ class FaultyApplication:
             start("200 OK", [("Content-Length", "0")])
             return [b""]
         fault = self._fault(method, path)
-        status = fault or "?"
+        status = "?"
 
         def noting(line: str, *more: Any) -> Any:
             nonlocal status
@@ -57,6 +59,9 @@ class FaultyApplication:
             )
             return start(line, *more) if fault is None else lambda _: None
 
+        if fault is None and method == "POST" and not _has_upload(path):
+            fault = "no-upload"
+        status = fault or "?"
         body: list[bytes] = []
         if fault is None or fault not in _NOT_CARRIED_OUT:
             body = list(self._application(environ, noting))
@@ -81,6 +86,19 @@ class FaultyApplication:
                 each["times"] -= 1
                 return str(each["fault"])
         return None
+
+
+def _has_upload(path: str) -> bool:
+    """Whether the upload that a request completes has been neither completed nor aborted; True without one."""
+    from moto.s3.models import s3_backends
+
+    wanted = parse_qs(urlsplit(path).query).get("uploadId")
+    return wanted is None or any(
+        wanted[0] in bucket.multiparts
+        for account in s3_backends.values()
+        for backend in account.values()
+        for bucket in backend.buckets.values()
+    )
 
 
 def main(port: str, log: str) -> None:

@@ -21,10 +21,10 @@ SINK = OperatorId("ab" * 16)
 
 
 @pytest.fixture
-def publisher(spark: SparkSession, tmp_path: Path) -> Publisher:
+def publisher(tmp_path: Path) -> Publisher:
     layout = StagingLayout(root=str(tmp_path / "staging"), identity=RunIdentity.own("p", "r"))
     ledger = Ledger(store=LocalStore(), layout=layout, plan_id="plan")
-    return Publisher(spark=spark, ledger=ledger, execution_id="one")
+    return Publisher(ledger=ledger, execution_id="one")
 
 
 def ids(spark: SparkSession, target: Path) -> list[int]:

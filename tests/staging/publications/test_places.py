@@ -187,9 +187,18 @@ def test_sources_of_a_task_are_those_it_reads() -> None:
 
 @pytest.mark.parametrize(
     ("target", "words"),
-    [("s3a://bucket/out", "s3a"), ("out/x", "relative"), ("file://host/out", "host")],
+    [
+        ("s3://bucket/out", "Spark's name of this scheme is s3a:"),
+        ("s3a://bucket", "a whole bucket"),
+        ("s3a://bucket/run 1", "characters"),
+        ("gs://bucket/out", "not been tried"),
+        ("out/x", "relative"),
+        ("file://host/out", "host"),
+    ],
 )
-def test_a_rendered_target_that_is_not_a_local_folder_is_refused(target: str, words: str) -> None:
+def test_a_rendered_target_that_nothing_can_be_published_to_is_refused(
+    target: str, words: str
+) -> None:
     found = region(Parquet("/in"), Parquet("/{{ params.a }}"))
     (filled,) = fill_places([found], find_places([found]) | {"out.path": target})
     (problem,) = find_place_problems(filled)

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from graph_compiler.compiler.checks.connector_checks import connectors_of
 from graph_compiler.declaration.connectors import Connector, FileConnector, SinkMode
 from graph_compiler.declaration.connectors.file_uris import (
-    LOCAL_PLACES,
     RELATIVE,
+    TARGET_PLACES,
     why_no_target,
     why_not_local,
 )
@@ -24,6 +24,7 @@ from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
 
 _BEGINS_WITH_TEMPLATE = re.compile(r"(file:(//)?)?\{[{%#]", re.IGNORECASE)
+_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _FROM_A_FILE = "a parameter's default can be built from the file's location: Path(__file__), or format: path in YAML"
 _FIRST_PARAMETER = re.compile(r"^\{\{\s*params\.(\w+)\s*\}\}")
 
@@ -79,12 +80,12 @@ def _root(
     begins = _beginning(connector, defaults)
     if begins is None:
         return
-    if wrong := why_no_target(begins):
+    if wrong := why_no_target(_TEMPLATE.sub("any", begins)):
         is_relative = why_not_local(begins) == RELATIVE
         yield problem_at(
             transformation,
             f"its target is '{begins}': {wrong}",
-            allowed=LOCAL_PLACES,
+            allowed=TARGET_PLACES,
             hint=_FROM_A_FILE if is_relative else None,
         )
 

@@ -1,4 +1,4 @@
-"""Where rows can be staged and published: paths, `file:` URIs and, for staging, `s3a:` URIs (decision 46)."""
+"""Where rows can be staged and published: paths, `file:` URIs and `s3a:` URIs (decisions 46 and 47)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import PurePosixPath
 
 LOCAL_PLACES = "an absolute path or a file: URI"
-STAGING_PLACES = "an absolute path, a file: URI, or s3a://bucket/prefix"
+TARGET_PLACES = STAGING_PLACES = "an absolute path, a file: URI, or s3a://bucket/prefix"
 RELATIVE = "a relative path"
 ABSOLUTE = ("/", "s3a://")
 """How everything that has a store begins."""
@@ -36,14 +36,20 @@ def why_not_local(uri: str) -> str | None:
 
 
 def why_no_target(uri: str) -> str | None:
-    """Return why nothing can be published to a folder, None if it can."""
+    """Return why nothing can be published to a folder, None if it can; `TARGET_PLACES` are allowed."""
     path = local_path(uri)
     if path is not None and ".." in path.parts:
         return "it contains '..'"
-    scheme = _SCHEME.match(uri)
-    if scheme is not None and uri[:5].lower() != "file:":
-        return f"files cannot be published to '{scheme[1]}:' yet"
-    return why_not_local(uri)
+    if (wrong := why_no_staging(uri)) is not None or path is not None:
+        return wrong
+    if not any(_in_bucket(uri)[1].split("/")):
+        return "it is a whole bucket, and a target is a folder in one"
+    return None
+
+
+def target_place(uri: str) -> str | None:
+    """Return the normalized form of a place that files can be published to; None for any other."""
+    return None if why_no_target(uri) else staging_place(uri) or "/"
 
 
 def staging_place(uri: str) -> str | None:
@@ -55,10 +61,8 @@ def staging_place(uri: str) -> str | None:
         return None
     if (path := local_path(uri)) is not None:
         return str(path).rstrip("/")
-    found = _OBJECTS.fullmatch(uri)
-    assert found is not None, "anything else has no store"
-    names = [name for name in found["prefix"].split("/") if name]
-    return "/".join([f"s3a://{found['bucket']}", *names])
+    bucket, prefix = _in_bucket(uri)
+    return "/".join([f"s3a://{bucket}", *filter(None, prefix.split("/"))])
 
 
 def why_no_staging(uri: str) -> str | None:
@@ -72,6 +76,13 @@ def why_no_staging(uri: str) -> str | None:
         return f"there is no store for '{name}:' yet: it has not been tried (docs/stores.md)"
     found = _OBJECTS.fullmatch(uri)
     return why_not_local(uri) if found is None else _why_no_bucket(found["bucket"], found["prefix"])
+
+
+def _in_bucket(uri: str) -> tuple[str, str]:
+    """Return the bucket and the prefix of a place that has a store and is not on a disk."""
+    found = _OBJECTS.fullmatch(uri)
+    assert found is not None, "anything else has no store"
+    return found["bucket"], found["prefix"]
 
 
 def _why_no_bucket(bucket: str, prefix: str) -> str | None:

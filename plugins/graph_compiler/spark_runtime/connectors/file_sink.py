@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
 from graph_compiler.declaration.connectors import FileConnector, SinkMode
@@ -49,6 +49,7 @@ class FileSink:
 
     connector: FileConnector
     sink: Sink
+    spark: SparkSession
     publisher: Publisher
     ticket: Ticket
 
@@ -74,12 +75,12 @@ class FileSink:
         return rows
 
     def prepares(self) -> PreparedPlace:
-        """Return the folder beside the target."""
+        """Return the folder beside the target, or in it."""
         folder = self.publisher.prepared_folder(self.ticket)
-        return PreparedPlace(kind=PlaceKind.FOLDER, place=str(folder), target=self.ticket.target)
+        return PreparedPlace(kind=PlaceKind.FOLDER, place=folder, target=self.ticket.target)
 
     def prepare(self, rows: DataFrame) -> PreparedSink:
-        """Write the files beside the target; rows to merge are first set aside and counted."""
+        """Write the files where no reader sees them; rows to merge are first set aside and counted."""
         format = FileFormat(
             name=self.connector.spark_format,
             options=reveal_all(
@@ -105,7 +106,7 @@ class FileSink:
         )
 
     def discard(self) -> None:
-        """Remove what was written beside the target."""
+        """Remove what was written and is not published."""
         self.publisher.discard(self.ticket)
 
     def _merge(self, new: DataFrame) -> tuple[DataFrame, frozenset[str]]:
@@ -116,7 +117,7 @@ class FileSink:
         if not held:
             return new, held
         options = reads_everything(reveal_all(self.connector.spark_options()))
-        reader = self.publisher.spark.read.format(self.connector.spark_format).options(**options)
+        reader = self.spark.read.format(self.connector.spark_format).options(**options)
         old = reader.schema(self._held_schema(new)).load(literal(self.ticket.target))
         return merge(old, new, keys), held
 
@@ -126,7 +127,7 @@ class FileSink:
         alike = StructType([StructField(f.name, f.dataType) for f in rows.schema])
         files = self.ticket.old_files if self.ticket.own else None
         target = HeldTarget(folder=self.ticket.target, files=files)
-        return held_schema(self.connector, self.publisher.spark, alike, target)
+        return held_schema(self.connector, self.spark, alike, target)
 
     def _check_folders(self, old_files: tuple[str, ...]) -> None:
         """Raise PublicationError if files that stay are in folders of different columns."""
@@ -147,8 +148,8 @@ class FileSink:
 def _(
     connector: FileConnector, operator_id: OperatorId, sink: Sink, context: SinkContext
 ) -> FileSink:
-    publisher = Publisher(
-        spark=context.spark, ledger=context.ledger, execution_id=context.execution_id
-    )
+    publisher = Publisher(ledger=context.ledger, execution_id=context.execution_id)
     ticket = publisher.settle(operator_id, connector.path, sink.mode)
-    return FileSink(connector=connector, sink=sink, publisher=publisher, ticket=ticket)
+    return FileSink(
+        connector=connector, sink=sink, spark=context.spark, publisher=publisher, ticket=ticket
+    )

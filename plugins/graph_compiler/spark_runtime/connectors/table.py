@@ -7,8 +7,7 @@ publish   Spark inserts them: not atomic, and repeated by the next attempt if th
 
 from __future__ import annotations
 
-import shutil
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -19,6 +18,7 @@ from pyspark.sql.types import StringType, StructType
 
 from graph_compiler.declaration.connectors import SinkMode, Table
 from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.documents.wire import ABSENT
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import OperatorId, listing, quoted
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
@@ -38,6 +38,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.publishing.literal_paths import literal
 from graph_compiler.spark_runtime.publishing.written_files import PARQUET, write_files
+from graph_compiler.spark_runtime.results.data_files import write_result
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import Confirmation, Publication
@@ -45,11 +46,12 @@ from graph_compiler.staging.publications.publications import Confirmation, Publi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsertPublication(Publication):
-    """What one execution is about to insert: the Parquet files in `prepared`."""
+    """What one execution is about to insert: the Parquet files in `prepared`, all of them if `files` is None."""
 
     prepared: str
     replaces: bool
     attempt_columns: tuple[str, ...]
+    files: tuple[str, ...] | None = field(default=None, metadata={ABSENT: None})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,9 +79,16 @@ class TableSink:
 
     def prepare(self, rows: DataFrame) -> PreparedSink:
         """Write the rows to the staging root, where they survive the driver."""
-        self.ledger.store.make_folder(self.publication.prepared.rpartition("/")[0])
-        files, count = write_files(rows, self.publication.prepared, PARQUET)
-        written = replace(self.publication, rows=count, bytes=sum(file.bytes for file in files))
+        store, folder = self.ledger.store, self.publication.prepared
+        store.make_folder(folder.rpartition("/")[0])
+        if store.promises.atomic_move:
+            files, count = write_files(rows, folder, PARQUET)
+            names, size = None, sum(file.bytes for file in files)
+        else:
+            result = write_result(rows, store, folder)
+            names = tuple(file.key.removeprefix(f"{folder}/") for file in result.files)
+            count, size = result.rows, sum(file.bytes for file in result.files)
+        written = replace(self.publication, rows=count, bytes=size, files=names)
         return PreparedSink(
             location=self.connector.name,
             rows=count,
@@ -89,7 +98,7 @@ class TableSink:
 
     def discard(self) -> None:
         """Remove the prepared files."""
-        shutil.rmtree(self.publication.prepared, ignore_errors=True)
+        self.ledger.store.delete(self.publication.prepared)
 
     def _publish(self, publication: InsertPublication) -> None:
         if publication.replaces:
@@ -118,11 +127,6 @@ def _(connector: Table, reading: Reading) -> Found:
 @claim_target.register
 def _(connector: Table, operator_id: OperatorId, sink: Sink, context: SinkContext) -> OpenSink:
     ledger, place = context.ledger, str(connector.place)
-    if not context.store.promises.atomic_move:
-        raise PublicationError(
-            f"rows for table {connector.name} are prepared in the staging root, and {context.layout.root} is in an "
-            "object store\n  allowed: a staging root on a disk that all workers see"
-        )
     finish = partial(_finish, connector=connector, spark=context.spark, ledger=ledger)
     number = ledger.settle(place, operator_id, finish)
     own = ledger.of_this_run(place, operator_id, number)
@@ -192,7 +196,8 @@ def _finish(earlier: Publication, *, connector: Table, spark: SparkSession, ledg
 def _carry_out(
     publication: InsertPublication, connector: Table, spark: SparkSession, ledger: Ledger
 ) -> None:
-    rows = spark.read.parquet(literal(publication.prepared))
+    below = [""] if publication.files is None else [f"/{name}" for name in publication.files]
+    rows = spark.read.parquet(*(literal(f"{publication.prepared}{name}") for name in below))
     run = f"{publication.identity.owner}/{publication.identity.run_id}"
     now = datetime.now(UTC).isoformat(timespec="microseconds")
     said = zip(publication.attempt_columns, (run, now), strict=False)
@@ -206,4 +211,4 @@ def _carry_out(
     else:
         rows.write.options(**options).saveAsTable(connector.name)
     ledger.finish(publication)
-    shutil.rmtree(publication.prepared, ignore_errors=True)
+    ledger.store.delete(publication.prepared)

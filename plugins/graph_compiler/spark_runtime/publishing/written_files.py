@@ -91,14 +91,20 @@ def write_files(
     return files, written.rows
 
 
-def write_empty_file(
-    spark: SparkSession, rows: DataFrame, folder: str, format: FileFormat
-) -> tuple[WrittenFile, ...]:
-    """Write a file without rows into `folder`/empty: Spark writes no file if no row leads to a partition folder."""
+def without_rows(rows: DataFrame, format: FileFormat) -> DataFrame:
+    """Return the columns of rows in a file that is in no partition folder: one task, which has no rows."""
     # A text file has one column; other formats keep all columns, so that they can be read without partition folders.
     hidden = format.partition_by if format.name == "text" else ()
-    nothing = spark.createDataFrame([], rows.schema).drop(*hidden).coalesce(1)
-    writer = nothing.write.format(format.name).options(**{**format.options, **_PINNED})
+    return rows.sparkSession.createDataFrame([], rows.schema).drop(*hidden).coalesce(1)
+
+
+def write_empty_file(rows: DataFrame, folder: str, format: FileFormat) -> tuple[WrittenFile, ...]:
+    """Write a file without rows into `folder`/empty: Spark writes no file if no row leads to a partition folder."""
+    writer = (
+        without_rows(rows, format)
+        .write.format(format.name)
+        .options(**{**format.options, **_PINNED})
+    )
     writer.save(f"{folder}/{_EMPTY}")
     return _list(Path(folder))
 

@@ -5,23 +5,19 @@ All vertices of the region are checked, and all problems are reported at once: t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from graph_compiler.declaration.connectors import FileConnector
-from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.coordination import MasterHook
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, VertexDescriptor
 from graph_compiler.errors import InitializeOnMasterError, Problem
 from graph_compiler.spark_runtime.failures.missing_inputs import does_not_exist
-from graph_compiler.spark_runtime.publishing.targets import why_no_folder
+from graph_compiler.spark_runtime.publishing.target_folder import open_target
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import unmatched_path
-from graph_compiler.staging.publications.on_disk.mounts import preparation_folder
 
 Blaming = Callable[[OperatorDescriptor], AbstractContextManager[None]]
 """Sets the current operator: errors raised within the block are attributed to it."""
@@ -54,17 +50,13 @@ def _input_exists(path: str, spark: SparkSession) -> str | None:
 
 
 def _target_can_be_made(path: str, _: SparkSession) -> str | None:
-    target = _target(path)
-    if wrong := why_no_folder(target):
-        return f"its target {target} {wrong}; allowed: a folder, or a path that does not exist"
-    # Rows are prepared in a folder beside the target, so the parent must be writable even if the target exists.
-    nearest = next(folder for folder in preparation_folder(target).parents if folder.exists())
-    if not nearest.is_dir():
-        return f"its target {target} cannot be made: {nearest} is a file"
-    closed = [folder for folder in (nearest, target) if folder.exists() and not _is_open(folder)]
-    return (
-        f"its target {target} cannot be written: no permission for {closed[0]}" if closed else None
-    )
+    folder = open_target(path)
+    if wrong := folder.why_unfit():
+        return (
+            f"its target {folder.target} {wrong}; allowed: a folder, or a path that does not exist"
+        )
+    wrong = folder.why_not_writable()
+    return None if wrong is None else f"its target {folder.target} {wrong}"
 
 
 HOOKS: Mapping[MasterHook, Look] = {
@@ -78,13 +70,3 @@ def _path(operator: OperatorDescriptor) -> str:
     connector = operator.operator.connector
     assert isinstance(connector, FileConnector), "the same"
     return connector.path
-
-
-def _target(path: str) -> Path:
-    local = local_path(path)
-    assert local is not None, "places were checked before the descriptor was written"
-    return Path(local)
-
-
-def _is_open(folder: Path) -> bool:
-    return os.access(folder, os.W_OK | os.X_OK)

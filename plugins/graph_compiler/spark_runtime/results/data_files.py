@@ -39,10 +39,10 @@ def write_result(rows: DataFrame, store: StagingStore, folder: str) -> WrittenRe
             written = metrics().rows
         return WrittenResult(files=tuple(store.files(folder)), rows=written)
     from graph_compiler.spark_runtime.spark_internals.direct_write import (  # most drivers need none
-        write_parquet_directly,
+        write_directly,
     )
 
-    direct = write_parquet_directly(rows, folder, WRITE_OPTIONS)
+    direct = write_directly(rows, folder, options=WRITE_OPTIONS)
     listed = {file.key: file for file in store.files(folder)}
     files = []
     for file in direct.files:
@@ -53,7 +53,7 @@ def write_result(rows: DataFrame, store: StagingStore, folder: str) -> WrittenRe
             )
             raise StagingError(f"{folder}/{file.name}, which Spark has written, {what}")
         files.append(found)
-    return WrittenResult(files=tuple(files), rows=direct.rows)
+    return WrittenResult(files=tuple(files), rows=direct.counted.rows)
 
 
 def written_partitions(

@@ -6,15 +6,15 @@ logs the names that the committed attempts report. That log is in a temporary fo
 
 A failed attempt may leave files that are not named, and so may an attempt that continues after it was given up.
 
-`FileFormatWriter`, `ManifestFileCommitProtocol`, `FileStreamSinkLog`, `SQLExecution`, private to Spark: 4.3.
+`DataSource`, `FileFormatWriter`, `ManifestFileCommitProtocol`, `FileStreamSinkLog`, `SQLExecution`, private to Spark:
+4.3.
 """
 
 from __future__ import annotations
 
 import json
-import posixpath
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,14 @@ from urllib.parse import unquote, urlsplit
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
 
+from graph_compiler.spark_runtime.spark_internals.executed_plan import WriteMetrics
 from graph_compiler.spark_runtime.spark_internals.java import (
     java_class,
     scala_map,
     scala_object,
     scala_sequence,
 )
+from graph_compiler.spark_runtime.spark_internals.plans import elements
 
 _SOURCES = "org.apache.spark.sql.execution.datasources"
 _STREAMING = "org.apache.spark.sql.execution.streaming"
@@ -38,7 +40,7 @@ _BATCH = 0
 
 @dataclass(frozen=True, slots=True)
 class NamedFile:
-    """A file that a committed task attempt has written, by its name in the folder, and its size."""
+    """A file that a committed task attempt has written, by its path in the folder, and its size there."""
 
     name: str
     bytes: int
@@ -46,14 +48,21 @@ class NamedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectWrite:
-    """The files of a write, and how many rows went to their writers."""
+    """The files of a write, and what their writers have counted."""
 
     files: tuple[NamedFile, ...]
-    rows: int
+    counted: WriteMetrics
 
 
-def write_parquet_directly(rows: DataFrame, folder: str, options: Mapping[str, str]) -> DirectWrite:
-    """Write rows to Parquet files directly in a folder; raises what Spark raises.
+def write_directly(
+    rows: DataFrame,
+    folder: str,
+    *,
+    format: str = "parquet",
+    options: Mapping[str, str],
+    partition_by: Sequence[str] = (),
+) -> DirectWrite:
+    """Write rows to files of a format directly in a folder, or in its partition folders; raises what Spark raises.
 
     Listeners for queries see it as a query named after this function, whose logical plan is that of the rows.
     """
@@ -61,11 +70,12 @@ def write_parquet_directly(rows: DataFrame, folder: str, options: Mapping[str, s
     with tempfile.TemporaryDirectory(prefix="direct-write-") as log:
         metrics = scala_object(spark, f"{_SOURCES}.BasicWriteJobStatsTracker").metrics()
         query = rows._jdf.queryExecution()  # `DataFrame._jdf`: 4.x classic
-        body = _Body(lambda: _write(spark, query, folder, options, metrics, log))
+        target = _Target(folder, format, dict(options), tuple(partition_by))
+        body = _Body(lambda: _write(spark, query, target, metrics, log))
         ensure_callback_server_started(  # type: ignore[no-untyped-call]  # pyspark's own
             spark.sparkContext._gateway
         )
-        name = java_class(spark, "scala.Option").apply(write_parquet_directly.__name__)
+        name = java_class(spark, "scala.Option").apply(write_directly.__name__)
         execution = scala_object(spark, "org.apache.spark.sql.execution.SQLExecution")
         try:
             execution.withNewExecutionId(query, name, body)
@@ -74,9 +84,15 @@ def write_parquet_directly(rows: DataFrame, folder: str, options: Mapping[str, s
             if body.error is not None:
                 raise body.error from None
             raise
-        return DirectWrite(
-            files=_logged(Path(log), folder), rows=int(metrics.apply("numOutputRows").value())
-        )
+        return DirectWrite(files=_logged(Path(log), folder), counted=_counted(metrics))
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    folder: str
+    format: str
+    options: dict[str, str]
+    partition_by: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -100,19 +116,14 @@ class _Body:
             raise
 
 
-def _write(
-    spark: SparkSession,
-    query: Any,
-    folder: str,
-    options: Mapping[str, str],
-    metrics: Any,
-    log: str,
-) -> None:
+def _write(spark: SparkSession, query: Any, target: _Target, metrics: Any, log: str) -> None:
     none, no_columns = scala_object(spark, "scala.None"), scala_sequence(spark, [])
-    no_map = scala_map(spark, {})
+    no_map, options = scala_map(spark, {}), scala_map(spark, target.options)
     session = spark._jsparkSession
-    configuration = session.sessionState().newHadoopConfWithOptions(scala_map(spark, dict(options)))
-    committer = java_class(spark, f"{_STREAMING}.ManifestFileCommitProtocol")(str(_BATCH), folder)
+    configuration = session.sessionState().newHadoopConfWithOptions(options)
+    committer = java_class(spark, f"{_STREAMING}.ManifestFileCommitProtocol")(
+        str(_BATCH), target.folder
+    )
     file_log = java_class(spark, f"{_STREAMING}.sinks.FileStreamSinkLog")
     committer.setupManifestOptions(
         file_log(_LOG_VERSION, session, Path(log).as_uri(), none), _BATCH
@@ -120,31 +131,48 @@ def _write(
     tracker = java_class(spark, f"{_SOURCES}.BasicWriteJobStatsTracker")(
         java_class(spark, "org.apache.spark.util.SerializableConfiguration")(configuration), metrics
     )
+    source = java_class(spark, f"{_SOURCES}.DataSource")(
+        session, target.format, no_columns, none, no_columns, none, options, none, none
+    )
     writer = scala_object(spark, f"{_SOURCES}.FileFormatWriter")
     spec = java_class(spark, f"{_SOURCES}.FileFormatWriter$OutputSpec")
+    output = query.analyzed().output()
     writer.write(
         session,
         query.executedPlan(),
-        java_class(spark, f"{_SOURCES}.parquet.ParquetFileFormat")(),
+        source.providingInstance(),
         committer,
-        spec(folder, no_map, query.analyzed().output()),
+        spec(target.folder, no_map, output),
         configuration,
-        no_columns,
+        scala_sequence(spark, _columns(output, target.partition_by)),
         none,
         scala_sequence(spark, [tracker]),
-        scala_map(spark, dict(options)),
+        options,
         getattr(writer, "write$default$11")(),
         getattr(writer, "write$default$12")(),
     )
 
 
+def _columns(output: Any, names: Sequence[str]) -> list[Any]:
+    """Return the columns of these names, which ignore case, as Spark's writers do."""
+    by_name = {str(column.name()).lower(): column for column in elements(output)}
+    return [by_name[name.lower()] for name in names]
+
+
+def _counted(metrics: Any) -> WriteMetrics:
+    rows, files, size = (
+        int(metrics.apply(name).value()) for name in ("numOutputRows", "numFiles", "numOutputBytes")
+    )
+    return WriteMetrics(rows=rows, files=files, bytes=size)
+
+
 def _logged(log: Path, folder: str) -> tuple[NamedFile, ...]:
     """Return the files in the log: a line with its version, and one for each file."""
     lines = (log / str(_BATCH)).read_text().splitlines()[1:]
-    found = [(str(entry["path"]), int(entry["size"])) for entry in map(json.loads, lines)]
-    files = [NamedFile(posixpath.basename(_path(uri)), size) for uri, size in found]
-    where = {posixpath.dirname(_path(uri)) for uri, _ in found}
-    assert where <= {urlsplit(folder).path}, "Spark writes files without partitions into one folder"
+    found = [(_path(str(entry["path"])), int(entry["size"])) for entry in map(json.loads, lines)]
+    around = f"{urlsplit(folder).path}/"
+    assert all(path.startswith(around) for path, _ in found), "Spark writes into the folder"
+    files = [NamedFile(path.removeprefix(around), size) for path, size in found]
     return tuple(sorted(files, key=lambda file: file.name))
 
 

@@ -12,14 +12,18 @@ common: none is made, and none is renamed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.spark_runtime.stores.hadoop_calls import file_system, java_errors
+from graph_compiler.spark_runtime.stores.s3a_uploads import S3aUploads
 from graph_compiler.staging.store.bucket_store import BucketStore
 from graph_compiler.staging.store.conditional_put import PUT_ID, put_once
+from graph_compiler.staging.store.deferred_files import DeferredFile
 from graph_compiler.staging.store.staging_store import MOST_BYTES, StoredFile
 
 _HEADER = f"header.{PUT_ID}"
@@ -32,6 +36,8 @@ _SETTINGS = {
 
 class S3aStore(BucketStore):
     """The store of one bucket, with the settings and the identity of Spark's JVM."""
+
+    promises = replace(BucketStore.promises, deferred_files=True)
 
     def __init__(self, place: str) -> None:
         self._files, self._path = file_system(place, _SETTINGS)
@@ -118,6 +124,36 @@ class S3aStore(BucketStore):
         except OSError:
             return False
         return True
+
+    def writing_folder(self, folder: str, writer: str) -> str:
+        """Return where Spark has to write, so that files appear in a folder when they are completed."""
+        return self._uploads.writing_folder(folder, writer)
+
+    def written_files(self, writing: str, names: Sequence[str]) -> tuple[DeferredFile, ...]:
+        """Return these files that were written there."""
+        return self._uploads.written_files(writing, names)
+
+    def all_written_files(
+        self, writing: str, *, but: Collection[str] = ()
+    ) -> tuple[DeferredFile, ...]:
+        """Return all files that were written there but these."""
+        return self._uploads.all_written_files(writing, but=but)
+
+    def complete(self, files: Sequence[DeferredFile]) -> None:
+        """Let files appear."""
+        self._uploads.complete(files)
+
+    def abort(self, files: Sequence[DeferredFile]) -> None:
+        """Remove files that have not appeared."""
+        self._uploads.abort(files)
+
+    def delete_files(self, keys: Iterable[str]) -> None:
+        """Delete exactly these objects."""
+        self._uploads.delete_files(keys)
+
+    @cached_property
+    def _uploads(self) -> S3aUploads:
+        return S3aUploads(self._files, self._path)
 
     def _write(self, key: str, content: bytes, own: str | None) -> None:
         builder = self._files.createFile(self._path(key)).recursive().overwrite(True)

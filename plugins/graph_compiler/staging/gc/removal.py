@@ -30,7 +30,7 @@ from graph_compiler.staging.gc.collection import (
     Waste,
 )
 from graph_compiler.staging.gc.survey import last_change
-from graph_compiler.staging.publications.preparations import is_folder_beside
+from graph_compiler.staging.publications.preparations import is_folder_beside, prepared_folders
 from graph_compiler.staging.publications.publications import Publication, undone_intents
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_beside
@@ -83,7 +83,8 @@ def _remove(store: StagingStore, removal: Removal, root: str) -> bool:
         if not store.move(removal.path, path):  # another collection has taken the run
             return False
     store = store_beside(store, root, path)
-    is_gone = store.delete(path)
+    folders = prepared_folders(path) if removal.waste is Waste.PREPARED else (path,)
+    is_gone = all(store.delete(folder) for folder in folders)
     around = PurePosixPath(path).parent
     if is_folder_beside(around):
         store.discard_empty(str(around))

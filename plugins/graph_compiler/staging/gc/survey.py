@@ -46,7 +46,11 @@ from graph_compiler.staging.gc.inventory import (
     StrayDocument,
 )
 from graph_compiler.staging.gc.liveness import RunFacts
-from graph_compiler.staging.publications.preparations import PlaceKind, Preparation
+from graph_compiler.staging.publications.preparations import (
+    PlaceKind,
+    Preparation,
+    prepared_folders,
+)
 from graph_compiler.staging.publications.publications import is_published, undone_intents
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.results.release import find_release
@@ -236,8 +240,9 @@ def _prepared(
         place = record.prepared
         if place.kind is PlaceKind.FOLDER:
             beside = store_beside(store, layout.root, place.place)
-            is_there = beside.is_there(place.place)
-            size = sum(file.bytes for file in beside.files(place.place))
+            folders = prepared_folders(place.place)
+            is_there = any(map(beside.is_there, folders))
+            size = sum(file.bytes for folder in folders for file in beside.files(folder))
         else:
             removed = f"{key.rpartition('/')[0]}/{record.operator_id}{REMOVED}"
             is_gone = store.is_there(removed) or is_published(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.staging.publications.intent import WHOLE, Intent
 from graph_compiler.staging.publications.ledger_records import LedgerRecords
 from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.staging.store.stores import store_beside
 
 
 def is_in_place(store: StagingStore, layout: StagingLayout, target: str, execution_id: str) -> bool:
@@ -24,7 +23,8 @@ def is_in_place(store: StagingStore, layout: StagingLayout, target: str, executi
             if not isinstance(found, Intent):
                 return True
             left = [name for name in found.add if not any(_removes(one, name) for one in later)]
-            return all(Path(found.target, name).exists() for name in left)
+            beside = store_beside(store, layout.root, found.target)
+            return all(beside.is_there(f"{found.target}/{name}") for name in left)
         if isinstance(found, Intent):
             later.append(found)
     return True

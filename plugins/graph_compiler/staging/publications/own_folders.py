@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -18,6 +18,7 @@ from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.errors import Problem, SourceLocation
 from graph_compiler.identifiers import PIPELINES
+from graph_compiler.staging.publications.bucket_places import BucketPlace
 from graph_compiler.staging.publications.on_disk.local_places import LocalPlace
 
 
@@ -77,20 +78,25 @@ def own_folders(
 
 
 def find_own_folder_problems(
-    sinks: Iterable[SinkPlace], folders: Iterable[OwnFolder]
+    sinks: Iterable[SinkPlace], folders: Sequence[OwnFolder]
 ) -> Iterator[Problem]:
     """Find targets that are, contain, or are inside a folder that no sink may overwrite; one problem per sink."""
     known = [
         (folder, LocalPlace.at(path)) for folder in folders if (path := local_path(folder.path))
     ]
+    in_buckets = [
+        (folder, place) for folder in folders if (place := BucketPlace.of(folder.path)) is not None
+    ]
     for sink in sinks:
         path = local_path(sink.path)
         target = None if path is None or ".." in path.parts else LocalPlace.at(path)
-        words = (_words(target, folder, place) for folder, place in known) if target else ()
-        if path is not None and (found := next((one for one in words if one), None)):
+        words = [_words(target, folder, place) for folder, place in known] if target else []
+        if (bucket := BucketPlace.of(sink.path)) is not None:
+            words = [_words_of_bucket(bucket, folder, place) for folder, place in in_buckets]
+        if found := next((one for one in words if one), None):
             yield Problem(
                 operator=sink.name,
-                message=f"its target {path} {found}",
+                message=f"its target {path or sink.path} {found}",
                 allowed="a folder of its own",
                 hint="a sink replaces files of its target, and prepares others beside it",
                 declared_at=sink.declared_at,
@@ -106,3 +112,10 @@ def _words(target: LocalPlace, folder: OwnFolder, place: LocalPlace) -> str | No
         return f"{verb} {folder.what}" + ("" if is_it else f", {folder.path}")
     lies_in = place.contains(target) and not folder.takes_targets
     return f"lies in {folder.what}, {folder.path}" if lies_in else None
+
+
+def _words_of_bucket(target: BucketPlace, folder: OwnFolder, place: BucketPlace) -> str | None:
+    """Return how a target in a bucket relates to a folder there, as text, None if they do not overlap."""
+    if target.contains(place):
+        return f"is {folder.what}" if target == place else f"contains {folder.what}, {folder.path}"
+    return f"lies in {folder.what}, {folder.path}" if place.contains(target) else None

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from graph_compiler.declaration.checked import problems_at
 from graph_compiler.declaration.connectors import Connector, FileConnector
-from graph_compiler.declaration.connectors.file_uris import LOCAL_PLACES, local_path, why_no_target
+from graph_compiler.declaration.connectors.file_uris import TARGET_PLACES, local_path, why_no_target
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.documents.descriptor import (
     OperatorDescriptor,
@@ -19,6 +19,7 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError, Problem
 from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.executions.executions import last_descriptor
+from graph_compiler.staging.publications.bucket_places import BucketPlace
 from graph_compiler.staging.publications.on_disk.local_places import LocalPlace
 from graph_compiler.staging.publications.own_folders import (
     OwnFolder,
@@ -127,7 +128,7 @@ def _sink_problems(sink: OperatorDescriptor, endpoints: Sequence[Endpoint]) -> I
         yield Problem(
             operator=sink.name,
             message=f"its target is '{connector.path}': {wrong}",
-            allowed=LOCAL_PLACES,
+            allowed=TARGET_PLACES,
             declared_at=sink.declared_at,
         )
         return
@@ -152,6 +153,9 @@ def _sink_problems(sink: OperatorDescriptor, endpoints: Sequence[Endpoint]) -> I
 
 def _meet(sink: Connector, other: Connector, *, is_read: bool) -> bool:
     """Whether a target overlaps another place: folders are compared on disk, other places by name."""
+    in_bucket, also = _bucket_place(sink), _bucket_place(other)
+    if in_bucket is not None and also is not None:
+        return in_bucket.meets(also)
     target, there = _path(sink), _path(other)
     if target is None or there is None:
         return sink.meets(other)
@@ -161,3 +165,7 @@ def _meet(sink: Connector, other: Connector, *, is_read: bool) -> bool:
 
 def _path(connector: Connector) -> PurePosixPath | None:
     return local_path(connector.path) if isinstance(connector, FileConnector) else None
+
+
+def _bucket_place(connector: Connector) -> BucketPlace | None:
+    return BucketPlace.of(connector.path) if isinstance(connector, FileConnector) else None

@@ -3,6 +3,9 @@
     tasks/<region>/<execution>/prepared/<operator>.json           about to be created
     tasks/<region>/<execution>/prepared/<operator>.removed.json   published, or removed
 
+In an object store, Spark writes below `__magic_job-<execution>` in the target, which is S3A's name for files that
+appear later, and what is known of them is in `.graph_compiler/<execution>` there.
+
 Without the second record something may be left, and `graph-compiler staging gc` looks for it.
 """
 
@@ -14,12 +17,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path, PurePath
 
+from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.identifiers import OperatorId, path_segment
 
 NAME_BYTES = 255
 """The longest name of a file or folder that Linux's file systems take."""
 _ENDING = ".graph_compiler"
 _DIGEST = 16
+WRITING = "__magic_job-"
+"""Hadoop's `CommitConstants.MAGIC_PATH_PREFIX`: 3.4 and later."""
 
 
 class PlaceKind(StrEnum):
@@ -63,6 +69,23 @@ def inside(folder: Path) -> Path:
     return folder / _ENDING
 
 
+def inside_bucket(target: str, execution: str) -> str:
+    """Return the folder of an execution's documents and rows in a target in an object store."""
+    return f"{target}/{_ENDING}/{execution}"
+
+
+def written_in_bucket(prepared: str) -> str:
+    """Return the folder in a target of an object store in which Spark writes for `inside_bucket`."""
+    target, _, execution = prepared.removesuffix("/").rsplit("/", 2)
+    return f"{target}/{WRITING}{execution}"
+
+
+def prepared_folders(place: str) -> tuple[str, ...]:
+    """Return all folders that an execution may have made for the place of its prepared rows."""
+    is_in_bucket = local_path(place) is None and place.split("/")[-2] == _ENDING
+    return (written_in_bucket(place), place) if is_in_bucket else (place,)
+
+
 def is_folder_beside(folder: PurePath) -> bool:
     """Whether a folder is one that `beside` or `inside` returns."""
     return folder.name.startswith(".") and folder.name.endswith(_ENDING)
@@ -71,6 +94,10 @@ def is_folder_beside(folder: PurePath) -> bool:
 def is_beside(preparation: Preparation) -> bool:
     """Whether a record names a folder that belongs only to its execution: nothing else may be removed because of it."""
     prepared = preparation.prepared
-    execution, target = path_segment(preparation.execution_id), Path(prepared.target)
-    allowed = (beside(target) / execution, inside(target) / execution)
-    return prepared.kind is PlaceKind.FOLDER and Path(prepared.place) in allowed
+    execution = path_segment(preparation.execution_id)
+    if local_path(prepared.target) is None:
+        is_its = prepared.place == inside_bucket(prepared.target, execution)
+    else:
+        target = Path(prepared.target)
+        is_its = Path(prepared.place) in (beside(target) / execution, inside(target) / execution)
+    return prepared.kind is PlaceKind.FOLDER and is_its

@@ -24,13 +24,15 @@ class Promises:
     """What a store can do in one step; a publication chooses its protocol by these, not by the scheme.
 
     `conditional_put`: of several writers of a key one wins; every staging root needs it. `atomic_move`: a folder has
-    one name or the other; every publication of files needs it. `atomic_exchange`: two folders take each other's place;
-    without it, files are moved one by one, and readers see a mixture for a while.
+    one name or the other. `atomic_exchange`: two folders take each other's place; without it, files are moved one by
+    one, and readers see a mixture for a while. `deferred_files`: a file that is written appears later, in one step
+    (`deferred_files.py`). A publication of files needs `atomic_move` or this.
     """
 
     conditional_put: bool
     atomic_move: bool
     atomic_exchange: bool
+    deferred_files: bool = False
 
 
 @dataclass(frozen=True, slots=True)

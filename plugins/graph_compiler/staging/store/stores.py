@@ -10,18 +10,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
 
 from graph_compiler.declaration.connectors.file_uris import (
     ABSOLUTE,
-    LOCAL_PLACES,
     STAGING_PLACES,
+    TARGET_PLACES,
     local_path,
     why_no_staging,
-    why_not_local,
+    why_no_target,
 )
 from graph_compiler.errors import PublicationError, StagingError
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.store.staging_store import StagingStore
+
+if TYPE_CHECKING:
+    from graph_compiler.staging.store.deferred_files import DeferringStore
 
 StoreOpener = Callable[[str], StagingStore]
 """Type of a function that opens the store of a place, which is not on this host's disks."""
@@ -42,19 +47,25 @@ def store_of(place: str) -> StagingStore:
 
 
 def store_beside(store: StagingStore, root: str, place: str) -> StagingStore:
-    """Return the store of a place that a root's documents name: the root's own, unless one of both is on a disk."""
-    is_elsewhere = (local_path(root) is None) is not (local_path(place) is None)
-    return store_of(place) if is_elsewhere else store
+    """Return the store of a place that a root's documents name: the root's own, unless it is elsewhere."""
+    return store if _bucket(root) == _bucket(place) else store_of(place)
 
 
 def target_store(target: str) -> StagingStore:
     """Return the store of a folder that sinks publish files to.
 
-    Raises StagingError for a scheme without one, PublicationError for a store without atomic moves.
+    Raises StagingError for a scheme without one, PublicationError for a store that nothing can be published to.
     """
-    if wrong := why_not_local(target):
-        raise StagingError(f"'{target}': {wrong}; allowed: {LOCAL_PLACES}")
+    if wrong := why_no_target(target):
+        raise StagingError(f"'{target}': {wrong}; allowed: {TARGET_PLACES}")
     return publishing(_store_at(target), target)
+
+
+def deferring_store(target: str) -> DeferringStore:
+    """Return the store of a target in which files appear when they are completed."""
+    store = target_store(target)
+    assert store.promises.deferred_files, "a target on a disk has no such store"
+    return cast("DeferringStore", store)
 
 
 def committing(store: StagingStore, root: str) -> StagingStore:
@@ -69,13 +80,18 @@ def committing(store: StagingStore, root: str) -> StagingStore:
 
 
 def publishing(store: StagingStore, target: str) -> StagingStore:
-    """Return the store; raises PublicationError if it cannot move folders in one step."""
-    if not store.promises.atomic_move:
+    """Return the store; raises PublicationError if files cannot appear in one step there."""
+    if not (store.promises.atomic_move or store.promises.deferred_files):
         raise PublicationError(
-            f"its target {target} is in a store that cannot rename a folder in one step: readers would see a part of "
-            "what is published, and two executions could publish both\n  allowed: a target on a file system"
+            f"its target {target} is in a store in which written files cannot appear in one step: readers would see a "
+            "part of what is published, and two executions could publish both\n  allowed: a target on a file system, "
+            "or in a store with multipart uploads"
         )
     return store
+
+
+def _bucket(place: str) -> str | None:
+    return None if local_path(place) is not None else urlsplit(place).netloc
 
 
 def _store_at(place: str) -> StagingStore:

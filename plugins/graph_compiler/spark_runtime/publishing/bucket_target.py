@@ -1,0 +1,184 @@
+"""A target in an object store: files are written under their final names, and appear when they are published.
+
+<target>/__magic_job-<execution>/__base    where Spark writes; S3A sends each file's parts to its final name
+<target>/.graph_compiler/<execution>       what is known of these files, and rows that are not merged yet
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pyspark.sql import DataFrame
+
+from graph_compiler import program_log
+from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.errors import PublicationError
+from graph_compiler.identifiers import counted
+from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads_everything
+from graph_compiler.spark_runtime.publishing.partition_names import watch_folders
+from graph_compiler.spark_runtime.publishing.written_files import (
+    FileFormat,
+    WrittenFile,
+    without_rows,
+)
+from graph_compiler.spark_runtime.spark_internals.direct_write import DirectWrite, write_directly
+from graph_compiler.staging.publications.in_bucket.bucket_listing import objects_seen
+from graph_compiler.staging.publications.in_bucket.bucket_publication import (
+    DeferredFiles,
+    carry_out,
+    files_document,
+)
+from graph_compiler.staging.publications.intent import Intent
+from graph_compiler.staging.publications.preparations import inside_bucket, written_in_bucket
+from graph_compiler.staging.store.deferred_files import DeferredFile, DeferringStore
+from graph_compiler.staging.store.read_document import get_document
+from graph_compiler.staging.store.stores import deferring_store
+
+LOG = program_log.logger(__name__)
+
+_ASIDE = "aside"
+
+
+@dataclass(frozen=True)
+class BucketTarget:
+    """A prefix of a bucket, `s3a://bucket/prefix`."""
+
+    target: str
+
+    @cached_property
+    def _store(self) -> DeferringStore:
+        return deferring_store(self.target)
+
+    def why_unfit(self) -> str | None:
+        """Return that it is an object: readers would read that, and nothing below it."""
+        return None if self._store.digest(self.target) is None else "is an object"
+
+    def why_not_writable(self) -> str | None:
+        """Return why the store does not answer; who may write is only seen when it is tried."""
+        try:
+            self._store.is_there(self.target)
+        except OSError as error:
+            return f"cannot be reached: {error.strerror or error}"
+        return None
+
+    def data_files(self) -> frozenset[str]:
+        """Return the objects that readers see now."""
+        return objects_seen(self._store, self.target)
+
+    def prepared(self, execution: str) -> str:
+        """Return the folder of an execution's documents, in the target."""
+        return inside_bucket(self.target, execution)
+
+    def set_aside(
+        self, execution: str, rows: DataFrame, format: FileFormat
+    ) -> tuple[DataFrame, int]:
+        """Write rows as objects that no reader of the target sees."""
+        folder = f"{self.prepared(execution)}/{_ASIDE}"
+        direct = write_directly(rows, folder, format=format.name, options=format.options)
+        reader = rows.sparkSession.read.format(format.name)
+        reader = reader.options(**reads_everything(format.options)).schema(rows.schema)
+        # Attempts that do not count may have left files, so the folder is not read as a whole.
+        names = [literal(f"{folder}/{file.name}") for file in direct.files]
+        return reader.load(names), direct.counted.rows
+
+    def write(
+        self, execution: str, rows: DataFrame, format: FileFormat
+    ) -> tuple[tuple[WrittenFile, ...], int]:
+        """Write rows, and compare the parts that the store has with what was written."""
+        if format.files is not None:
+            rows = rows.repartition(format.files)
+        watched = watch_folders(rows, format.partition_by)
+        writing = self._writing(execution)
+        direct = write_directly(
+            watched.rows,
+            writing,
+            format=format.name,
+            options=format.options,
+            partition_by=format.partition_by,
+        )
+        watched.check()
+        files = self._record(execution, direct)
+        found = len(files), sum(file.bytes for file in files)
+        if found != (direct.counted.files, direct.counted.bytes):
+            raise PublicationError(
+                f"executors wrote {counted(direct.counted.files, 'file')} of {direct.counted.bytes:,} bytes for "
+                f"{self.target}, and {found[0]} of {found[1]:,} are to appear; nothing of it is visible"
+            )
+        return files, direct.counted.rows
+
+    def write_empty(
+        self, execution: str, rows: DataFrame, format: FileFormat
+    ) -> tuple[WrittenFile, ...]:
+        """Write a file without rows."""
+        nothing, writing = without_rows(rows, format), self._writing(execution)
+        direct = write_directly(nothing, writing, format=format.name, options=format.options)
+        return self._record(execution, direct)
+
+    def arrange(
+        self,
+        execution: str,
+        files: Sequence[WrittenFile],
+        *,
+        is_marker: bool,  # noqa: ARG002  # names are Spark's
+    ) -> tuple[str, ...]:
+        """Return the names that the files have already, and remove what was written beside them."""
+        names, prepared = tuple(file.name for file in files), self.prepared(execution)
+        uncounted = self._store.all_written_files(self._writing(execution), but=names)
+        self._store.abort(uncounted)
+        self._store.delete(written_in_bucket(prepared))
+        self._store.delete(f"{prepared}/{_ASIDE}")
+        return names
+
+    def names_to_remove(
+        self,
+        gone: frozenset[str],
+        replaces: tuple[str, ...],  # noqa: ARG002  # there are no links
+        own: frozenset[str],  # noqa: ARG002  # the same
+    ) -> frozenset[str]:
+        """Return the same names."""
+        return gone
+
+    def find_in_the_way(
+        self,
+        add: Iterable[str],  # noqa: ARG002  # a key may be the beginning of another
+        replaces: tuple[str, ...],  # noqa: ARG002  # the same
+        remove: frozenset[str],  # noqa: ARG002  # the same
+    ) -> frozenset[str]:
+        """Return nothing."""
+        return frozenset()
+
+    def carry_out(self, intent: Intent) -> None:
+        """Let the files appear."""
+        carry_out(intent, self._store)
+
+    def discard(self, execution: str) -> None:
+        """Abort what was written, and remove what is known of it."""
+        prepared = self.prepared(execution)
+        try:
+            self._store.abort(self._store.all_written_files(self._writing(execution)))
+            self._store.abort(self._recorded(execution))
+            self._store.delete(written_in_bucket(prepared))
+            self._store.delete(prepared)
+        except OSError as error:
+            LOG.warning("what was written for %s is left for `staging gc`: %s", prepared, error)
+
+    def _writing(self, execution: str) -> str:
+        return self._store.writing_folder(self.target, execution)
+
+    def _record(self, execution: str, direct: DirectWrite) -> tuple[WrittenFile, ...]:
+        """Record the files that are to appear, for the execution that publishes them."""
+        names = [file.name for file in direct.files]
+        files = self._store.written_files(self._writing(execution), names)
+        document = to_json(DeferredFiles(files=files)).encode()
+        self._store.put(files_document(self.prepared(execution)), document)
+        return tuple(
+            WrittenFile(name=name, bytes=file.bytes)
+            for name, file in zip(names, files, strict=True)
+        )
+
+    def _recorded(self, execution: str) -> tuple[DeferredFile, ...]:
+        key = files_document(self.prepared(execution))
+        found = get_document(self._store, key, DeferredFiles)
+        return () if found is None else found.files
