@@ -88,6 +88,44 @@ def test_flights_are_right_with_a_staging_root_in_a_bucket(
     assert list(store.files(layout.run)), "it is younger than an hour"
 
 
+@pytest.mark.parametrize("staging", ["in_the_bucket", "on_a_disk"])
+def test_flights_are_read_from_and_published_to_a_bucket(
+    staging: str,
+    environment: dict[str, str],
+    server: ObjectServer,
+    january: Path,
+    tmp_path: Path,
+) -> None:
+    home, store = Home(tmp_path / "airflow", data=january), ObjectStore(BUCKET, server.access)
+    place = environment["AIRFLOW__GRAPH_COMPILER__STAGING_ROOT"].replace("flights", staging)
+    for file in january.glob("*.csv"):
+        store.put(f"{place}/in/{file.name}", file.read_bytes())
+    if staging == "on_a_disk":
+        settings = json.loads(environment["AIRFLOW__GRAPH_COMPILER__SPARK_CONF"])
+        environment |= server.access.environment() | {
+            "AIRFLOW__GRAPH_COMPILER__STAGING_ROOT": str(tmp_path / "staging"),
+            "AIRFLOW__GRAPH_COMPILER__SPARK_CONF": json.dumps(
+                settings | server.access.spark_settings()
+            ),
+        }
+        del environment["AIRFLOW__GRAPH_COMPILER__STAGING_CONN_ID"]
+    given = [f"--param=input={place}/in", f"--param=output={place}/out"]
+    # It is not answered that an upload is completed: the file is there, and is not completed again.
+    server.breaks("POST", "uploadId", "lost")
+    ran = home.cli("run", "flights", "--date", DAY, *given, "--json", environment=environment)
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    for name, query in reports(january).items():
+        copy = tmp_path / "copy" / name
+        for file in store.files(f"{place}/out/{name}"):
+            there = copy / file.key.removeprefix(f"{place}/out/{name}/")
+            there.parent.mkdir(parents=True, exist_ok=True)
+            there.write_bytes(store.get(file.key) or b"")
+        assert_same_rows(published(copy), expected(query))
+    left = [file.key for file in store.files(f"{place}/out")]
+    assert not [key for key in left if "__magic" in key or ".graph_compiler" in key]
+    assert server.uploads(BUCKET, f"{place}/out") == []
+
+
 def test_doctor_tries_the_bucket(environment: dict[str, str], tmp_path: Path) -> None:
     home = Home(tmp_path / "airflow")
     found = home.cli("doctor", "--json", environment=environment)

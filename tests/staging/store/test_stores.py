@@ -162,7 +162,10 @@ def test_staging_roots_need_a_store_with_put_if_absent() -> None:
 def test_file_targets_need_a_store_with_atomic_moves() -> None:
     moves_alone = promising(replace(ALL, conditional_put=False, atomic_exchange=False))
     assert publishing(moves_alone, "/out") is moves_alone
-    with pytest.raises(PublicationError, match="^its target /out is in a store that cannot rename"):
+    with pytest.raises(
+        PublicationError,
+        match="^its target /out is in a store in which written files cannot appear",
+    ):
         publishing(promising(replace(ALL, atomic_move=False)), "/out")
 
 
@@ -175,5 +178,5 @@ def test_stores_have_the_capabilities_of_their_use(
         store_of("/staging")
     monkeypatch.setattr(LocalStore, "promises", replace(ALL, atomic_move=False))
     assert store_of("/staging").promises.conditional_put
-    with pytest.raises(PublicationError, match="cannot rename a folder in one step"):
+    with pytest.raises(PublicationError, match="cannot appear in one step"):
         target_store("/out")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from graph_compiler.cli.running.finished_run import Preview
 from graph_compiler.declaration.connectors import Parquet
+from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.report import Output
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
@@ -18,7 +19,7 @@ PREVIEW_BYTES = 50_000_000
 def published_preview(
     compiled: CompiledPipeline, sinks: Sequence[Output], sorted_by: str | None
 ) -> Preview | str | None:
-    """Return rows, largest `sorted_by` first; None if there is no such sink, or it is large."""
+    """Return rows, largest `sorted_by` first; None if there is no such sink, it is large, or not on a disk."""
     # Imported when called: `explain` and `env` do not need it.
     from pyarrow import parquet
 
@@ -31,6 +32,8 @@ def published_preview(
     if not found or not found[0].rows or found[0].bytes > PREVIEW_BYTES:
         return None
     (sink, *_) = found
+    if local_path(sink.location) is None:
+        return None
     rows = parquet.read_table(sink.location)
     if sorted_by is not None and sorted_by not in rows.column_names:
         return f"{sink.name} has no column '{sorted_by}' to sort by; it has {listing(rows.column_names)}"

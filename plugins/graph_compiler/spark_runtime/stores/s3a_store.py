@@ -7,7 +7,7 @@ common: none is made, and none is renamed.
     get              HEAD, GET
     written, digest  HEAD
     files, keys      LIST for each thousand
-    delete           LIST for each thousand, and a bulk deletion
+    delete           LIST for each thousand, and POST for each 250
 """
 
 from __future__ import annotations
@@ -117,10 +117,10 @@ class S3aStore(BucketStore):
         return self._status(key) is not None
 
     def delete(self, key: str) -> bool:
-        """Delete an object, and all below it."""
+        """Delete an object, and all below it; False if some of it could not be deleted."""
         try:
-            with java_errors(key):
-                self._files.delete(self._path(key), True)
+            # S3A's own deletion of a folder writes an empty object in place of the folder around it.
+            self.delete_files([key, *(file.key for file in self.files(key))])
         except OSError:
             return False
         return True
