@@ -98,8 +98,8 @@ def test_flights_are_read_from_and_published_to_a_bucket(
 ) -> None:
     home, store = Home(tmp_path / "airflow", data=january), ObjectStore(BUCKET, server.access)
     place = environment["AIRFLOW__GRAPH_COMPILER__STAGING_ROOT"].replace("flights", staging)
-    for file in january.glob("*.csv"):
-        store.put(f"{place}/in/{file.name}", file.read_bytes())
+    for source in january.glob("*.csv"):
+        store.put(f"{place}/in/{source.name}", source.read_bytes())
     if staging == "on_a_disk":
         settings = json.loads(environment["AIRFLOW__GRAPH_COMPILER__SPARK_CONF"])
         environment |= server.access.environment() | {
