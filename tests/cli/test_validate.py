@@ -296,3 +296,19 @@ def test_a_relative_source_path_is_a_warning(project: Path) -> None:
     assert "a relative path: Spark looks for it in the folder its driver was started in" in (
         done.stderr
     )
+
+
+def test_packages_that_this_spark_lacks_are_named(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "spark/jars").mkdir(parents=True)
+    (project / "spark/jars/hadoop-client-api-3.5.0.jar").touch()
+    monkeypatch.setenv("SPARK_HOME", str(project / "spark"))
+    put(project, "lake", HEAD + 'rows.sink_to(Parquet("s3a://lake/{{{{ ds }}}}")).name("out")\n')
+    found = validate("lake")
+    assert found.exit_code == 0
+    words = "warning: out: it writes s3a:, and Spark on this host does not have "
+    assert words + "org.apache.hadoop:hadoop-aws:3.5.0" in found.stderr
+    packages = '{"spark.jars.packages": "org.apache.hadoop:hadoop-aws:3.5.0"}'
+    monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__SPARK_CONF", packages)
+    assert "warning" not in validate("lake").stderr

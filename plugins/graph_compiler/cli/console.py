@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import which
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -15,6 +15,7 @@ from rich.text import Text
 
 import graph_compiler
 from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.declaration.connectors.file_uris import ABSOLUTE, local_path
 from graph_compiler.errors import GraphCompilerError
 
 _NO_END = 1_000_000
@@ -68,12 +69,24 @@ def _console(*, stderr: bool) -> Console:
 
 @contextmanager
 def speaking_plainly() -> Iterator[None]:
-    """Print this package's errors on standard error and exit with code 2; others keep their traceback."""
+    """Print this package's errors on standard error and exit with code 2; others keep their traceback.
+
+    The same for an object store that does not answer, or refuses.
+    """
     try:
         yield
     except GraphCompilerError as error:
-        standard_error().print(Text(str(error)), soft_wrap=True)
-        raise typer.Exit(ExitCode.WRONG) from None
+        _refuse(str(error))
+    except OSError as error:
+        key = str(error.filename)
+        if local_path(key) is not None or not key.startswith(ABSOLUTE):
+            raise
+        _refuse(f"{key}: {error.strerror}\n  hint: `graph-compiler doctor` tries the store")
+
+
+def _refuse(words: str) -> NoReturn:
+    standard_error().print(Text(words), soft_wrap=True)
+    raise typer.Exit(ExitCode.WRONG) from None
 
 
 def size_words(size: float) -> str:

@@ -1,5 +1,6 @@
 """The messages for an input that does not exist, or that no file system of this Spark can read."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def test_an_equal_extension_alone_is_not_similar(tmp_path: Path) -> None:
         (
             "ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found",
             "s3a",
-            "org.apache.hadoop:hadoop-aws",
+            "org.apache.hadoop:hadoop-aws:3.",
         ),
         ('No FileSystem for scheme "gs"', "gs", "gcs-connector"),
         ('No FileSystem for scheme "ftps"', "ftps", "its package"),
@@ -64,6 +65,11 @@ def test_a_missing_file_system_is_reported_with_a_fix(
     assert first == f"this Spark has no file system for {scheme}:"
     assert package in hint
     assert "spark.jars.packages" in hint
+
+
+def test_a_missing_format_is_reported_with_a_fix() -> None:
+    _, hint = missing_input(cause(condition="AVRO_DATA_SOURCE_NOT_ENABLED"))
+    assert re.search(r"= org\.apache\.spark:spark-avro_2\.13:4\.\d+\.\d+, in", hint)
 
 
 def test_other_failures_are_unchanged() -> None:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from graph_compiler.cli.arguments.compiling import deployment_options
 from graph_compiler.cli.console import AsJson, speaking_plainly, standard_error
+from graph_compiler.cli.diagnosis.missing_packages import find_missing_packages
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.compiler.checks.validation import all_problems, find_warnings
@@ -117,6 +118,7 @@ def verdicts_json(verdicts: Iterable[Verdict]) -> Json:
 def _judge(name: str, deployment: DeploymentOptions, *, must_declare: bool) -> Verdict:
     file, pipeline, declared = name, Path(name).stem, None
     problems: tuple[Problem, ...] = ()
+    packages: tuple[Problem, ...] = ()
     try:
         module = find_pipeline(name)
         file = module.shown
@@ -126,6 +128,7 @@ def _judge(name: str, deployment: DeploymentOptions, *, must_declare: bool) -> V
             compiled = compile_pipeline(declared, deployment)
             describe_pipeline(compiled)
             problems = tuple(_own_folder_problems(compiled))
+            packages = tuple(find_missing_packages(compiled, EmbeddedAirflow(Path.cwd())))
         elif must_declare:
             problems = (nothing_declared(module),)
     except InvalidPipelineError as error:
@@ -137,7 +140,7 @@ def _judge(name: str, deployment: DeploymentOptions, *, must_declare: bool) -> V
         pipeline=pipeline,
         declared=declared,
         problems=problems,
-        warnings=find_warnings(declared) if declared and not problems else (),
+        warnings=(*find_warnings(declared), *packages) if declared and not problems else (),
     )
 
 

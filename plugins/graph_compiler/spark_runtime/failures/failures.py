@@ -137,7 +137,8 @@ def _lines(
 ) -> Iterator[str]:
     writer = error.chain[-1]
     if culprit is None:
-        yield from read_failure(cause, culprit) or [_headline(exception, cause)]
+        lines = missing_input(cause) or read_failure(cause, culprit)
+        yield from lines or [_headline(exception, cause)]
         if cause.condition == PYTHON_WORKER:
             yield from (f"raised at {frame}" for frame in cause.frames[-1:])
         chain = " → ".join(operator.name for operator in error.chain)

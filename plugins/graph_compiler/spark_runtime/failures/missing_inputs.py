@@ -12,13 +12,7 @@ from graph_compiler.spark_runtime.failures.causes import Cause
 
 _NO_CLASS = re.compile(r"Class org\.apache\.hadoop\.fs\.(?P<scheme>[a-z0-9]+)\.\w+ not found")
 _NO_SCHEME = re.compile(r'No FileSystem for scheme[: ]+"?(?P<scheme>\w+)')
-_ARTIFACTS = {
-    "s3a": "org.apache.hadoop:hadoop-aws",
-    "gs": "com.google.cloud.bigdataoss:gcs-connector",
-    "abfs": "org.apache.hadoop:hadoop-azure",
-    "abfss": "org.apache.hadoop:hadoop-azure",
-    "wasb": "org.apache.hadoop:hadoop-azure",
-}
+_NO_FORMAT = "AVRO_DATA_SOURCE_NOT_ENABLED"
 _MOST = 10_000
 """Maximum number of a folder's names to compare with the missing one."""
 
@@ -27,6 +21,8 @@ def missing_input(cause: Cause) -> list[str]:
     """Return the message lines for an input that is missing or unreachable; none for other causes."""
     if cause.condition == "PATH_NOT_FOUND":
         return does_not_exist(str(cause.parameters.get("path"))).split("\n  ")
+    if cause.condition == _NO_FORMAT:
+        return ["this Spark does not have the format avro", *_hint(format="avro")]
     texts = (cause.message, *cause.chain)
     for pattern in (_NO_CLASS, _NO_SCHEME):
         for text in texts:
@@ -59,10 +55,15 @@ def _similar(path: str) -> str | None:
 
 
 def _no_file_system(scheme: str) -> list[str]:
-    artifact = _ARTIFACTS.get(scheme)
-    package = f"{artifact}:VERSION, of the version of Spark's Hadoop" if artifact else "its package"
+    return [f"this Spark has no file system for {scheme}:", *_hint(scheme=scheme)]
+
+
+def _hint(*, scheme: str = "", format: str = "") -> list[str]:
+    from graph_compiler.driver_jvm import connector_packages as known  # most drivers need none
+
+    jars = known.spark_jars()
+    package = known.package_of_scheme(scheme, jars) or known.package_of_format(format, jars)
     return [
-        f"this Spark has no file system for {scheme}:",
-        f"hint: add the package that has it: spark.jars.packages = {package}, in "
+        f"hint: add the package that has it: spark.jars.packages = {package or 'its package'}, in "
         "AIRFLOW__GRAPH_COMPILER__SPARK_CONF or the conf of a slot sharing group",
     ]
