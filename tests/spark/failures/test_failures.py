@@ -121,6 +121,20 @@ def test_an_unknown_key_is_reported(
     assert "did you mean 'carrier'?" in failure.message
 
 
+def test_a_parameter_after_the_word_date_is_answered_with_a_cast(
+    run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    (tmp_path / "in.csv").write_text("x\n2026-01-01\n")
+    env = StreamExecutionEnvironment("days", params={"day": "2026-01-01"})
+    rows = env.from_source(Csv(f"{tmp_path}/in.csv"), "in").filter("x < DATE :day").name("bad")
+    rows.sink_to(Parquet(f"{tmp_path}/out"))
+    failure = failure_of(env, run_pipeline)
+    assert failure is not None
+    assert "hint: DATE '…' is a literal; for a parameter or a column: CAST(:name AS DATE)" in (
+        failure.message
+    )
+
+
 @pytest.mark.parametrize(
     ("declare", "words"),
     [

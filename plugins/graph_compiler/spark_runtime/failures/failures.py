@@ -26,6 +26,8 @@ MOST_COLUMNS = 40
 LONGEST_TYPE = 60
 LONGEST_MESSAGE = 20_000
 _WORKER_MEMORY = "spark.executor.pyspark.memory, in the conf of its slot sharing group,"
+_LITERALS = ("DATE", "TIMESTAMP")
+"""Words that Spark takes for a column unless text in quotes follows: DATE :day is a path into a column."""
 _MISSING_COLUMN = ("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN_FOR_JOIN")
 
 
@@ -209,7 +211,9 @@ def _missing_column(cause: Cause, inputs: tuple[InputSchema, ...]) -> Iterator[s
     yield from _found(inputs)
     names = list(dict.fromkeys(name for given in inputs for name in _paths(given.schema)))
     expression, renamed, name = missing.upper().partition(" AS ")
-    if renamed:
+    if expression in _LITERALS:
+        yield f"hint: {expression} '…' is a literal; for a parameter or a column: CAST(:name AS {expression})"
+    elif renamed:
         yield f'hint: an expression is named: select({name.lower()}="{expression.lower()}")'
     elif hint := did_you_mean(missing, names):
         yield f"hint: {hint}"
