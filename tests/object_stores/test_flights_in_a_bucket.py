@@ -126,12 +126,22 @@ def test_flights_are_read_from_and_published_to_a_bucket(
     assert server.uploads(BUCKET, f"{place}/out") == []
 
 
-def test_doctor_tries_the_bucket(environment: dict[str, str], tmp_path: Path) -> None:
-    home = Home(tmp_path / "airflow")
+def test_doctor_tries_the_bucket_from_both_sides(
+    environment: dict[str, str], server: ObjectServer, tmp_path: Path
+) -> None:
+    home, before = Home(tmp_path / "airflow"), len(server.requests())
     found = home.cli("doctor", "--json", environment=environment)
+    agents = {line.rpartition(" ")[2] for line in server.requests(since=before) if "PUT" in line}
+    assert len(agents) == 2, "obstore, and S3A"
     states = {check["name"]: check["state"] for check in json.loads(found.stdout)["checks"]}
-    wanted = ("staging root", "staging commits", "staging lists", "staging clock")
+    wanted = ("staging root", "staging commits", "staging lists", "staging clock", "executors")
     assert {name: states[name] for name in wanted} == dict.fromkeys(wanted, "ok")
+    without = {"AIRFLOW__GRAPH_COMPILER__SPARK_CONF": json.dumps({"spark.ui.enabled": "false"})}
+    ill = home.cli("doctor", "--json", environment=environment | without)
+    (check,) = [one for one in json.loads(ill.stdout)["checks"] if one["name"] == "executors"]
+    assert check["state"] == "failed"
+    assert check["found"] == "this Spark has no file system for s3a:"
+    assert "org.apache.hadoop:hadoop-aws:3.5.0" in check["cure"]
     environment["AIRFLOW_CONN_LAKE"] = json.dumps({"conn_type": "aws", "login": "only"})
     refused = home.cli("doctor", "--json", environment=environment)
     (check,) = [

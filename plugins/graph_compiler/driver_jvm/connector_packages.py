@@ -58,6 +58,14 @@ def package_of_format(format: str, jars: Path | None) -> str | None:
     return _coordinates(_FORMATS.get(format.lower()), jars)
 
 
+def add_package(package: str | None) -> str:
+    """Return the hint to add a package; None for one that is not known."""
+    return (
+        f"add the package that has it: spark.jars.packages = {package or 'its package'}, in "
+        "AIRFLOW__GRAPH_COMPILER__SPARK_CONF or the conf of a slot sharing group"
+    )
+
+
 def is_on_class_path(coordinates: str, jars: Path | None, settings: Mapping[str, str]) -> bool:
     """Whether a package is among Spark's jars, or a setting names it; a folder that a setting names is looked into."""
     artifact = coordinates.split(":")[1]

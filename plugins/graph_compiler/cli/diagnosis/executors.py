@@ -1,4 +1,7 @@
-"""The executors of a cluster: a short application asks them for the staging root and for Python."""
+"""Spark as a task would start it: a short application asks executors for the staging root and for Python.
+
+Its driver also tries a staging root in an object store, with the connector and the identity that Spark has.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from dataclasses import dataclass
 
 from graph_compiler.cli.diagnosis.airflow_health import AirflowHealth
 from graph_compiler.cli.diagnosis.check import Answer, Check, Finding, carry_out, failed, ok
+from graph_compiler.declaration.connectors.file_uris import local_path
 
 _PROGRAM = "graph_compiler.airflow_backend.installation.executor_health"
 _SECONDS = 180
@@ -54,17 +58,19 @@ def executors(cluster: Cluster) -> Finding:
 
 
 def judge_executors(health: AirflowHealth, environment: Mapping[str, str]) -> tuple[Answer, ...]:
-    """Ask the executors of a cluster whose drivers run here; local ones share everything with this process."""
-    if health.silence is not None or not _is_cluster(health):
+    """Ask an application whose driver runs here, unless executors share everything with this process."""
+    if health.silence is not None or not _is_worth_asking(health):
         return ()
     return carry_out((Check("executors", executors),), Cluster(environment=environment))
 
 
-def _is_cluster(health: AirflowHealth) -> bool:
+def _is_worth_asking(health: AirflowHealth) -> bool:
     try:
         found = health.value("spark_connection")
     except LookupError:
         return False
-    host = found.get("host")
+    host = str(found.get("host") or "")
     is_client = found.get("deploy_mode") in (None, "", "client")
-    return bool(host) and is_client and not str(host).startswith("local")
+    is_cluster = bool(host) and not host.startswith("local")
+    is_in_store = bool(health.staging_root) and local_path(health.staging_root) is None
+    return is_client and (is_cluster or is_in_store)

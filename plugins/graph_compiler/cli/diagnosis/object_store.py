@@ -17,7 +17,7 @@ from graph_compiler.cli.diagnosis.check import (
     warning,
 )
 from graph_compiler.errors import StagingError
-from graph_compiler.staging.store.root_probe import why_unsafe
+from graph_compiler.staging.store.root_probe import why_unlisted, why_unsafe
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
 
@@ -61,17 +61,12 @@ def commits(root: ObjectRoot) -> Finding:
 
 def lists(root: ObjectRoot) -> Finding:
     """Check that what was written is listed, and can be deleted."""
-    key = f"{root.scratch}/listed"
     try:
-        root.store.put_if_absent(key, b"1")
-        is_listed = root.store.keys(root.scratch) == [key]
-        is_gone = root.store.delete(key) and not root.store.is_there(key)
+        wrong = why_unlisted(root.store, root.scratch)
     except OSError as error:
         return failed(_words(error), _ACCESS)
-    if not is_listed:
-        return failed("an object that was just written is not listed", "choose another store")
-    if not is_gone:
-        return failed("an object cannot be deleted", _ACCESS)
+    if wrong is not None:
+        return failed(wrong, f"choose another store, or {_ACCESS}")
     return ok("objects are listed once they are written, and can be deleted")
 
 

@@ -63,7 +63,4 @@ def _hint(*, scheme: str = "", format: str = "") -> list[str]:
 
     jars = known.spark_jars()
     package = known.package_of_scheme(scheme, jars) or known.package_of_format(format, jars)
-    return [
-        f"hint: add the package that has it: spark.jars.packages = {package or 'its package'}, in "
-        "AIRFLOW__GRAPH_COMPILER__SPARK_CONF or the conf of a slot sharing group",
-    ]
+    return [f"hint: {known.add_package(package)}"]

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from graph_compiler.errors import StagingError
 from graph_compiler.spark_runtime.spark_internals.java import (
     Py4JError,
     Py4JJavaError,
@@ -22,6 +23,7 @@ from graph_compiler.spark_runtime.spark_internals.java import (
     java_exceptions,
 )
 
+_NO_CLASS = "java.lang.ClassNotFoundException: Class org.apache.hadoop.fs."
 _ERRORS = {
     "FileNotFoundException": errno.ENOENT,
     "NoSuchFileException": errno.ENOENT,
@@ -53,7 +55,8 @@ def _as_python(error: Py4JJavaError, key: str) -> OSError:
 def file_system(place: str, settings: dict[str, str]) -> tuple[Any, Callable[[str], Any]]:
     """Return Hadoop's file system of a place with these settings, and its class of paths.
 
-    It is a new one: that of the cache, which Spark reads and writes with, keeps its own settings.
+    It is a new one: that of the cache, which Spark reads and writes with, keeps its own settings. Raises StagingError
+    if Spark does not have it, OSError if it cannot be opened.
     """
     jvm = connected_jvm()
     path = jvm.org.apache.hadoop.fs.Path
@@ -63,4 +66,20 @@ def file_system(place: str, settings: dict[str, str]) -> tuple[Any, Callable[[st
         for name, value in settings.items():
             configuration.set(name, value)
         where = path(place)
-        return jvm.org.apache.hadoop.fs.FileSystem.newInstance(where.toUri(), configuration), path
+        try:
+            opened = jvm.org.apache.hadoop.fs.FileSystem.newInstance(where.toUri(), configuration)
+        except Py4JJavaError as error:
+            if any(_NO_CLASS in str(each.toString()) for each in java_exceptions(error)):
+                raise _no_file_system(place) from error
+            raise
+        return opened, path
+
+
+def _no_file_system(place: str) -> StagingError:
+    from graph_compiler.driver_jvm import connector_packages as known  # most drivers need none
+
+    scheme = place.partition(":")[0]
+    package = known.package_of_scheme(scheme, known.spark_jars())
+    return StagingError(
+        f"this Spark has no file system for {scheme}:\n  hint: {known.add_package(package)}"
+    )

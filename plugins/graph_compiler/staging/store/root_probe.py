@@ -59,3 +59,15 @@ def why_unsafe(store: StagingStore, root: str) -> str | None:
     finally:
         store.delete(key)
         store.discard_empty(f"{root}/{_FOLDER}")
+
+
+def why_unlisted(store: StagingStore, root: str) -> str | None:
+    """Return why cleanup cannot rely on a store: a document is not listed, or stays; None if it can; raises OSError."""
+    folder = f"{root}/{_FOLDER}/{uuid.uuid4().hex}"
+    key = f"{folder}/listed"
+    store.put_if_absent(key, b"1")
+    if store.keys(folder) != [key]:
+        return "an object that was just written is not listed"
+    if not store.delete(folder) or store.is_there(key):
+        return "an object cannot be deleted"
+    return None
