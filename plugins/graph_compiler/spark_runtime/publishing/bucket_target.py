@@ -12,7 +12,6 @@ from functools import cached_property
 
 from pyspark.sql import DataFrame
 
-from graph_compiler import program_log
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import counted
@@ -35,8 +34,6 @@ from graph_compiler.staging.publications.preparations import inside_bucket, writ
 from graph_compiler.staging.store.deferred_files import DeferredFile, DeferringStore
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.stores import deferring_store
-
-LOG = program_log.logger(__name__)
 
 _ASIDE = "aside"
 
@@ -154,15 +151,12 @@ class BucketTarget:
         carry_out(intent, self._store)
 
     def discard(self, execution: str) -> None:
-        """Abort what was written, and remove what is known of it."""
+        """Abort what was written, and remove what is known of it; raises OSError if the store does not do it."""
         prepared = self.prepared(execution)
-        try:
-            self._store.abort(self._store.all_written_files(self._writing(execution)))
-            self._store.abort(self._recorded(execution))
-            self._store.delete(written_in_bucket(prepared))
-            self._store.delete(prepared)
-        except OSError as error:
-            LOG.warning("what was written for %s is left for `staging gc`: %s", prepared, error)
+        self._store.abort(self._store.all_written_files(self._writing(execution)))
+        self._store.abort(self._recorded(execution))
+        self._store.delete(written_in_bucket(prepared))
+        self._store.delete(prepared)
 
     def _writing(self, execution: str) -> str:
         return self._store.writing_folder(self.target, execution)
