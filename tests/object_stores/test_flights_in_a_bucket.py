@@ -126,6 +126,24 @@ def test_flights_are_read_from_and_published_to_a_bucket(
     assert server.uploads(BUCKET, f"{place}/out") == []
 
 
+def test_credentials_that_expire_fail_the_task_and_the_next_run_is_right(
+    environment: dict[str, str], server: ObjectServer, january: Path, tmp_path: Path
+) -> None:
+    home = Home(tmp_path / "airflow", data=january)
+    given = [f"--param={name}={value}" for name, value in home.params.items()]
+    command = ("run", "flights", "--date", DAY, *given, "--in-process")
+    server.breaks("PUT", "/manifests/", "expired", times=100)
+    failed = home.cli(*command, environment=environment)
+    assert failed.returncode == 1, failed.stderr + failed.stdout
+    assert "ExpiredToken" in failed.stdout + failed.stderr
+    assert not (home.output / "late_routes").exists()
+    server.breaks("PUT", "/manifests/", "expired", times=0)
+    ran = home.cli(*command, environment=environment)
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    for name, query in reports(january).items():
+        assert_same_rows(published(home.output / name), expected(query))
+
+
 def test_doctor_tries_the_bucket_from_both_sides(
     environment: dict[str, str], server: ObjectServer, tmp_path: Path
 ) -> None:
