@@ -56,6 +56,7 @@ from graph_compiler.spark_runtime.spark_internals.java import (
     look_for_numpy_only_if_loaded,
     submitted_conf,
 )
+from graph_compiler.spark_runtime.stores.executor_keys import executor_keys
 from graph_compiler.spark_runtime.stores.opening import open_stores_in_jvm
 from graph_compiler.staging.executions.driver_claim import claim_execution
 from graph_compiler.staging.executions.executions import told
@@ -128,11 +129,13 @@ def _exit_code(failures: Sequence[tuple[TaskDeploymentDescriptor, Failure]]) -> 
 def session(task: TaskDeploymentDescriptor) -> SparkSession:
     """Start Spark with the settings that the pipeline's results depend on."""
     look_for_numpy_only_if_loaded()
-    if submitted_conf().get("spark.master", "").startswith("local"):
+    submitted = dict(submitted_conf().getAll())
+    if submitted.get("spark.master", "").startswith("local"):
         # Python workers need this process's environment; on a cluster they have their own Python.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"{task.region.pipeline}.{task.region.task_name}")
-    for key, value in task.region.session:
+    keys = executor_keys(task.staging_root, submitted, os.environ)
+    for key, value in (*task.region.session, *keys.items()):
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
