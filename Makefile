@@ -69,7 +69,7 @@ test-kubernetes: $(READY) $(KUBERNETES_READY) $(DATA) ## compare what Spark post
 	@PYTHONPATH="$$PYTHONPATH:$$(echo $(CURDIR)/.venv-kubernetes/lib/python*/site-packages)" \
 		$(WITH_JAVA) $(BIN)/python -m pytest -m kubernetes $(ARGS)
 
-test-objects: $(READY) $(OBJECTS_READY) $(DATA) ## stage in an object store on this host, and lose its answers (needs Maven and Maven Central)
+test-objects: $(READY) $(OBJECTS_READY) $(EXECUTOR_READY) $(DATA) ## stage in an object store on this host, lose its answers, and run a cluster on it (needs Maven and Maven Central; the cluster needs root on Linux)
 	@$(WITH_JAVA) mvn -q -B -f tests/object_stores/pom.xml dependency:copy-dependencies -DoutputDirectory=jars
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m objects $(ARGS)
 

@@ -62,7 +62,7 @@ def needs_hosts() -> None:
     """Skip a test where it cannot have hosts of its own."""
     if sys.platform != "linux" or os.geteuid() != 0:
         pytest.skip("hosts of their own need mount namespaces: root on Linux")
-    assert ENVIRONMENT.exists(), "make test-cluster makes the executors' environment"
+    assert ENVIRONMENT.exists(), "make test-cluster and make test-objects make it"
 
 
 @pytest.fixture(scope="session")
@@ -70,6 +70,16 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     needs_hosts()
     with standalone_cluster(tmp_path_factory.mktemp("cluster")) as found:
         yield found
+
+
+@pytest.fixture
+def whole_cluster(cluster: Cluster) -> Cluster:
+    """Return the cluster with all its hosts, which an earlier test may have killed."""
+    for name in ("master", "worker-1", "worker-2"):
+        if name not in cluster.daemons:
+            cluster.start(name)
+    cluster.wait_for_workers(2)
+    return cluster
 
 
 @pytest.fixture

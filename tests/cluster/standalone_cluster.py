@@ -1,7 +1,7 @@
 """A Spark standalone cluster on loopback: a master and two workers, each as on a host of its own.
 
 A worker sees the folders that all hosts share, its own disk, and an environment with Spark and pandas. It sees neither
-the project nor its environment, nor /tmp: what a function imports must travel.
+the project nor its environment, nor /tmp: what a function imports must travel. A cluster may do without shared folders.
 """
 
 from __future__ import annotations
@@ -53,6 +53,10 @@ class Cluster:
     history_port: int
     users: dict[str, tuple[int, int]] = field(default_factory=dict)
     """User and group of a daemon, by its name; those of the test if it is not there."""
+    copies: dict[str, Path] = field(default_factory=dict)
+    """More folders that each host has, by their names in `folder`."""
+    is_sharing: bool = True
+    """Whether hosts see `shared`."""
     daemons: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
@@ -108,7 +112,10 @@ class Cluster:
         home = self.folder / "environment" / "lib"
         disk = self.disk(name)
         disk.mkdir(exist_ok=True)
-        seen = [self.folder / "environment", self.configuration, self.shared, disk]
+        seen = [self.folder / "environment", self.configuration, disk]
+        seen += [self.folder / copy for copy in self.copies]
+        if self.is_sharing:
+            seen.append(self.shared)
         spark_class = 'exec "$0"/python*/site-packages/pyspark/bin/spark-class "$@"'
         as_user = []
         if name in self.users:
@@ -191,7 +198,11 @@ class Cluster:
 
 @contextmanager
 def standalone_cluster(
-    folder: Path, users: dict[str, tuple[int, int]] | None = None
+    folder: Path,
+    users: dict[str, tuple[int, int]] | None = None,
+    *,
+    copies: dict[str, Path] | None = None,
+    is_sharing: bool = True,
 ) -> Iterator[Cluster]:
     """Run a cluster in a folder, without a history server; it ends with the block."""
     port, web_port, history_port = free_ports(3)
@@ -202,10 +213,13 @@ def standalone_cluster(
         web_port=web_port,
         history_port=history_port,
         users=users or {},
+        copies=copies or {},
+        is_sharing=is_sharing,
     )
     for each in (cluster.shared, cluster.events, cluster.configuration):
         each.mkdir(parents=True)
-    (folder / "environment").symlink_to(ENVIRONMENT)
+    for name, place in {"environment": ENVIRONMENT, **cluster.copies}.items():
+        (folder / name).symlink_to(place)
     settings = {"spark.authenticate": "true", "spark.authenticate.secret": secrets.token_hex(16)}
     settings |= {"spark.network.crypto.enabled": "true"}
     text = "".join(f"{key} {value}\n" for key, value in settings.items())

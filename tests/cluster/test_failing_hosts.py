@@ -34,16 +34,6 @@ def lose_a_disk(cluster: Cluster) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture
-def whole_cluster(cluster: Cluster) -> Cluster:
-    """Return the cluster with all its hosts, which an earlier test may have killed."""
-    for name in ("master", "worker-1", "worker-2"):
-        if name not in cluster.daemons:
-            cluster.start(name)
-    cluster.wait_for_workers(2)
-    return cluster
-
-
 @pytest.mark.parametrize("fault", [kill_a_worker, kill_the_master_and_start_it_again, lose_a_disk])
 def test_a_host_that_fails_costs_no_row(
     fault: Callable[[Cluster], None],

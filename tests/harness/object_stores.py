@@ -1,8 +1,17 @@
-"""An object store on loopback, as a process of its own, and what it was asked."""
+"""An object store on loopback, as a process of its own, and what it was asked.
+
+It is moto, or the store that the environment names; then the process passes requests on:
+
+    TEST_STORE_ENDPOINT=http://127.0.0.1:9402 TEST_STORE_KEY=… TEST_STORE_SECRET=…
+    TEST_STORE_SPARK_CONF='{"spark.hadoop.fs.s3a.…": "…"}'    if S3A needs settings for it
+
+Its bucket `lake` must be empty or missing.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
 import subprocess
@@ -22,6 +31,15 @@ JARS = _PROJECT / "tests/object_stores/jars"
 """Hadoop's connector to S3, which Maven brings."""
 _SERVER = Path(__file__).with_name("s3_server.py")
 _SECONDS = 30
+OTHER = os.environ.get("TEST_STORE_ENDPOINT")
+"""The endpoint of a store that is not moto."""
+KEY = os.environ.get("TEST_STORE_KEY", "test")
+SECRET = os.environ.get("TEST_STORE_SECRET", "test-secret")
+CONNECTOR: dict[str, str] = {
+    "spark.driver.extraClassPath": f"{JARS}/*",
+    **json.loads(os.environ.get("TEST_STORE_SPARK_CONF", "{}")),
+}
+"""Settings of Spark with which a driver on this host has the connector."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +52,7 @@ class ObjectServer:
     @property
     def access(self) -> S3Access:
         return S3Access(
-            endpoint=self.endpoint, is_path_style=True, access_key="test", secret_key="test-secret"
+            endpoint=self.endpoint, is_path_style=True, access_key=KEY, secret_key=SECRET
         )
 
     def make_bucket(self, name: str) -> None:
@@ -71,7 +89,7 @@ class ObjectServer:
 
 @contextmanager
 def object_server(folder: Path) -> Iterator[ObjectServer]:
-    """Yield a store that has forgotten everything, and end it."""
+    """Yield moto, which has forgotten everything, or the other store; end the process."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -79,7 +97,10 @@ def object_server(folder: Path) -> Iterator[ObjectServer]:
     log.touch()
     with (folder / "server.out").open("wb") as output:
         process = subprocess.Popen(
-            [str(_PYTHON), str(_SERVER), str(port), str(log)], stdout=output, stderr=output
+            [str(_PYTHON), str(_SERVER), str(port), str(log), *([OTHER] if OTHER else [])],
+            env=os.environ | {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET},
+            stdout=output,
+            stderr=output,
         )
     try:
         server = ObjectServer(f"http://127.0.0.1:{port}", log)

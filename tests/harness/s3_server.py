@@ -1,8 +1,12 @@
 """A store with S3's protocol, for tests: moto, one request at a time, so that of two conditional writes one wins.
 
-    python s3_server.py PORT LOG     a line of LOG for each request: method, path, size, status, agent
+    python s3_server.py PORT LOG              a line of LOG for each request (below)
+    python s3_server.py PORT LOG ENDPOINT     the store at ENDPOINT instead of moto: requests are passed on to it
 
-It runs in an environment of its own (requirements-objects.lock). `POST /_faults` with a JSON list says what happens to
+A line has method, path, bytes of the request and of its answer, status and agent.
+
+It runs in an environment of its own (requirements-objects.lock). A request without a signature gets one before it is
+passed on, with the keys in the AWS_… variables. `POST /_faults` with a JSON list says what happens to
 the next requests that match: [{"method": "PUT", "path": "manifest", "fault": "lost", "times": 1}]
 
     lost       it is carried out, and the connection is closed without an answer
@@ -16,8 +20,10 @@ the next requests that match: [{"method": "PUT", "path": "manifest", "fault": "l
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable
+from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -34,8 +40,10 @@ _NOT_CARRIED_OUT = ("dropped", "busy", "expired", "denied", "no-upload")
 class FaultyApplication:
     """Passes requests on to an application, logs them, and breaks some."""
 
-    def __init__(self, application: Callable[..., Iterable[bytes]], log: str) -> None:
-        self._application = application
+    def __init__(
+        self, application: Callable[..., Iterable[bytes]], log: str, *, is_moto: bool
+    ) -> None:
+        self._application, self._is_moto = application, is_moto
         self._log = open(log, "a", buffering=1)  # noqa: SIM115  # until the process ends
         self._faults: list[dict[str, Any]] = []
 
@@ -59,7 +67,7 @@ class FaultyApplication:
             )
             return start(line, *more) if fault is None else lambda _: None
 
-        if fault is None and method == "POST" and not _has_upload(path):
+        if fault is None and method == "POST" and self._is_moto and not _has_upload(path):
             fault = "no-upload"
         status = fault or "?"
         body: list[bytes] = []
@@ -69,7 +77,7 @@ class FaultyApplication:
             environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         size = environ.get("CONTENT_LENGTH") or "0"
         agent = str(environ.get("HTTP_USER_AGENT", "-")).split("/")[0]
-        self._log.write(f"{method} {path} {size} {status} {agent}\n")
+        self._log.write(f"{method} {path} {size} {sum(map(len, body))} {status} {agent}\n")
         if fault is None:
             return body
         if fault in _ANSWERS:
@@ -101,13 +109,79 @@ def _has_upload(path: str) -> bool:
     )
 
 
-def main(port: str, log: str) -> None:
+class Forwarding:
+    """A WSGI application that passes requests on, signed by whoever sent them, with the host that they name."""
+
+    def __init__(self, endpoint: str) -> None:
+        self._address = urlsplit(endpoint).netloc
+
+    def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+        """Pass one request on, and its answer back."""
+        method, path = environ["REQUEST_METHOD"], environ.get("RAW_URI") or environ["PATH_INFO"]
+        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        headers = {
+            name.removeprefix("HTTP_").replace("_", "-").title(): value
+            for name, value in environ.items()
+            if name.startswith("HTTP_") and name not in ("HTTP_CONNECTION", "HTTP_EXPECT")
+        }
+        if environ.get("CONTENT_TYPE"):
+            headers["Content-Type"] = environ["CONTENT_TYPE"]
+        if "Authorization" not in headers:
+            headers |= _signed(method, f"http://{environ['HTTP_HOST']}{path}", body)
+        connection = HTTPConnection(self._address, timeout=60)
+        try:
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            for name, value in (headers | {"Content-Length": str(len(body))}).items():
+                connection.putheader(name, value)
+            connection.endheaders(body)
+            answer = connection.getresponse()
+            content = answer.read()
+        finally:
+            connection.close()
+        kept = [it for it in answer.getheaders() if it[0].lower() not in _OF_CONNECTIONS]
+        if method == "HEAD":
+            kept += [("Content-Length", answer.getheader("Content-Length") or "0")]
+        else:
+            kept += [("Content-Length", str(len(content)))]
+        start(f"{answer.status} {answer.reason}", kept)
+        return [content]
+
+
+_OF_CONNECTIONS = (
+    "connection",
+    "content-length",
+    "keep-alive",
+    "server",
+    "date",
+    "transfer-encoding",
+)
+
+
+def _signed(method: str, url: str, body: bytes) -> dict[str, str]:
+    """Return the headers that sign a request."""
+    from botocore.auth import S3SigV4Auth
+    from botocore.awsrequest import AWSRequest
+    from botocore.credentials import Credentials
+
+    keys = Credentials(os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"])
+    request = AWSRequest(method=method, url=url, data=body)
+    S3SigV4Auth(keys, "s3", "us-east-1").add_auth(request)
+    return dict(request.headers.items())
+
+
+def main(port: str, log: str, endpoint: str | None = None) -> None:
     """Serve on a port of loopback."""
     from moto.server import DomainDispatcherApplication, create_backend_app
     from werkzeug.serving import run_simple
 
-    application = DomainDispatcherApplication(create_backend_app)
-    run_simple("127.0.0.1", int(port), FaultyApplication(application, log), threaded=False)
+    is_moto = endpoint is None
+    served = (
+        DomainDispatcherApplication(create_backend_app)
+        if endpoint is None
+        else Forwarding(endpoint)
+    )
+    application = FaultyApplication(served, log, is_moto=is_moto)
+    run_simple("127.0.0.1", int(port), application, threaded=not is_moto)
 
 
 if __name__ == "__main__":

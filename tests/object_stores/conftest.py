@@ -11,7 +11,7 @@ from graph_compiler.object_stores.s3_store import ObjectStore
 from graph_compiler.staging.store import conditional_put
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.testing.pytest_plugin import SHORT_LIVED
-from tests.harness.object_stores import JARS, ObjectServer, object_server
+from tests.harness.object_stores import CONNECTOR, JARS, ObjectServer, object_server
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,7 +32,7 @@ def jvm(server: ObjectServer) -> Iterator[None]:
     """Start the JVM of this process with S3A and the server's address; the session of other tests uses it, too."""
     assert JARS.is_dir(), "make test-objects brings the jars"
     settings = server.access.spark_settings() | {
-        "spark.driver.extraClassPath": f"{JARS}/*",
+        **CONNECTOR,
         "spark.driver.extraJavaOptions": SHORT_LIVED,
         "spark.hadoop.fs.s3a.attempts.maximum": "1",  # each fault is seen by us
         "spark.hadoop.fs.s3a.retry.limit": "1",

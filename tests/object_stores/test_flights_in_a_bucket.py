@@ -11,14 +11,13 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.object_stores.s3_store import ObjectStore
 from tests.end_to_end.conftest import Home
-from tests.harness.object_stores import JARS, ObjectServer
+from tests.harness.object_stores import CONNECTOR, KEY, SECRET, ObjectServer
 from tests.harness.reference import assert_same_rows, expected, published, reports
 from tests.object_stores.conftest import BUCKET, PLAIN
 
 pytestmark = pytest.mark.objects
 
 DAY = "2013-01-01"
-SECRET = "test-secret"
 
 
 @pytest.fixture
@@ -27,9 +26,9 @@ def environment(
 ) -> dict[str, str]:
     """Return the variables of a project whose staging root is in the bucket."""
     extra = {"endpoint_url": server.endpoint}
-    connection = {"conn_type": "aws", "login": "test", "password": SECRET, "extra": extra}
+    connection = {"conn_type": "aws", "login": KEY, "password": SECRET, "extra": extra}
     settings = {
-        "spark.driver.extraClassPath": f"{JARS}/*",
+        **CONNECTOR,
         "spark.sql.shuffle.partitions": "4",
         "spark.ui.enabled": "false",
     }

@@ -11,7 +11,7 @@ from graph_compiler.object_stores.s3_store import ObjectStore
 from graph_compiler.staging.store import conditional_put
 from graph_compiler.staging.store.root_probe import why_unsafe
 from graph_compiler.staging.store.staging_store import StagingStore
-from tests.harness.object_stores import ObjectServer
+from tests.harness.object_stores import SECRET, ObjectServer
 from tests.object_stores.conftest import BUCKET, StoreMaker
 
 pytestmark = pytest.mark.objects
@@ -86,7 +86,7 @@ def test_a_refused_identity_is_said_and_no_secret_with_it(
     server.breaks("PUT", "0.json", fault, times=conditional_put.TURNS)
     with pytest.raises(OSError, match="AccessDenied|ExpiredToken|403|400") as refused:
         store.put_if_absent(f"{root}/0.json", b"1")
-    assert "test-secret" not in str(refused.value) + repr(server.access)
+    assert SECRET not in str(refused.value) + repr(server.access)
 
 
 def test_a_listing_of_which_a_page_is_not_answered_is_complete(
