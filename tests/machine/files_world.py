@@ -23,7 +23,7 @@ from tests.machine.alphabet import PLAIN_VALUES
 from tests.machine.execution import Execution, Place, Request
 from tests.machine.faults import Fate
 from tests.machine.frames import frame, schema, table
-from tests.machine.model import Row, State, Written, in_folders
+from tests.machine.model import Row, State, Written, in_a_folder, in_folders
 from tests.machine.reading import rows_in
 
 FORMATS: dict[str, type[FileConnector]] = {
@@ -131,25 +131,8 @@ class FilesWorld:
         return odd
 
     def after(self, state: State, written: Written) -> list[State]:
-        """Return what the folder must contain then: a run counts once, whatever its mode."""
-        run, rows, state = written.run, written.rows, state.publish(written)
-        if written.mode in ("overwrite", "error-if-exists"):
-            return [state.emptied().with_rows(run, rows)]
-        if written.mode == "merge":
-            return [state.merged(written)]
-        states = [state.others_than(run)]
-        # Files that hold a merge have the rows of all: what a run has merged may stay, or go with the run.
-        if state.rows.get(f"merged by {run}"):
-            states.append(states[0].others_than(f"merged by {run}"))
-        if written.mode == "overwrite-partitions":
-            parts = {in_folders(row[1]) for row in rows}
-            states = [
-                one.without(
-                    row for rows in one.rows.values() for row in rows if in_folders(row[1]) in parts
-                )
-                for one in states
-            ]
-        return [one.with_rows(run, rows) for one in states]
+        """Return what the folder must contain then."""
+        return in_a_folder(state, written)
 
     def adds_nothing(self, state: State, written: Written) -> bool:  # noqa: ARG002  # files say who wrote them
         """Return False: every execution changes the target."""

@@ -8,27 +8,35 @@ import unittest
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from unittest.mock import patch
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, settings
-from hypothesis.stateful import run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 from pyspark.sql import SparkSession
 
 from graph_compiler.spark_runtime.rehearsal.local_session import local_session
+from graph_compiler.staging.store import conditional_put, stores
 from tests.harness.postgres import JAR, Postgres, running_postgres
+from tests.machine import bucket_sink, results_world
+from tests.machine.bucket_machine import BucketMachine
 from tests.machine.files_machine import FilesMachine
 from tests.machine.proxy import Proxy
-from tests.machine.sink_machine import SinkMachine
+from tests.machine.results_machine import ResultsMachine
 from tests.machine.staging_machine import StagingMachine
 from tests.machine.tables_machine import TablesMachine
 from tests.machine.tables_world import PASSWORD
 from tests.machine.tally import TALLY
 
-MACHINES: dict[str, type[SinkMachine] | type[StagingMachine]] = {
+MACHINES: dict[str, type[RuleBasedStateMachine]] = {
     "files": FilesMachine,
     "tables": TablesMachine,
     "staging": StagingMachine,
+    "bucket": BucketMachine,
+    "results": ResultsMachine,
 }
+_NEED_SPARK = (FilesMachine, TablesMachine, StagingMachine)
+_IN_BUCKETS = ("bucket", "results")
 _STEPS = 12
 
 
@@ -83,9 +91,12 @@ class Look:
 def sessions(machines: Sequence[str], spark: SparkSession | None = None) -> Iterator[None]:
     """Start what machines need: Spark, and a database behind a proxy."""
     with ExitStack() as stack:
-        session = spark or stack.enter_context(_quiet())
-        for machine in MACHINES.values():
-            machine.session = staticmethod(lambda: session)
+        if any(name not in _IN_BUCKETS for name in machines):
+            session = spark or stack.enter_context(_quiet())
+            for machine in _NEED_SPARK:
+                machine.session = staticmethod(lambda: session)
+        if any(name in _IN_BUCKETS for name in machines):
+            stack.enter_context(buckets())
         if "tables" in machines:
             server = stack.enter_context(running_postgres())
             stack.callback(_begin_tables(session, server).close)
@@ -98,6 +109,18 @@ def _quiet() -> Iterator[SparkSession]:
     with local_session() as spark:
         spark.sparkContext.setLogLevel("OFF")
         yield spark
+
+
+@contextmanager
+def buckets() -> Iterator[None]:
+    """Let the product reach buckets in memory, and not wait before it sends a request again."""
+    with (
+        bucket_sink.without_spark(),
+        results_world.without_spark(),
+        patch.object(conditional_put, "_PAUSE", 0.0),
+        patch.object(stores, "_OPENERS", []),
+    ):
+        yield
 
 
 def _begin_tables(spark: SparkSession, server: Postgres) -> Proxy:

@@ -116,6 +116,28 @@ class State:
         return replace(self, rows=found).with_rows(f"merged by {written.run}", written.rows)
 
 
+def in_a_folder(state: State, written: Written) -> list[State]:
+    """Return what a folder must contain after a publication: a run counts once, whatever its mode."""
+    run, rows, state = written.run, written.rows, state.publish(written)
+    if written.mode in ("overwrite", "error-if-exists"):
+        return [state.emptied().with_rows(run, rows)]
+    if written.mode == "merge":
+        return [state.merged(written)]
+    states = [state.others_than(run)]
+    # Files that hold a merge have the rows of all: what a run has merged may stay, or go with the run.
+    if state.rows.get(f"merged by {run}"):
+        states.append(states[0].others_than(f"merged by {run}"))
+    if written.mode == "overwrite-partitions":
+        parts = {in_folders(row[1]) for row in rows}
+        states = [
+            one.without(
+                row for rows in one.rows.values() for row in rows if in_folders(row[1]) in parts
+            )
+            for one in states
+        ]
+    return [one.with_rows(run, rows) for one in states]
+
+
 def distinct(states: Iterable[State]) -> list[State]:
     """Return the states without duplicates."""
     found: list[State] = []

@@ -1,0 +1,130 @@
+"""An execution of a sink whose target is in a bucket: the product's code from claiming the target to publishing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import cast
+
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler.declaration.connectors import Json, SinkMode
+from graph_compiler.declaration.operators import RuntimeSettings, Sink
+from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
+from graph_compiler.deployment.documents.run_identity import RunIdentity
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.identifiers import OperatorId, RegionId
+from graph_compiler.spark_runtime.connectors import SinkContext
+from graph_compiler.spark_runtime.region.coordination import SinkCommitter
+from graph_compiler.staging.executions.run_marker import VERSION, RunMarker, mark_run, same_root
+from tests.machine.bucket import Bucket
+from tests.machine.bucket_client import BucketClient
+from tests.machine.bucket_requests import Line
+from tests.machine.bucket_sink import Rows, open_rows_sink
+from tests.machine.faults import Died
+from tests.machine.model import Row, Written
+from tests.machine.process import Process
+
+ROOT, TARGET = "s3a://lake/staging", "s3a://lake/out"
+SINK, REGION = OperatorId("ab" * 16), RegionId("writer")
+
+
+@dataclass
+class Execution:
+    """An execution of the sink, and what has happened since it began."""
+
+    id: str
+    written: Written
+    bucket: Bucket
+    is_partitioned: bool
+    line: Line = field(init=False)
+    process: Process = field(init=False)
+    error: BaseException | None = None
+    rows: int | None = None
+    number: int | None = None
+    """The number of its publication, once it is decided."""
+    may_be_given_up: bool = False
+    """Its files may have been removed before it decided: it had ended by then, or was silent while gc ran."""
+    published_since: set[str] = field(default_factory=set)
+    has_claimed: bool = False
+    overtaken_by: list[Execution] = field(default_factory=list)
+    """Those that have decided since it has claimed its number."""
+    is_given_up: bool = False
+    others_came: list[Row] = field(default_factory=list)
+
+    @property
+    def trace(self) -> str:
+        return "\n".join(
+            [f"requests of {self.id}:", *(f"  {line}" for line in self.line.trace[-80:])]
+        )
+
+    def work(self) -> None:
+        """Do what a driver does with one sink."""
+        committer: SinkCommitter | None = None
+        try:
+            committer = self._committer()
+            committer.start()
+            self.has_claimed = True
+            rows = Rows(self.bucket, self.written.rows)
+            self.rows = committer.prepare(committer.check(cast("DataFrame", rows)))
+            committer.commit()
+            committer.close()
+        except Died as death:
+            self.error = death
+        except Exception as error:
+            self.error = error
+            if committer is not None:
+                self._fail(committer, error)
+
+    def _fail(self, committer: SinkCommitter, error: Exception) -> None:
+        try:
+            committer.execution_attempt_failed(0, error)
+        except Died as death:
+            self.error = death
+        except Exception as second:
+            second.__context__ = error
+
+    def _committer(self) -> SinkCommitter:
+        client, layout = BucketClient(self.bucket, self.line), layout_of(self.written.run)
+        mark_run(client, _marker(layout))
+        client.put_if_absent(layout.descriptor(REGION, self.id), b"{}")
+        sink = Sink(
+            connector=Json(TARGET),
+            mode=SinkMode(self.written.mode),
+            keys=self.written.keys if self.written.mode == "merge" else (),
+            partition_by=("part",) if self.is_partitioned else (),
+        )
+        operator = OperatorDescriptor(
+            node_id=1,
+            operator_id=SINK,
+            name="out",
+            operator=sink,
+            settings=RuntimeSettings(),
+            inputs=(),
+            declared_at=None,
+        )
+        context = SinkContext(
+            spark=cast("SparkSession", None),
+            store=client,
+            layout=layout,
+            plan_id="plan",
+            region_id=REGION,
+            execution_id=self.id,
+            is_same_root=same_root(client, layout),
+        )
+        return SinkCommitter(operator, context, open_rows_sink)
+
+
+def layout_of(run: str) -> StagingLayout:
+    return StagingLayout(root=ROOT, identity=RunIdentity.own("p", run))
+
+
+def _marker(layout: StagingLayout) -> RunMarker:
+    return RunMarker(
+        version=VERSION,
+        root=ROOT,
+        identity=layout.identity,
+        host="host",
+        time=0.0,
+        plan_id="plan",
+        ttl=86_400.0,
+    )
