@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -107,6 +108,14 @@ class BucketClient(BucketStore):
 
     def abort(self, files: Sequence[DeferredFile]) -> None:
         self._each("abort", files, self.bucket.abort)
+
+    def abort_uploads(self, folder: str, keys: Collection[str]) -> frozenset[str]:
+        uploads = self._send("uploads", folder, lambda: dict(self.bucket.uploads))
+        own = {id: key for id, (key, _) in uploads.items() if key in keys}
+        for id, key in own.items():
+            with suppress(FileNotFoundError):
+                self._send("abort", key, lambda id=id: self.bucket.abort(id))
+        return frozenset(own.values())
 
     def delete_files(self, keys: Iterable[str]) -> None:
         wanted = list(keys)

@@ -1,6 +1,7 @@
 """The 25 faults that were fixed, each as an edit that puts it back, and what must notice it (docs/machine.md).
 
-A fault of several parts has an entry for each part with separate lines.
+A fault of several parts has an entry for each part with separate lines. From 26 on: faults that were never made, in the
+publications and commits in a bucket.
 """
 
 from __future__ import annotations
@@ -35,6 +36,12 @@ CARRYING = "spark_runtime/connectors/databases/carrying.py"
 RESOLVING = "spark_runtime/connectors/databases/resolving.py"
 SNAPSHOTS = "spark_runtime/connectors/databases/snapshots.py"
 SQL_ERRORS = "spark_runtime/connectors/databases/sql_errors.py"
+BUCKET_PUBLICATION = "staging/publications/in_bucket/bucket_publication.py"
+BUCKET_TARGET = "spark_runtime/publishing/bucket_target.py"
+CONDITIONAL_PUT = "staging/store/conditional_put.py"
+COLLECTION = "staging/gc/collection.py"
+REMOVAL = "staging/gc/removal.py"
+COORDINATION = "spark_runtime/region/coordination.py"
 LISTING = "staging/publications/on_disk/listing.py"
 LITERAL = "spark_runtime/publishing/literal_paths.py"
 MOUNTS = "staging/publications/on_disk/mounts.py"
@@ -90,6 +97,8 @@ NOT_EXCHANGED = (
 CALLED = f"{AWKWARD}::test_target_names_are_taken_literally"
 COMES_BACK = f"{FORMATS}::test_a_value_that_a_format_would_change_is_refused_before_publishing"
 FILES_MACHINE = "machine: files"
+SEQUENCES = "machine/test_bucket_sequences.py"
+BUCKET_MACHINE, RESULTS_MACHINE = "machine: bucket", "machine: results"
 
 FAULTS = (
     _fault(
@@ -579,5 +588,144 @@ FAULTS = (
             'place=f"{table} in {_where(database)}"',
         ),
         found_by=f"{JDBC_NAMES}::test_two_sinks_that_spell_one_table_differently_are_refused_before_any_row_moves",
+    ),
+    _fault(
+        26,
+        "in a bucket, old files are removed before the new ones are there",
+        (
+            BUCKET_PUBLICATION,
+            "if written is not None:\n        missing =",
+            'store.delete_files(f"{intent.target}/{name}" for name in sorted(there & set(intent.remove)))\n'
+            "    if written is not None:\n        missing =",
+        ),
+        found_by=(
+            f"{SEQUENCES}::test_old_files_stay_until_all_new_ones_are_there",
+            BUCKET_MACHINE,
+        ),
+    ),
+    _fault(
+        27,
+        "in a bucket, it is not looked whether completed files are there",
+        (
+            BUCKET_PUBLICATION,
+            "if lost := sorted(set(intent.add) - there):",
+            "if lost := list[str]():",
+        ),
+        found_by=(
+            f"{SEQUENCES}::test_files_that_are_not_there_after_their_completion_are_not_taken_for_published",
+            BUCKET_MACHINE,
+        ),
+    ),
+    _fault(
+        28,
+        "files appear before it is decided that they do",
+        (
+            PUBLICATION,
+            "if behind_others is None:\n            self.ledger.decide(intent)",
+            "if behind_others is None:\n"
+            "            open_target(intent.target).carry_out(intent, lambda: False)\n"
+            "            self.ledger.decide(intent)",
+        ),
+        found_by=(f"{SEQUENCES}::test_nothing_is_seen_before_the_decision", BUCKET_MACHINE),
+    ),
+    _fault(
+        29,
+        "a conditional write that is not answered counts as refused",
+        (
+            CONDITIONAL_PUT,
+            "if (found := written_by()) is not None:\n                return found == own",
+            "return False",
+        ),
+        found_by=(
+            f"{SEQUENCES}::test_a_decision_that_is_not_answered_once_is_made_once",
+            BUCKET_MACHINE,
+            RESULTS_MACHINE,
+        ),
+    ),
+    _fault(
+        30,
+        "an execution that fails aborts the uploads of others",
+        (
+            BUCKET_TARGET,
+            "self._store.abort(self._recorded(execution))",
+            'for other in self._store.folders(f"{self.target}/.graph_compiler"):\n'
+            "                self._store.abort(self._recorded(other))",
+        ),
+        found_by=(
+            f"{SEQUENCES}::test_an_execution_that_fails_discards_only_its_own_files",
+            BUCKET_MACHINE,
+        ),
+    ),
+    _fault(
+        31,
+        "gc removes files.json of a decided publication that is not finished",
+        (
+            REMOVAL,
+            "return PurePosixPath(removal.path).name in {path_segment(id) for id in executions}",
+            "return False",
+        ),
+        (
+            COLLECTION,
+            "if rows.is_there and rows.preparation.execution_id not in undone:",
+            "if rows.is_there:",
+        ),
+        found_by=(
+            f"{SEQUENCES}::test_gc_keeps_what_an_unfinished_publication_needs",
+            BUCKET_MACHINE,
+        ),
+    ),
+    _fault(
+        32,
+        "an execution discards files that it may have decided to publish",
+        (
+            COORDINATION,
+            "if self._opened is None or self._is_decided:",
+            "if self._opened is None:",
+        ),
+        found_by=(
+            f"{SEQUENCES}::test_an_execution_that_may_have_decided_discards_nothing",
+            BUCKET_MACHINE,
+        ),
+    ),
+    _fault(
+        33,
+        "an execution removes data that it may have committed",
+        (
+            STAGING,
+            "winner = self.log.commit(manifest)",
+            "try:\n"
+            "            winner = self.log.commit(manifest)\n"
+            "        except OSError:\n"
+            "            self.drop(manifest)\n"
+            "            raise",
+        ),
+        found_by=(
+            f"{SEQUENCES}::test_an_execution_that_may_have_committed_removes_no_data",
+            RESULTS_MACHINE,
+        ),
+    ),
+    _fault(
+        34,
+        "an execution that loses an epoch removes the data of the winner",
+        (
+            STAGING,
+            "if winner != manifest:\n            self.drop(manifest)",
+            "if winner != manifest:\n            self.drop(winner)",
+        ),
+        found_by=(
+            f"{SEQUENCES}::test_an_execution_that_loses_an_epoch_removes_only_its_own_data",
+            RESULTS_MACHINE,
+        ),
+    ),
+    _fault(
+        35,
+        "in a bucket, files of a publication that was given up appear, or stay",
+        (BUCKET_PUBLICATION, "stopped = _stop(intent, store, lost)", "stopped = frozenset[str]()"),
+        (
+            BUCKET_PUBLICATION,
+            "if lost and were_never_all_there and is_open():",
+            "if lost and were_never_all_there and False:",
+        ),
+        found_by=f"{SEQUENCES}::test_what_is_given_up_never_appears_and_disappears_again",
     ),
 )

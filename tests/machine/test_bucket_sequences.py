@@ -67,7 +67,7 @@ def test_files_that_are_not_there_after_their_completion_are_not_taken_for_publi
 
 @pytest.mark.parametrize("kind", ["dropped", "lost", "delayed", "503", "503 after"])
 def test_a_decision_that_is_not_answered_once_is_made_once(world: BucketWorld, kind: str) -> None:
-    world.write("run 1", "append", [row(1)], (Trouble(kind, "intent"),))
+    world.write("run 1", "overwrite", [row(1)], (Trouble(kind, "intent"),))
     assert world.executions["e0"].error is None
     while world.late:
         world.arrive(0)
@@ -118,3 +118,34 @@ def test_an_execution_that_loses_an_epoch_removes_only_its_own_data(results: Res
     results.stage(2, ())
     results.resume(0)
     results.read(())
+
+
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+@pytest.mark.parametrize("kind", ["death", "stopped"])
+@pytest.mark.parametrize("completed", [0, 1])
+def test_what_is_given_up_never_appears_and_disappears_again(
+    world: BucketWorld, mode: str, kind: str, completed: int
+) -> None:
+    """gc has looked before the decision, and removes afterwards what is known of the files."""
+    world.others_put("a")
+    at = (Trouble("stopped", "intent"), Trouble(kind, "complete", nth=completed))
+    world.write("run 1", mode, [row(number) for number in (1, 2, 3)], at)
+    world.collect_garbage(ENDED, (Trouble("stopped", "delete"),), is_old=False)
+    world.resume(0)
+    world.resume_collection(0)
+    world.write("run 2", "append", [row(4)], ())
+    assert world.seen() == {OTHERS: 1, **rows(4)}
+    while world.stopped:
+        world.resume(0)
+    assert world.seen() == {OTHERS: 1, **rows(4)}
+    assert not [key for key, _ in world.bucket.uploads.values() if not key.endswith(".again")]
+
+
+def test_a_carrier_that_dies_while_it_gives_up_is_followed_by_the_next(world: BucketWorld) -> None:
+    at = (Trouble("stopped", "intent"), Trouble("death", "complete", nth=1))
+    world.write("run 1", "append", [row(number) for number in (1, 2, 3)], at)
+    world.collect_garbage(ENDED, (Trouble("stopped", "delete"),), is_old=False)
+    world.resume(0)
+    world.resume_collection(0)
+    world.write("run 2", "append", [row(4)], (Trouble("death", "delete"),))
+    world.end_well()

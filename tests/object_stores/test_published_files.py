@@ -266,6 +266,38 @@ def test_files_that_are_neither_written_nor_there_are_given_up(
     assert ids(spark, root) == [10, 11]
 
 
+@pytest.mark.parametrize("completed", [0, 1])
+def test_what_is_given_up_leaves_no_upload_and_no_file(
+    completed: int,
+    spark: SparkSession,
+    server: ObjectServer,
+    store: DeferringStore,
+    publisher: PublisherOf,
+    root: str,
+) -> None:
+    from graph_compiler.staging.publications.in_bucket.bucket_publication import (
+        DeferredFiles,
+        files_document,
+    )
+    from graph_compiler.staging.store.read_document import get_document
+
+    format = format_of("parquet", "k", "d")
+    intent = prepared(publisher("e1"), root, spark.sql(ROWS), format=format)
+    other = prepared(publisher("e1", "other"), f"{root}/other", spark.range(3))
+    publisher("e1").ledger.decide(intent)
+    document = get_document(store, files_document(intent.prepared), DeferredFiles)
+    assert document is not None
+    store.complete(document.files[:completed])
+    store.delete(intent.prepared)
+    publisher("e2", "next").publish(prepared(publisher("e2", "next"), root, spark.range(10, 12)))
+    store.complete(document.files)  # by a carrier that has slept
+    assert ids(spark, f"{root}/*.parquet") == [10, 11]
+    assert not set(keys(store, root)) & set(intent.add)
+    assert server.uploads(BUCKET, root) == server.uploads(BUCKET, f"{root}/other")
+    publisher("e1", "other").publish(other)
+    assert ids(spark, f"{root}/other") == [0, 1, 2]
+
+
 def test_what_is_discarded_leaves_no_upload(
     spark: SparkSession,
     server: ObjectServer,

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -146,9 +146,9 @@ class BucketTarget:
         """Return nothing."""
         return frozenset()
 
-    def carry_out(self, intent: Intent) -> None:
+    def carry_out(self, intent: Intent, is_open: Callable[[], bool]) -> None:
         """Let the files appear."""
-        carry_out(intent, self._store)
+        carry_out(intent, self._store, is_open)
 
     def discard(self, execution: str) -> None:
         """Abort what was written, and remove what is known of it; raises OSError if the store does not do it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -110,7 +110,11 @@ class LocalTarget:
         """Return broken links, and files where folders must be."""
         return find_in_the_way(Path(self.target), add, replaces, remove)
 
-    def carry_out(self, intent: Intent) -> None:
+    def carry_out(
+        self,
+        intent: Intent,
+        is_open: Callable[[], bool],  # noqa: ARG002  # who renames the prepared folder is the only one
+    ) -> None:
         """Rename the files into the target."""
         carry_out(intent)
 

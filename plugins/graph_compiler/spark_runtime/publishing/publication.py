@@ -192,7 +192,7 @@ class Publisher:
 
     def _carry_out(self, intent: Publication) -> None:
         assert isinstance(intent, Intent), "a folder's ledger has nothing else"
-        open_target(intent.target).carry_out(intent)
+        open_target(intent.target).carry_out(intent, partial(self.ledger.is_open, intent))
         self.ledger.finish(intent)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from pyspark.sql import DataFrame
@@ -71,8 +71,11 @@ class TargetFolder(Protocol):
     ) -> frozenset[str]:
         """Return what else must be removed before new files can appear; raises PublicationError if it must stay."""
 
-    def carry_out(self, intent: Intent) -> None:
-        """Bring the new files in, and take the removed ones out; may be repeated, and done by several at once."""
+    def carry_out(self, intent: Intent, is_open: Callable[[], bool]) -> None:
+        """Bring the new files in, and take the removed ones out; may be repeated, and done by several at once.
+
+        `is_open`: whether nobody has finished it, or given it up.
+        """
 
     def discard(self, execution: str) -> None:
         """Remove what an execution has written and will not publish."""

@@ -147,6 +147,10 @@ class S3aStore(BucketStore):
         """Remove files that have not appeared."""
         self._uploads.abort(files)
 
+    def abort_uploads(self, folder: str, keys: Collection[str]) -> frozenset[str]:
+        """Abort all uploads to these files that are not completed."""
+        return self._uploads.abort_uploads(folder, keys)
+
     def delete_files(self, keys: Iterable[str]) -> None:
         """Delete exactly these objects."""
         self._uploads.delete_files(keys)

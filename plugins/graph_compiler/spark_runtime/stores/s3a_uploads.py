@@ -89,6 +89,21 @@ class S3aUploads:
 
         _at_once(one, files)
 
+    def abort_uploads(self, folder: str, keys: Collection[str]) -> frozenset[str]:
+        """List the uploads to a folder, and abort those to these files; return the files that had one."""
+        bucket = "/".join(folder.split("/")[:3])
+        with java_errors(folder):
+            listed = self._operations.listPendingUploadsUnderPath(self._path(folder))
+            uploads = [(str(each.key()), str(each.uploadId())) for each in listed]
+        own = [(key, upload) for key, upload in uploads if f"{bucket}/{key}" in keys]
+
+        def one(found: tuple[str, str]) -> None:
+            with suppress(FileNotFoundError), java_errors(found[0]):
+                self._operations.abortMultipartCommit(*found)
+
+        _at_once(one, own)
+        return frozenset(f"{bucket}/{key}" for key, _ in own)
+
     def delete_files(self, keys: Iterable[str]) -> None:
         """Delete objects, as many with each request as S3A sends."""
         wanted = list(keys)

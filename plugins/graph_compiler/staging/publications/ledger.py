@@ -201,6 +201,11 @@ class Ledger:
                 "more, and others have given it up"
             )
 
+    def is_open(self, publication: Publication) -> bool:
+        """Whether nobody has recorded its end."""
+        key = self.layout.done(publication.target, publication.number)
+        return ending(self.store, key) is Ending.OPEN
+
     def give_up(self, publication: Publication) -> None:
         """Record that it will not be done: the target refuses it permanently, or its rows are lost."""
         key = self.layout.done(publication.target, publication.number)
@@ -214,8 +219,7 @@ class Ledger:
             carry_out(publication)
         except PublicationConflictError as error:
             # Nothing is published after an unfinished intent: without its record, the rows were removed by hand.
-            key = self.layout.done(publication.target, publication.number)
-            if ending(self.store, key) is Ending.OPEN:
+            if self.is_open(publication):
                 LOG.warning(
                     "gave up what execution %s of run %s decided to publish: %s",
                     publication.execution_id,

@@ -46,5 +46,8 @@ class DeferringStore(StagingStore, Protocol):
     def abort(self, files: Sequence[DeferredFile]) -> None:
         """Remove files that are not completed; what is completed stays."""
 
+    def abort_uploads(self, folder: str, keys: Collection[str]) -> frozenset[str]:
+        """Abort all uploads to these files of a folder that are not completed; return the files that had one."""
+
     def delete_files(self, keys: Iterable[str]) -> None:
         """Delete exactly these files, nothing below them; missing ones do not matter."""
