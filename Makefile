@@ -19,7 +19,7 @@ CORE := .venv-core/bin
 NEEDS_SOME := (spark or airflow or e2e or installed)
 NEEDS_NOTHING := -m 'not ($(NEEDS_SOME) or long or browser)'
 
-.PHONY: help run ui up down down-all explain env test test-core test-long test-browser test-cluster test-yarn test-kubernetes test-objects test-compose test-faults test-machine test-mends mutants bench lint format lock web web-check clean
+.PHONY: help run ui up down down-all explain env test test-core test-long test-browser test-cluster test-yarn test-kubernetes test-objects test-hdfs test-compose test-faults test-machine test-mends mutants bench lint format lock web web-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -72,6 +72,10 @@ test-kubernetes: $(READY) $(KUBERNETES_READY) $(DATA) ## compare what Spark post
 test-objects: $(READY) $(OBJECTS_READY) $(EXECUTOR_READY) $(DATA) ## stage in an object store on this host, lose its answers, and run a cluster on it (needs Maven and Maven Central; the cluster needs root on Linux)
 	@$(WITH_JAVA) mvn -q -B -f tests/object_stores/pom.xml dependency:copy-dependencies -DoutputDirectory=jars
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m objects $(ARGS)
+
+test-hdfs: $(READY) $(DATA) ## stage in HDFS on this host, and lose its answers (needs Maven and Maven Central)
+	@$(WITH_JAVA) mvn -q -B -f tests/hdfs/pom.xml dependency:copy-dependencies -DoutputDirectory=jars
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m hdfs $(ARGS)
 
 test-compose: $(READY) $(DATA) ## start the containers, run Dags in them, and break each service (an hour; Docker, or root on Debian)
 	@$(WITH_JAVA) scripts/with-chromium tests/compose/with_docker $(BIN)/python -m pytest -m compose $(ARGS)

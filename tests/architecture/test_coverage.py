@@ -21,6 +21,7 @@ NOT_MEASURED = {
     "row_reader": "needs pyarrow",
     "spark_runtime": "needs Spark",
     "testing": "needs Spark",
+    "webhdfs": "needs HDFS",
 }
 
 

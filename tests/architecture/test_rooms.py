@@ -39,6 +39,7 @@ THIRD_PARTY = {
     "object_stores": {"obstore"},
     "row_reader": {"pyarrow"},
     "spark_runtime": {"pyspark", "py4j", "pyarrow"},
+    "webhdfs": set(),
 }
 
 

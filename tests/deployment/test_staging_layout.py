@@ -41,9 +41,11 @@ def test_local_roots(uri: str) -> None:
         ("s3a://lake/a//b/", "s3a://lake/a/b"),
         ("s3a://lake", "s3a://lake"),
         ("s3a://lake/", "s3a://lake"),
+        ("hdfs://nn:9000/a//b/", "hdfs://nn:9000/a/b"),
+        ("hdfs://nn:8020/a", "hdfs://nn/a"),
     ],
 )
-def test_roots_in_a_bucket(uri: str, root: str) -> None:
+def test_roots_that_are_not_on_a_disk(uri: str, root: str) -> None:
     assert staging_root_at(uri) == root
     layout = StagingLayout(root=root, identity=RunIdentity.own("flights", "r"))
     assert root_of(layout.descriptor(RegionId("late"), "e1")) == root
@@ -54,7 +56,14 @@ def test_roots_in_a_bucket(uri: str, root: str) -> None:
     [
         ("s3://lake/staging", "Spark's name of this scheme is s3a:, not s3:"),
         ("gs://lake/staging", "there is no store for 'gs:' yet: it has not been tried"),
-        ("hdfs://nn/staging", "there is no store for 'hdfs:' yet"),
+        ("hdfs:///staging", "it names no NameNode, so it would be a different place on each host"),
+        ("hdfs:/staging", "it names no NameNode"),
+        ("hdfs://nn:8020", "it is a whole file system"),
+        ("hdfs://user@nn/staging", "it contains credentials"),
+        ("hdfs://n_n/staging", "'n_n' is not the name of a host"),
+        ("hdfs://nn/a/../b", "it contains '.' or '..', which HDFS refuses"),
+        ("hdfs://nn/a:b", "its path has characters besides"),
+        ("webhdfs://nn/staging", "there is no store for 'webhdfs:' yet"),
         ("s3a://KEY:SECRET@lake/staging", "it contains credentials"),
         ("s3a:///staging", "'' is not the name of a bucket"),
         ("s3a://Lake/staging", "'Lake' is not the name of a bucket"),
@@ -69,7 +78,9 @@ def test_roots_in_a_bucket(uri: str, root: str) -> None:
 def test_a_place_without_a_store_is_refused(uri: str, why: str) -> None:
     with pytest.raises(StagingError, match=re.escape(why)) as refused:
         staging_root_at(uri)
-    assert "allowed: an absolute path, a file: URI, or s3a://bucket/prefix" in str(refused.value)
+    assert "allowed: an absolute path, a file: URI, s3a://bucket/prefix, or hdfs:" in str(
+        refused.value
+    )
 
 
 def test_task_ids_are_what_airflow_allows_and_distinct() -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 _RESET = struct.pack("ii", 1, 0)
 _TERMINATE = b"X\0\0\0\4"  # PostgreSQL's own goodbye
+_SECONDS = 10
 
 
 @dataclass
@@ -16,7 +17,9 @@ class Wire:
     """A port on loopback that forwards to a server.
 
     `cut_before` is text that, once sent by a client, is not passed on: the connection is reset. `cut_behind` is passed
-    on, and the connection is reset in place of the answer. Each counts down `times`, then lets everything through.
+    on, and the connection is reset in place of the answer: after a goodbye and the server's own end of the connection
+    or, without a goodbye, after the first that the server answers. Each counts down `times`, then lets everything
+    through.
     """
 
     port: int
@@ -24,6 +27,7 @@ class Wire:
     cut_behind: bytes = b""
     times: int = 0
     cuts: int = 0
+    goodbye: bytes = _TERMINATE
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def breaks(self, *, before: bytes = b"", behind: bytes = b"", times: int = 1) -> None:
@@ -41,10 +45,10 @@ class Wire:
 
 
 @contextmanager
-def broken_wire(to_port: int) -> Iterator[Wire]:
+def broken_wire(to_port: int, *, goodbye: bytes = _TERMINATE) -> Iterator[Wire]:
     """Listen on a free port, and forward it to another until the test has ended."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        wire = Wire(port=listener.getsockname()[1])
+        wire = Wire(port=listener.getsockname()[1], goodbye=goodbye)
         threading.Thread(target=_accept, args=(listener, to_port, wire), daemon=True).start()
         try:
             yield wire
@@ -62,8 +66,10 @@ def _accept(listener: socket.socket, to_port: int, wire: Wire) -> None:
 
 def _lead(client: socket.socket, to_port: int, wire: Wire) -> None:
     with suppress(OSError), client, socket.create_connection(("127.0.0.1", to_port)) as server:
-        deaf = threading.Event()
-        answers = threading.Thread(target=_answer, args=(server, client, deaf), daemon=True)
+        deaf, answered = threading.Event(), threading.Event()
+        answers = threading.Thread(
+            target=_answer, args=(server, client, deaf, answered), daemon=True
+        )
         answers.start()
         while sent := client.recv(65536):
             if wire.is_cut(wire.cut_before, sent):
@@ -74,18 +80,29 @@ def _lead(client: socket.socket, to_port: int, wire: Wire) -> None:
                 return
             if wire.is_cut(wire.cut_behind, sent):
                 deaf.set()
-                server.sendall(sent + _TERMINATE)
-                answers.join(timeout=10)  # the session has ended: what was sent before is done
+                server.sendall(sent + wire.goodbye)
+                if wire.goodbye:
+                    # The session has ended: what was sent before is done.
+                    answers.join(timeout=_SECONDS)
+                else:
+                    answered.wait(timeout=_SECONDS)
+                    server.shutdown(socket.SHUT_RDWR)
                 _reset(client)
                 return
             server.sendall(sent)
         server.shutdown(socket.SHUT_RDWR)
 
 
-def _answer(server: socket.socket, client: socket.socket, deaf: threading.Event) -> None:
+def _answer(
+    server: socket.socket,
+    client: socket.socket,
+    deaf: threading.Event,
+    answered: threading.Event,
+) -> None:
     with suppress(OSError):
         while got := server.recv(65536):
             if deaf.is_set():
+                answered.set()
                 continue
             client.sendall(got)
 

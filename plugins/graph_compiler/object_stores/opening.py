@@ -24,7 +24,9 @@ def open_stores_with(access: Callable[[], S3Access]) -> None:
         return access()
 
     open_with(
-        lambda place: _bucket(urlsplit(place).netloc, current(int(time.monotonic() // _SECONDS)))
+        s3a=lambda place: _bucket(
+            urlsplit(place).netloc, current(int(time.monotonic() // _SECONDS))
+        )
     )
 
 

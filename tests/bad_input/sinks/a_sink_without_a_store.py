@@ -11,7 +11,7 @@ orders.sink_to(Parquet("file:///out/orders")).name("right")
 orders.sink_to(Parquet("file://{{ var.value.out }}/orders")).name("for_the_run_to_tell")
 # graph-compiler validate says:
 # pipelines/a_sink_without_a_store.py: pipeline 'sales' has 5 problems
-#   literal: its target is 'hdfs://name/orders': there is no store for 'hdfs:' yet: it has not been tried (docs/stores.md)
+#   literal: its target is 'hdfs://name/orders': sinks cannot publish to 'hdfs:' yet (docs/stores.md)
 #     allowed: an absolute path, a file: URI, or s3a://bucket/prefix
 #     declared at pipelines/a_sink_without_a_store.py:5
 #   by_default: its target is 'gs://lake/out/orders': there is no store for 'gs:' yet: it has not been tried (docs/stores.md)

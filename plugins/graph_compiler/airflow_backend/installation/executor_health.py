@@ -31,7 +31,7 @@ APPLICATION = PACKAGE / "spark_runtime" / "executor_report.py"
 def executor_health() -> Mapping[str, Any]:
     """Return the answer of the application, as a task of this deployment would run it."""
     settings = read_settings()
-    open_stores(settings.staging_conn_id)
+    open_stores(settings.staging_root, settings.staging_conn_id)
     with _shared_file(settings.staging_root) as seen, TemporaryDirectory(prefix="doctor-") as own:
         answer = Path(own, "answer.json")
         hook = SparkSubmitHook(

@@ -37,7 +37,7 @@ def submit_commands(pipeline: Pipeline) -> PipelineSubmission:
     """Return how each task would be submitted; raises InvalidPipelineError and what `read_settings` raises."""
     dag = build_dag(pipeline, schedule=None, start_date=datetime(2000, 1, 1, tzinfo=UTC))
     settings = read_settings()
-    open_stores(settings.staging_conn_id)
+    open_stores(settings.staging_root, settings.staging_conn_id)
     root = settings.staging_root
     found = tuple(
         _submission(task, root) for task in dag.tasks if isinstance(task, DeploymentTaskOperator)

@@ -143,7 +143,7 @@ class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the 
 
     def execute(self, context: Context) -> TaskSummary:
         """Submit the regions; return their summary, or raise with the messages of their reports."""
-        open_stores(self._settings.staging_conn_id)
+        open_stores(self._settings.staging_root, self._settings.staging_conn_id)
         task = self._try(context)
         check_places(task, self.others, self, context)
         see_run(task)

@@ -24,6 +24,6 @@ def build_application(settings: Settings | None = None, static: Path = STATIC) -
     application.include_router(run_routes.router)
     application.include_router(row_routes.router)
     used = settings or read_settings()
-    open_stores(used.staging_conn_id)
+    open_stores(used.staging_root, used.staging_conn_id)
     application.state.server = Server(settings=used, cards=PlanCards())
     return SafeHeaders(application)

@@ -6,33 +6,52 @@ import json
 import subprocess
 import sys
 from functools import cache, partial
+from typing import Any
 
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
-from graph_compiler.declaration.connectors.file_uris import local_path
+from graph_compiler.declaration.connectors.file_uris import is_in_hdfs, local_path
 from graph_compiler.errors import StagingError
 from graph_compiler.object_stores.opening import open_stores_with
 from graph_compiler.object_stores.s3_access import S3Access
+from graph_compiler.webhdfs.opening import open_hdfs_with
+from graph_compiler.webhdfs.webhdfs_access import HdfsAccess
 
 _PROGRAM = "graph_compiler.airflow_backend.stores.connection_access"
 
 
 def open_stores(airflow: EmbeddedAirflow) -> None:
-    """Open object stores in this process; Airflow is only asked if one is needed."""
-    open_stores_with(partial(_access, airflow))
+    """Open the stores of places that are not on a disk in this process; Airflow is only asked if one is needed."""
+    open_stores_with(partial(_s3_access, airflow))
+    open_hdfs_with(partial(_hdfs_access, airflow))
 
 
-def root_access(airflow: EmbeddedAirflow) -> S3Access:
+def root_access(airflow: EmbeddedAirflow) -> S3Access | HdfsAccess:
     """Return what Spark needs to reach the staging root from here; nothing for one on a disk.
 
     Raises ConfigurationError and StagingError.
     """
-    return S3Access() if local_path(airflow.staging_root) is not None else _access(airflow)
+    root = airflow.staging_root
+    if local_path(root) is not None:
+        return S3Access()
+    return _hdfs_access(airflow) if is_in_hdfs(root) else _s3_access(airflow)
+
+
+def _s3_access(airflow: EmbeddedAirflow) -> S3Access:
+    return S3Access() if is_in_hdfs(airflow.staging_root) else S3Access(**_answer(airflow))
+
+
+def _hdfs_access(airflow: EmbeddedAirflow) -> HdfsAccess:
+    if not is_in_hdfs(airflow.staging_root):
+        return HdfsAccess()
+    found = _answer(airflow)
+    return HdfsAccess(**found | {"hosts": tuple(found.get("hosts", ()))})
 
 
 @cache
-def _access(airflow: EmbeddedAirflow) -> S3Access:
+def _answer(airflow: EmbeddedAirflow) -> dict[str, Any]:
+    """Return the fields of what Airflow's connection says."""
     if airflow.setting("staging_conn_id") is None:
-        return S3Access()
+        return {}
     done = subprocess.run(
         [sys.executable, "-m", _PROGRAM],
         env=airflow.asking_environment(),
@@ -43,7 +62,7 @@ def _access(airflow: EmbeddedAirflow) -> S3Access:
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
         raise StagingError(f"Airflow does not say how to reach the staging root's store: {last}")
-    answer = json.loads(done.stdout.strip().splitlines()[-1])
+    answer: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     if "problem" in answer:
         raise StagingError(answer["problem"])
-    return S3Access(**answer)
+    return answer

@@ -1,28 +1,41 @@
-"""Where rows can be staged and published: paths, `file:` URIs and `s3a:` URIs (decisions 46 and 47)."""
+"""Where rows can be staged and published: paths, and `file:`, `s3a:` and `hdfs:` URIs (decisions 46 to 48)."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 LOCAL_PLACES = "an absolute path or a file: URI"
-TARGET_PLACES = STAGING_PLACES = "an absolute path, a file: URI, or s3a://bucket/prefix"
+TARGET_PLACES = "an absolute path, a file: URI, or s3a://bucket/prefix"
+STAGING_PLACES = "an absolute path, a file: URI, s3a://bucket/prefix, or hdfs://host:port/path"
 RELATIVE = "a relative path"
-ABSOLUTE = ("/", "s3a://")
+ABSOLUTE = ("/", "s3a://", "hdfs://")
 """How everything that has a store begins."""
 _FILE = re.compile(r"file:(//(?=/)|(?=/(?!/)))", re.IGNORECASE)
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):/", re.IGNORECASE)
-_OBJECTS = re.compile(r"s3a://(?P<bucket>[^/]*)(?P<prefix>(/.*)?)", re.DOTALL)
+_REMOTE = re.compile(r"(?P<scheme>s3a|hdfs)://(?P<authority>[^/]*)(?P<path>(/.*)?)", re.DOTALL)
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", re.ASCII)
 _PREFIX = re.compile(r"[\w!.*'()=~/-]*", re.ASCII)
+_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[1-9][0-9]{0,4})?", re.ASCII | re.IGNORECASE)
+_FOLDER = re.compile(r"[\w.=~/-]*", re.ASCII)
+_HDFS, _HDFS_PORT = "hdfs", ":8020"
+_NO_NAMENODE = (
+    "it names no NameNode, so it would be a different place on each host: hdfs://host:port/path"
+)
 _NAMES_OF_S3 = ("s3", "s3n")
-_UNTRIED = ("gs", "abfs", "abfss", "wasb", "wasbs", "oss", "cosn", "hdfs", "webhdfs", "viewfs")
+_UNTRIED = ("gs", "abfs", "abfss", "wasb", "wasbs", "oss", "cosn", "webhdfs", "swebhdfs", "viewfs")
 
 
 def local_path(uri: str) -> PurePosixPath | None:
     """Return the normalized path of a `file:` URI or an absolute path; None for anything else."""
     path = _FILE.sub("", uri, count=1) if _FILE.match(uri) else uri
     return PurePosixPath("/" + path.lstrip("/")) if path.startswith("/") else None
+
+
+def is_in_hdfs(uri: str) -> bool:
+    """Whether a place is in HDFS."""
+    return uri.startswith(f"{_HDFS}:")
 
 
 def why_not_local(uri: str) -> str | None:
@@ -42,9 +55,10 @@ def why_no_target(uri: str) -> str | None:
         return "it contains '..'"
     if (wrong := why_no_staging(uri)) is not None or path is not None:
         return wrong
-    if not any(_in_bucket(uri)[1].split("/")):
-        return "it is a whole bucket, and a target is a folder in one"
-    return None
+    place = _remote(uri)
+    if place.scheme == _HDFS:
+        return "sinks cannot publish to 'hdfs:' yet (docs/stores.md)"
+    return None if place.names else "it is a whole bucket, and a target is a folder in one"
 
 
 def target_place(uri: str) -> str | None:
@@ -55,14 +69,15 @@ def target_place(uri: str) -> str | None:
 def staging_place(uri: str) -> str | None:
     """Return the normalized form of a place in which rows can be staged; None for any other.
 
-    A path without `file:`, or `s3a://bucket/prefix`; neither ends with a slash.
+    A path without `file:`, `s3a://bucket/prefix`, or `hdfs://host/path`, without Hadoop's default port; none ends with
+    a slash.
     """
     if why_no_staging(uri) is not None:
         return None
     if (path := local_path(uri)) is not None:
         return str(path).rstrip("/")
-    bucket, prefix = _in_bucket(uri)
-    return "/".join([f"s3a://{bucket}", *filter(None, prefix.split("/"))])
+    place = _remote(uri)
+    return "/".join([f"{place.scheme}://{place.authority}", *place.names])
 
 
 def why_no_staging(uri: str) -> str | None:
@@ -74,24 +89,61 @@ def why_no_staging(uri: str) -> str | None:
         return f"Spark's name of this scheme is s3a:, not {name}:"
     if name in _UNTRIED:
         return f"there is no store for '{name}:' yet: it has not been tried (docs/stores.md)"
-    found = _OBJECTS.fullmatch(uri)
-    return why_not_local(uri) if found is None else _why_no_bucket(found["bucket"], found["prefix"])
-
-
-def _in_bucket(uri: str) -> tuple[str, str]:
-    """Return the bucket and the prefix of a place that has a store and is not on a disk."""
-    found = _OBJECTS.fullmatch(uri)
-    assert found is not None, "anything else has no store"
-    return found["bucket"], found["prefix"]
-
-
-def _why_no_bucket(bucket: str, prefix: str) -> str | None:
-    if "@" in bucket:
+    if _REMOTE.fullmatch(uri) is None:
+        is_hdfs = scheme[1] == _HDFS  # with one slash
+        return _NO_NAMENODE if is_hdfs else why_not_local(uri)
+    place = _remote(uri)
+    if "@" in place.authority:
         return "it contains credentials, which would be in logs and documents; an Airflow connection has them"
-    if _BUCKET.fullmatch(bucket) is None:
-        return f"'{bucket}' is not the name of a bucket"
-    if {".", ".."} & set(prefix.split("/")):
+    return _why_no_folder(place) if place.scheme == _HDFS else _why_no_prefix(place)
+
+
+@dataclass(frozen=True, slots=True)
+class _Remote:
+    """A place that is not on a disk: a scheme, a bucket or a NameNode, and what is after it."""
+
+    scheme: str
+    authority: str
+    path: str
+
+    @property
+    def names(self) -> list[str]:
+        return [name for name in self.path.split("/") if name]
+
+    @property
+    def has_dots(self) -> bool:
+        return not {".", ".."}.isdisjoint(self.names)
+
+
+def _remote(uri: str) -> _Remote:
+    """Return a place that has a store and is not on a disk."""
+    found = _REMOTE.fullmatch(uri)
+    assert found is not None, "anything else has no store"
+    scheme, authority = found["scheme"], found["authority"]
+    if scheme == _HDFS:
+        authority = authority.removesuffix(_HDFS_PORT)
+    return _Remote(scheme, authority, found["path"])
+
+
+def _why_no_prefix(place: _Remote) -> str | None:
+    if _BUCKET.fullmatch(place.authority) is None:
+        return f"'{place.authority}' is not the name of a bucket"
+    if place.has_dots:
         return "it contains '.' or '..', which are ordinary names in an object store"
-    if _PREFIX.fullmatch(prefix) is None:
+    if _PREFIX.fullmatch(place.path) is None:
         return "its prefix has characters besides letters, digits and !.*'()=~_-"
+    return None
+
+
+def _why_no_folder(place: _Remote) -> str | None:
+    if not place.authority:
+        return _NO_NAMENODE
+    if _HOST.fullmatch(place.authority) is None:
+        return f"'{place.authority}' is not the name of a host, with a port if there is one"
+    if not place.names:
+        return "it is a whole file system: name a folder in it"
+    if place.has_dots:
+        return "it contains '.' or '..', which HDFS refuses"
+    if _FOLDER.fullmatch(place.path) is None:
+        return "its path has characters besides letters, digits and .=~_-"
     return None

@@ -37,7 +37,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
 )
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.publishing.literal_paths import literal
-from graph_compiler.spark_runtime.publishing.written_files import PARQUET, write_files
+from graph_compiler.spark_runtime.publishing.written_files import PARQUET, in_store, write_files
 from graph_compiler.spark_runtime.results.data_files import write_result
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.staging.publications.ledger import Ledger
@@ -82,7 +82,7 @@ class TableSink:
         store, folder = self.ledger.store, self.publication.prepared
         store.make_folder(folder.rpartition("/")[0])
         if store.promises.atomic_move:
-            files, count = write_files(rows, folder, PARQUET)
+            files, count = write_files(rows, folder, PARQUET, in_store(store))
             names, size = None, sum(file.bytes for file in files)
         else:
             result = write_result(rows, store, folder)

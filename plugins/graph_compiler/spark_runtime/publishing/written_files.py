@@ -19,7 +19,12 @@ from graph_compiler.spark_runtime.publishing.partition_names import watch_folder
 from graph_compiler.spark_runtime.spark_internals.executed_plan import WriteMetrics
 from graph_compiler.spark_runtime.spark_internals.executed_queries import ExecutedQueries
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import footer_rows, orc_rows
-from graph_compiler.staging.publications.on_disk.listing import files_with_rows
+from graph_compiler.staging.publications.on_disk.listing import (
+    files_with_rows,
+    has_rows,
+    is_hidden,
+)
+from graph_compiler.staging.store.staging_store import StagingStore
 
 # part-00003-<uuid>-c000.snappy.parquet, part-00003-<uuid>.c000.csv.gz: the ending shows readers the format
 _ENDING = re.compile(r"[-.]c\d+(\..+)")
@@ -65,8 +70,35 @@ class WrittenFile:
         return found[1] if found else "".join(name.partition(".")[1:])
 
 
+Lister = Callable[[str], tuple[WrittenFile, ...]]
+"""Type of a function that returns the files of a folder from which readers read rows."""
+
+
+def on_disk(place: str) -> tuple[WrittenFile, ...]:
+    """List a folder of a disk."""
+    folder = Path(place)
+    return tuple(
+        WrittenFile(name=name, bytes=(folder / name).stat().st_size)
+        for name in sorted(files_with_rows(folder))
+    )
+
+
+def in_store(store: StagingStore) -> Lister:
+    """Return a function that lists a folder of a store."""
+
+    def files(folder: str) -> tuple[WrittenFile, ...]:
+        found = {file.key.removeprefix(f"{folder}/"): file.bytes for file in store.files(folder)}
+        return tuple(
+            WrittenFile(name=name, bytes=size)
+            for name, size in sorted(found.items())
+            if not any(map(is_hidden, name.split("/"))) and has_rows(Path(name).name)
+        )
+
+    return files
+
+
 def write_files(
-    rows: DataFrame, folder: str, format: FileFormat
+    rows: DataFrame, folder: str, format: FileFormat, lists: Lister = on_disk
 ) -> tuple[tuple[WrittenFile, ...], int]:
     """Write the rows; return the files, and the number of rows in them.
 
@@ -85,7 +117,7 @@ def write_files(
         writer.partitionBy(*format.partition_by).save(folder)
         written = metrics()
     watched.check()
-    files = _list(Path(folder))
+    files = lists(folder)
     _compare(rows.sparkSession, folder, files, format, written.rows)
     _compare_sizes(folder, files, written)
     return files, written.rows
@@ -98,7 +130,9 @@ def without_rows(rows: DataFrame, format: FileFormat) -> DataFrame:
     return rows.sparkSession.createDataFrame([], rows.schema).drop(*hidden).coalesce(1)
 
 
-def write_empty_file(rows: DataFrame, folder: str, format: FileFormat) -> tuple[WrittenFile, ...]:
+def write_empty_file(
+    rows: DataFrame, folder: str, format: FileFormat, lists: Lister = on_disk
+) -> tuple[WrittenFile, ...]:
     """Write a file without rows into `folder`/empty: Spark writes no file if no row leads to a partition folder."""
     writer = (
         without_rows(rows, format)
@@ -106,14 +140,7 @@ def write_empty_file(rows: DataFrame, folder: str, format: FileFormat) -> tuple[
         .options(**{**format.options, **_PINNED})
     )
     writer.save(f"{folder}/{_EMPTY}")
-    return _list(Path(folder))
-
-
-def _list(folder: Path) -> tuple[WrittenFile, ...]:
-    return tuple(
-        WrittenFile(name=name, bytes=(folder / name).stat().st_size)
-        for name in sorted(files_with_rows(folder))
-    )
+    return lists(folder)
 
 
 def _compare(

@@ -79,7 +79,7 @@ class ExecutedQueries:
     @contextmanager
     def writing(self, folder: str) -> Iterator[Callable[[], WriteMetrics]]:
         """Write files into a folder within the block, then read its metrics; PublicationError if Spark lost them."""
-        path = posixpath.normpath(folder)  # as Hadoop does: /data//x/ is /data/x
+        path = _path(folder)
         self._writes[path] = None
         try:
             yield lambda: write_metrics(self._written(path))
@@ -116,6 +116,13 @@ class ExecutedQueries:
                 "or the format is not one of files"
             )
         return query
+
+
+def _path(folder: str) -> str:
+    """Return the path of a folder, without scheme and host, as Hadoop normalizes it: /data//x/ is /data/x."""
+    if not folder.startswith("/"):
+        folder = "/" + folder.partition("://")[2].partition("/")[2]
+    return posixpath.normpath(folder)
 
 
 _OF_APPLICATION: dict[str, ExecutedQueries] = {}

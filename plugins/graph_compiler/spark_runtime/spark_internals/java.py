@@ -28,6 +28,7 @@ __all__ = [
     "hadoop_configuration",
     "is_java_instance",
     "is_spark_throwable",
+    "java_array",
     "java_class",
     "java_class_name",
     "java_exceptions",
@@ -58,6 +59,18 @@ def connected_jvm() -> Any:
     SparkContext._ensure_initialized()
     assert SparkContext._jvm is not None, "it is connected"
     return SparkContext._jvm
+
+
+def java_array(kind: Any, *values: Any) -> Any:
+    """Return an array of a Java class, for methods with a variable number of arguments.
+
+    `SparkContext._gateway`: 4.x classic.
+    """
+    assert SparkContext._gateway is not None, "it is connected"
+    array = SparkContext._gateway.new_array(kind, len(values))
+    for place, value in enumerate(values):
+        array[place] = value
+    return array
 
 
 def java_class(

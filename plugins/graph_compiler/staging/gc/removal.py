@@ -85,9 +85,9 @@ def _remove(store: StagingStore, removal: Removal, root: str) -> bool:
     store = store_beside(store, root, path)
     folders = prepared_folders(path) if removal.waste is Waste.PREPARED else (path,)
     is_gone = all(store.delete(folder) for folder in folders)
-    around = PurePosixPath(path).parent
-    if is_folder_beside(around):
-        store.discard_empty(str(around))
+    around = path.rpartition("/")[0]  # a path would lose a slash of a URI
+    if is_folder_beside(PurePosixPath(around)):
+        store.discard_empty(around)
     return is_gone
 
 

@@ -2,7 +2,7 @@
 
     /mnt/staging             files of this host, in any process
     s3a://bucket/prefix      as the side this process is on opens it (`open_with`): the driver through Spark's JVM,
-                             Airflow's side through an Airflow connection
+    hdfs://host:port/path    Airflow's side through an Airflow connection
 
 `declaration/connectors/file_uris.py` lists the places with a store: declarations are also checked against it.
 """
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 StoreOpener = Callable[[str], StagingStore]
 """Type of a function that opens the store of a place, which is not on this host's disks."""
-_OPENERS: list[StoreOpener] = []
+_OPENERS: dict[str, StoreOpener] = {}
 
 
-def open_with(opener: StoreOpener) -> None:
-    """Set how this process opens the stores of places that are not on its disks."""
-    _OPENERS[:] = [opener]
+def open_with(**openers: StoreOpener) -> None:
+    """Set how this process opens the stores of places that are not on its disks, by their scheme."""
+    _OPENERS.update(openers)
 
 
 def store_of(place: str) -> StagingStore:
@@ -48,7 +48,7 @@ def store_of(place: str) -> StagingStore:
 
 def store_beside(store: StagingStore, root: str, place: str) -> StagingStore:
     """Return the store of a place that a root's documents name: the root's own, unless it is elsewhere."""
-    return store if _bucket(root) == _bucket(place) else store_of(place)
+    return store if _authority(root) == _authority(place) else store_of(place)
 
 
 def target_store(target: str) -> StagingStore:
@@ -90,8 +90,9 @@ def publishing(store: StagingStore, target: str) -> StagingStore:
     return store
 
 
-def _bucket(place: str) -> str | None:
-    return None if local_path(place) is not None else urlsplit(place).netloc
+def _authority(place: str) -> str | None:
+    """Return the scheme and the bucket or host of a place, None for a disk."""
+    return None if local_path(place) is not None else "/".join(urlsplit(place)[:2])
 
 
 def _store_at(place: str) -> StagingStore:
@@ -100,5 +101,5 @@ def _store_at(place: str) -> StagingStore:
         return LocalStore()
     if not place.startswith(ABSOLUTE):  # a key below a root has characters that a root may not have
         raise StagingError(f"'{place}': {why_no_staging(place)}; allowed: {STAGING_PLACES}")
-    assert _OPENERS, "a process that may meet an object store has set how it opens them"
-    return _OPENERS[0](place)
+    assert _OPENERS, "a process that may meet such a store has set how it opens them"
+    return _OPENERS[urlsplit(place).scheme](place)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
+from graph_compiler.airflow_backend.stores.connection_access import RootAccess
 from graph_compiler.airflow_backend.task.execution_files import leave_submission
 from graph_compiler.airflow_backend.task.shared_root import pass_umask
 from graph_compiler.airflow_backend.task.submission.driver_environment import (
@@ -38,7 +39,6 @@ from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.targets.execution_target import DriverPlace
 from graph_compiler.deployment.targets.submit_settings import SubmitSettings
-from graph_compiler.object_stores.s3_access import S3Access
 from graph_compiler.projects.code_archive import CodeArchive
 from graph_compiler.staging.executions.artifact_copies import put_artifacts
 
@@ -54,7 +54,7 @@ class Preparation:
     archive: CodeArchive | None
     wanted: WantedArchive | None
     """The class archive that its driver would use if there were one."""
-    access: S3Access
+    access: RootAccess
     """How the driver reaches the staging root's store."""
 
     def ship(self) -> None:

@@ -1,0 +1,273 @@
+"""The store of HDFS, over a client that keeps a tree in memory and loses requests and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import pytest
+
+from graph_compiler.errors import DamagedDocumentError
+from graph_compiler.staging.store import conditional_put
+from graph_compiler.staging.store.hdfs_store import HdfsStatus, HdfsStore
+from graph_compiler.staging.store.root_probe import why_unsafe
+
+ROOT = "hdfs://nn/staging"
+KEY = f"{ROOT}/flights/r/0.json"
+Answer = TypeVar("Answer")
+
+
+@dataclass
+class FakeHdfs:
+    """Files by key, with ids. `faults`: operations whose next request is "lost", or carried out and "unanswered"."""
+
+    files: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+    made: set[str] = field(default_factory=set)
+    faults: list[tuple[str, str]] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    before: Callable[[str], None] = lambda _: None
+    delayed: list[Callable[[], None]] = field(default_factory=list)
+
+    def status(self, key: str) -> HdfsStatus:
+        return self._do("status", lambda: self._status(key))
+
+    def list(self, folder: str) -> list[HdfsStatus]:
+        def found() -> list[HdfsStatus]:
+            if folder in self.files:
+                return [self._status(folder, name="")]
+            self._status(folder)
+            below = {key.removeprefix(f"{folder}/") for key in (*self.files, *self.made)}
+            names = {name.split("/")[0] for name in below if not name.startswith("hdfs:")}
+            return [self._status(f"{folder}/{name}") for name in sorted(names)]
+
+        return self._do("list", found)
+
+    def create(self, key: str, content: bytes) -> None:
+        self._do("create", lambda: self._create(key, content))
+
+    def read(self, key: str) -> bytes:
+        return self._do("read", lambda: self.files[key][1])
+
+    def rename(self, key: str, to: str, *, replaces: bool = False) -> None:
+        self._do("rename", lambda: self._rename(key, to, replaces=replaces))
+
+    def make_folder(self, folder: str) -> None:
+        self._do("make_folder", lambda: self.made.add(folder))
+
+    def delete(self, key: str, *, recursive: bool) -> None:
+        def delete() -> None:
+            below = [each for each in (*self.files, *self.made) if each.startswith(f"{key}/")]
+            if below and not recursive:
+                raise OSError("is not empty")
+            for each in (key, *below):
+                self.files.pop(each, None)
+                self.made.discard(each)
+
+        self._do("delete", delete)
+
+    def checksum(self, key: str) -> str:
+        def found() -> str:
+            self._status(key)
+            return f"fake:{self.files[key][1].hex()}"
+
+        return self._do("checksum", found)
+
+    def _do(self, name: str, request: Callable[[], Answer]) -> Answer:
+        self.asked.append(name)
+        self.before(name)
+        fault = self.faults.pop(0)[1] if self.faults and self.faults[0][0] == name else None
+        if fault == "late":
+            self.delayed.append(lambda: self._arrive(request))
+        if fault in ("lost", "late"):
+            raise OSError("not answered")
+        answer = request()
+        if fault == "unanswered":
+            raise OSError("not answered")
+        if fault == "cut":
+            key, (number, content) = list(self.files.items())[-1]
+            self.files[key] = (number, content[:-1])
+        return answer
+
+    def _arrive(self, request: Callable[[], object]) -> None:
+        with suppress(OSError):
+            request()
+
+    def _status(self, key: str, name: str | None = None) -> HdfsStatus:
+        name = key.rpartition("/")[2] if name is None else name
+        if key in self.files:
+            number, content = self.files[key]
+            return HdfsStatus(
+                name=name, is_folder=False, bytes=len(content), written=1.5, id=number
+            )
+        if key in self.made or any(
+            each.startswith(f"{key}/") for each in (*self.files, *self.made)
+        ):
+            return HdfsStatus(name=name, is_folder=True, bytes=0, written=1.5, id=-1)
+        raise FileNotFoundError(key)
+
+    def _create(self, key: str, content: bytes) -> None:
+        if key in self.files:
+            raise FileExistsError(key)
+        self.files[key] = (len(self.asked), content)
+
+    def _rename(self, key: str, to: str, *, replaces: bool) -> None:
+        self._status(key)
+        try:
+            self._status(to)
+        except FileNotFoundError:
+            pass
+        else:
+            if not replaces:
+                raise FileExistsError(to)
+        for each in list(self.files):
+            if each == key or each.startswith(f"{key}/"):
+                self.files[to + each.removeprefix(key)] = self.files.pop(each)
+
+
+@pytest.fixture
+def hdfs() -> FakeHdfs:
+    return FakeHdfs()
+
+
+@pytest.fixture
+def store(hdfs: FakeHdfs, monkeypatch: pytest.MonkeyPatch) -> HdfsStore:
+    monkeypatch.setattr(conditional_put, "_PAUSE", 0)
+    return HdfsStore(hdfs)
+
+
+def test_a_document_is_written_beside_its_name_and_renamed(
+    store: HdfsStore, hdfs: FakeHdfs
+) -> None:
+    assert store.put_if_absent(KEY, b"1")
+    assert hdfs.asked == ["create", "status", "rename"]
+    assert not store.put_if_absent(KEY, b"2")
+    assert {key: content for key, (_, content) in hdfs.files.items()} == {KEY: b"1"}
+    store.put(KEY, b"3")
+    assert store.get(KEY) == b"3"
+    assert list(hdfs.files) == [KEY]
+
+
+@pytest.mark.parametrize("fault", ["lost", "unanswered"])
+@pytest.mark.parametrize("name", ["create", "status", "rename"])
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_write_whose_answer_is_lost_counts_once(
+    store: HdfsStore, hdfs: FakeHdfs, name: str, fault: str, times: int
+) -> None:
+    hdfs.faults += [(name, fault)] * times
+    assert store.put_if_absent(KEY, b"mine")
+    assert not store.put_if_absent(KEY, b"mine")
+    assert store.get(KEY) == b"mine"
+    assert [key for key in hdfs.files if not key.rpartition("/")[2].startswith(".")] == [KEY]
+
+
+def test_another_write_between_a_lost_rename_and_the_next_has_won(
+    store: HdfsStore, hdfs: FakeHdfs
+) -> None:
+    def other(name: str) -> None:
+        if hdfs.asked.count("rename") == 1 and name == "status" and KEY not in hdfs.files:
+            hdfs.files[KEY] = (0, b"theirs")
+
+    hdfs.before = other
+    hdfs.faults.append(("rename", "lost"))
+    assert not store.put_if_absent(KEY, b"mine")
+    assert store.get(KEY) == b"theirs"
+    assert list(hdfs.files) == [KEY]
+
+
+def test_a_rename_that_arrives_late_brings_a_whole_document_or_nothing(
+    store: HdfsStore, hdfs: FakeHdfs
+) -> None:
+    hdfs.faults.append(("rename", "late"))
+    hdfs.before = lambda name: hdfs.delayed.pop()() if name == "rename" and hdfs.delayed else None
+    assert store.put_if_absent(KEY, b"mine")  # the second finds that the first has done it
+    assert store.get(KEY) == b"mine"
+    hdfs.faults += [("rename", "late")]
+    other = f"{ROOT}/1.json"
+    hdfs.before = lambda _: None
+    assert store.put_if_absent(other, b"again")
+    hdfs.delayed.pop()()
+    assert store.get(other) == b"again"
+
+
+def test_a_write_of_which_hdfs_has_a_part_is_begun_again(store: HdfsStore, hdfs: FakeHdfs) -> None:
+    hdfs.faults.append(("create", "cut"))
+    assert store.put_if_absent(KEY, b"whole")
+    assert store.get(KEY) == b"whole"
+    assert list(hdfs.files) == [KEY]
+
+
+def test_nothing_is_known_if_no_request_is_answered(store: HdfsStore, hdfs: FakeHdfs) -> None:
+    hdfs.faults += [("rename", "lost")] * conditional_put.TURNS
+    with pytest.raises(OSError, match="not answered"):
+        store.put_if_absent(KEY, b"mine")
+    assert not hdfs.files
+    hdfs.faults += [("create", "lost")]
+    with pytest.raises(OSError, match="not answered"):
+        store.put(KEY, b"mine")
+    hdfs.faults += [("list", "lost")] * conditional_put.TURNS
+    with pytest.raises(OSError, match="not answered"):
+        store.keys(ROOT)
+    hdfs.faults += [("delete", "lost")] * conditional_put.TURNS
+    assert not store.delete(ROOT)
+
+
+def test_a_write_that_is_denied_is_not_repeated(store: HdfsStore, hdfs: FakeHdfs) -> None:
+    def denied(name: str) -> None:
+        if name == "create":
+            raise PermissionError("not yours")
+
+    hdfs.before = denied
+    with pytest.raises(PermissionError):
+        store.put_if_absent(KEY, b"mine")
+    assert hdfs.asked.count("create") == 1
+
+
+def test_it_may_hold_a_staging_root(store: HdfsStore, hdfs: FakeHdfs) -> None:
+    assert why_unsafe(store, ROOT) is None
+    assert not hdfs.files
+    assert store.promises.atomic_move
+    with pytest.raises(NotImplementedError):
+        store.exchange(ROOT, KEY)
+    assert not store.is_open_to_group(ROOT)
+
+
+def test_folders_and_files_are_listed(store: HdfsStore) -> None:
+    for name in ("a/1.json", "a/b/2.json", ".c/3.json", "4.json"):
+        assert store.put_if_absent(f"{ROOT}/{name}", name.encode())
+    assert store.folders(ROOT) == [".c", "a"]
+    assert sorted(store.keys(ROOT)) == [f"{ROOT}/4.json", f"{ROOT}/a"]
+    assert store.keys(f"{ROOT}/4.json") == store.keys(f"{ROOT}/none") == []
+    assert sum(file.bytes for file in store.files(ROOT)) == 33
+    with pytest.raises(DamagedDocumentError, match="has more than 5 entries"):
+        list(store.files(ROOT, most=5))
+    with pytest.raises(DamagedDocumentError, match="is a folder"):
+        store.get(f"{ROOT}/a")
+    with pytest.raises(DamagedDocumentError, match="has 6 bytes, more than 5"):
+        store.get(f"{ROOT}/4.json", most=5)
+    assert (store.written(f"{ROOT}/4.json"), store.written(f"{ROOT}/5.json")) == (1.5, None)
+    assert store.get(f"{ROOT}/5.json") is None
+
+
+def test_a_digest_is_hdfs_checksum(store: HdfsStore) -> None:
+    store.put(KEY, b"1")
+    assert store.digest(KEY) == "fake:31"
+    assert store.why_differs(KEY, "fake:31") is None
+    assert store.why_differs(KEY, "fake:32") == "its checksum is fake:31, not fake:32"
+    assert store.digest(f"{ROOT}/none") is None
+    assert store.why_damaged(KEY) is None
+
+
+def test_a_folder_is_moved_and_an_empty_one_removed(store: HdfsStore, hdfs: FakeHdfs) -> None:
+    store.put(f"{ROOT}/run/1.json", b"1")
+    assert store.move(f"{ROOT}/run", f"{ROOT}/.trash/x")
+    assert not store.move(f"{ROOT}/run", f"{ROOT}/.trash/y")
+    assert store.get(f"{ROOT}/.trash/x/1.json") == b"1"
+    store.discard_empty(f"{ROOT}/.trash/x")
+    assert store.is_there(f"{ROOT}/.trash/x/1.json")
+    store.make_folder(f"{ROOT}/e")
+    store.discard_empty(f"{ROOT}/e")
+    assert f"{ROOT}/e" not in hdfs.made
+    assert store.delete(f"{ROOT}/.trash")
+    assert not store.is_there(f"{ROOT}/.trash/x/1.json")
