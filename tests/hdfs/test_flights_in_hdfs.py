@@ -88,6 +88,29 @@ def test_flights_are_right_with_a_staging_root_in_hdfs(
     assert list(lake.files(layout.run)), "it is younger than an hour"
 
 
+def test_flights_are_read_from_and_published_to_hdfs(
+    environment: dict[str, str], lake: HdfsStore, january: Path, tmp_path: Path
+) -> None:
+    home, root = (
+        Home(tmp_path / "airflow", data=january),
+        environment["AIRFLOW__GRAPH_COMPILER__STAGING_ROOT"],
+    )
+    place = root.replace("flights", "both")
+    for source in january.glob("*.csv"):
+        lake.put(f"{place}/in/{source.name}", source.read_bytes())
+    given = [f"--param=input={place}/in", f"--param=output={place}/out"]
+    ran = home.cli("run", "flights", "--date", DAY, *given, "--json", environment=environment)
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    for name, query in reports(january).items():
+        copy = tmp_path / "copy" / name
+        for file in lake.files(f"{place}/out/{name}"):
+            there = copy / file.key.removeprefix(f"{place}/out/{name}/")
+            there.parent.mkdir(parents=True, exist_ok=True)
+            there.write_bytes(lake.get(file.key) or b"")
+        assert_same_rows(published(copy), expected(query))
+    assert not [name for name in lake.folders(f"{place}/out") if name.startswith(".")]
+
+
 def test_doctor_tries_hdfs(environment: dict[str, str], tmp_path: Path) -> None:
     home = Home(tmp_path / "airflow")
     found = home.cli("doctor", "--json", environment=environment)

@@ -13,7 +13,7 @@ orders.filter("amount > :most").sink_to(Parquet("/out/d")).name("d")
 #     allowed: text
 #     declared at pipelines/a_constructor_among_other_mistakes.py:5
 #   b: its target is 'out/b': a relative path
-#     allowed: an absolute path, a file: URI, or s3a://bucket/prefix
+#     allowed: an absolute path, a file: URI, s3a://bucket/prefix, or hdfs://host:port/path
 #     hint: a parameter's default can be built from the file's location: Path(__file__), or format: path in YAML
 #     declared at pipelines/a_constructor_among_other_mistakes.py:6
 #   Filter: parameter 'least' is not declared

@@ -63,6 +63,25 @@ def test_folders_that_meet_once_rendered_are_refused_in_every_mode(mode: str, ve
     assert find_place_problems(rendered(found, a="x", b="y")) == ()
 
 
+@pytest.mark.parametrize(
+    ("read", "written", "count"),
+    [
+        ("s3a://lake/x/*.parquet", "s3a://lake/x", 1),
+        ("s3a://lake/x", "s3a://lake/y", 0),
+        ("hdfs://nn/x/*.parquet", "hdfs://nn/x", 1),
+        ("hdfs://nn/x", "hdfs://nn:8020/x/y", 1),
+        ("hdfs://nn/x", "hdfs://nn:9000/x", 0),
+        ("hdfs://lake/x", "s3a://lake/x", 0),
+    ],
+)
+def test_folders_in_stores_that_meet_once_rendered_are_refused(
+    read: str, written: str, count: int
+) -> None:
+    found = region(Parquet("/{{ params.a }}"), Parquet("/{{ params.b }}"))
+    (filled,) = fill_places([found], {"in.path": read, "out.path": written})
+    assert len(find_place_problems(filled)) == count
+
+
 @pytest.mark.parametrize("kind", [lambda name: Jdbc("jdbc:x", table=name), Table])
 def test_tables_that_meet_once_rendered_are_refused(kind: type[Table]) -> None:
     found = region(kind("{{ params.a }}"), kind("{{ params.b }}"))
@@ -191,6 +210,8 @@ def test_sources_of_a_task_are_those_it_reads() -> None:
         ("s3://bucket/out", "Spark's name of this scheme is s3a:"),
         ("s3a://bucket", "a whole bucket"),
         ("s3a://bucket/run 1", "characters"),
+        ("hdfs:///out", "names no NameNode"),
+        ("hdfs://nn/", "a whole file system"),
         ("gs://bucket/out", "not been tried"),
         ("out/x", "relative"),
         ("file://host/out", "host"),

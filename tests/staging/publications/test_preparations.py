@@ -10,9 +10,11 @@ from graph_compiler.staging.publications.preparations import (
     Preparation,
     PreparedPlace,
     beside,
+    beside_in_hdfs,
     inside,
     is_beside,
     is_folder_beside,
+    prepared_folders,
 )
 
 LONG = ["n" * 239, "n" * 240, "n" * 255, "é" * 127, "😀" * 63]
@@ -47,5 +49,16 @@ def test_a_record_removes_only_the_folder_of_its_execution(name: str, room: obje
         prepared = PreparedPlace(
             kind=PlaceKind.FOLDER, place=str(room(target) / place), target=str(target)
         )
+        record = Preparation(operator_id=OperatorId("ab"), execution_id="e/1", prepared=prepared)
+        assert is_beside(record) is allowed, place
+
+
+@pytest.mark.parametrize("target", ["hdfs://nn/out", "hdfs://nn:9000/lake/out"])
+def test_a_record_of_a_target_in_hdfs_removes_only_the_folder_of_its_execution(target: str) -> None:
+    folder = beside_in_hdfs(target, "e%2F1")
+    assert folder == target.removesuffix("out") + ".out.graph_compiler/e%2F1"
+    assert prepared_folders(folder) == (folder,)
+    for place, allowed in ((folder, True), (folder + "x", False), (target, False)):
+        prepared = PreparedPlace(kind=PlaceKind.FOLDER, place=place, target=target)
         record = Preparation(operator_id=OperatorId("ab"), execution_id="e/1", prepared=prepared)
         assert is_beside(record) is allowed, place

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 LOCAL_PLACES = "an absolute path or a file: URI"
-TARGET_PLACES = "an absolute path, a file: URI, or s3a://bucket/prefix"
-STAGING_PLACES = "an absolute path, a file: URI, s3a://bucket/prefix, or hdfs://host:port/path"
+TARGET_PLACES = STAGING_PLACES = (
+    "an absolute path, a file: URI, s3a://bucket/prefix, or hdfs://host:port/path"
+)
 RELATIVE = "a relative path"
 ABSOLUTE = ("/", "s3a://", "hdfs://")
 """How everything that has a store begins."""
@@ -55,10 +56,8 @@ def why_no_target(uri: str) -> str | None:
         return "it contains '..'"
     if (wrong := why_no_staging(uri)) is not None or path is not None:
         return wrong
-    place = _remote(uri)
-    if place.scheme == _HDFS:
-        return "sinks cannot publish to 'hdfs:' yet (docs/stores.md)"
-    return None if place.names else "it is a whole bucket, and a target is a folder in one"
+    has_names = bool(_remote(uri).names)
+    return None if has_names else "it is a whole bucket, and a target is a folder in one"
 
 
 def target_place(uri: str) -> str | None:

@@ -20,10 +20,11 @@ from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads
 from graph_compiler.spark_runtime.publishing.written_files import (
     FileFormat,
     WrittenFile,
+    published_name,
     write_empty_file,
     write_files,
 )
-from graph_compiler.staging.publications.intent import MARKER, Intent
+from graph_compiler.staging.publications.intent import Intent
 from graph_compiler.staging.publications.on_disk.file_publication import carry_out, remove_empty
 from graph_compiler.staging.publications.on_disk.listing import data_files
 from graph_compiler.staging.publications.on_disk.mounts import preparation_folder
@@ -92,7 +93,7 @@ class LocalTarget:
     ) -> tuple[str, ...]:
         """Move files under their final names, which contain the execution's, into a folder with nothing else."""
         names = {
-            file.name: _published_name(file, number, execution, is_marker=is_marker)
+            file.name: published_name(file, number, execution, is_marker=is_marker)
             for number, file in enumerate(files)
         }
         _arrange(names, Path(self.prepared(execution)))
@@ -126,11 +127,6 @@ class LocalTarget:
 
     def _written(self, execution: str) -> str:
         return f"{self.prepared(execution)}/{_WRITTEN}"
-
-
-def _published_name(file: WrittenFile, number: int, execution: str, *, is_marker: bool) -> str:
-    ending = f"{number:05}-{execution}{file.suffix}"
-    return f"{MARKER}{ending}" if is_marker else str(Path(file.folder, f"part-{ending}"))
 
 
 def _arrange(names: Mapping[str, str], prepared: Path) -> None:

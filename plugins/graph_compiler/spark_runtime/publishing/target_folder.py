@@ -1,4 +1,4 @@
-"""A folder that files are published to, on a disk or in an object store; `open_target` finds which."""
+"""A folder that files are published to, on a disk, in an object store or in HDFS; `open_target` finds which."""
 
 from __future__ import annotations
 
@@ -93,6 +93,10 @@ def open_target(path: str) -> TargetFolder:
 
         target_store(target)  # refused before any row is moved
         return LocalTarget(target)
-    from graph_compiler.spark_runtime.publishing.bucket_target import BucketTarget
+    if target_store(target).promises.deferred_files:
+        from graph_compiler.spark_runtime.publishing.bucket_target import BucketTarget
 
-    return BucketTarget(target)
+        return BucketTarget(target)
+    from graph_compiler.spark_runtime.publishing.hdfs_target import HdfsTarget
+
+    return HdfsTarget(target)

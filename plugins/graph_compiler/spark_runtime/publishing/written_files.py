@@ -19,6 +19,7 @@ from graph_compiler.spark_runtime.publishing.partition_names import watch_folder
 from graph_compiler.spark_runtime.spark_internals.executed_plan import WriteMetrics
 from graph_compiler.spark_runtime.spark_internals.executed_queries import ExecutedQueries
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import footer_rows, orc_rows
+from graph_compiler.staging.publications.intent import MARKER
 from graph_compiler.staging.publications.on_disk.listing import (
     files_with_rows,
     has_rows,
@@ -68,6 +69,12 @@ class WrittenFile:
         name = Path(self.name).name
         found = _ENDING.search(name)
         return found[1] if found else "".join(name.partition(".")[1:])
+
+
+def published_name(file: WrittenFile, number: int, execution: str, *, is_marker: bool) -> str:
+    """Return a file's final name in its target."""
+    ending = f"{number:05}-{execution}{file.suffix}"
+    return f"{MARKER}{ending}" if is_marker else str(Path(file.folder, f"part-{ending}"))
 
 
 Lister = Callable[[str], tuple[WrittenFile, ...]]

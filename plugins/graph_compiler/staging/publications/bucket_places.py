@@ -1,6 +1,6 @@
-"""Folders in object stores: whether two are equal, or one contains the other.
+"""Folders in object stores and in HDFS: whether two are equal, or one contains the other.
 
-Names count as they are written: a bucket has no links. A pattern that Spark reads overlaps with a folder if the
+Names count as they are written: neither has links. A pattern that Spark reads overlaps with a folder if the
 folder's names match it, as far as both go; what is in the folder is not looked at.
 """
 
@@ -12,21 +12,25 @@ from fnmatch import fnmatchcase
 from typing import Self
 
 _GLOB = re.compile(r"[*?\[{]")
-_PLACE = re.compile(r"s3[an]?://(?P<path>.*)", re.DOTALL | re.IGNORECASE)
+_PLACE = re.compile(r"(?P<scheme>s3[an]?|hdfs)://(?P<path>.*)", re.DOTALL | re.IGNORECASE)
+_HDFS_PORT = ":8020"
 
 
 @dataclass(frozen=True, slots=True)
 class BucketPlace:
-    """A bucket and the names of a prefix in it, which may have wildcards."""
+    """A kind of store, a bucket or a host, and the names of a prefix in it, which may have wildcards."""
 
     names: tuple[str, ...]
 
     @classmethod
     def of(cls, uri: str) -> Self | None:
-        """Return the place of a URI, None if it is not in an object store that sinks can publish to."""
-        found = _PLACE.fullmatch(uri)
-        names = tuple(name for name in found["path"].split("/") if name) if found else ()
-        return cls(names) if names else None
+        """Return the place of a URI, None if it is not in a store that sinks can publish to."""
+        if (found := _PLACE.fullmatch(uri)) is None:
+            return None
+        authority, *path = found["path"].split("/")
+        names = [name for name in (authority.removesuffix(_HDFS_PORT), *path) if name]
+        kind = "hdfs" if found["scheme"].lower() == "hdfs" else "s3a"
+        return cls((kind, *names)) if names else None
 
     def meets(self, other: BucketPlace) -> bool:
         """Whether both are equal, or one contains the other."""

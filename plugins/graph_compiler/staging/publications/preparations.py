@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path, PurePath
 
-from graph_compiler.declaration.connectors.file_uris import local_path
+from graph_compiler.declaration.connectors.file_uris import is_in_hdfs, local_path
 from graph_compiler.identifiers import OperatorId, path_segment
 
 NAME_BYTES = 255
@@ -69,6 +69,12 @@ def inside(folder: Path) -> Path:
     return folder / _ENDING
 
 
+def beside_in_hdfs(target: str, execution: str) -> str:
+    """Return the folder in which an execution prepares rows for a target in HDFS."""
+    around, _, name = target.rpartition("/")
+    return f"{around}/{beside(Path(name)).name}/{execution}"
+
+
 def inside_bucket(target: str, execution: str) -> str:
     """Return the folder of an execution's documents and rows in a target in an object store."""
     return f"{target}/{_ENDING}/{execution}"
@@ -95,7 +101,9 @@ def is_beside(preparation: Preparation) -> bool:
     """Whether a record names a folder that belongs only to its execution: nothing else may be removed because of it."""
     prepared = preparation.prepared
     execution = path_segment(preparation.execution_id)
-    if local_path(prepared.target) is None:
+    if is_in_hdfs(prepared.target):
+        is_its = prepared.place == beside_in_hdfs(prepared.target, execution)
+    elif local_path(prepared.target) is None:
         is_its = prepared.place == inside_bucket(prepared.target, execution)
     else:
         target = Path(prepared.target)

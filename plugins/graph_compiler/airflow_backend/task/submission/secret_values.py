@@ -82,7 +82,7 @@ def _check_owner(task: TaskTry) -> None:
     if local_path(task.layout.root) is None:
         raise SecretError(
             "this pipeline uses secrets, and a driver on a host of YARN reads them below the staging root, "
-            f"which is in an object store: {task.layout.root}\n"
+            f"which is not on a disk: {task.layout.root}\n"
             "  hint: use deploy mode client, or a staging root on a disk"
         )
     if task.store.is_open_to_group(task.layout.root):

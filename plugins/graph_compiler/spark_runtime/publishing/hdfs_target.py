@@ -1,0 +1,149 @@
+"""A target in HDFS: rows are written beside it, and renamed into it.
+
+<parent>/.<name>.graph_compiler/<execution>    where an execution prepares rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pyspark.sql import DataFrame
+
+from graph_compiler import program_log
+from graph_compiler.errors import PublicationError
+from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads_everything
+from graph_compiler.spark_runtime.publishing.written_files import (
+    FileFormat,
+    WrittenFile,
+    in_store,
+    published_name,
+    write_empty_file,
+    write_files,
+)
+from graph_compiler.staging.publications.in_bucket.bucket_listing import objects_seen
+from graph_compiler.staging.publications.intent import Intent
+from graph_compiler.staging.publications.on_hdfs.hdfs_publication import carry_out, remove_empty
+from graph_compiler.staging.publications.preparations import beside_in_hdfs
+from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.staging.store.stores import target_store
+
+LOG = program_log.logger(__name__)
+
+_WRITTEN, _READY = "written", "ready"  # as Spark wrote it, and under final names
+_ASIDE = "aside"  # rows that are not merged yet
+
+
+@dataclass(frozen=True)
+class HdfsTarget:
+    """A folder of HDFS, `hdfs://host:port/path`."""
+
+    target: str
+
+    @cached_property
+    def _store(self) -> StagingStore:
+        return target_store(self.target)
+
+    def why_unfit(self) -> str | None:
+        """Return that it is a file."""
+        return None if self._store.digest(self.target) is None else "is a file"
+
+    def why_not_writable(self) -> str | None:
+        """Return why HDFS does not answer; who may write is only seen when it is tried."""
+        try:
+            self._store.is_there(self.target)
+        except OSError as error:
+            return f"cannot be reached: {error.strerror or error}"
+        return None
+
+    def data_files(self) -> frozenset[str]:
+        """Return the files that readers see now."""
+        return objects_seen(self._store, self.target)
+
+    def prepared(self, execution: str) -> str:
+        """Return an execution's folder, from which files can be renamed into the target."""
+        return beside_in_hdfs(self.target, execution)
+
+    def set_aside(
+        self, execution: str, rows: DataFrame, format: FileFormat
+    ) -> tuple[DataFrame, int]:
+        """Write rows beside those that are published."""
+        folder = f"{self.prepared(execution)}/{_ASIDE}"
+        plain = FileFormat(name=format.name, options=format.options)
+        _, count = write_files(rows, folder, plain, in_store(self._store))
+        reader = rows.sparkSession.read.format(format.name)
+        reader = reader.options(**reads_everything(format.options)).schema(rows.schema)
+        return reader.load(literal(folder)), count
+
+    def write(
+        self, execution: str, rows: DataFrame, format: FileFormat
+    ) -> tuple[tuple[WrittenFile, ...], int]:
+        """Write rows, and compare the files with what was written."""
+        return write_files(rows, self._written(execution), format, in_store(self._store))
+
+    def write_empty(
+        self, execution: str, rows: DataFrame, format: FileFormat
+    ) -> tuple[WrittenFile, ...]:
+        """Write a file without rows."""
+        return write_empty_file(rows, self._written(execution), format, in_store(self._store))
+
+    def arrange(
+        self, execution: str, files: Sequence[WrittenFile], *, is_marker: bool
+    ) -> tuple[str, ...]:
+        """Rename files to their final names, which contain the execution's, in a folder with nothing else."""
+        prepared, names = self.prepared(execution), []
+        for number, file in enumerate(files):
+            name = published_name(file, number, execution, is_marker=is_marker)
+            if not self._store.move(
+                f"{prepared}/{_WRITTEN}/{file.name}", f"{prepared}/{_READY}/{name}"
+            ):
+                raise PublicationError(
+                    f"{file.name}, which Spark has written for {self.target}, is gone"
+                )
+            names.append(name)
+        for folder in (_WRITTEN, _ASIDE):
+            self._store.delete(f"{prepared}/{folder}")
+        return tuple(names)
+
+    def names_to_remove(
+        self,
+        gone: frozenset[str],
+        replaces: tuple[str, ...],  # noqa: ARG002  # there are no links
+        own: frozenset[str],  # noqa: ARG002  # the same
+    ) -> frozenset[str]:
+        """Return the same names."""
+        return gone
+
+    def find_in_the_way(
+        self,
+        add: Iterable[str],
+        replaces: tuple[str, ...],  # noqa: ARG002  # folders stay
+        remove: frozenset[str],  # noqa: ARG002  # a file is removed after others are added
+    ) -> frozenset[str]:
+        """Return nothing; raises PublicationError if a file is where a partition's folder must be."""
+        needed = {
+            "/".join(parts[:depth])
+            for parts in (name.split("/")[:-1] for name in add)
+            for depth in range(1, len(parts) + 1)
+        }
+        if files := sorted(needed & self.data_files()):
+            raise PublicationError(
+                f"its target {self.target} has a file {files[0]} where a partition's folder must be\n"
+                "  hint: remove it"
+            )
+        return frozenset()
+
+    def carry_out(self, intent: Intent) -> None:
+        """Rename the files into the target."""
+        carry_out(intent, self._store)
+
+    def discard(self, execution: str) -> None:
+        """Remove an execution's folder."""
+        prepared = self.prepared(execution)
+        if not self._store.delete(prepared):
+            LOG.warning("what was written for %s is left for `staging gc`", prepared)
+        remove_empty(prepared, self._store)
+
+    def _written(self, execution: str) -> str:
+        return f"{self.prepared(execution)}/{_WRITTEN}"

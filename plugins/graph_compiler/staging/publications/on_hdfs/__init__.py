@@ -1,0 +1,1 @@
+"""Publications to folders of HDFS: prepared folders are claimed, and their files moved in, by renames."""
