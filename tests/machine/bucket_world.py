@@ -145,7 +145,7 @@ class BucketWorld:
 
     def _run(self, execution: Execution) -> None:
         """Let an execution run, with its own line to the bucket, and judge how it has ended."""
-        stores.open_with(lambda _: BucketClient(self.bucket, execution.line))
+        stores.open_with(s3a=lambda _: BucketClient(self.bucket, execution.line))
         has_ended = execution.process.run()
         self._raise_found()
         if not has_ended:

@@ -118,7 +118,7 @@ def buckets() -> Iterator[None]:
         bucket_sink.without_spark(),
         results_world.without_spark(),
         patch.object(conditional_put, "_PAUSE", 0.0),
-        patch.object(stores, "_OPENERS", []),
+        patch.object(stores, "_OPENERS", {}),
     ):
         yield
 

@@ -299,7 +299,7 @@ class ResultsWorld:
         worker.read = sorted(cast("tuple[Row, ...]", area.read(manifest)))
 
     def _run(self, worker: Worker) -> None:
-        stores.open_with(lambda _: BucketClient(self.bucket, worker.line))
+        stores.open_with(s3a=lambda _: BucketClient(self.bucket, worker.line))
         has_ended = worker.process.run()
         self._raise_found()
         if not has_ended:

@@ -30,7 +30,7 @@ class Settings(BaseModel):
     staging_root: str = Field(description="Where runs stage data; every worker must see it.")
     staging_conn_id: str | None = Field(
         default=None,
-        description="Airflow connection of the staging root's store in S3 or HDFS; without it, the process's own identity.",
+        description="Airflow connection of a staging root in S3 or HDFS; without it, the process's own identity.",
     )
     conn_id: str = Field(
         default=DEFAULT_CONN_ID, description="Airflow connection of the Spark cluster."

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import errno
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from pyspark.sql import DataFrame
 
-from graph_compiler import program_log
 from graph_compiler.errors import PublicationError
 from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads_everything
 from graph_compiler.spark_runtime.publishing.written_files import (
@@ -28,8 +28,6 @@ from graph_compiler.staging.publications.on_hdfs.hdfs_publication import carry_o
 from graph_compiler.staging.publications.preparations import beside_in_hdfs
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import target_store
-
-LOG = program_log.logger(__name__)
 
 _WRITTEN, _READY = "written", "ready"  # as Spark wrote it, and under final names
 _ASIDE = "aside"  # rows that are not merged yet
@@ -134,15 +132,19 @@ class HdfsTarget:
             )
         return frozenset()
 
-    def carry_out(self, intent: Intent) -> None:
+    def carry_out(
+        self,
+        intent: Intent,
+        is_open: Callable[[], bool],  # noqa: ARG002  # who renames the prepared folder is the only one
+    ) -> None:
         """Rename the files into the target."""
         carry_out(intent, self._store)
 
     def discard(self, execution: str) -> None:
-        """Remove an execution's folder."""
+        """Remove an execution's folder; raises OSError if some of it is left."""
         prepared = self.prepared(execution)
         if not self._store.delete(prepared):
-            LOG.warning("what was written for %s is left for `staging gc`", prepared)
+            raise OSError(errno.EIO, "cannot be deleted", prepared)
         remove_empty(prepared, self._store)
 
     def _written(self, execution: str) -> str:
