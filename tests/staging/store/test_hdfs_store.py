@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graph_compiler.errors import DamagedDocumentError
-from graph_compiler.staging.store import conditional_put
+from graph_compiler.staging.store import conditional_put, hdfs_store
 from graph_compiler.staging.store.hdfs_store import HdfsStore
 from graph_compiler.staging.store.root_probe import why_unsafe
 from tests.harness.fake_hdfs import FakeHdfs
@@ -159,3 +159,16 @@ def test_a_folder_is_moved_and_an_empty_one_removed(store: HdfsStore, hdfs: Fake
     assert f"{ROOT}/e" not in hdfs.made
     assert store.delete(f"{ROOT}/.trash")
     assert not store.is_there(f"{ROOT}/.trash/x/1.json")
+
+
+def test_a_folder_of_too_many_documents_is_damaged(
+    store: HdfsStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hdfs_store, "MOST_ENTRIES", 2)
+    for number in range(3):
+        store.put(f"{ROOT}/{number}", b"")
+    with pytest.raises(DamagedDocumentError, match="has more than 2 entries"):
+        store.keys(ROOT)
+    with pytest.raises(DamagedDocumentError, match="has more than 2 entries"):
+        store.folders(ROOT)
+    assert len(list(store.files(ROOT))) == 3

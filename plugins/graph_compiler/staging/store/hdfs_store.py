@@ -24,7 +24,12 @@ from typing import Protocol
 
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.staging.store.conditional_put import ask_repeatedly, put_once
-from graph_compiler.staging.store.staging_store import MOST_BYTES, Promises, StoredFile
+from graph_compiler.staging.store.staging_store import (
+    MOST_BYTES,
+    MOST_ENTRIES,
+    Promises,
+    StoredFile,
+)
 
 _MOST_OF_A_NAME = 200
 """Characters of a name in a hidden one: HDFS takes 255 bytes."""
@@ -134,12 +139,12 @@ class HdfsStore:
 
     def keys(self, folder: str) -> list[str]:
         """List what is directly below a folder, without hidden names."""
-        names = (found.name for found in self._listed(folder))
+        names = (found.name for found in self._few(folder))
         return [f"{folder}/{name}" for name in names if not name.startswith(".")]
 
     def folders(self, folder: str) -> list[str]:
         """List the folders directly below a folder."""
-        return sorted(found.name for found in self._listed(folder) if found.is_folder)
+        return sorted(found.name for found in self._few(folder) if found.is_folder)
 
     def files(self, folder: str, *, most: int | None = None) -> Iterator[StoredFile]:
         """Yield every file below a folder; a listing has no digests."""
@@ -214,6 +219,13 @@ class HdfsStore:
             return ask_repeatedly(lambda: self.client.status(key))
         except FileNotFoundError:
             return None
+
+    def _few(self, folder: str) -> list[HdfsStatus]:
+        """Return what is in a folder of documents; raises DamagedDocumentError if that is too much."""
+        found = self._listed(folder)
+        if len(found) > MOST_ENTRIES:
+            raise DamagedDocumentError(folder, f"has more than {MOST_ENTRIES:,} entries")
+        return found
 
     def _listed(self, folder: str) -> list[HdfsStatus]:
         try:

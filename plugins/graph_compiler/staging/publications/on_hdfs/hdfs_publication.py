@@ -91,7 +91,7 @@ def _bring_in(intent: Intent, store: StagingStore, claimed: str) -> Iterator[Non
         if not store.move(f"{claimed}/{name}", f"{intent.target}/{name}"):
             return  # another carrier has claimed the folder
     yield
-    # Under this name nobody else claims; what another carrier has claimed of it has another one.
+    # No other carrier uses this name: what it has claimed has its own.
     if not _names(store, claimed) & set(intent.add):
         store.delete(claimed)
 
