@@ -23,6 +23,8 @@ from tests.machine.bucket_requests import Line
 PENDING = ".pending"
 _PAGE = 2
 """How many objects a request deletes."""
+_LISTED = 5
+"""How many objects a request lists."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,16 @@ class BucketClient(BucketStore):
             return None
 
     def _listed(self, folder: str) -> list[tuple[str, Stored]]:
-        return self._send("list", folder, lambda: self.bucket.below(folder))  # type: ignore[no-any-return]
+        found: list[tuple[str, Stored]] = []
+        while True:
+            after = found[-1][0] if found else folder
+            page = self._send("list", folder, lambda after=after: self._page(folder, after))
+            found += page
+            if len(page) < _LISTED:
+                return found
+
+    def _page(self, folder: str, after: str) -> list[tuple[str, Stored]]:
+        return [each for each in self.bucket.below(folder) if each[0] > after][:_LISTED]
 
     def _send(self, call: str, key: str, do: Any) -> Any:
         # `0.intent.json` is also an "intent": troubles may be asked for at these.

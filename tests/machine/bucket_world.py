@@ -18,6 +18,7 @@ from graph_compiler.staging.gc.collection import Policy, collect
 from graph_compiler.staging.gc.liveness import AirflowRunState
 from graph_compiler.staging.gc.removal import remove
 from graph_compiler.staging.gc.survey import survey
+from graph_compiler.staging.publications.last_publication import is_in_place
 from graph_compiler.staging.publications.on_disk.listing import is_hidden
 from graph_compiler.staging.publications.publications import GIVEN_UP
 from graph_compiler.staging.store import stores
@@ -130,6 +131,15 @@ class BucketWorld:
             "the last run has succeeded, and its publication is not finished"
         )
         self.versions.check(self.seen(), "at the end")
+        self._is_in_place()
+
+    def _is_in_place(self) -> None:
+        """A retry would keep what each publication has added, except what later ones have removed."""
+        client = BucketClient(self.bucket, Line((), [], self.versions.decided[-1].process))
+        for one in self.versions.decided:
+            layout = layout_of(one.written.run)
+            kept = one.is_given_up or is_in_place(client, layout, TARGET, one.id)
+            assert kept, f"{one.written} counts as lost\n{one.trace}"
 
     def seen(self) -> Counter[Row]:
         """Count the rows that readers of the target see."""
