@@ -200,7 +200,7 @@ class BucketWorld:
         return is_new and self.versions.may_hold_others(execution.written.run)
 
     def _changed(self, key: str) -> None:
-        """Look at the bucket after each change; the process that has made it must not take a finding for its own."""
+        """Check the bucket after each change; the process that has made it must not take a finding for its own."""
         try:
             if key.startswith(f"{self._ledger}/"):
                 self._take_note(key)

@@ -344,7 +344,7 @@ class ResultsWorld:
         assert may_fail, words
 
     def _changed(self, key: str) -> None:
-        """Look at the result after each change."""
+        """Check the result after each change."""
         try:
             self._take_note(key)
             self._holds(f"after {key}")

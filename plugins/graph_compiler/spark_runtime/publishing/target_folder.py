@@ -74,7 +74,7 @@ class TargetFolder(Protocol):
     def carry_out(self, intent: Intent, is_open: Callable[[], bool]) -> None:
         """Bring the new files in, and take the removed ones out; may be repeated, and done by several at once.
 
-        `is_open`: whether nobody has finished it, or given it up.
+        `is_open`: whether no end is recorded.
         """
 
     def discard(self, execution: str) -> None:

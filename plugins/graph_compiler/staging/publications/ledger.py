@@ -202,7 +202,7 @@ class Ledger:
             )
 
     def is_open(self, publication: Publication) -> bool:
-        """Whether nobody has recorded its end."""
+        """Whether no end is recorded."""
         key = self.layout.done(publication.target, publication.number)
         return ending(self.store, key) is Ending.OPEN
 

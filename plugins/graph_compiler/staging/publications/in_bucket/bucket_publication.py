@@ -45,7 +45,7 @@ def _never() -> bool:
 
 
 def carry_out(intent: Intent, store: DeferringStore, is_open: Callable[[], bool] = _never) -> None:
-    """Let the new files appear, and remove those that they replace; `is_open`: whether nobody has finished this.
+    """Let the new files appear, and remove those that they replace; `is_open`: whether no end is recorded.
 
     Raises PublicationConflictError if the files are neither written nor in the target, PublicationPendingError if the
     store does not carry out a step: a repetition continues from there.
