@@ -24,6 +24,7 @@ import_unzipped()
 from pyspark.sql import SparkSession
 
 from graph_compiler import program_log
+from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.resources.deploy_mode import DeployMode
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import (
@@ -56,7 +57,6 @@ from graph_compiler.spark_runtime.spark_internals.java import (
     look_for_numpy_only_if_loaded,
     submitted_conf,
 )
-from graph_compiler.spark_runtime.stores.executor_keys import executor_keys
 from graph_compiler.spark_runtime.stores.opening import open_stores_in_jvm
 from graph_compiler.staging.executions.driver_claim import claim_execution
 from graph_compiler.staging.executions.executions import told
@@ -134,8 +134,14 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
         # Python workers need this process's environment; on a cluster they have their own Python.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"{task.region.pipeline}.{task.region.task_name}")
-    keys = executor_keys(task.staging_root, submitted, os.environ)
-    for key, value in (*task.region.session, *keys.items()):
+    settings = dict(task.region.session)
+    if local_path(task.staging_root) is None:
+        from graph_compiler.spark_runtime.stores.executor_keys import (
+            executor_keys,  # most drivers need none
+        )
+
+        settings |= executor_keys(submitted, os.environ)
+    for key, value in settings.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 

@@ -6,7 +6,6 @@ from graph_compiler.spark_runtime.stores.executor_keys import executor_keys
 
 pytestmark = pytest.mark.spark
 
-BUCKET = "s3a://lake/staging"
 MASTER = {"spark.master": "spark://host:7077"}
 KEYS = {"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"}
 SETTINGS = {
@@ -16,24 +15,22 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize(
-    ("root", "submitted", "environment", "found"),
+    ("submitted", "environment", "found"),
     [
-        (BUCKET, MASTER, KEYS, SETTINGS),
+        (MASTER, KEYS, SETTINGS),
         (
-            BUCKET,
             MASTER,
             KEYS | {"AWS_SESSION_TOKEN": "token"},
             SETTINGS | {"spark.hadoop.fs.s3a.session.token": "token"},
         ),
-        (BUCKET, MASTER, {"AWS_REGION": "eu-north-1"}, {}),
-        (BUCKET, MASTER | {"spark.hadoop.fs.s3a.secret.key": "other"}, KEYS, {}),
-        (BUCKET, MASTER | {"spark.hadoop.fs.s3a.aws.credentials.provider": "C"}, KEYS, {}),
-        (BUCKET, {"spark.master": "local[2]"}, KEYS, {}),
-        (BUCKET, {"spark.master": "yarn"}, KEYS, {}),
-        ("/shared/staging", MASTER, KEYS, {}),
+        (MASTER, {"AWS_REGION": "eu-north-1"}, {}),
+        (MASTER | {"spark.hadoop.fs.s3a.secret.key": "other"}, KEYS, {}),
+        (MASTER | {"spark.hadoop.fs.s3a.aws.credentials.provider": "C"}, KEYS, {}),
+        ({"spark.master": "local[2]"}, KEYS, {}),
+        ({"spark.master": "yarn"}, KEYS, {}),
     ],
 )
 def test_keys_of_the_process_are_settings_unless_others_are_set(
-    root: str, submitted: dict[str, str], environment: dict[str, str], found: dict[str, str]
+    submitted: dict[str, str], environment: dict[str, str], found: dict[str, str]
 ) -> None:
-    assert executor_keys(root, submitted, environment) == found
+    assert executor_keys(submitted, environment) == found

@@ -1,4 +1,4 @@
-"""Give executors the keys with which this process reaches the staging root's store.
+"""The keys with which this process reaches the staging root's store, as settings that executors get.
 
 Spark sends its driver's keys to executors with each job. Before the first one, they fetch the code of functions and
 named files, with the settings of the application alone: they need the keys there. Spark passes its settings to
@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graph_compiler.declaration.connectors.file_uris import local_path
-
 _SETTINGS = {
     "AWS_ACCESS_KEY_ID": "spark.hadoop.fs.s3a.access.key",
     "AWS_SECRET_ACCESS_KEY": "spark.hadoop.fs.s3a.secret.key",
@@ -22,12 +20,8 @@ _OTHERS = {*_SETTINGS.values(), "spark.hadoop.fs.s3a.aws.credentials.provider"}
 _NEED_NONE = ("local", "yarn")
 
 
-def executor_keys(
-    root: str, submitted: Mapping[str, str], environment: Mapping[str, str]
-) -> dict[str, str]:
-    """Return settings for a session; none for a root on a disk, or if the deployment has set one of them."""
-    if local_path(root) is not None or submitted.get("spark.master", "").startswith(_NEED_NONE):
-        return {}
-    if _OTHERS & submitted.keys():
+def executor_keys(submitted: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
+    """Return settings for a session; none if the deployment has set one of them, or where none are needed."""
+    if _OTHERS & submitted.keys() or submitted.get("spark.master", "").startswith(_NEED_NONE):
         return {}
     return {key: environment[name] for name, key in _SETTINGS.items() if environment.get(name)}
