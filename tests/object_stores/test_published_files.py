@@ -238,6 +238,33 @@ def test_a_delayed_completion_does_not_bring_removed_files_back(
     assert ids(spark, root) == [10, 11]
 
 
+def test_an_error_counts_only_while_the_upload_is_there(
+    spark: SparkSession,
+    server: ObjectServer,
+    store: DeferringStore,
+    publisher: PublisherOf,
+    root: str,
+) -> None:
+    from graph_compiler.staging.publications.in_bucket.bucket_publication import (
+        DeferredFiles,
+        files_document,
+    )
+    from graph_compiler.staging.store.read_document import get_document
+
+    intent = prepared(publisher("e1"), root, spark.range(3))
+    document = get_document(store, files_document(intent.prepared), DeferredFiles)
+    assert document is not None
+    server.breaks("POST", "uploadId", "busy", times=100)
+    with pytest.raises(OSError, match="503"):
+        store.complete(document.files)
+    server.breaks("POST", "uploadId", "busy", times=0)
+    publisher("e1").publish(intent)
+    server.breaks("POST", "uploadId", "busy", times=100)  # as Ceph, for one that is completed
+    store.complete(document.files)
+    server.breaks("POST", "uploadId", "busy", times=0)
+    assert ids(spark, root) == [0, 1, 2]
+
+
 def test_a_lost_answer_to_a_completion_is_resolved_by_looking(
     spark: SparkSession,
     server: ObjectServer,

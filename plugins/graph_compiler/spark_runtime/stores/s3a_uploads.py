@@ -75,8 +75,13 @@ class S3aUploads:
         """Complete uploads; one that is not there has been completed or aborted."""
 
         def one(file: DeferredFile) -> None:
-            with suppress(FileNotFoundError), java_errors(file.key):
-                self._operations.commitOrFail(self._serializer.fromJson(file.ticket))
+            try:
+                with suppress(FileNotFoundError), java_errors(file.key):
+                    self._operations.commitOrFail(self._serializer.fromJson(file.ticket))
+            except OSError:
+                # Not every store says that there is no such upload: Ceph 16 answers 500.
+                if self._is_pending(file):
+                    raise
 
         _at_once(one, files)
 
@@ -103,6 +108,17 @@ class S3aUploads:
 
         _at_once(one, own)
         return frozenset(f"{bucket}/{key}" for key, _ in own)
+
+    def _is_pending(self, file: DeferredFile) -> bool:
+        """Whether an upload is neither completed nor aborted; True if it is not known."""
+        upload = json.loads(file.ticket)["uploadId"]
+        try:
+            with java_errors(file.key):
+                folder = self._path(file.key).getParent()
+                listed = self._operations.listPendingUploadsUnderPath(folder)
+                return any(str(each.uploadId()) == upload for each in listed)
+        except OSError:
+            return True
 
     def delete_files(self, keys: Iterable[str]) -> None:
         """Delete objects, as many with each request as S3A sends."""
