@@ -105,9 +105,6 @@ class BucketWorld:
     ) -> None:
         """Let `staging gc` run, hours or months later; Airflow says of these runs that they have ended."""
         TALLY.steps += 1
-        for execution in self.stopped:
-            execution.may_be_given_up |= execution.number is None
-            execution.published_since.add("gc")
         collection = self._collection(ended, troubles, is_old=is_old)
         self._go_on(collection)
 
@@ -256,6 +253,9 @@ class BucketWorld:
         return collection
 
     def _go_on(self, collection: GarbageCollection) -> None:
+        for execution in self.stopped:
+            execution.may_be_given_up |= execution.number is None
+            execution.published_since.add("gc")
         has_ended = collection.process.run()
         self._raise_found()
         if not has_ended:

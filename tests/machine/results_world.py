@@ -198,9 +198,6 @@ class ResultsWorld:
 
     def collect_garbage(self, troubles: tuple[Trouble, ...], *, silent: float = _HOURS) -> None:
         """Let gc run, hours or months later; Airflow says that the run has ended."""
-        for one in self.stopped:
-            one.may_be_refused = True
-            self.removed_under.add(one.what)
         now = self.bucket.now + silent
         airflow: Mapping[RunIdentity, AirflowRunState] = {LAYOUT.identity: AirflowRunState.FAILED}
 
@@ -300,6 +297,9 @@ class ResultsWorld:
 
     def _run(self, worker: Worker) -> None:
         stores.open_with(s3a=lambda _: BucketClient(self.bucket, worker.line))
+        for other in self.stopped if worker.what == "gc" else ():
+            other.may_be_refused = True
+            self.removed_under.add(other.what)
         has_ended = worker.process.run()
         self._raise_found()
         if not has_ended:
