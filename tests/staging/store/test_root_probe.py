@@ -9,7 +9,7 @@ import pytest
 from graph_compiler.errors import StagingError
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 from graph_compiler.staging.store.local_store import LocalStore
-from graph_compiler.staging.store.root_probe import RECORD, check_root
+from graph_compiler.staging.store.root_probe import RECORD, check_root, why_unlisted
 
 
 class IgnoresConditions(InMemoryStore):
@@ -74,3 +74,21 @@ def test_a_full_disk_is_not_taken_for_one_without_links(
     monkeypatch.setattr(os, "link", link)
     with pytest.raises(OSError, match="full"):
         check_root(LocalStore(), str(tmp_path))
+
+
+class ListsLate(InMemoryStore):
+    def keys(self, folder: str) -> list[str]:  # noqa: ARG002  # nothing is listed
+        return []
+
+
+class KeepsAll(InMemoryStore):
+    def delete(self, key: str) -> bool:  # noqa: ARG002  # nothing is deleted
+        return False
+
+
+def test_cleanup_needs_listings_and_deletions() -> None:
+    store = InMemoryStore()
+    assert why_unlisted(store, "/staging") is None
+    assert store.content == {}
+    assert why_unlisted(ListsLate(), "/staging") == "an object that was just written is not listed"
+    assert why_unlisted(KeepsAll(), "/staging") == "an object cannot be deleted"
