@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 
 import pytest
@@ -28,6 +28,13 @@ from tests.machine.process import Process
 
 TARGET = "s3a://lake/out"
 MOST_STEPS = 8
+
+
+class MayNotList(BucketClient):
+    """A process whose identity may not list uploads."""
+
+    def abort_uploads(self, folder: str, keys: Collection[str]) -> frozenset[str]:
+        raise PermissionError(f"s3:ListBucketMultipartUploads of {folder} for {len(keys)} files")
 
 
 @pytest.fixture
@@ -122,13 +129,14 @@ def test_what_is_given_up_is_aborted_and_what_has_appeared_is_removed(
     assert bucket.uploads == {}
 
 
-def test_without_permission_to_list_uploads_they_are_left(bucket: Bucket) -> None:
+def test_without_permission_to_list_uploads_they_are_left(
+    bucket: Bucket, store: BucketClient
+) -> None:
     intent = prepared(bucket, "e1", "a", "b")
     bucket.complete("upload-1")
-    client(bucket).delete(files_document(intent.prepared))
-    denied = client(bucket, Trouble("denied", "uploads", 0, 9))
+    store.delete(files_document(intent.prepared))
     with pytest.raises(PublicationConflictError):
-        carry_out(intent, denied, lambda: True)
+        carry_out(intent, MayNotList(bucket, store.line), lambda: True)
     assert there(bucket) == set()
     assert list(bucket.uploads) == ["upload-2"]
 

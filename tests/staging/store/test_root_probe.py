@@ -77,11 +77,15 @@ def test_a_full_disk_is_not_taken_for_one_without_links(
 
 
 class ListsLate(InMemoryStore):
+    """A store whose listings do not show what was just written."""
+
     def keys(self, folder: str) -> list[str]:  # noqa: ARG002  # nothing is listed
         return []
 
 
 class KeepsAll(InMemoryStore):
+    """A store whose owner may not delete."""
+
     def delete(self, key: str) -> bool:  # noqa: ARG002  # nothing is deleted
         return False
 
