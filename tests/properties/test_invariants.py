@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import mmh3
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from graph_compiler.compiler.job_graph.hasher import hash_nodes
@@ -27,6 +27,13 @@ from tests.harness.compiled_graphs import region_edges
 from tests.properties.strategies import Step, declare, plans
 
 ROOT = Path(__file__).parents[2]
+_SOURCE = Step("source", (), None, None, staged=False, expensive=False, chaining=None)
+READ_AGAIN = (
+    _SOURCE,
+    replace(_SOURCE, kind="filter", inputs=(0,), expensive=True),
+    replace(_SOURCE, kind="join", inputs=(0, 1)),
+)
+"""A source that a region of the task reads again, after the one that has listed its files."""
 MODES = st.sampled_from(["AUTO", "ALL_EXCHANGES_BLOCKING", "ALL_EXCHANGES_PIPELINED"])
 
 
@@ -144,15 +151,27 @@ def test_no_reader_of_an_expensive_operator_runs_in_its_region(plan: tuple[Step,
 
 
 @given(plans())
+@example(READ_AGAIN)
 def test_each_operator_is_repeated_by_the_failure_of_one_region(
     plan: tuple[Step, ...],
 ) -> None:
     pipeline = compiled(plan)
-    costs = failure_costs(pipeline)
+    costs, job = failure_costs(pipeline), pipeline.job_graph
+    again = {
+        region.id: {
+            edge.stream_edge.source_id
+            for vertex in region.vertex_ids
+            for edge in job.in_edges[vertex]
+            if edge.reads_source_again
+        }
+        for region in pipeline.deployment.regions
+    }
     repeated = [name for cost in costs.values() for name in cost.repeated]
-    assert sorted(repeated) == sorted(node.declared_name for node in pipeline.stream_graph.nodes)
+    read_again = [pipeline.stream_graph.node[id] for ids in again.values() for id in ids]
+    nodes = [*pipeline.stream_graph.nodes, *read_again]
+    assert sorted(repeated) == sorted(node.declared_name for node in nodes)
     for region in pipeline.deployment.regions:
-        own = {id for v in region.vertex_ids for id in pipeline.job_graph.vertex[v].node_ids}
+        own = {id for v in region.vertex_ids for id in job.vertex[v].node_ids} | again[region.id]
         before = post_order(
             own, lambda id: [edge.source_id for edge in pipeline.stream_graph.in_edges[id]]
         )
