@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.spark_runtime import main
 from graph_compiler.spark_runtime.connectors.file_sink import FileSink
-from graph_compiler.spark_runtime.publishing import publication
+from graph_compiler.spark_runtime.publishing import local_target
 from graph_compiler.spark_runtime.publishing.publication import Publisher
 from graph_compiler.spark_runtime.publishing.written_files import write_files
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
@@ -49,7 +49,7 @@ def and_dies(function: Callable[..., Any]) -> Callable[..., Any]:
 POINTS = {
     "between data and manifest": (staging, "written_partitions", dies),
     "before a sink's rows": (FileSink, "prepare", dies),
-    "behind a sink's rows": (publication, "write_files", and_dies(write_files)),
+    "behind a sink's rows": (local_target, "write_files", and_dies(write_files)),
     "before the intent": (Ledger, "decide", dies),
     "behind the intent": (Publisher, "_carry_out", dies),
     "in the middle of publishing": (carry_out, "_rename", and_dies(carry_out._rename)),
