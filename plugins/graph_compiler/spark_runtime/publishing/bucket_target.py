@@ -15,15 +15,15 @@ from pyspark.sql import DataFrame
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import counted
-from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads_everything
 from graph_compiler.spark_runtime.publishing.partition_names import watch_folders
+from graph_compiler.spark_runtime.publishing.store_target import StoreTarget
 from graph_compiler.spark_runtime.publishing.written_files import (
     FileFormat,
     WrittenFile,
+    read_aside,
     without_rows,
 )
 from graph_compiler.spark_runtime.spark_internals.direct_write import DirectWrite, write_directly
-from graph_compiler.staging.publications.in_bucket.bucket_listing import objects_seen
 from graph_compiler.staging.publications.in_bucket.bucket_publication import (
     DeferredFiles,
     carry_out,
@@ -39,10 +39,8 @@ _ASIDE = "aside"
 
 
 @dataclass(frozen=True)
-class BucketTarget:
+class BucketTarget(StoreTarget):
     """A prefix of a bucket, `s3a://bucket/prefix`."""
-
-    target: str
 
     @cached_property
     def _store(self) -> DeferringStore:
@@ -51,18 +49,6 @@ class BucketTarget:
     def why_unfit(self) -> str | None:
         """Return that it is an object: readers would read that, and nothing below it."""
         return None if self._store.digest(self.target) is None else "is an object"
-
-    def why_not_writable(self) -> str | None:
-        """Return why the store does not answer; who may write is only seen when it is tried."""
-        try:
-            self._store.is_there(self.target)
-        except OSError as error:
-            return f"cannot be reached: {error.strerror or error}"
-        return None
-
-    def data_files(self) -> frozenset[str]:
-        """Return the objects that readers see now."""
-        return objects_seen(self._store, self.target)
 
     def prepared(self, execution: str) -> str:
         """Return the folder of an execution's documents, in the target."""
@@ -74,11 +60,9 @@ class BucketTarget:
         """Write rows as objects that no reader of the target sees."""
         folder = f"{self.prepared(execution)}/{_ASIDE}"
         direct = write_directly(rows, folder, format=format.name, options=format.options)
-        reader = rows.sparkSession.read.format(format.name)
-        reader = reader.options(**reads_everything(format.options)).schema(rows.schema)
         # Attempts that do not count may have left files, so the folder is not read as a whole.
-        names = [literal(f"{folder}/{file.name}") for file in direct.files]
-        return reader.load(names), direct.counted.rows
+        files = [f"{folder}/{file.name}" for file in direct.files]
+        return read_aside(rows, format, *files), direct.counted.rows
 
     def write(
         self, execution: str, rows: DataFrame, format: FileFormat
@@ -127,15 +111,6 @@ class BucketTarget:
         self._store.delete(written_in_bucket(prepared))
         self._store.delete(f"{prepared}/{_ASIDE}")
         return names
-
-    def names_to_remove(
-        self,
-        gone: frozenset[str],
-        replaces: tuple[str, ...],  # noqa: ARG002  # there are no links
-        own: frozenset[str],  # noqa: ARG002  # the same
-    ) -> frozenset[str]:
-        """Return the same names."""
-        return gone
 
     def find_in_the_way(
         self,

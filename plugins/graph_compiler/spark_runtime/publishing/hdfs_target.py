@@ -8,56 +8,35 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from pyspark.sql import DataFrame
 
 from graph_compiler.errors import PublicationError
-from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads_everything
+from graph_compiler.spark_runtime.publishing.store_target import StoreTarget
 from graph_compiler.spark_runtime.publishing.written_files import (
     FileFormat,
     WrittenFile,
     in_store,
     published_name,
+    read_aside,
     write_empty_file,
     write_files,
 )
-from graph_compiler.staging.publications.in_bucket.bucket_listing import objects_seen
 from graph_compiler.staging.publications.intent import Intent
 from graph_compiler.staging.publications.on_hdfs.hdfs_publication import carry_out, remove_empty
 from graph_compiler.staging.publications.preparations import beside_in_hdfs
-from graph_compiler.staging.store.staging_store import StagingStore
-from graph_compiler.staging.store.stores import target_store
 
 _WRITTEN, _READY = "written", "ready"  # as Spark wrote it, and under final names
 _ASIDE = "aside"  # rows that are not merged yet
 
 
 @dataclass(frozen=True)
-class HdfsTarget:
+class HdfsTarget(StoreTarget):
     """A folder of HDFS, `hdfs://host:port/path`."""
-
-    target: str
-
-    @cached_property
-    def _store(self) -> StagingStore:
-        return target_store(self.target)
 
     def why_unfit(self) -> str | None:
         """Return that it is a file."""
         return None if self._store.digest(self.target) is None else "is a file"
-
-    def why_not_writable(self) -> str | None:
-        """Return why HDFS does not answer; who may write is only seen when it is tried."""
-        try:
-            self._store.is_there(self.target)
-        except OSError as error:
-            return f"cannot be reached: {error.strerror or error}"
-        return None
-
-    def data_files(self) -> frozenset[str]:
-        """Return the files that readers see now."""
-        return objects_seen(self._store, self.target)
 
     def prepared(self, execution: str) -> str:
         """Return an execution's folder, from which files can be renamed into the target."""
@@ -70,9 +49,7 @@ class HdfsTarget:
         folder = f"{self.prepared(execution)}/{_ASIDE}"
         plain = FileFormat(name=format.name, options=format.options)
         _, count = write_files(rows, folder, plain, in_store(self._store))
-        reader = rows.sparkSession.read.format(format.name)
-        reader = reader.options(**reads_everything(format.options)).schema(rows.schema)
-        return reader.load(literal(folder)), count
+        return read_aside(rows, format, folder), count
 
     def write(
         self, execution: str, rows: DataFrame, format: FileFormat
@@ -103,15 +80,6 @@ class HdfsTarget:
         for folder in (_WRITTEN, _ASIDE):
             self._store.delete(f"{prepared}/{folder}")
         return tuple(names)
-
-    def names_to_remove(
-        self,
-        gone: frozenset[str],
-        replaces: tuple[str, ...],  # noqa: ARG002  # there are no links
-        own: frozenset[str],  # noqa: ARG002  # the same
-    ) -> frozenset[str]:
-        """Return the same names."""
-        return gone
 
     def find_in_the_way(
         self,

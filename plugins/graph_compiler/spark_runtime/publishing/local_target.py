@@ -16,11 +16,11 @@ from graph_compiler.spark_runtime.publishing.links import (
     names_to_remove,
     why_no_folder,
 )
-from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads_everything
 from graph_compiler.spark_runtime.publishing.written_files import (
     FileFormat,
     WrittenFile,
     published_name,
+    read_aside,
     write_empty_file,
     write_files,
 )
@@ -72,9 +72,7 @@ class LocalTarget:
         """Write rows beside those that are published."""
         folder = f"{self.prepared(execution)}/{_ASIDE}"
         _, count = write_files(rows, folder, FileFormat(name=format.name, options=format.options))
-        reader = rows.sparkSession.read.format(format.name)
-        reader = reader.options(**reads_everything(format.options)).schema(rows.schema)
-        return reader.load(literal(folder)), count
+        return read_aside(rows, format, folder), count
 
     def write(
         self, execution: str, rows: DataFrame, format: FileFormat

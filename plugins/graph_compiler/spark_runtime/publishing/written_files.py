@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import counted
+from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads_everything
 from graph_compiler.spark_runtime.publishing.partition_names import watch_folders
 from graph_compiler.spark_runtime.spark_internals.executed_plan import WriteMetrics
 from graph_compiler.spark_runtime.spark_internals.executed_queries import ExecutedQueries
@@ -135,6 +136,12 @@ def without_rows(rows: DataFrame, format: FileFormat) -> DataFrame:
     # A text file has one column; other formats keep all columns, so that they can be read without partition folders.
     hidden = format.partition_by if format.name == "text" else ()
     return rows.sparkSession.createDataFrame([], rows.schema).drop(*hidden).coalesce(1)
+
+
+def read_aside(rows: DataFrame, format: FileFormat, *places: str) -> DataFrame:
+    """Return rows that were written to these files or folders, which are taken literally, and read as a whole."""
+    reader = rows.sparkSession.read.format(format.name).schema(rows.schema)
+    return reader.options(**reads_everything(format.options)).load([*map(literal, places)])
 
 
 def write_empty_file(

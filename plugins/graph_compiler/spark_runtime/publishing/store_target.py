@@ -1,0 +1,42 @@
+"""What targets in an object store and in HDFS have in common: a store behind them, and no links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from graph_compiler.staging.publications.in_bucket.bucket_listing import objects_seen
+from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.staging.store.stores import target_store
+
+
+@dataclass(frozen=True)
+class StoreTarget:
+    """A folder in a store, by its URI."""
+
+    target: str
+
+    @cached_property
+    def _store(self) -> StagingStore:
+        return target_store(self.target)
+
+    def why_not_writable(self) -> str | None:
+        """Return why the store does not answer; who may write is only seen when it is tried."""
+        try:
+            self._store.is_there(self.target)
+        except OSError as error:
+            return f"cannot be reached: {error.strerror or error}"
+        return None
+
+    def data_files(self) -> frozenset[str]:
+        """Return the files that readers see now."""
+        return objects_seen(self._store, self.target)
+
+    def names_to_remove(
+        self,
+        gone: frozenset[str],
+        replaces: tuple[str, ...],  # noqa: ARG002  # there are no links
+        own: frozenset[str],  # noqa: ARG002  # the same
+    ) -> frozenset[str]:
+        """Return the same names."""
+        return gone
