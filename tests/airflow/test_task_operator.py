@@ -212,7 +212,7 @@ def test_a_staging_root_without_a_commit_store_is_refused(monkeypatch: pytest.Mo
     [
         ("/in", "cancelled: it replaces /in, and 'flights' reads /in/flights.csv"),
         ("output/cancelled", "cancelled: its target is 'output/cancelled'"),
-        ("s3://bucket/out", "'s3://bucket/out': files cannot be published to 's3:' yet"),
+        ("s3://bucket/out", "'s3://bucket/out': Spark's name of this scheme is s3a:"),
         ("/out/../in", "cancelled: its target is '/out/../in'"),
     ],
 )

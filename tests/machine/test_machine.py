@@ -6,12 +6,13 @@ The long one: `make test-machine ARGS="--minutes 60 --seed 1"`.
 import subprocess
 import sys
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from graph_compiler.spark_runtime.publishing import publication
+from graph_compiler.spark_runtime.publishing import local_target, publication
 from graph_compiler.spark_runtime.publishing.written_files import (
     FileFormat,
     WrittenFile,
@@ -95,12 +96,13 @@ def doubling(*_: Any) -> frozenset[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "mutant"), [("write_files", dropping), ("_files_to_remove", doubling)]
+    ("module", "name", "mutant"),
+    [(local_target, "write_files", dropping), (publication, "_files_to_remove", doubling)],
 )
 def test_a_sink_that_loses_or_doubles_a_row_is_found(
-    name: str, mutant: Any, quiet: SparkSession, monkeypatch: pytest.MonkeyPatch
+    module: ModuleType, name: str, mutant: Any, quiet: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(publication, name, mutant)
+    monkeypatch.setattr(module, name, mutant)
     with sessions(["files"], quiet):
         look = Look("files", seed=1, examples=_ENOUGH, shrink=False)
         words = look.find()
