@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -22,10 +23,12 @@ from tests.end_to_end.conftest import ROOT, Home
 from tests.faults.cases import Case, all_cases
 from tests.faults.facts import NO_FACTS, outcome, problems
 from tests.faults.outages import own_file_system
+from tests.faults.places import BUCKET, InBucket, OnDisk, Place
 from tests.faults.plan import FOLDER, OUTAGES
 from tests.faults.results import Result, Results
 from tests.faults.trial import Trial
 from tests.faults.workloads import SHARED_TARGET, WORKLOADS, Workload
+from tests.harness.object_stores import object_server
 from tests.harness.standalone import Api, standalone
 
 _DAG_FILE = '''"""An airflow dag of {module}, tried again at once."""
@@ -52,7 +55,9 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     results = Results(folder)
     done = results.load()
-    cases = [case for case in all_cases(arguments.seed) if arguments.only in case.id]
+    in_bucket = arguments.place == "bucket"
+    cases = all_cases(arguments.seed, in_bucket=in_bucket)
+    cases = tuple(case for case in cases if re.search(arguments.only, case.id))
     todo = [
         case
         for case in cases
@@ -61,29 +66,38 @@ def main() -> int:
     print(f"{len(cases)} cases, {len(cases) - len(todo)} are done already", flush=True)
     if arguments.list:
         print(*(case.id for case in todo), sep="\n")
+    elif todo and in_bucket:
+        with object_server(folder) as server:
+            server.make_bucket(BUCKET)
+            _run(todo, InBucket(folder, server, f"faults-{int(time.time())}"), results)
     elif todo:
-        _run(todo, folder, results)
+        _run_on_disk(todo, OnDisk(folder), results)
     found = results.load()
     return min(99, sum(bool(found[case.id].problems) for case in cases if case.id in found))
 
 
-def _run(todo: list[Case], folder: Path, results: Results) -> None:
+def _run_on_disk(todo: list[Case], place: OnDisk, results: Results) -> None:
+    with own_file_system(Path(place.root)) as mounted:
+        if not mounted:
+            todo = [case for case in todo if case.fault not in OUTAGES]
+            print("cases that unmount the staging root are left out: they need root", flush=True)
+        _run(todo, place, results)
+
+
+def _run(todo: list[Case], place: Place, results: Results) -> None:
+    folder = place.folder
     home = Home(folder / "home")
     for needed in (home.folder, folder / "plans", folder / "runs"):
         needed.mkdir(exist_ok=True)
     for workload in WORKLOADS.values():
         workload.make_input(folder / "input" / workload.name)
+    place.push(folder / "input")
     dags = {name: _dag_file(one) for name, one in WORKLOADS.items()}
-    environment = partial(_environment, home, folder)
-    with own_file_system(home.folder / "staging") as mounted:
-        if not mounted:
-            todo = [case for case in todo if case.fault not in OUTAGES]
-            print("cases that unmount the staging root are left out: they need root", flush=True)
-        with standalone(environment, folder, dags) as api:
-            _end_unfinished(api)
-            _run_cases(
-                todo, partial(_carry_out, api, folder, partial(_gc, home, environment)), results
-            )
+    environment = partial(_environment, home, place)
+    with standalone(environment, folder, dags) as api:
+        _end_unfinished(api)
+        collect_garbage = partial(_gc, home, environment)
+        _run_cases(todo, partial(_carry_out, api, place, collect_garbage), results)
     print(results.table.read_text())
 
 
@@ -115,17 +129,16 @@ def _run_cases(todo: list[Case], carry_out: Callable[[Case], Result], results: R
         print(f"  {result.outcome}, {result.seconds:.0f} s: {words}", flush=True)
 
 
-def _carry_out(api: Api, folder: Path, collect_garbage: Callable[[], None], case: Case) -> Result:
-    run_id = f"{case.id}.{int(time.time())}"
+def _carry_out(api: Api, place: Place, collect_garbage: Callable[[], None], case: Case) -> Result:
+    run_id, folder = f"{case.id}.{int(time.time())}", place.folder
     trial = Trial(
         api=api,
         case=case,
         run_id=run_id,
         output=folder / "runs" / run_id,
         input=folder / "input" / case.workload,
-        layout=StagingLayout(
-            root=str(folder / "home" / "staging"), identity=RunIdentity.own(case.workload, run_id)
-        ),
+        place=place,
+        layout=StagingLayout(root=place.root, identity=RunIdentity.own(case.workload, run_id)),
         plans=folder / "plans",
         collect_garbage=collect_garbage,
     )
@@ -165,9 +178,10 @@ def _end_unfinished(api: Api) -> None:
                 api.call("PATCH", f"{path}/{run['dag_run_id']}", {"state": "failed"})
 
 
-def _environment(home: Home, folder: Path, **settings: str) -> dict[str, str]:
+def _environment(home: Home, place: Place, **settings: str) -> dict[str, str]:
     """Return Airflow's environment: faults are armed in drivers, and a dead supervisor is noticed within seconds."""
     spark = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "3"}
+    spark |= place.spark_settings()
     environment = home.environment(
         **settings,
         AIRFLOW__GRAPH_COMPILER__SPARK_CONF=json.dumps(spark),
@@ -177,16 +191,20 @@ def _environment(home: Home, folder: Path, **settings: str) -> dict[str, str]:
     )
     driver = str(ROOT / "tests" / "faults" / "driver")
     environment["PYTHONPATH"] = os.pathsep.join([driver, environment["PYTHONPATH"]])
-    environment["XDG_CACHE_HOME"] = str(folder / "cache")
+    environment["XDG_CACHE_HOME"] = str(place.folder / "cache")
+    environment |= place.environment()
     assert home.cli("warm", environment=environment).returncode == 0
-    return environment | {FOLDER: str(folder / "plans")}
+    return environment | {FOLDER: str(place.folder / "plans")}
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("--state", type=Path, default=ROOT / ".faults", help="its folder")
     parser.add_argument("--seed", type=int, default=1, help="chooses tasks, and the order of cases")
-    parser.add_argument("--only", default="", help="cases with this in their name")
+    parser.add_argument("--only", default="", help="cases whose name matches this pattern")
+    parser.add_argument(
+        "--place", choices=("disk", "bucket"), default="disk", help="where runs stage and publish"
+    )
     parser.add_argument("--again", action="store_true", help="also those that had problems")
     parser.add_argument("--list", action="store_true", help="name what is to do, and end")
     return parser.parse_args()

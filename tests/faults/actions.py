@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,13 +13,14 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
+from graph_compiler.staging.store.staging_store import StagingStore
 from tests.faults.outages import begin_outage
 from tests.faults.plan import LOSSES, OUTAGES, Fault, Firing, Plan
 
 _NOBODY = 65534
 _FILE_SIZE_LIMIT = 1024  # less than any staged partition has
 _SOME_MEMORY = 4 * 1024 * 1024  # less than the driver needs to go on
-_SIGNALS = {
+SIGNALS = {
     Fault.KILL_JVM: (signal.SIGKILL, ("jvm",)),
     Fault.KILL_DRIVER: (signal.SIGKILL, ("driver",)),
     Fault.KILL_RUNNER: (signal.SIGKILL, ("runner",)),
@@ -40,23 +40,28 @@ def processes() -> Firing:
     return Firing(**pids, names={name: _command(pid) for name, pid in pids.items()})
 
 
-def act(plan: Plan, run: Path, firing: Firing) -> None:
+def act(plan: Plan, run: str, store: StagingStore, firing: Firing) -> None:
     """Carry out the plan; some faults are an exception in the code at that point."""
     if plan.fault in LOSSES:
         for result_id in plan.lost:
-            _damage(run / "manifests" / result_id, plan.fault)
+            _damage(store, f"{run}/manifests/{result_id}", plan.fault)
         if plan.fault is Fault.LOSE_AND_CHANGE:
-            _add_an_order(Path(plan.input, "orders.csv"))
-    elif plan.fault in _SIGNALS:
-        signal_number, names = _SIGNALS[plan.fault]
-        for name in names:
-            os.kill(getattr(firing, name), signal_number)
+            _add_an_order(store, f"{plan.input}/orders.csv")
+    elif plan.fault in SIGNALS:
+        send_signals(plan.fault, firing)
     elif plan.fault in OUTAGES:
-        begin_outage(plan.fault, run.parents[1], firing.driver)
+        begin_outage(plan.fault, Path(run).parents[1], firing.driver)
     elif plan.fault is Fault.STARTED_TWICE:
         _start_again()
     else:
         _deny(plan.fault, firing)
+
+
+def send_signals(fault: Fault, firing: Firing) -> None:
+    """Kill or stop processes of a driver."""
+    signal_number, names = SIGNALS[fault]
+    for name in names:
+        os.kill(getattr(firing, name), signal_number)
 
 
 def _start_again() -> None:
@@ -95,26 +100,25 @@ def _deny(fault: Fault, firing: Firing) -> None:
             raise AssertionError(f"nothing to do in a driver for {fault}")
 
 
-def _damage(manifests: Path, fault: Fault) -> None:
+def _damage(store: StagingStore, manifests: str, fault: Fault) -> None:
     """Damage the data of the newest epoch; the manifest stays."""
-    newest = max(manifests.glob("*.json"), key=lambda path: int(path.stem))
-    manifest = json.loads(newest.read_text())
-    location = Path(manifest["location"])
+    newest = max(store.keys(manifests), key=lambda key: int(key.rpartition("/")[2].split(".")[0]))
+    manifest = json.loads(store.get(newest) or b"")
+    location = manifest["location"]
     if fault in (Fault.LOSE_FOLDER, Fault.LOSE_AND_CHANGE):
-        shutil.rmtree(location)
+        assert store.delete(location)
         return
     names = [file["name"] for partition in manifest["partitions"] for file in partition["files"]]
-    file = location / names[-1]
-    if fault is Fault.LOSE_FILE:
-        file.unlink()
-    else:
-        os.truncate(file, file.stat().st_size // 2)
+    file = f"{location}/{names[-1]}"
+    content = store.get(file) or b""
+    assert store.delete(file)
+    if fault is Fault.TRUNCATE:
+        store.put(file, content[: len(content) // 2])
 
 
-def _add_an_order(orders: Path) -> None:
+def _add_an_order(store: StagingStore, orders: str) -> None:
     """Add a row to the diamond's source, which passes every filter."""
-    with orders.open("a") as file:
-        file.write("-2,7,950\n")
+    store.put(orders, (store.get(orders) or b"") + b"-2,7,950\n")
 
 
 def _exhaust_heap() -> None:

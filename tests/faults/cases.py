@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
 
-from tests.faults.plan import WAYS_TO_LOSE, Fault, Point
+from tests.faults.plan import OF_A_DISK, WAYS_TO_LOSE, Fault, Point
 from tests.faults.workloads import (
     DIAMOND,
     FLIGHTS,
@@ -41,6 +41,17 @@ _ELSEWHERE = (
     (Fault.ROOT_FULL, (Point.BEFORE_MANIFEST, Point.BEFORE_INTENT)),
     (Fault.ROOT_READ_ONLY, (Point.BEFORE_WORK, Point.AFTER_INTENT)),
     (Fault.ROOT_GONE, (Point.AFTER_MANIFEST, Point.MID_PUBLISH)),
+)
+_IN_A_BUCKET = (
+    (Fault.LOST_ANSWER, (Point.AFTER_MANIFEST, Point.AFTER_INTENT, Point.MID_PUBLISH)),
+    (Fault.REPEATED, (Point.AFTER_MANIFEST, Point.AFTER_INTENT, Point.MID_PUBLISH)),
+    (Fault.DELAYED, (Point.BEFORE_MANIFEST, Point.BEFORE_INTENT, Point.MID_PUBLISH)),
+    (Fault.STORM, (Point.WHILE_WRITING, Point.BEFORE_MANIFEST, Point.MID_PUBLISH)),
+    (Fault.CUT, (Point.WHILE_WRITING, Point.BEFORE_MANIFEST, Point.BEFORE_INTENT)),
+    (Fault.EXPIRED, (Point.BEFORE_MANIFEST, Point.AFTER_INTENT)),
+    (Fault.REFUSED, (Point.AFTER_MANIFEST, Point.MID_PUBLISH)),
+    (Fault.PAUSED, (Point.WHILE_WRITING, Point.BEFORE_INTENT)),
+    (Fault.AWAY, (Point.AFTER_MANIFEST, Point.MID_PUBLISH)),
 )
 _SUPERSEDED_POINTS = (Point.BEFORE_INTENT, Point.AFTER_INTENT)
 # The region that finds something lost, and whose results are: one step up, two steps up, and what others have read too.
@@ -80,15 +91,15 @@ def undisturbed(workload: Workload) -> Case:
     )
 
 
-def all_cases(seed: int) -> tuple[Case, ...]:
+def all_cases(seed: int, *, in_bucket: bool = False) -> tuple[Case, ...]:
     """Return every case of a seed: undisturbed runs first, the others in a varied order, in case it stops early."""
     random = Random(seed)
     cases = [
         *_kills(random, seed),
         *_losses(random, seed),
-        *_others(random, seed),
+        *_others(random, seed, _elsewhere(in_bucket=in_bucket)),
         *_superseded(seed),
-        *_in_shared_task(random, seed),
+        *_in_shared_task(random, seed, in_bucket=in_bucket),
     ]
     random.shuffle(cases)
     first = map(undisturbed, (FLIGHTS, DIAMOND, SHARED_TASK, SINK_MODES))
@@ -102,8 +113,23 @@ def _kills(random: Random, seed: int) -> Iterator[Case]:
             yield _somewhere(random, seed, fault, point, turn=row + column)
 
 
-def _others(random: Random, seed: int) -> Iterator[Case]:
+def _elsewhere(*, in_bucket: bool) -> Iterator[tuple[Fault, tuple[Point, ...]]]:
+    """Yield faults that happen at some points only, as the place of a run has them."""
+    if not in_bucket:
+        yield from _ELSEWHERE
+        return
     for fault, points in _ELSEWHERE:
+        if fault is Fault.DRIVER_MEMORY:  # the driver itself has to be at the point
+            yield fault, (Point.SPARK_UP, Point.SPARK_UP)
+        elif fault not in OF_A_DISK:
+            yield fault, points
+    yield from _IN_A_BUCKET
+
+
+def _others(
+    random: Random, seed: int, elsewhere: Iterable[tuple[Fault, tuple[Point, ...]]]
+) -> Iterator[Case]:
+    for fault, points in elsewhere:
         for turn, point in enumerate(points):
             yield _somewhere(random, seed, fault, point, turn=turn)
 
@@ -143,12 +169,13 @@ def _superseded(seed: int) -> Iterator[Case]:
             )
 
 
-def _in_shared_task(random: Random, seed: int) -> Iterator[Case]:
-    """Hit each region of the shared task with every kind of death, and with failures that its siblings survive."""
-    for fault in (*KILLS, Fault.HANG_AND_WAKE, Fault.NO_SPACE):
+def _in_shared_task(random: Random, seed: int, *, in_bucket: bool) -> Iterator[Case]:
+    """Hit each region of the shared task with every kind of death, and with a failure that its siblings survive."""
+    failure, outage = (Fault.DENIED, Fault.AWAY) if in_bucket else (Fault.NO_SPACE, Fault.ROOT_GONE)
+    for fault in (*KILLS, Fault.HANG_AND_WAKE, failure):
         for region in SHARED_TASK.regions[1:]:
             points = [each for each in SHARED_TASK.points[region] if each in KILL_POINTS]
-            if fault is Fault.NO_SPACE:  # an exception in the driver's own thread
+            if fault is failure:  # an exception in the driver's own thread
                 points.remove(Point.WHILE_WRITING)
             yield Case(
                 workload=SHARED_TASK.name,
@@ -161,7 +188,7 @@ def _in_shared_task(random: Random, seed: int) -> Iterator[Case]:
         (Fault.HANG_AND_FAIL, "large", Point.WHILE_WRITING),
         (Fault.STARTED_TWICE, "valid", Point.SPARK_UP),
         (Fault.OUT_OF_MEMORY, "valid", Point.SPARK_UP),
-        (Fault.ROOT_GONE, "report", Point.MID_PUBLISH),
+        (outage, "report", Point.MID_PUBLISH),
     ):
         yield Case(workload=SHARED_TASK.name, fault=fault, point=point, region=region, seed=seed)
 

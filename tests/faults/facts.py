@@ -9,7 +9,7 @@ from pathlib import Path
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.executions.executions import executions, regions_of
-from graph_compiler.staging.store.local_store import LocalStore
+from graph_compiler.staging.store.staging_store import StagingStore
 from tests.faults.cases import KILLS, Case, every_order
 from tests.faults.plan import LOSSES, OUTAGES, Fault, Point
 from tests.faults.points import is_visible
@@ -19,8 +19,19 @@ REFUSED = "airflow tasks clear"
 _ALL = 100
 _MAY_FINISH = (Fault.KILL_RUNNER, Fault.KILL_SUPERVISOR, Fault.STARTED_TWICE)
 """The first execution may finish before a second one begins, which keeps its work then."""
-# The first execution goes on beside the second, which may lose to it and be tried again.
-_LIVES_ON = (Fault.KILL_RUNNER, Fault.KILL_SUPERVISOR, Fault.HANG_AND_WAKE, Fault.STARTED_TWICE)
+# The first execution, or its request, goes on beside the second, which may lose to it and be tried again.
+_LIVES_ON = (
+    Fault.KILL_RUNNER,
+    Fault.KILL_SUPERVISOR,
+    Fault.HANG_AND_WAKE,
+    Fault.STARTED_TWICE,
+    Fault.DELAYED,
+)
+_SURVIVED = (Fault.LOST_ANSWER, Fault.REPEATED, Fault.CUT, Fault.PAUSED)
+"""No execution ends by these."""
+_MAY_BE_SURVIVED = (Fault.STORM, Fault.AWAY)
+"""An execution may ask until it is answered again."""
+_OUTAGES = (*OUTAGES, Fault.EXPIRED, Fault.REFUSED, *_MAY_BE_SURVIVED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +81,7 @@ class Facts:
 NO_FACTS = Facts(fired=False, state="unknown", attempts={}, cleared={}, rows="", beside=(), alive=0)
 
 
-def attempts_of(layout: StagingLayout) -> dict[str, tuple[Attempt, ...]]:
+def attempts_of(store: StagingStore, layout: StagingLayout) -> dict[str, tuple[Attempt, ...]]:
     """Read the history of a run."""
     return {
         str(region_id): tuple(
@@ -81,9 +92,9 @@ def attempts_of(layout: StagingLayout) -> dict[str, tuple[Attempt, ...]]:
                     str(one.producer) for one in (found.report.recomputed if found.report else ())
                 ),
             )
-            for found in executions(LocalStore(), layout, region_id, size=_ALL)
+            for found in executions(store, layout, region_id, size=_ALL)
         )
-        for region_id in regions_of(LocalStore(), layout)
+        for region_id in regions_of(store, layout)
     }
 
 
@@ -140,11 +151,11 @@ def expected_attempts(case: Case, facts: Facts) -> dict[str, range]:
         times = {each: 1 + order.count(workload.task_of(each)) for each in workload.regions}
         return {region: range(count, count + 1) for region, count in times.items()}
     least = dict.fromkeys(workload.regions, 1)
-    if case.region and case.fault not in (*LOSSES, *_MAY_FINISH):
+    if case.region and case.fault not in (*LOSSES, *_MAY_FINISH, *_SURVIVED, *_MAY_BE_SURVIVED):
         least[case.region] = 2
     least |= {region: ran + 1 for region, ran in facts.cleared.items()}
     # An outage lasts longer than an attempt may take to fail.
-    most = 2 if case.fault in OUTAGES else 1 if case.fault in _LIVES_ON else 0
+    most = 2 if case.fault in _OUTAGES else 1 if case.fault in _LIVES_ON else 0
     more = dict.fromkeys(workload.regions, 0) | ({case.region: most} if case.region else {})
     if workload.shared_task is not None and case.region:
         behind = workload.regions[workload.regions.index(case.region) + 1 :]

@@ -9,14 +9,17 @@ from functools import partial
 from pathlib import Path
 
 from graph_compiler.deployment.documents.staging_layout import DRIVER
+from graph_compiler.staging.store.staging_store import StagingStore
 from tests.faults.actions import act, processes
-from tests.faults.plan import FOLDER, Plan, Point, firing_path, plan_path
+from tests.faults.places import is_in_a_bucket, store_of
+from tests.faults.plan import FOLDER, Plan, Point, driver_path, firing_path, plan_path
 from tests.faults.points import FilePoints, watch_partitions
 
 
-def arm(descriptor: Path) -> None:
+def arm(descriptor: str) -> None:
     """Arm the fault that is planned for the run and region of a descriptor, if it has not happened yet."""
-    document = json.loads(descriptor.read_text())
+    store = store_of(descriptor)
+    document = json.loads(store.get(descriptor) or b"")
     run_id = document["identity"]["run_id"]
     folder = Path(os.environ[FOLDER])
     planned = plan_path(folder, run_id)
@@ -25,21 +28,28 @@ def arm(descriptor: Path) -> None:
     plan = Plan.from_json(planned.read_text())
     if plan.region != document["region"]["region_id"]:
         return
-    run = descriptor.parents[3]
-    fire = partial(_fire, plan, run, firing_path(folder, run_id))
-    turn = descriptor.with_name(DRIVER)  # written when it is the region's turn
-    match plan.point:
-        case Point.BEFORE_WORK:
-            fire()
-        case Point.SPARK_UP:
-            _when_spark_is_up(fire)
-        case Point.WHILE_WRITING:
-            watch_partitions((run / "data", Path(plan.output)), fire, since=turn)
-        case _:
-            sys.addaudithook(FilePoints(plan.point, run, Path(plan.output), fire, since=turn))
+    run = descriptor.rsplit("/", 4)[0]
+    fire = partial(_fire, plan, run, store, firing_path(folder, run_id))
+    if plan.point is Point.BEFORE_WORK:
+        fire()
+    elif plan.point is Point.SPARK_UP:
+        _when_spark_is_up(fire)
+    elif is_in_a_bucket(run):
+        driver_path(folder, run_id).write_text(processes().to_json())
+    else:
+        _watch(plan, Path(run), fire, since=Path(descriptor).with_name(DRIVER))
 
 
-def _fire(plan: Plan, run: Path, fired: Path) -> None:
+def _watch(plan: Plan, run: Path, fire: partial[None], *, since: Path) -> None:
+    """Fire when files of a run show that it is at the point, after `since`, which is written in the region's turn."""
+    output = Path(plan.output)
+    if plan.point is Point.WHILE_WRITING:
+        watch_partitions((run / "data", output), fire, since=since)
+    else:
+        sys.addaudithook(FilePoints(plan.point, run, output, fire, since=since))
+
+
+def _fire(plan: Plan, run: str, store: StagingStore, fired: Path) -> None:
     """Act once in a run, whatever other process reaches the point."""
     firing = processes()
     try:
@@ -48,7 +58,7 @@ def _fire(plan: Plan, run: Path, fired: Path) -> None:
     except FileExistsError:
         return
     print(f"fault harness: {plan.fault}, {plan.point}", file=sys.stderr, flush=True)
-    act(plan, run, firing)
+    act(plan, run, store, firing)
 
 
 def _when_spark_is_up(fire: partial[None]) -> None:

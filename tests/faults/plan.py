@@ -39,6 +39,15 @@ class Fault(StrEnum):
     GC_WHILE_PAUSED = "gc while the paused run waits"
     MANY_RUNS = "twenty runs at once"
     BACKFILL = "backfill of five days beside two manual runs"
+    LOST_ANSWER = "answer of the store lost"
+    REPEATED = "request carried out twice"
+    DELAYED = "driver killed, its request carried out 30 s later"
+    STORM = "503 for 15 s"
+    CUT = "connection reset in mid-body"
+    EXPIRED = "credentials expired, then new ones"
+    REFUSED = "store refuses writes, then not"
+    PAUSED = "store paused for 20 s"
+    AWAY = "store away, then back"
 
 
 WAYS_TO_LOSE = (Fault.LOSE_FILE, Fault.TRUNCATE, Fault.LOSE_FOLDER)
@@ -46,8 +55,20 @@ LOSSES = (*WAYS_TO_LOSE, Fault.LOSE_AND_CHANGE)
 """Of data that is committed, before its consumer reads it."""
 OUTAGES = (Fault.ROOT_FULL, Fault.ROOT_READ_ONLY, Fault.ROOT_GONE)
 """Of the staging root; they end after the execution they began in."""
-FROM_OUTSIDE = (Fault.CLEAR, Fault.GC_WHILE_PAUSED, Fault.MANY_RUNS, Fault.BACKFILL)
-"""Done through Airflow, not in a driver."""
+OF_A_STORE = (
+    Fault.LOST_ANSWER,
+    Fault.REPEATED,
+    Fault.DELAYED,
+    Fault.STORM,
+    Fault.CUT,
+    Fault.EXPIRED,
+    Fault.REFUSED,
+    Fault.PAUSED,
+    Fault.AWAY,
+)
+"""Done by the server of a bucket."""
+OF_A_DISK = (Fault.NO_SPACE, Fault.NO_PERMISSION, Fault.DENIED, *OUTAGES)
+"""A bucket has others in their place."""
 
 
 class Point(StrEnum):
@@ -67,12 +88,23 @@ class Point(StrEnum):
     WHOLE_RUN = "all the time"
 
 
+IN_A_REQUEST = (
+    Point.WHILE_WRITING,
+    Point.BEFORE_MANIFEST,
+    Point.AFTER_MANIFEST,
+    Point.BEFORE_INTENT,
+    Point.AFTER_INTENT,
+    Point.MID_PUBLISH,
+)
+"""Where a bucket's server notices that an execution is there."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """A fault in the first execution of `region` that reaches `point`.
 
-    `input` and `output` are the folders of the run's sources and targets; `lost` are ids of staged results that are
-    damaged.
+    `input` and `output` are the paths or URIs of the run's sources and targets; `lost` are ids of staged results that
+    are damaged.
     """
 
     fault: Fault
@@ -118,6 +150,11 @@ class Firing:
 
 def plan_path(folder: Path, run_id: str) -> Path:
     return folder / f"{run_id}.json"
+
+
+def driver_path(folder: Path, run_id: str) -> Path:
+    """Return where the newest driver of a plan's region names its processes."""
+    return folder / f"{run_id}.driver"
 
 
 def firing_path(folder: Path, run_id: str) -> Path:

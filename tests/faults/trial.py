@@ -18,6 +18,7 @@ from graph_compiler.deployment.describe.region_descriptors import describe_regio
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from tests.faults.cases import Case, every_order
 from tests.faults.facts import REFUSED, Facts, attempts_of, difference, leftovers
+from tests.faults.places import Place
 from tests.faults.plan import Fault, Firing, Plan, Point, firing_path, plan_path
 from tests.faults.workloads import DAYS, WORKLOADS, Workload
 from tests.harness.standalone import Api, processes_of, until
@@ -32,11 +33,12 @@ _END_SECONDS = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One run of one case; its targets are below `output`, its fault plan is below `plans`."""
+    """One run of one case; the place has `input` and `output`, its fault plan is below `plans`."""
 
     api: Api
     case: Case
     run_id: str
+    place: Place
     layout: StagingLayout
     plans: Path
     input: Path
@@ -48,10 +50,6 @@ class Trial:
         return WORKLOADS[self.case.workload]
 
     @property
-    def run(self) -> Path:
-        return Path(self.layout.run)
-
-    @property
     def path(self) -> str:
         return f"/api/v2/dags/{self.workload.name}/dagRuns/{self.run_id}"
 
@@ -59,8 +57,11 @@ class Trial:
         """Trigger the run, do what the case wants done from outside, and look; return the run's seconds too."""
         self.output.mkdir(parents=True)
         self.workload.fill_targets(self.output)
+        self.place.push(self.output)
         if self.case.region:
-            plan_path(self.plans, self.run_id).write_text(self._plan().to_json())
+            plan = self._plan()
+            plan_path(self.plans, self.run_id).write_text(plan.to_json())
+            self.place.watch(plan, self.layout.run, self.plans, self.run_id)
         started = time.monotonic()
         if self.case.fault in (Fault.MANY_RUNS, Fault.BACKFILL):
             late, state = "", self._run_many()
@@ -76,17 +77,23 @@ class Trial:
             state = self._clear_all()
         seconds = time.monotonic() - started
         alive = self._wake_and_wait()
+        rows = self._difference()
         facts = Facts(
             fired=self._firing() is not None,
             state=state,
-            attempts=attempts_of(self.layout),
+            attempts=attempts_of(self.place.store, self.layout),
             cleared=cleared,
-            rows=difference(self.workload.compare, self.input, self.output),
-            beside=leftovers(self.output),
+            rows=rows,
+            beside=leftovers(self.output) + self.place.uploads(self.output),
             alive=alive,
             late=late,
         )
         return facts, seconds
+
+    def _difference(self) -> str:
+        for folder in (self.input, self.output):
+            self.place.pull(folder)
+        return difference(self.workload.compare, self.input, self.output)
 
     def _plan(self) -> Plan:
         compiled = compile_pipeline(self.workload.environment().pipeline())
@@ -98,14 +105,14 @@ class Trial:
             fault=self.case.fault,
             point=self.case.point,
             region=self.case.region,
-            input=str(self.input),
-            output=str(self.output),
+            input=self._conf["input"],
+            output=self._conf["output"],
             lost=tuple(id for task in self.case.lost for id in staged[task]),
         )
 
     @property
     def _conf(self) -> dict[str, str]:
-        return {"input": str(self.input), "output": str(self.output)}
+        return {"input": self.place.uri(self.input), "output": self.place.uri(self.output)}
 
     def _trigger(self, date: str | None = None, suffix: str = "") -> None:
         body = {
@@ -153,6 +160,7 @@ class Trial:
             backfilled = _days(_MANY + 1, _BACKFILLED)
             by_hand = _days(_MANY + 1 + _BACKFILLED, 2)
         (self.output / DAYS).write_text(json.dumps(backfilled + by_hand))
+        self.place.push(self.output)
         if backfilled:
             asked = {
                 "dag_id": self.workload.name,
@@ -206,7 +214,7 @@ class Trial:
 
     def _clear_as_told(self) -> dict[str, int]:
         """Clear the tasks in the failed task's message; return all that run again, and how often they have run."""
-        history = attempts_of(self.layout)
+        history = attempts_of(self.place.store, self.layout)
         reasons = [attempt.reason for attempts in history.values() for attempt in attempts]
         told = [
             found[1]
@@ -228,7 +236,7 @@ class Trial:
         for task in every_order(tasks):
             self._clear([task])
             state = self._ended()
-            if state != "success" or difference(self.workload.compare, self.input, self.output):
+            if state != "success" or self._difference():
                 break
         return state
 
@@ -269,7 +277,7 @@ class Trial:
                     yield pid
 
     def _processes(self) -> list[int]:
-        return processes_of(f"{self.run}/tasks/")
+        return processes_of(f"{self.layout.tasks}/")
 
 
 def _days(first: int, count: int) -> list[str]:

@@ -16,7 +16,7 @@ import re
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,8 +60,11 @@ class ObjectServer:
 
     def breaks(self, method: str, path: str, fault: str, times: int = 1) -> None:
         """Break the next requests with this method whose path contains a text (`s3_server.py` has the faults)."""
-        fault_ = {"method": method, "path": path, "fault": fault, "times": times}
-        self._call("POST", "/_faults", json.dumps([fault_]).encode())
+        self.follows({"method": method, "path": re.escape(path), "fault": fault, "times": times})
+
+    def follows(self, *rules: Mapping[str, object]) -> None:
+        """Replace all rules for the next requests (`s3_server.Rule`)."""
+        self._call("POST", "/_faults", json.dumps(rules).encode())
 
     def requests(self, *, since: int = 0) -> list[str]:
         """Return the logged requests, without faults being set and buckets being made."""

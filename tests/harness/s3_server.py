@@ -7,10 +7,13 @@ A line has method, path, bytes of the request and of its answer, status and agen
 
 It runs in an environment of its own (requirements-objects.lock). A request without a signature gets one before it is
 passed on, with the keys in the AWS_… variables. `POST /_faults` with a JSON list says what happens to
-the next requests that match: [{"method": "PUT", "path": "manifest", "fault": "lost", "times": 1}]
+the next requests that match (`Rule`): [{"method": "PUT", "path": "/manifests/", "fault": "lost"}]
 
     lost       it is carried out, and the connection is closed without an answer
     dropped    it is not carried out, and the connection is closed without an answer
+    cut        half of it is read, and the connection is closed
+    late       the connection is closed without an answer, and it is carried out 30 s later
+    twice      it is carried out twice; the answer is that to the second
     busy       503, not carried out
     done-503   carried out, and answered with 503
     expired    400 ExpiredToken
@@ -21,11 +24,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
 from http.client import HTTPConnection
+from io import BytesIO
+from threading import Lock
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 _ANSWERS = {
     "busy": ("503 Service Unavailable", "SlowDown"),
@@ -35,6 +45,61 @@ _ANSWERS = {
     "no-upload": ("404 Not Found", "NoSuchUpload"),  # moto answers 500
 }
 _NOT_CARRIED_OUT = ("dropped", "busy", "expired", "denied", "no-upload")
+_LATE = 30
+"""Seconds."""
+
+
+@dataclass
+class Rule:
+    """What happens to the next `times` requests whose method and path match these patterns.
+
+    It begins when a request whose path matches `after` has been carried out, and ends `seconds` after its first
+    request, or with the process `lives_with`. `command` runs with the first: before the request is answered, and after
+    it is carried out, if it is. What it prints are further rules.
+    """
+
+    fault: str
+    method: str = ".*"
+    path: str = ""
+    times: int = 1
+    after: str = ""
+    seconds: float | None = None
+    lives_with: int | None = None
+    command: list[str] = field(default_factory=list)
+    _began: float | None = None
+
+    def applies(self, method: str, path: str) -> bool:
+        """Whether this request is hit; it counts then."""
+        if self.after or self.times <= 0 or self._has_ended():
+            return False
+        if not re.fullmatch(self.method, method) or not re.search(self.path, path):
+            return False
+        self._began = self._began or time.monotonic()
+        self.times -= 1
+        return True
+
+    def note(self, path: str) -> None:
+        """Begin if this request is what is waited for."""
+        if self.after and re.search(self.after, path):
+            self.after = ""
+
+    def further(self) -> list[Rule]:
+        """Run the command once; return the rules that it prints."""
+        if not self.command:
+            return []
+        command, self.command = self.command, []
+        done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+        return [Rule(**each) for each in json.loads(done.stdout or b"[]")]
+
+    def _has_ended(self) -> bool:
+        if self.lives_with is not None and not os.path.exists(f"/proc/{self.lives_with}"):
+            return True
+        began = self._began
+        return (
+            self.seconds is not None
+            and began is not None
+            and time.monotonic() - began > self.seconds
+        )
 
 
 class FaultyApplication:
@@ -45,55 +110,105 @@ class FaultyApplication:
     ) -> None:
         self._application, self._is_moto = application, is_moto
         self._log = open(log, "a", buffering=1)  # noqa: SIM115  # until the process ends
-        self._faults: list[dict[str, Any]] = []
+        self._rules: list[Rule] = []
+        self._choice = Lock()
+        self._late: list[tuple[float, dict[str, Any]]] = []
 
     def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         """Answer one request."""
-        method, path = environ["REQUEST_METHOD"], environ.get("RAW_URI") or environ["PATH_INFO"]
+        method, path = environ["REQUEST_METHOD"], _path(environ)
         if path == "/_faults":
-            length = int(environ.get("CONTENT_LENGTH") or 0)
-            self._faults = json.loads(environ["wsgi.input"].read(length) or b"[]")
+            self._rules = [Rule(**each) for each in json.loads(_body(environ) or b"[]")]
             start("200 OK", [("Content-Length", "0")])
             return [b""]
-        fault = self._fault(method, path)
-        status = "?"
-
-        def noting(line: str, *more: Any) -> Any:
-            nonlocal status
-            status = (
-                line.split(maxsplit=1)[0]
-                if fault is None
-                else f"{fault} ({line.split(maxsplit=1)[0]})"
-            )
-            return start(line, *more) if fault is None else lambda _: None
-
+        self._carry_out_late()
+        rule = self._rule(method, unquote(path))
+        fault = None if rule is None else rule.fault
         if fault is None and method == "POST" and self._is_moto and not _has_upload(path):
             fault = "no-upload"
-        status = fault or "?"
-        body: list[bytes] = []
-        if fault is None or fault not in _NOT_CARRIED_OUT:
-            body = list(self._application(environ, noting))
-        else:
-            environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-        size = environ.get("CONTENT_LENGTH") or "0"
-        agent = str(environ.get("HTTP_USER_AGENT", "-")).split("/")[0]
-        self._log.write(f"{method} {path} {size} {sum(map(len, body))} {status} {agent}\n")
-        if fault is None:
-            return body
+        answer = self._carried_out(environ, fault)
+        self._log_request(environ, answer, fault)
+        if rule is not None:
+            self._rules += rule.further()
+        for each in self._rules:
+            each.note(unquote(path))
+        if fault in (None, "twice"):
+            start(*answer.start)
+            return answer.body
+        assert fault is not None
         if fault in _ANSWERS:
             line, code = _ANSWERS[fault]
             error = f"<Error><Code>{code}</Code><Message>{code}</Message></Error>".encode()
             start(line, [("Content-Type", "application/xml"), ("Content-Length", str(len(error)))])
             return [error]
-        environ["werkzeug.socket"].shutdown(2)
+        with suppress(OSError):  # the other side has ended
+            environ["werkzeug.socket"].shutdown(2)
         raise ConnectionAbortedError(fault)
 
-    def _fault(self, method: str, path: str) -> str | None:
-        for each in self._faults:
-            if each["times"] > 0 and each["method"] == method and each["path"] in path:
-                each["times"] -= 1
-                return str(each["fault"])
-        return None
+    def _carried_out(self, environ: dict[str, Any], fault: str | None) -> Answer:
+        """Carry out a request as its fault says; return the answer to it, empty if it is not carried out."""
+        if fault == "cut":
+            length = int(environ.get("CONTENT_LENGTH") or 0)
+            environ["wsgi.input"].read(length // 2)
+            return Answer()
+        if fault not in ("late", "twice", *_NOT_CARRIED_OUT):
+            return self._answer(environ)
+        content = _body(environ)
+        if fault == "late":
+            kept = environ | {"wsgi.input": BytesIO(content)}
+            self._late.append((time.monotonic() + _LATE, kept))
+        if fault == "twice":
+            self._answer(environ | {"wsgi.input": BytesIO(content)})
+            return self._answer(environ | {"wsgi.input": BytesIO(content)})
+        return Answer()
+
+    def _answer(self, environ: dict[str, Any]) -> Answer:
+        answer = Answer()
+
+        def started(*said: Any) -> None:
+            answer.start = said
+
+        answer.body = list(self._application(environ, started))
+        return answer
+
+    def _rule(self, method: str, path: str) -> Rule | None:
+        with self._choice:
+            return next((rule for rule in self._rules if rule.applies(method, path)), None)
+
+    def _carry_out_late(self) -> None:
+        """Carry out what is late, before another request."""
+        due = [kept for at, kept in self._late if at <= time.monotonic()]
+        self._late = [each for each in self._late if each[1] not in due]
+        for kept in due:
+            self._log_request(kept, self._answer(kept), "late")
+
+    def _log_request(self, environ: dict[str, Any], answer: Answer, fault: str | None) -> None:
+        method, size = environ["REQUEST_METHOD"], environ.get("CONTENT_LENGTH") or "0"
+        agent = str(environ.get("HTTP_USER_AGENT", "-")).split("/")[0]
+        answered = f" ({answer.status})" if answer.start else ""
+        status = f"{fault}{answered}" if fault else answer.status
+        bytes_ = sum(map(len, answer.body))
+        self._log.write(f"{method} {_path(environ)} {size} {bytes_} {status} {agent}\n")
+
+
+@dataclass
+class Answer:
+    """What an application has answered."""
+
+    start: tuple[Any, ...] = ()
+    body: list[bytes] = field(default_factory=list)
+
+    @property
+    def status(self) -> str:
+        return str(self.start[0]).split(maxsplit=1)[0] if self.start else "?"
+
+
+def _path(environ: dict[str, Any]) -> str:
+    return str(environ.get("RAW_URI") or environ["PATH_INFO"])
+
+
+def _body(environ: dict[str, Any]) -> bytes:
+    return bytes(environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0)))
 
 
 def _has_upload(path: str) -> bool:

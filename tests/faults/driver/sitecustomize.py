@@ -1,7 +1,6 @@
 """On PYTHONPATH of the harness's Airflow: Python imports it first in every process, and it arms drivers."""
 
 import sys
-from pathlib import Path
 
 _programs = [
     place for place, word in enumerate(sys.orig_argv) if word.endswith("spark_runtime/main.py")
@@ -10,4 +9,4 @@ if _programs:
     from tests.faults.injection import arm
 
     for _descriptor in sys.orig_argv[_programs[0] + 1 :]:
-        arm(Path(_descriptor))
+        arm(_descriptor)
