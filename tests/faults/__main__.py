@@ -199,7 +199,7 @@ def _environment(home: Home, place: Place, **settings: str) -> dict[str, str]:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
-    parser.add_argument("--state", type=Path, default=ROOT / ".faults", help="its folder")
+    parser.add_argument("--state", type=Path, help="its folder: .faults, .faults-bucket")
     parser.add_argument("--seed", type=int, default=1, help="chooses tasks, and the order of cases")
     parser.add_argument("--only", default="", help="cases whose name matches this pattern")
     parser.add_argument(
@@ -207,7 +207,10 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--again", action="store_true", help="also those that had problems")
     parser.add_argument("--list", action="store_true", help="name what is to do, and end")
-    return parser.parse_args()
+    found = parser.parse_args()
+    if found.state is None:
+        found.state = ROOT / (".faults" if found.place == "disk" else f".faults-{found.place}")
+    return found
 
 
 if __name__ == "__main__":
