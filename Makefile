@@ -19,7 +19,7 @@ CORE := .venv-core/bin
 NEEDS_SOME := (spark or airflow or e2e or installed)
 NEEDS_NOTHING := -m 'not ($(NEEDS_SOME) or long or browser)'
 
-.PHONY: help run ui up down down-all explain env test test-core test-long test-browser test-cluster test-yarn test-kubernetes test-objects test-hdfs test-compose test-faults test-faults-in-bucket test-machine test-mends mutants bench lint format lock web web-check clean
+.PHONY: help run ui up down down-all explain env test test-core test-long test-browser test-cluster test-yarn test-kubernetes test-objects test-hdfs test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends mutants bench lint format lock web web-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -86,6 +86,10 @@ test-faults: $(READY) $(DATA) ## break more than seventy real runs, and check th
 test-faults-in-bucket: $(READY) $(OBJECTS_READY) $(DATA) ## the same with staging, sources and targets in an object store on this host, whose server breaks requests, too (needs Maven and Maven Central)
 	@$(WITH_JAVA) mvn -q -B -f tests/object_stores/pom.xml dependency:copy-dependencies -DoutputDirectory=jars
 	@$(WITH_JAVA) $(BIN)/python -m tests.faults --place bucket $(ARGS)
+
+test-faults-in-hdfs: $(READY) $(DATA) ## the same in HDFS on this host (needs Maven and Maven Central)
+	@$(WITH_JAVA) mvn -q -B -f tests/hdfs/pom.xml dependency:copy-dependencies -DoutputDirectory=jars
+	@$(WITH_JAVA) $(BIN)/python -m tests.faults --place hdfs $(ARGS)
 
 test-machine: $(READY) ## let the machine search for an hour: random runs, other writers and faults on folders, tables and staged results (docs/machine.md); ARGS="--minutes 60 --seed 1"
 	@$(WITH_JAVA) $(BIN)/python -m tests.machine $(ARGS)

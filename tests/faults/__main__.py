@@ -23,12 +23,11 @@ from tests.end_to_end.conftest import ROOT, Home
 from tests.faults.cases import Case, all_cases
 from tests.faults.facts import NO_FACTS, outcome, problems
 from tests.faults.outages import own_file_system
-from tests.faults.places import BUCKET, InBucket, OnDisk, Place
-from tests.faults.plan import FOLDER, OUTAGES
+from tests.faults.places import OnDisk, Place, in_bucket, in_hdfs
+from tests.faults.plan import FOLDER, OUTAGES, Where
 from tests.faults.results import Result, Results
 from tests.faults.trial import Trial
 from tests.faults.workloads import SHARED_TARGET, WORKLOADS, Workload
-from tests.harness.object_stores import object_server
 from tests.harness.standalone import Api, standalone
 
 _DAG_FILE = '''"""An airflow dag of {module}, tried again at once."""
@@ -55,8 +54,7 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     results = Results(folder)
     done = results.load()
-    in_bucket = arguments.place == "bucket"
-    cases = all_cases(arguments.seed, in_bucket=in_bucket)
+    cases = all_cases(arguments.seed, arguments.place)
     cases = tuple(case for case in cases if re.search(arguments.only, case.id))
     todo = [
         case
@@ -66,12 +64,11 @@ def main() -> int:
     print(f"{len(cases)} cases, {len(cases) - len(todo)} are done already", flush=True)
     if arguments.list:
         print(*(case.id for case in todo), sep="\n")
-    elif todo and in_bucket:
-        with object_server(folder) as server:
-            server.make_bucket(BUCKET)
-            _run(todo, InBucket(folder, server, f"faults-{int(time.time())}"), results)
-    elif todo:
+    elif todo and arguments.place is Where.DISK:
         _run_on_disk(todo, OnDisk(folder), results)
+    elif todo:
+        with (in_bucket if arguments.place is Where.BUCKET else in_hdfs)(folder) as place:
+            _run(todo, place, results)
     found = results.load()
     return min(99, sum(bool(found[case.id].problems) for case in cases if case.id in found))
 
@@ -203,13 +200,13 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="chooses tasks, and the order of cases")
     parser.add_argument("--only", default="", help="cases whose name matches this pattern")
     parser.add_argument(
-        "--place", choices=("disk", "bucket"), default="disk", help="where runs stage and publish"
+        "--place", type=Where, choices=[*Where], default=Where.DISK, help="where runs stage"
     )
     parser.add_argument("--again", action="store_true", help="also those that had problems")
     parser.add_argument("--list", action="store_true", help="name what is to do, and end")
     found = parser.parse_args()
     if found.state is None:
-        found.state = ROOT / (".faults" if found.place == "disk" else f".faults-{found.place}")
+        found.state = ROOT / (".faults" if found.place is Where.DISK else f".faults-{found.place}")
     return found
 
 

@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 from tests.faults.actions import SIGNALS, send_signals
+from tests.faults.bucket_requests import further_rules
 from tests.faults.plan import Fault, Firing, Plan, driver_path, firing_path, plan_path
-from tests.faults.requests import further_rules
 
 _PAUSE = 20
 """Seconds."""

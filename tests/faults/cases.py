@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
 
-from tests.faults.plan import OF_A_DISK, WAYS_TO_LOSE, Fault, Point
+from tests.faults.plan import IN_A_STORE, OF_A_DISK, WAYS_TO_LOSE, Fault, Point, Where
 from tests.faults.workloads import (
     DIAMOND,
     FLIGHTS,
@@ -53,6 +53,13 @@ _IN_A_BUCKET = (
     (Fault.PAUSED, (Point.WHILE_WRITING, Point.BEFORE_INTENT)),
     (Fault.AWAY, (Point.AFTER_MANIFEST, Point.MID_PUBLISH)),
 )
+_IN_HDFS = ((Fault.PAUSED, IN_A_STORE),)
+_FAILURES = {
+    Where.DISK: (Fault.NO_SPACE, Fault.ROOT_GONE),
+    Where.BUCKET: (Fault.DENIED, Fault.AWAY),
+    Where.HDFS: (Fault.PAUSED, Fault.HANG_AND_FAIL),
+}
+"""What each region of a shared task meets, and its last one in the middle of publishing."""
 _SUPERSEDED_POINTS = (Point.BEFORE_INTENT, Point.AFTER_INTENT)
 # The region that finds something lost, and whose results are: one step up, two steps up, and what others have read too.
 _LOST = (
@@ -91,15 +98,15 @@ def undisturbed(workload: Workload) -> Case:
     )
 
 
-def all_cases(seed: int, *, in_bucket: bool = False) -> tuple[Case, ...]:
+def all_cases(seed: int, where: Where = Where.DISK) -> tuple[Case, ...]:
     """Return every case of a seed: undisturbed runs first, the others in a varied order, in case it stops early."""
     random = Random(seed)
     cases = [
         *_kills(random, seed),
         *_losses(random, seed),
-        *_others(random, seed, _elsewhere(in_bucket=in_bucket)),
+        *_others(random, seed, _elsewhere(where)),
         *_superseded(seed),
-        *_in_shared_task(random, seed, in_bucket=in_bucket),
+        *_in_shared_task(random, seed, where),
     ]
     random.shuffle(cases)
     first = map(undisturbed, (FLIGHTS, DIAMOND, SHARED_TASK, SINK_MODES))
@@ -113,9 +120,9 @@ def _kills(random: Random, seed: int) -> Iterator[Case]:
             yield _somewhere(random, seed, fault, point, turn=row + column)
 
 
-def _elsewhere(*, in_bucket: bool) -> Iterator[tuple[Fault, tuple[Point, ...]]]:
+def _elsewhere(where: Where) -> Iterator[tuple[Fault, tuple[Point, ...]]]:
     """Yield faults that happen at some points only, as the place of a run has them."""
-    if not in_bucket:
+    if where is Where.DISK:
         yield from _ELSEWHERE
         return
     for fault, points in _ELSEWHERE:
@@ -123,7 +130,7 @@ def _elsewhere(*, in_bucket: bool) -> Iterator[tuple[Fault, tuple[Point, ...]]]:
             yield fault, (Point.SPARK_UP, Point.SPARK_UP)
         elif fault not in OF_A_DISK:
             yield fault, points
-    yield from _IN_A_BUCKET
+    yield from _IN_A_BUCKET if where is Where.BUCKET else _IN_HDFS
 
 
 def _others(
@@ -169,9 +176,9 @@ def _superseded(seed: int) -> Iterator[Case]:
             )
 
 
-def _in_shared_task(random: Random, seed: int, *, in_bucket: bool) -> Iterator[Case]:
+def _in_shared_task(random: Random, seed: int, where: Where) -> Iterator[Case]:
     """Hit each region of the shared task with every kind of death, and with a failure that its siblings survive."""
-    failure, outage = (Fault.DENIED, Fault.AWAY) if in_bucket else (Fault.NO_SPACE, Fault.ROOT_GONE)
+    failure, outage = _FAILURES[where]
     for fault in (*KILLS, Fault.HANG_AND_WAKE, failure):
         for region in SHARED_TASK.regions[1:]:
             points = [each for each in SHARED_TASK.points[region] if each in KILL_POINTS]

@@ -1,26 +1,35 @@
-"""Where the runs of the harness stage, and where their sources and targets are: a disk, or a bucket."""
+"""Where the runs of the harness stage, and where their sources and targets are: on a disk, in a bucket, in HDFS."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from graph_compiler.object_stores.s3_access import S3Access
 from graph_compiler.object_stores.s3_store import ObjectStore
+from graph_compiler.staging.store.hdfs_store import HdfsStore
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.store.staging_store import StagingStore
-from tests.faults.plan import Plan
-from tests.faults.requests import is_in_a_request, rule
-from tests.harness.object_stores import CONNECTOR, KEY, SECRET, ObjectServer
+from graph_compiler.webhdfs.webhdfs_access import HdfsAccess
+from graph_compiler.webhdfs.webhdfs_client import WebHdfsClient
+from tests.faults import bucket_requests, name_node_events
+from tests.faults.plan import IN_A_STORE, Plan
+from tests.harness.hdfs_server import USER, hdfs_server
+from tests.harness.object_stores import CONNECTOR, KEY, SECRET, object_server
 
 BUCKET = "lake"
-_URI = f"s3a://{BUCKET}"
+_S3, _HDFS = "s3a://", "hdfs://"
 _ENDPOINT = "GRAPH_COMPILER_FAULTS_ENDPOINT"
-"""The environment variable by which drivers know the bucket's server."""
+"""The environment variable by which drivers know the endpoint of a bucket, or the port of WebHDFS."""
 
 
 class Place(Protocol):
@@ -93,34 +102,40 @@ class OnDisk:
         return {}
 
 
-@dataclass(frozen=True, slots=True)
-class InBucket:
-    """A bucket with a prefix of its own, since a store that is not moto remembers."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InStore:
+    """A store on this host: files are copied there and back, and its server is told what it lets happen.
+
+    `place` is the URI that stands for the folder; a part of it is new, since a store may remember. `connection` is
+    Airflow's, `endpoint` what drivers of the harness know. `follow` takes a plan, its run, the folder of plans and the
+    run's id.
+    """
 
     folder: Path
-    server: ObjectServer
-    prefix: str
+    place: str
+    store: StagingStore
+    connection: Mapping[str, object]
+    endpoint: str
+    settings: Mapping[str, str]
+    follow: Callable[[Plan, str, str, str], None]
+    pending: Callable[[str], Iterable[str]] = lambda _: ()
 
     @property
     def root(self) -> str:
-        return f"{_URI}/{self.prefix}/staging"
-
-    @property
-    def store(self) -> StagingStore:
-        return ObjectStore(BUCKET, self.server.access)
+        return f"{self.place}/staging"
 
     def uri(self, folder: Path) -> str:
-        return f"{_URI}/{self.prefix}/{folder.relative_to(self.folder)}"
+        return f"{self.place}/{folder.relative_to(self.folder)}"
 
     def push(self, folder: Path) -> None:
-        store, place = self.store, self.uri(folder)
+        place = self.uri(folder)
         for path in folder.rglob("*"):
             if path.is_file() and not path.name.startswith("."):
-                store.put(f"{place}/{path.relative_to(folder)}", path.read_bytes())
+                self.store.put(f"{place}/{path.relative_to(folder)}", path.read_bytes())
 
     def pull(self, folder: Path) -> None:
-        store, place = self.store, self.uri(folder)
-        found = {file.key: store.get(file.key) or b"" for file in store.files(place)}
+        place = self.uri(folder)
+        found = {file.key: self.store.get(file.key) or b"" for file in self.store.files(place)}
         shutil.rmtree(folder)
         folder.mkdir()
         for key, content in found.items():
@@ -129,36 +144,85 @@ class InBucket:
             path.write_bytes(content)
 
     def uploads(self, folder: Path) -> tuple[str, ...]:
-        return tuple(self.server.uploads(BUCKET, self.uri(folder)))
+        return tuple(self.pending(self.uri(folder)))
 
     def watch(self, plan: Plan, run: str, plans: Path, run_id: str) -> None:
-        rules = [rule(plan, run, str(plans), run_id)] if is_in_a_request(plan.point) else []
-        self.server.follows(*rules)
+        if plan.point in IN_A_STORE:
+            self.follow(plan, run, str(plans), run_id)
 
     def environment(self) -> dict[str, str]:
-        extra = {"endpoint_url": self.server.endpoint}
-        connection = {"conn_type": "aws", "login": KEY, "password": SECRET, "extra": extra}
         return {
             "AIRFLOW__GRAPH_COMPILER__STAGING_ROOT": self.root,
             "AIRFLOW__GRAPH_COMPILER__STAGING_CONN_ID": "lake",
-            "AIRFLOW_CONN_LAKE": json.dumps(connection),
-            _ENDPOINT: self.server.endpoint,
+            "AIRFLOW_CONN_LAKE": json.dumps(dict(self.connection)),
+            _ENDPOINT: self.endpoint,
         }
 
     def spark_settings(self) -> dict[str, str]:
-        return CONNECTOR
+        return dict(self.settings)
 
 
-def is_in_a_bucket(key: str) -> bool:
-    """Whether a key of a run is one in a bucket."""
-    return key.startswith(_URI)
+@contextmanager
+def in_bucket(folder: Path) -> Iterator[Place]:
+    """Yield a bucket of a server that is ended."""
+    with object_server(folder) as server:
+        server.make_bucket(BUCKET)
+        yield InStore(
+            folder=folder,
+            place=f"{_S3}{BUCKET}/faults-{int(time.time())}",
+            store=_bucket(server.endpoint),
+            connection={
+                "conn_type": "aws",
+                "login": KEY,
+                "password": SECRET,
+                "extra": {"endpoint_url": server.endpoint},
+            },
+            endpoint=server.endpoint,
+            settings=CONNECTOR,
+            follow=lambda *of: server.follows(bucket_requests.rule(*of)),
+            pending=partial(server.uploads, BUCKET),
+        )
+
+
+@contextmanager
+def in_hdfs(folder: Path) -> Iterator[Place]:
+    """Yield an HDFS that is ended."""
+    (folder / "hdfs").mkdir(exist_ok=True)
+    with hdfs_server(folder / "hdfs") as server:
+        yield InStore(
+            folder=folder,
+            place=f"{server.place()}/faults",
+            store=_hdfs(f"{server.place()}/", str(server.http)),
+            connection={
+                "conn_type": "webhdfs",
+                "host": "127.0.0.1",
+                "port": server.http,
+                "login": USER,
+            },
+            endpoint=str(server.http),
+            settings={},
+            follow=lambda *of: server.follows(name_node_events.rule(*of)),
+        )
+
+
+def is_in_a_store(key: str) -> bool:
+    """Whether a key of a run is not one on a disk."""
+    return key.startswith((_S3, _HDFS))
 
 
 def store_of(key: str) -> StagingStore:
     """Return the store of a key in a process of a run."""
-    if not is_in_a_bucket(key):
+    if not is_in_a_store(key):
         return LocalStore()
-    access = S3Access(
-        endpoint=os.environ[_ENDPOINT], is_path_style=True, access_key=KEY, secret_key=SECRET
-    )
+    endpoint = os.environ[_ENDPOINT]
+    return _bucket(endpoint) if key.startswith(_S3) else _hdfs(key, endpoint)
+
+
+def _bucket(endpoint: str) -> StagingStore:
+    access = S3Access(endpoint=endpoint, is_path_style=True, access_key=KEY, secret_key=SECRET)
     return ObjectStore(BUCKET, access)
+
+
+def _hdfs(key: str, port: str) -> StagingStore:
+    access = HdfsAccess(hosts=("127.0.0.1",), port=int(port), user=USER)
+    return HdfsStore(WebHdfsClient(urlsplit(key).netloc, access))

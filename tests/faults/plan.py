@@ -11,6 +11,14 @@ FOLDER = "GRAPH_COMPILER_FAULTS"
 """The environment variable that names the folder of plans: <run id>.json, and <run id>.fired once it has happened."""
 
 
+class Where(StrEnum):
+    """The places in which runs stage, read and publish."""
+
+    DISK = "disk"
+    BUCKET = "bucket"
+    HDFS = "hdfs"
+
+
 class Fault(StrEnum):
     """The kinds of faults."""
 
@@ -66,9 +74,9 @@ OF_A_STORE = (
     Fault.PAUSED,
     Fault.AWAY,
 )
-"""Done by the server of a bucket."""
+"""Done by the server of a bucket; HDFS can only be paused."""
 OF_A_DISK = (Fault.NO_SPACE, Fault.NO_PERMISSION, Fault.DENIED, *OUTAGES)
-"""A bucket has others in their place."""
+"""A store has others in their place."""
 
 
 class Point(StrEnum):
@@ -88,7 +96,7 @@ class Point(StrEnum):
     WHOLE_RUN = "all the time"
 
 
-IN_A_REQUEST = (
+IN_A_STORE = (
     Point.WHILE_WRITING,
     Point.BEFORE_MANIFEST,
     Point.AFTER_MANIFEST,
@@ -96,7 +104,7 @@ IN_A_REQUEST = (
     Point.AFTER_INTENT,
     Point.MID_PUBLISH,
 )
-"""Where a bucket's server notices that an execution is there."""
+"""Where the server of a store notices that an execution is there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,27 +7,34 @@ import pytest
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from tests.faults.cases import KILL_POINTS, KILLS, all_cases, every_order
-from tests.faults.plan import IN_A_REQUEST, OF_A_DISK, OF_A_STORE, Fault, Plan, Point
+from tests.faults.plan import IN_A_STORE, OF_A_DISK, OF_A_STORE, Fault, Plan, Point, Where
 from tests.faults.workloads import SHARED_TASK, SINK_MODES, WORKLOADS, Workload
 
 pytestmark = pytest.mark.spark  # the workloads import duckdb
 
 
-@pytest.mark.parametrize("in_bucket", [False, True], ids=["on_disk", "in_bucket"])
+OF_OTHERS = {
+    Where.DISK: {*OF_A_STORE},
+    Where.BUCKET: {*OF_A_DISK} - {Fault.DENIED},
+    Where.HDFS: {*OF_A_DISK, *OF_A_STORE} - {Fault.PAUSED},
+}
+
+
+@pytest.mark.parametrize("where", Where)
 @pytest.mark.parametrize("seed", range(20))
-def test_each_place_has_at_least_forty_cases(seed: int, in_bucket: bool) -> None:
-    cases = [case for case in all_cases(seed, in_bucket=in_bucket) if case.fault is not Fault.NONE]
+def test_each_place_has_at_least_forty_cases(seed: int, where: Where) -> None:
+    cases = [case for case in all_cases(seed, where) if case.fault is not Fault.NONE]
     assert len({case.id for case in cases}) == len(cases) >= 40
     assert {case.workload for case in cases} == set(WORKLOADS)
-    of_others = {*OF_A_DISK} - {Fault.DENIED} if in_bucket else {*OF_A_STORE}
-    assert {case.fault for case in cases} == {*Fault} - {Fault.NONE} - of_others
+    assert {case.fault for case in cases} == {*Fault} - {Fault.NONE} - OF_OTHERS[where]
     assert {case.point for case in cases} == set(Point)
 
 
-def test_what_a_driver_cannot_see_in_a_bucket_happens_in_a_request() -> None:
-    for case in all_cases(1, in_bucket=True):
+@pytest.mark.parametrize("where", [Where.BUCKET, Where.HDFS])
+def test_what_a_driver_cannot_see_in_a_store_is_seen_by_its_server(where: Where) -> None:
+    for case in all_cases(1, where):
         if case.fault in (*OF_A_STORE, Fault.DENIED):
-            assert case.point in IN_A_REQUEST, case
+            assert case.point in IN_A_STORE, case
 
 
 @pytest.mark.parametrize("fault", KILLS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,14 +22,21 @@ USER = "lake"
 
 @dataclass(frozen=True, slots=True)
 class HdfsServer:
-    """The NameNode's ports on loopback."""
+    """The NameNode's ports on loopback, and the file of its rule."""
 
     rpc: int
     http: int
+    rule: Path
 
     def place(self, rpc: int | None = None) -> str:
         """Return the root as drivers name it, through another port if that is given."""
         return f"hdfs://127.0.0.1:{rpc or self.rpc}"
+
+    def follows(self, lines: Sequence[str]) -> None:
+        """Let the NameNode call a program once, when it has carried out an operation (`tests/hdfs/MiniHdfs.java`)."""
+        draft = self.rule.with_suffix(".part")
+        draft.write_text("\n".join(lines))
+        draft.replace(self.rule)
 
 
 @contextmanager
@@ -42,10 +49,13 @@ def hdfs_server(folder: Path) -> Iterator[HdfsServer]:
         jars += (packages / "pyspark/jars").glob(pattern)
     ports = folder / "ports"
     options = ["-Xmx512m", "-Djava.net.preferIPv4Stack=true", f"-DHADOOP_USER_NAME={USER}"]
-    command = ["java", *options, "-cp", os.pathsep.join(map(str, jars)), str(_PROGRAM)]
+    class_path = os.pathsep.join(map(str, [folder, *jars]))
+    # Hadoop loads a class of it by name, which it cannot if Java runs the source.
+    subprocess.run(["javac", "-cp", class_path, "-d", str(folder), str(_PROGRAM)], check=True)
+    command = ["java", *options, "-cp", class_path, "MiniHdfs"]
     with (folder / "server.out").open("wb") as output:
         process = subprocess.Popen(
-            [*command, str(folder / "data"), str(ports)],
+            [*command, str(folder / "data"), str(ports), str(folder / "rule")],
             cwd=folder,
             stdin=subprocess.PIPE,
             stdout=output,
@@ -53,7 +63,8 @@ def hdfs_server(folder: Path) -> Iterator[HdfsServer]:
         )
     try:
         _wait(ports, process, folder / "server.out")
-        yield HdfsServer(*map(int, ports.read_text().split()))
+        rpc, http = map(int, ports.read_text().split())
+        yield HdfsServer(rpc, http, folder / "rule")
     finally:
         assert process.stdin is not None
         process.stdin.close()

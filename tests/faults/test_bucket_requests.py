@@ -11,8 +11,8 @@ import pytest
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
-from tests.faults.plan import IN_A_REQUEST, Fault, Firing, Plan, Point, driver_path, plan_path
-from tests.faults.requests import further_rules, rule
+from tests.faults.bucket_requests import further_rules, rule
+from tests.faults.plan import IN_A_STORE, Fault, Firing, Plan, Point, driver_path, plan_path
 
 pytestmark = pytest.mark.spark  # as the other tests of the harness
 
@@ -33,7 +33,7 @@ def plan(point: Point, fault: Fault = Fault.KILL_DRIVER) -> Plan:
     return Plan(fault=fault, point=point, region="report", input="s3a://lake/in", output=OUT)
 
 
-@pytest.mark.parametrize("point", IN_A_REQUEST)
+@pytest.mark.parametrize("point", IN_A_STORE)
 def test_a_point_is_a_request_that_none_of_the_others_is(point: Point) -> None:
     found = rule(plan(point), LAYOUT.run, "/plans", "r")
 

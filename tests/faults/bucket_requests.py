@@ -14,7 +14,7 @@ import re
 import sys
 from typing import Any
 
-from tests.faults.plan import IN_A_REQUEST, Fault, Plan, Point
+from tests.faults.plan import Fault, Plan, Point
 
 _BEFORE = (Point.WHILE_WRITING, Point.BEFORE_MANIFEST, Point.BEFORE_INTENT)
 """The request is not carried out, if the fault leaves that open."""
@@ -54,11 +54,6 @@ def further_rules(fault: Fault, driver: int) -> list[dict[str, Any]]:
     until = {"times": _EVERYTHING, "seconds": _LONGEST, "lives_with": driver}
     method = "PUT|POST|DELETE" if fault is Fault.REFUSED else ".*"
     return [{"fault": _ANSWERS[fault], "method": method, **until}]
-
-
-def is_in_a_request(point: Point) -> bool:
-    """Whether it is the server that comes to a point, not the driver."""
-    return point in IN_A_REQUEST
 
 
 def _request(point: Point, run: str, output: str) -> tuple[str, str]:
