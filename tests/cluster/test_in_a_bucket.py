@@ -204,6 +204,7 @@ def kill_an_executor(cluster: Cluster) -> None:
         ("shuffled", kill_a_worker),
         ("shuffled", kill_an_executor),
         ("written", kill_a_worker),
+        ("written", kill_an_executor),
     ],
 )
 def test_a_host_that_fails_costs_no_row(

@@ -11,7 +11,6 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
 from graph_compiler.identifiers import OperatorId
-from graph_compiler.staging.publications.bucket_places import BucketPlace
 from graph_compiler.staging.publications.in_bucket.bucket_publication import (
     DeferredFiles,
     carry_out,
@@ -20,6 +19,7 @@ from graph_compiler.staging.publications.in_bucket.bucket_publication import (
 )
 from graph_compiler.staging.publications.intent import WHOLE, Intent
 from graph_compiler.staging.publications.preparations import inside_bucket
+from graph_compiler.staging.publications.store_places import StorePlace
 from graph_compiler.staging.store.deferred_files import DeferredFile
 from tests.machine.bucket import Bucket
 from tests.machine.bucket_client import BucketClient
@@ -190,7 +190,7 @@ def test_folders_of_objects_are_only_names(store: BucketClient) -> None:
 def test_places_in_buckets_meet_by_their_names(
     one: str, other: str, meet: bool, contains: bool
 ) -> None:
-    first, second = BucketPlace.of(one), BucketPlace.of(other)
+    first, second = StorePlace.of(one), StorePlace.of(other)
     assert first is not None
     assert second is not None
     assert (first.meets(second), second.meets(first)) == (meet, meet)
@@ -198,4 +198,4 @@ def test_places_in_buckets_meet_by_their_names(
 
 
 def test_what_is_not_in_a_store_has_no_place_there() -> None:
-    assert [BucketPlace.of(uri) for uri in ("/out", "file:///out", "s3a://")] == [None] * 3
+    assert [StorePlace.of(uri) for uri in ("/out", "file:///out", "s3a://")] == [None] * 3

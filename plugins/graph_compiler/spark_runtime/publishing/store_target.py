@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from graph_compiler.staging.publications.in_bucket.bucket_listing import objects_seen
+from graph_compiler.staging.publications.store_listing import files_seen
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import target_store
 
@@ -30,7 +30,7 @@ class StoreTarget:
 
     def data_files(self) -> frozenset[str]:
         """Return the files that readers see now."""
-        return objects_seen(self._store, self.target)
+        return files_seen(self._store, self.target)
 
     def names_to_remove(
         self,

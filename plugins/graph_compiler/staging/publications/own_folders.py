@@ -18,8 +18,8 @@ from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.errors import Problem, SourceLocation
 from graph_compiler.identifiers import PIPELINES
-from graph_compiler.staging.publications.bucket_places import BucketPlace
 from graph_compiler.staging.publications.on_disk.local_places import LocalPlace
+from graph_compiler.staging.publications.store_places import StorePlace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,13 +85,13 @@ def find_own_folder_problems(
         (folder, LocalPlace.at(path)) for folder in folders if (path := local_path(folder.path))
     ]
     in_buckets = [
-        (folder, place) for folder in folders if (place := BucketPlace.of(folder.path)) is not None
+        (folder, place) for folder in folders if (place := StorePlace.of(folder.path)) is not None
     ]
     for sink in sinks:
         path = local_path(sink.path)
         target = None if path is None or ".." in path.parts else LocalPlace.at(path)
         words = [_words(target, folder, place) for folder, place in known] if target else []
-        if (bucket := BucketPlace.of(sink.path)) is not None:
+        if (bucket := StorePlace.of(sink.path)) is not None:
             words = [_words_of_bucket(bucket, folder, place) for folder, place in in_buckets]
         if found := next((one for one in words if one), None):
             yield Problem(
@@ -114,7 +114,7 @@ def _words(target: LocalPlace, folder: OwnFolder, place: LocalPlace) -> str | No
     return f"lies in {folder.what}, {folder.path}" if lies_in else None
 
 
-def _words_of_bucket(target: BucketPlace, folder: OwnFolder, place: BucketPlace) -> str | None:
+def _words_of_bucket(target: StorePlace, folder: OwnFolder, place: StorePlace) -> str | None:
     """Return how a target in a bucket relates to a folder there, as text, None if they do not overlap."""
     if target.contains(place):
         return f"is {folder.what}" if target == place else f"contains {folder.what}, {folder.path}"

@@ -19,7 +19,6 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError, Problem
 from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.executions.executions import last_descriptor
-from graph_compiler.staging.publications.bucket_places import BucketPlace
 from graph_compiler.staging.publications.on_disk.local_places import LocalPlace
 from graph_compiler.staging.publications.own_folders import (
     OwnFolder,
@@ -27,6 +26,7 @@ from graph_compiler.staging.publications.own_folders import (
     find_own_folder_problems,
     own_folders,
 )
+from graph_compiler.staging.publications.store_places import StorePlace
 from graph_compiler.staging.store.stores import store_of
 
 
@@ -167,5 +167,5 @@ def _path(connector: Connector) -> PurePosixPath | None:
     return local_path(connector.path) if isinstance(connector, FileConnector) else None
 
 
-def _bucket_place(connector: Connector) -> BucketPlace | None:
-    return BucketPlace.of(connector.path) if isinstance(connector, FileConnector) else None
+def _bucket_place(connector: Connector) -> StorePlace | None:
+    return StorePlace.of(connector.path) if isinstance(connector, FileConnector) else None

@@ -20,8 +20,8 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
-from graph_compiler.staging.publications.in_bucket.bucket_listing import objects_seen
 from graph_compiler.staging.publications.intent import Intent
+from graph_compiler.staging.publications.store_listing import files_seen
 from graph_compiler.staging.store.deferred_files import DeferredFile, DeferringStore
 from graph_compiler.staging.store.read_document import get_document
 
@@ -68,17 +68,17 @@ def steps(
     """Do the same step by step: at each yield the carrier may die, and other carriers may run."""
     written = get_document(store, files_document(intent.prepared), DeferredFiles)
     yield
-    there = objects_seen(store, intent.target)
+    there = files_seen(store, intent.target)
     if written is not None:
         missing = frozenset(f"{intent.target}/{name}" for name in set(intent.add) - there)
         yield
         store.complete([file for file in written.files if file.key in missing])
         yield
-        there = objects_seen(store, intent.target)
+        there = files_seen(store, intent.target)
     if lost := sorted(set(intent.add) - there):
         stopped = _stop(intent, store, lost)
         yield
-        there = objects_seen(store, intent.target)
+        there = files_seen(store, intent.target)
         lost = sorted(set(intent.add) - there)
         were_never_all_there = written is None or not stopped.isdisjoint(lost)
         if lost and were_never_all_there and is_open():

@@ -17,7 +17,7 @@ _HDFS_PORT = ":8020"
 
 
 @dataclass(frozen=True, slots=True)
-class BucketPlace:
+class StorePlace:
     """A kind of store, a bucket or a host, and the names of a prefix in it, which may have wildcards."""
 
     names: tuple[str, ...]
@@ -32,13 +32,13 @@ class BucketPlace:
         kind = "hdfs" if found["scheme"].lower() == "hdfs" else "s3a"
         return cls((kind, *names)) if names else None
 
-    def meets(self, other: BucketPlace) -> bool:
+    def meets(self, other: StorePlace) -> bool:
         """Whether both are equal, or one contains the other."""
         return all(
             _fits(mine, theirs) for mine, theirs in zip(self.names, other.names, strict=False)
         )
 
-    def contains(self, other: BucketPlace) -> bool:
+    def contains(self, other: StorePlace) -> bool:
         """Whether the other is this folder, or is inside it, at any depth."""
         return other.names[: len(self.names)] == self.names
 

@@ -1,4 +1,4 @@
-"""Which objects below a prefix Spark's readers see as files of a folder."""
+"""Which files of a folder in a store Spark's readers see."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from graph_compiler.staging.publications.on_disk.listing import is_hidden
 from graph_compiler.staging.store.staging_store import StagingStore
 
 
-def objects_seen(store: StagingStore, folder: str) -> frozenset[str]:
-    """Return the objects that readers of a folder see, including those of partition folders, by relative name."""
+def files_seen(store: StagingStore, folder: str) -> frozenset[str]:
+    """Return what readers of a folder see, including those of partition folders, by relative name."""
     names = (file.key.removeprefix(f"{folder}/") for file in store.files(folder))
     return frozenset(name for name in names if not any(map(is_hidden, name.split("/"))))
