@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import lru_cache
-from urllib.parse import urlsplit
 
 from graph_compiler.errors import StagingError
 from graph_compiler.object_stores.s3_access import S3Access
 from graph_compiler.staging.store.staging_store import StagingStore
-from graph_compiler.staging.store.stores import open_with
-
-_SECONDS = 60.0
-"""How long an access is used before it is asked for again: credentials are replaced."""
+from graph_compiler.staging.store.stores import open_with, opener
 
 
 def open_stores_with(access: Callable[[], S3Access]) -> None:
     """Open object stores in this process; `access` is called when one is needed, and may raise StagingError."""
-
-    @lru_cache(maxsize=1)
-    def current(_turn: int) -> S3Access:
-        return access()
-
-    open_with(
-        s3a=lambda place: _bucket(
-            urlsplit(place).netloc, current(int(time.monotonic() // _SECONDS))
-        )
-    )
+    open_with(s3a=opener(access, _bucket))
 
 
 @lru_cache(maxsize=16)

@@ -11,7 +11,13 @@ from graph_compiler.errors import DamagedDocumentError, PublicationError, Stagin
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.store.staging_store import Promises, StagingStore
-from graph_compiler.staging.store.stores import committing, publishing, store_of, target_store
+from graph_compiler.staging.store.stores import (
+    committing,
+    opener,
+    publishing,
+    store_of,
+    target_store,
+)
 
 STORES: dict[str, Callable[[], StagingStore]] = {"local": LocalStore, "in memory": InMemoryStore}
 
@@ -180,3 +186,19 @@ def test_stores_have_the_capabilities_of_their_use(
     assert store_of("/staging").promises.conditional_put
     with pytest.raises(PublicationError, match="cannot appear in one step"):
         target_store("/out")
+
+
+def test_credentials_are_asked_for_again_after_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys, now = iter("ab"), 120.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    found: list[tuple[str, str]] = []
+
+    def store_at(bucket: str, key: str) -> StagingStore:
+        found.append((bucket, key))
+        return InMemoryStore()
+
+    opened = opener(lambda: next(keys), store_at)
+    for moment in (120.0, 179.0, 181.0):
+        now = moment
+        opened("s3a://lake/staging")
+    assert found == [("lake", "a"), ("lake", "a"), ("lake", "b")]

@@ -9,8 +9,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar, cast
 from urllib.parse import urlsplit
 
 from graph_compiler.declaration.connectors.file_uris import (
@@ -30,12 +32,31 @@ if TYPE_CHECKING:
 
 StoreOpener = Callable[[str], StagingStore]
 """Type of a function that opens the store of a place, which is not on this host's disks."""
+Access = TypeVar("Access")
+_ACCESS_SECONDS = 60.0
 _OPENERS: dict[str, StoreOpener] = {}
 
 
 def open_with(**openers: StoreOpener) -> None:
     """Set how this process opens the stores of places that are not on its disks, by their scheme."""
     _OPENERS.update(openers)
+
+
+def opener(
+    access: Callable[[], Access], store_at: Callable[[str, Access], StagingStore]
+) -> StoreOpener:
+    """Return a function that opens a place's store by bucket or host and access; `access` is asked once a minute.
+
+    Credentials are replaced while a process runs. `access` may raise StagingError.
+    """
+
+    @lru_cache(maxsize=1)
+    def current(_turn: int) -> Access:
+        return access()
+
+    return lambda place: store_at(
+        urlsplit(place).netloc, current(int(time.monotonic() // _ACCESS_SECONDS))
+    )
 
 
 def store_of(place: str) -> StagingStore:
