@@ -28,14 +28,14 @@ class World:
 
     def explore(self, check: Callable[[Path], None]) -> None:
         """Check the target in every state; and from every state, let both die and a third finish."""
-        known: set[object] = set()
+        known: set[str] = set()
         waiting = deque([""])  # short orders first: each is gone through from its beginning
         while waiting:
             order = waiting.popleft()
             target, intent, carriers, alive = self._replay(order)
-            state = (
-                *(_tree(folder) for folder in self._roots),
-                *(_position(carriers[name]) for name in "AB" if name in alive),
+            state = _state(
+                [_tree(folder) for folder in self._roots],
+                [_position(carriers[name]) if name in alive else () for name in "AB"],
             )
             if state in known:
                 continue
@@ -66,6 +66,20 @@ class World:
 
 def _tree(folder: Path) -> frozenset[str]:
     return frozenset(_without_count(str(path.relative_to(folder))) for path in folder.rglob("*"))
+
+
+def _state(trees: list[frozenset[str]], positions: list[tuple[object, ...]]) -> str:
+    """Return the same text for two states that differ only in which of the carriers is where: both do the same."""
+    files = [[f"/{name}/" for name in tree] for tree in trees]
+    exchanged = [[_exchanged(name) for name in tree] for tree in files]
+    return min(
+        repr(([sorted(tree) for tree in files], repr(positions))),
+        repr(([sorted(tree) for tree in exchanged], _exchanged(repr(positions[::-1])))),
+    )
+
+
+def _exchanged(text: str) -> str:
+    return re.sub("(?<=[/'])[AB](?=[/'])", lambda name: {"A": "B", "B": "A"}[name[0]], text)
 
 
 def _litter(folder: Path) -> list[Path]:
