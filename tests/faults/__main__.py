@@ -22,8 +22,8 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from tests.end_to_end.conftest import ROOT, Home
 from tests.faults.cases import Case, all_cases
 from tests.faults.facts import NO_FACTS, outcome, problems
-from tests.faults.outages import own_file_system
-from tests.faults.places import OnDisk, Place, in_bucket, in_hdfs
+from tests.faults.places.outages import own_file_system
+from tests.faults.places.place import OnDisk, Place, in_bucket, in_hdfs
 from tests.faults.plan import FOLDER, OUTAGES, Where
 from tests.faults.results import Result, Results
 from tests.faults.trial import Trial

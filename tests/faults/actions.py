@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from graph_compiler.staging.store.staging_store import StagingStore
-from tests.faults.outages import begin_outage
+from tests.faults.places.outages import begin_outage
 from tests.faults.plan import LOSSES, OUTAGES, Fault, Firing, Plan
 
 _NOBODY = 65534

@@ -11,8 +11,8 @@ from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.executions.executions import executions, regions_of
 from graph_compiler.staging.store.staging_store import StagingStore
 from tests.faults.cases import KILLS, Case, every_order
+from tests.faults.places.file_points import is_visible
 from tests.faults.plan import LOSSES, OUTAGES, Fault, Point
-from tests.faults.points import is_visible
 from tests.faults.workloads import WORKLOADS
 
 REFUSED = "airflow tasks clear"

@@ -11,9 +11,9 @@ from pathlib import Path
 from graph_compiler.deployment.documents.staging_layout import DRIVER
 from graph_compiler.staging.store.staging_store import StagingStore
 from tests.faults.actions import act, processes
-from tests.faults.places import is_in_a_store, store_of
+from tests.faults.places.file_points import FilePoints, watch_partitions
+from tests.faults.places.place import is_in_a_store, store_of
 from tests.faults.plan import FOLDER, Plan, Point, driver_path, firing_path, plan_path
-from tests.faults.points import FilePoints, watch_partitions
 
 
 def arm(descriptor: str) -> None:

@@ -18,7 +18,7 @@ from graph_compiler.deployment.describe.region_descriptors import describe_regio
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from tests.faults.cases import Case, every_order
 from tests.faults.facts import REFUSED, Facts, attempts_of, difference, leftovers
-from tests.faults.places import Place
+from tests.faults.places.place import Place
 from tests.faults.plan import Fault, Firing, Plan, Point, firing_path, plan_path
 from tests.faults.workloads import DAYS, WORKLOADS, Workload
 from tests.harness.standalone import Api, processes_of, until

@@ -40,7 +40,7 @@ def rule(plan: Plan, run: str, plans: str, run_id: str) -> dict[str, Any]:
     """Return what the server does at a plan's point, and whom it calls; `run` and `plan.output` are URIs."""
     method, path = _request(plan.point, _path(run), _path(plan.output))
     fault = _ANSWERS.get(plan.fault, "dropped" if plan.point in _BEFORE else "lost")
-    called = [sys.executable, "-m", "tests.faults.at_the_store", plans, run_id]
+    called = [sys.executable, "-m", "tests.faults.places.at_the_store", plans, run_id]
     turn = rf"{re.escape(_path(run))}/tasks/{re.escape(plan.region)}/[^/]+/driver\.json$"
     return {"method": method, "path": path, "fault": fault, "after": turn, "command": called}
 

@@ -21,7 +21,7 @@ from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.webhdfs.webhdfs_access import HdfsAccess
 from graph_compiler.webhdfs.webhdfs_client import WebHdfsClient
-from tests.faults import bucket_requests, name_node_events
+from tests.faults.places import bucket_requests, name_node_events
 from tests.faults.plan import IN_A_STORE, Plan
 from tests.harness.hdfs_server import USER, hdfs_server
 from tests.harness.object_stores import CONNECTOR, KEY, SECRET, object_server

@@ -10,8 +10,8 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.staging.store.local_store import LocalStore
+from tests.faults.places.file_points import FilePoints, is_visible, made_file
 from tests.faults.plan import Point
-from tests.faults.points import FilePoints, is_visible, made_file
 
 pytestmark = pytest.mark.spark  # the store stands beside what imports pyspark
 

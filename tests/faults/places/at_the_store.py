@@ -1,4 +1,6 @@
-"""The program that a bucket's server calls at a plan's point: `python -m tests.faults.at_the_store PLANS RUN_ID`.
+"""The program that a store's server calls at a plan's point.
+
+    python -m tests.faults.places.at_the_store PLANS RUN_ID
 
 It prints the rules that hold for further requests.
 """
@@ -13,7 +15,7 @@ import sys
 from pathlib import Path
 
 from tests.faults.actions import SIGNALS, send_signals
-from tests.faults.bucket_requests import further_rules
+from tests.faults.places.bucket_requests import further_rules
 from tests.faults.plan import Fault, Firing, Plan, driver_path, firing_path, plan_path
 
 _PAUSE = 20

@@ -24,7 +24,7 @@ def rule(plan: Plan, run: str, plans: str, run_id: str) -> tuple[str, ...]:
     run, output = (re.escape(urlsplit(uri).path) for uri in (run, plan.output))
     operation, name = _event(plan.point, run, output)
     turn = rf"{run}/tasks/{re.escape(plan.region)}/[^/]+/driver\.json"
-    called = (sys.executable, "-m", "tests.faults.at_the_store", plans, run_id)
+    called = (sys.executable, "-m", "tests.faults.places.at_the_store", plans, run_id)
     return (turn, operation, name, *called)
 
 

@@ -11,7 +11,7 @@ import pytest
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
-from tests.faults.bucket_requests import further_rules, rule
+from tests.faults.places.bucket_requests import further_rules, rule
 from tests.faults.plan import IN_A_STORE, Fault, Firing, Plan, Point, driver_path, plan_path
 
 pytestmark = pytest.mark.spark  # as the other tests of the harness
@@ -76,7 +76,7 @@ def test_the_program_that_is_called_kills_the_driver_once(tmp_path: Path) -> Non
         firing = Firing(driver=driver.pid, jvm=0, runner=0, supervisor=0, names={})
         driver_path(tmp_path, "r").write_text(firing.to_json())
         plan_path(tmp_path, "r").write_text(plan(Point.AFTER_INTENT).to_json())
-        call = [sys.executable, "-m", "tests.faults.at_the_store", str(tmp_path), "r"]
+        call = [sys.executable, "-m", "tests.faults.places.at_the_store", str(tmp_path), "r"]
         done = subprocess.run(call, capture_output=True, text=True, check=True, env=os.environ)
         assert done.stdout == "[]\n"
         assert driver.wait(10) == -9

@@ -8,7 +8,7 @@ import pytest
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
-from tests.faults.name_node_events import rule
+from tests.faults.places.name_node_events import rule
 from tests.faults.plan import IN_A_STORE, Fault, Plan, Point
 
 pytestmark = pytest.mark.spark  # as the other tests of the harness
