@@ -53,6 +53,8 @@ def hdfs_server(folder: Path) -> Iterator[HdfsServer]:
     # Hadoop loads a class of it by name, which it cannot if Java runs the source.
     subprocess.run(["javac", "-cp", class_path, "-d", str(folder), str(_PROGRAM)], check=True)
     command = ["java", *options, "-cp", class_path, "MiniHdfs"]
+    for left in (ports, folder / "rule"):  # of an earlier server
+        left.unlink(missing_ok=True)
     with (folder / "server.out").open("wb") as output:
         process = subprocess.Popen(
             [*command, str(folder / "data"), str(ports), str(folder / "rule")],
