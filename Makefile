@@ -80,7 +80,7 @@ test-hdfs: $(READY) $(DATA) ## stage in HDFS on this host, and lose its answers 
 test-compose: $(READY) $(DATA) ## start the containers, run Dags in them, and break each service (an hour; Docker, or root on Debian)
 	@$(WITH_JAVA) scripts/with-chromium tests/compose/with_docker $(BIN)/python -m pytest -m compose $(ARGS)
 
-test-faults: $(READY) $(DATA) ## break more than seventy real runs, and check that nothing is lost or doubled (an hour and a half; continues where it stopped; docs/failures.md)
+test-faults: $(READY) $(DATA) ## break a hundred real runs, and check that nothing is lost or doubled (two hours; continues where it stopped; docs/faults.md)
 	@$(WITH_JAVA) $(BIN)/python -m tests.faults $(ARGS)
 
 test-faults-in-bucket: $(READY) $(OBJECTS_READY) $(DATA) ## the same with staging, sources and targets in an object store on this host, whose server breaks requests, too (needs Maven and Maven Central)

@@ -18,9 +18,10 @@ from graph_compiler.object_stores.s3_store import ObjectStore
 from tests.cluster.conftest import ClusterHome, needs_hosts
 from tests.cluster.standalone_cluster import ROOT, Cluster, standalone_cluster
 from tests.harness.flights_data import copy_january
-from tests.harness.object_stores import CONNECTOR, JARS, KEY, SECRET, ObjectServer, object_server
+from tests.harness.object_stores import CONNECTOR, JARS, SECRET, ObjectServer, object_server
 from tests.harness.reference import assert_same_rows, expected, published, reports, rows
 from tests.harness.secret_search import files_with
+from tests.harness.staging_in_stores import download, staging_variables, upload
 from tests.harness.waiting_run import PRICES
 from tests.tpch.tables import write_tables
 from tests.tpch.test_tpch import QUERIES, assert_answers
@@ -75,8 +76,6 @@ class Lake:
     @property
     def settings(self) -> dict[str, str]:
         """Return the variables of Airflow: the root, how to reach it, and where each host has Spark's connector."""
-        extra = {"endpoint_url": self.server.endpoint}
-        connection = {"conn_type": "aws", "login": KEY, "password": SECRET, "extra": extra}
         jars = f"{self.home.cluster.folder}/connector/*"
         conf = self.home.cluster.conf() | {
             **CONNECTOR,
@@ -85,10 +84,8 @@ class Lake:
             "spark.sql.shuffle.partitions": "4",
         }
         return {
-            "AIRFLOW__GRAPH_COMPILER__STAGING_ROOT": f"{self.place}/staging",
-            "AIRFLOW__GRAPH_COMPILER__STAGING_CONN_ID": "lake",
+            **staging_variables(f"{self.place}/staging", self.server.connection),
             "AIRFLOW__GRAPH_COMPILER__SPARK_CONF": json.dumps(conf),
-            "AIRFLOW_CONN_LAKE": json.dumps(connection),
             "AIRFLOW_VAR_TABLES": f"{self.place}/in",
             "AIRFLOW_VAR_TARGET": f"{self.place}/out",
         }
@@ -105,21 +102,12 @@ class Lake:
 
     def upload(self, folder: Path) -> None:
         """Put all files of a folder below `in`."""
-        for file in folder.rglob("*.*"):
-            self.store.put(f"{self.place}/in/{file.relative_to(folder)}", file.read_bytes())
+        upload(self.store, folder, f"{self.place}/in")
 
     def download(self, folder: Path) -> Path:
         """Copy all objects below `out` to a folder."""
-        for name, content in self.published():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(content)
+        download(self.store, f"{self.place}/out", folder)
         return folder
-
-    def published(self) -> Iterator[tuple[str, bytes]]:
-        for file in self.store.files(f"{self.place}/out"):
-            content = self.store.get(file.key)
-            assert content is not None
-            yield file.key.removeprefix(f"{self.place}/out/"), content
 
     def assert_nothing_is_left(self) -> None:
         """Check that below `out` there is what was published, and no upload waits."""

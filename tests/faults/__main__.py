@@ -196,7 +196,7 @@ def _environment(home: Home, place: Place, **settings: str) -> dict[str, str]:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
-    parser.add_argument("--state", type=Path, help="its folder: .faults, .faults-bucket")
+    parser.add_argument("--state", type=Path, help="its folder: .faults, .faults-PLACE")
     parser.add_argument("--seed", type=int, default=1, help="chooses tasks, and the order of cases")
     parser.add_argument("--only", default="", help="cases whose name matches this pattern")
     parser.add_argument(

@@ -8,11 +8,12 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.deployment.documents.staging_layout import DRIVER
 from graph_compiler.staging.store.staging_store import StagingStore
 from tests.faults.actions import act, processes
 from tests.faults.places.file_points import FilePoints, watch_partitions
-from tests.faults.places.place import is_in_a_store, store_of
+from tests.faults.places.place import store_of
 from tests.faults.plan import FOLDER, Plan, Point, driver_path, firing_path, plan_path
 
 
@@ -34,7 +35,7 @@ def arm(descriptor: str) -> None:
         fire()
     elif plan.point is Point.SPARK_UP:
         _when_spark_is_up(fire)
-    elif is_in_a_store(run):
+    elif local_path(run) is None:
         driver_path(folder, run_id).write_text(processes().to_json())
     else:
         _watch(plan, Path(run), fire, since=Path(descriptor).with_name(DRIVER))

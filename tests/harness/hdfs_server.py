@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from graph_compiler.webhdfs.webhdfs_access import HdfsAccess
+
 _PROJECT = Path(__file__).parents[2]
 JARS = _PROJECT / "tests/hdfs/jars"
 """The jars of `tests/hdfs/pom.xml`, which Maven brings."""
@@ -18,6 +20,16 @@ _OF_SPARK = ("hadoop-client-*.jar", "log4j-*.jar", "slf4j-*.jar", "snappy-*.jar"
 _SECONDS = 120
 USER = "lake"
 """The owner of what tests write."""
+
+
+def access_at(port: int) -> HdfsAccess:
+    """Return how WebHDFS is reached on a port of loopback."""
+    return HdfsAccess(hosts=("127.0.0.1",), port=port, user=USER)
+
+
+def connection_at(port: int) -> dict[str, object]:
+    """Return the Airflow connection that says the same."""
+    return {"conn_type": "webhdfs", "host": "127.0.0.1", "port": port, "login": USER}
 
 
 @dataclass(frozen=True, slots=True)

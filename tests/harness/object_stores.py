@@ -51,9 +51,13 @@ class ObjectServer:
 
     @property
     def access(self) -> S3Access:
-        return S3Access(
-            endpoint=self.endpoint, is_path_style=True, access_key=KEY, secret_key=SECRET
-        )
+        return access_at(self.endpoint)
+
+    @property
+    def connection(self) -> dict[str, object]:
+        """Return the Airflow connection that says the same."""
+        extra = {"endpoint_url": self.endpoint}
+        return {"conn_type": "aws", "login": KEY, "password": SECRET, "extra": extra}
 
     def make_bucket(self, name: str) -> None:
         self._call("PUT", f"/{name}")
@@ -88,6 +92,11 @@ class ObjectServer:
     def _call(self, method: str, path: str, body: bytes | None = None) -> str:
         with urlopen(Request(self.endpoint + path, data=body, method=method), timeout=10) as answer:
             return str(answer.read().decode())
+
+
+def access_at(endpoint: str) -> S3Access:
+    """Return how the server at an endpoint is reached."""
+    return S3Access(endpoint=endpoint, is_path_style=True, access_key=KEY, secret_key=SECRET)
 
 
 @contextmanager

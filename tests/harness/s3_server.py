@@ -44,7 +44,6 @@ _ANSWERS = {
     "denied": ("403 Forbidden", "AccessDenied"),
     "no-upload": ("404 Not Found", "NoSuchUpload"),  # moto answers 500
 }
-_NOT_CARRIED_OUT = ("dropped", "busy", "expired", "denied", "no-upload")
 _LATE = 30
 """Seconds."""
 
@@ -147,19 +146,20 @@ class FaultyApplication:
 
     def _carried_out(self, environ: dict[str, Any], fault: str | None) -> Answer:
         """Carry out a request as its fault says; return the answer to it, empty if it is not carried out."""
-        if fault == "cut":
-            length = int(environ.get("CONTENT_LENGTH") or 0)
-            environ["wsgi.input"].read(length // 2)
-            return Answer()
-        if fault not in ("late", "twice", *_NOT_CARRIED_OUT):
-            return self._answer(environ)
-        content = _body(environ)
-        if fault == "late":
-            kept = environ | {"wsgi.input": BytesIO(content)}
-            self._late.append((time.monotonic() + _LATE, kept))
-        if fault == "twice":
-            self._answer(environ | {"wsgi.input": BytesIO(content)})
-            return self._answer(environ | {"wsgi.input": BytesIO(content)})
+        match fault:
+            case "cut":
+                environ["wsgi.input"].read(_length(environ) // 2)
+            case "late":
+                kept = environ | {"wsgi.input": BytesIO(_body(environ))}
+                self._late.append((time.monotonic() + _LATE, kept))
+            case "twice":
+                content = _body(environ)
+                self._answer(environ | {"wsgi.input": BytesIO(content)})
+                return self._answer(environ | {"wsgi.input": BytesIO(content)})
+            case "dropped" | "busy" | "expired" | "denied" | "no-upload":
+                _body(environ)
+            case _:
+                return self._answer(environ)
         return Answer()
 
     def _answer(self, environ: dict[str, Any]) -> Answer:
@@ -177,13 +177,14 @@ class FaultyApplication:
 
     def _carry_out_late(self) -> None:
         """Carry out what is late, before another request."""
-        due = [kept for at, kept in self._late if at <= time.monotonic()]
-        self._late = [each for each in self._late if each[1] not in due]
+        now = time.monotonic()
+        due = [kept for at, kept in self._late if at <= now]
+        self._late = [each for each in self._late if each[0] > now]
         for kept in due:
             self._log_request(kept, self._answer(kept), "late")
 
     def _log_request(self, environ: dict[str, Any], answer: Answer, fault: str | None) -> None:
-        method, size = environ["REQUEST_METHOD"], environ.get("CONTENT_LENGTH") or "0"
+        method, size = environ["REQUEST_METHOD"], _length(environ)
         agent = str(environ.get("HTTP_USER_AGENT", "-")).split("/")[0]
         answered = f" ({answer.status})" if answer.start else ""
         status = f"{fault}{answered}" if fault else answer.status
@@ -207,8 +208,12 @@ def _path(environ: dict[str, Any]) -> str:
     return str(environ.get("RAW_URI") or environ["PATH_INFO"])
 
 
+def _length(environ: dict[str, Any]) -> int:
+    return int(environ.get("CONTENT_LENGTH") or 0)
+
+
 def _body(environ: dict[str, Any]) -> bytes:
-    return bytes(environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0)))
+    return bytes(environ["wsgi.input"].read(_length(environ)))
 
 
 def _has_upload(path: str) -> bool:
@@ -232,8 +237,8 @@ class Forwarding:
 
     def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         """Pass one request on, and its answer back."""
-        method, path = environ["REQUEST_METHOD"], environ.get("RAW_URI") or environ["PATH_INFO"]
-        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        method, path = environ["REQUEST_METHOD"], _path(environ)
+        body = _body(environ)
         headers = {
             name.removeprefix("HTTP_").replace("_", "-").title(): value
             for name, value in environ.items()

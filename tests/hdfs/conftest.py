@@ -17,7 +17,7 @@ from graph_compiler.testing.pytest_plugin import SHORT_LIVED
 from graph_compiler.webhdfs.webhdfs_access import HdfsAccess
 from graph_compiler.webhdfs.webhdfs_client import WebHdfsClient
 from tests.harness.broken_wire import Wire, broken_wire
-from tests.harness.hdfs_server import USER, HdfsServer, hdfs_server
+from tests.harness.hdfs_server import USER, HdfsServer, access_at, hdfs_server
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,7 +72,7 @@ def spark(jvm: None, spark: SparkSession) -> SparkSession:  # noqa: ARG001  # it
 
 @pytest.fixture(scope="session")
 def access(http: Wire) -> HdfsAccess:
-    return HdfsAccess(hosts=("127.0.0.1",), port=http.port, user=USER)
+    return access_at(http.port)
 
 
 @pytest.fixture(params=["webhdfs", "jvm"])

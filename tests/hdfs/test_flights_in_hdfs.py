@@ -14,8 +14,9 @@ from graph_compiler.webhdfs.webhdfs_access import HdfsAccess
 from graph_compiler.webhdfs.webhdfs_client import WebHdfsClient
 from tests.end_to_end.conftest import Home
 from tests.harness.broken_wire import Wire
-from tests.harness.hdfs_server import USER
+from tests.harness.hdfs_server import connection_at
 from tests.harness.reference import assert_same_rows, expected, published, reports
+from tests.harness.staging_in_stores import download, staging_variables, upload
 
 pytestmark = pytest.mark.hdfs
 
@@ -25,13 +26,10 @@ DAY = "2013-01-01"
 @pytest.fixture
 def environment(http: Wire, root: str, january: Path, tmp_path: Path) -> dict[str, str]:
     """Return the variables of a project whose staging root is in HDFS."""
-    connection = {"conn_type": "webhdfs", "host": "127.0.0.1", "port": http.port, "login": USER}
     settings = {"spark.sql.shuffle.partitions": "4", "spark.ui.enabled": "false"}
     return Home(tmp_path / "airflow", data=january).environment(
-        AIRFLOW__GRAPH_COMPILER__STAGING_ROOT=root,
-        AIRFLOW__GRAPH_COMPILER__STAGING_CONN_ID="lake",
+        **staging_variables(root, connection_at(http.port)),
         AIRFLOW__GRAPH_COMPILER__SPARK_CONF=json.dumps(settings),
-        AIRFLOW_CONN_LAKE=json.dumps(connection),
     )
 
 
@@ -96,18 +94,13 @@ def test_flights_are_read_from_and_published_to_hdfs(
         environment["AIRFLOW__GRAPH_COMPILER__STAGING_ROOT"],
     )
     place = root.replace("flights", "both")
-    for source in january.glob("*.csv"):
-        lake.put(f"{place}/in/{source.name}", source.read_bytes())
+    upload(lake, january, f"{place}/in")
     given = [f"--param=input={place}/in", f"--param=output={place}/out"]
     ran = home.cli("run", "flights", "--date", DAY, *given, "--json", environment=environment)
     assert ran.returncode == 0, ran.stderr + ran.stdout
+    download(lake, f"{place}/out", tmp_path / "copy")
     for name, query in reports(january).items():
-        copy = tmp_path / "copy" / name
-        for file in lake.files(f"{place}/out/{name}"):
-            there = copy / file.key.removeprefix(f"{place}/out/{name}/")
-            there.parent.mkdir(parents=True, exist_ok=True)
-            there.write_bytes(lake.get(file.key) or b"")
-        assert_same_rows(published(copy), expected(query))
+        assert_same_rows(published(tmp_path / "copy" / name), expected(query))
     assert not [name for name in lake.folders(f"{place}/out") if name.startswith(".")]
 
 

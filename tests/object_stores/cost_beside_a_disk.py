@@ -27,7 +27,8 @@ from graph_compiler.object_stores.s3_store import ObjectStore
 from pipelines.flights import env
 from tests.end_to_end.conftest import Home
 from tests.harness.flights_data import DATA
-from tests.harness.object_stores import CONNECTOR, KEY, SECRET, ObjectServer, object_server
+from tests.harness.object_stores import CONNECTOR, ObjectServer, object_server
+from tests.harness.staging_in_stores import staging_variables
 
 BUCKET = "lake"
 DAY = "2013-01-01"
@@ -82,18 +83,14 @@ class Bench:
         return sum(file.bytes for file in store.files(f"s3a://{BUCKET}"))
 
     def _environment(self, root: str) -> dict[str, str]:
-        extra = {"endpoint_url": self.server.endpoint}
-        connection = {"conn_type": "aws", "login": KEY, "password": SECRET, "extra": extra}
         settings = {
             **CONNECTOR,
             "spark.sql.shuffle.partitions": "4",
             "spark.ui.enabled": "false",
         }
         return self.home.environment(
-            AIRFLOW__GRAPH_COMPILER__STAGING_ROOT=root,
-            AIRFLOW__GRAPH_COMPILER__STAGING_CONN_ID="lake",
+            **staging_variables(root, self.server.connection),
             AIRFLOW__GRAPH_COMPILER__SPARK_CONF=json.dumps(settings),
-            AIRFLOW_CONN_LAKE=json.dumps(connection),
         )
 
 

@@ -11,8 +11,9 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.object_stores.s3_store import ObjectStore
 from tests.end_to_end.conftest import Home
-from tests.harness.object_stores import CONNECTOR, KEY, SECRET, ObjectServer
+from tests.harness.object_stores import CONNECTOR, SECRET, ObjectServer
 from tests.harness.reference import assert_same_rows, expected, published, reports
+from tests.harness.staging_in_stores import download, staging_variables, upload
 from tests.object_stores.conftest import BUCKET, PLAIN
 
 pytestmark = pytest.mark.objects
@@ -25,18 +26,15 @@ def environment(
     server: ObjectServer, january: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> dict[str, str]:
     """Return the variables of a project whose staging root is in the bucket."""
-    extra = {"endpoint_url": server.endpoint}
-    connection = {"conn_type": "aws", "login": KEY, "password": SECRET, "extra": extra}
+    root = f"s3a://{BUCKET}/{request.node.name.translate(PLAIN)}"
     settings = {
         **CONNECTOR,
         "spark.sql.shuffle.partitions": "4",
         "spark.ui.enabled": "false",
     }
     return Home(tmp_path / "airflow", data=january).environment(
-        AIRFLOW__GRAPH_COMPILER__STAGING_ROOT=f"s3a://{BUCKET}/{request.node.name.translate(PLAIN)}",
-        AIRFLOW__GRAPH_COMPILER__STAGING_CONN_ID="lake",
+        **staging_variables(root, server.connection),
         AIRFLOW__GRAPH_COMPILER__SPARK_CONF=json.dumps(settings),
-        AIRFLOW_CONN_LAKE=json.dumps(connection),
     )
 
 
@@ -97,8 +95,7 @@ def test_flights_are_read_from_and_published_to_a_bucket(
 ) -> None:
     home, store = Home(tmp_path / "airflow", data=january), ObjectStore(BUCKET, server.access)
     place = environment["AIRFLOW__GRAPH_COMPILER__STAGING_ROOT"].replace("flights", staging)
-    for source in january.glob("*.csv"):
-        store.put(f"{place}/in/{source.name}", source.read_bytes())
+    upload(store, january, f"{place}/in")
     if staging == "on_a_disk":
         settings = json.loads(environment["AIRFLOW__GRAPH_COMPILER__SPARK_CONF"])
         environment |= server.access.environment() | {
@@ -113,13 +110,9 @@ def test_flights_are_read_from_and_published_to_a_bucket(
     server.breaks("POST", "uploadId", "lost")
     ran = home.cli("run", "flights", "--date", DAY, *given, "--json", environment=environment)
     assert ran.returncode == 0, ran.stderr + ran.stdout
+    download(store, f"{place}/out", tmp_path / "copy")
     for name, query in reports(january).items():
-        copy = tmp_path / "copy" / name
-        for file in store.files(f"{place}/out/{name}"):
-            there = copy / file.key.removeprefix(f"{place}/out/{name}/")
-            there.parent.mkdir(parents=True, exist_ok=True)
-            there.write_bytes(store.get(file.key) or b"")
-        assert_same_rows(published(copy), expected(query))
+        assert_same_rows(published(tmp_path / "copy" / name), expected(query))
     left = [file.key for file in store.files(f"{place}/out")]
     assert not [key for key in left if "__magic" in key or ".graph_compiler" in key]
     assert server.uploads(BUCKET, f"{place}/out") == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import time
@@ -14,20 +13,20 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from graph_compiler.object_stores.s3_access import S3Access
+from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.object_stores.s3_store import ObjectStore
 from graph_compiler.staging.store.hdfs_store import HdfsStore
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.store.staging_store import StagingStore
-from graph_compiler.webhdfs.webhdfs_access import HdfsAccess
 from graph_compiler.webhdfs.webhdfs_client import WebHdfsClient
 from tests.faults.places import bucket_requests, name_node_events
 from tests.faults.plan import IN_A_STORE, Plan
-from tests.harness.hdfs_server import USER, hdfs_server
-from tests.harness.object_stores import CONNECTOR, KEY, SECRET, object_server
+from tests.harness import hdfs_server
+from tests.harness.object_stores import CONNECTOR, access_at, object_server
+from tests.harness.staging_in_stores import download, staging_variables, upload
 
 BUCKET = "lake"
-_S3, _HDFS = "s3a://", "hdfs://"
+_S3 = "s3a://"
 _ENDPOINT = "GRAPH_COMPILER_FAULTS_ENDPOINT"
 """The environment variable by which drivers know the endpoint of a bucket, or the port of WebHDFS."""
 
@@ -89,7 +88,7 @@ class OnDisk:
     def pull(self, folder: Path) -> None:
         pass
 
-    def uploads(self, folder: Path) -> tuple[str, ...]:  # noqa: ARG002  # as in a bucket
+    def uploads(self, folder: Path) -> tuple[str, ...]:  # noqa: ARG002  # the interface
         return ()
 
     def watch(self, plan: Plan, run: str, plans: Path, run_id: str) -> None:
@@ -128,20 +127,12 @@ class InStore:
         return f"{self.place}/{folder.relative_to(self.folder)}"
 
     def push(self, folder: Path) -> None:
-        place = self.uri(folder)
-        for path in folder.rglob("*"):
-            if path.is_file() and not path.name.startswith("."):
-                self.store.put(f"{place}/{path.relative_to(folder)}", path.read_bytes())
+        upload(self.store, folder, self.uri(folder))
 
     def pull(self, folder: Path) -> None:
-        place = self.uri(folder)
-        found = {file.key: self.store.get(file.key) or b"" for file in self.store.files(place)}
         shutil.rmtree(folder)
         folder.mkdir()
-        for key, content in found.items():
-            path = folder / key.removeprefix(f"{place}/")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+        download(self.store, self.uri(folder), folder)
 
     def uploads(self, folder: Path) -> tuple[str, ...]:
         return tuple(self.pending(self.uri(folder)))
@@ -151,12 +142,7 @@ class InStore:
             self.follow(plan, run, str(plans), run_id)
 
     def environment(self) -> dict[str, str]:
-        return {
-            "AIRFLOW__GRAPH_COMPILER__STAGING_ROOT": self.root,
-            "AIRFLOW__GRAPH_COMPILER__STAGING_CONN_ID": "lake",
-            "AIRFLOW_CONN_LAKE": json.dumps(dict(self.connection)),
-            _ENDPOINT: self.endpoint,
-        }
+        return staging_variables(self.root, self.connection) | {_ENDPOINT: self.endpoint}
 
     def spark_settings(self) -> dict[str, str]:
         return dict(self.settings)
@@ -171,12 +157,7 @@ def in_bucket(folder: Path) -> Iterator[Place]:
             folder=folder,
             place=f"{_S3}{BUCKET}/faults-{int(time.time())}",
             store=_bucket(server.endpoint),
-            connection={
-                "conn_type": "aws",
-                "login": KEY,
-                "password": SECRET,
-                "extra": {"endpoint_url": server.endpoint},
-            },
+            connection=server.connection,
             endpoint=server.endpoint,
             settings=CONNECTOR,
             follow=lambda *of: server.follows(bucket_requests.rule(*of)),
@@ -188,41 +169,29 @@ def in_bucket(folder: Path) -> Iterator[Place]:
 def in_hdfs(folder: Path) -> Iterator[Place]:
     """Yield an HDFS that is ended."""
     (folder / "hdfs").mkdir(exist_ok=True)
-    with hdfs_server(folder / "hdfs") as server:
+    with hdfs_server.hdfs_server(folder / "hdfs") as server:
         yield InStore(
             folder=folder,
             place=f"{server.place()}/faults",
             store=_hdfs(f"{server.place()}/", str(server.http)),
-            connection={
-                "conn_type": "webhdfs",
-                "host": "127.0.0.1",
-                "port": server.http,
-                "login": USER,
-            },
+            connection=hdfs_server.connection_at(server.http),
             endpoint=str(server.http),
             settings={},
             follow=lambda *of: server.follows(name_node_events.rule(*of)),
         )
 
 
-def is_in_a_store(key: str) -> bool:
-    """Whether a key of a run is not one on a disk."""
-    return key.startswith((_S3, _HDFS))
-
-
 def store_of(key: str) -> StagingStore:
     """Return the store of a key in a process of a run."""
-    if not is_in_a_store(key):
+    if local_path(key) is not None:
         return LocalStore()
     endpoint = os.environ[_ENDPOINT]
     return _bucket(endpoint) if key.startswith(_S3) else _hdfs(key, endpoint)
 
 
 def _bucket(endpoint: str) -> StagingStore:
-    access = S3Access(endpoint=endpoint, is_path_style=True, access_key=KEY, secret_key=SECRET)
-    return ObjectStore(BUCKET, access)
+    return ObjectStore(BUCKET, access_at(endpoint))
 
 
 def _hdfs(key: str, port: str) -> StagingStore:
-    access = HdfsAccess(hosts=("127.0.0.1",), port=int(port), user=USER)
-    return HdfsStore(WebHdfsClient(urlsplit(key).netloc, access))
+    return HdfsStore(WebHdfsClient(urlsplit(key).netloc, hdfs_server.access_at(int(port))))

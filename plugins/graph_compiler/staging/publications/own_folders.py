@@ -84,15 +84,15 @@ def find_own_folder_problems(
     known = [
         (folder, LocalPlace.at(path)) for folder in folders if (path := local_path(folder.path))
     ]
-    in_buckets = [
+    in_stores = [
         (folder, place) for folder in folders if (place := StorePlace.of(folder.path)) is not None
     ]
     for sink in sinks:
         path = local_path(sink.path)
         target = None if path is None or ".." in path.parts else LocalPlace.at(path)
         words = [_words(target, folder, place) for folder, place in known] if target else []
-        if (bucket := StorePlace.of(sink.path)) is not None:
-            words = [_words_of_bucket(bucket, folder, place) for folder, place in in_buckets]
+        if (stored := StorePlace.of(sink.path)) is not None:
+            words = [_words_in_store(stored, folder, place) for folder, place in in_stores]
         if found := next((one for one in words if one), None):
             yield Problem(
                 operator=sink.name,
@@ -114,8 +114,8 @@ def _words(target: LocalPlace, folder: OwnFolder, place: LocalPlace) -> str | No
     return f"lies in {folder.what}, {folder.path}" if lies_in else None
 
 
-def _words_of_bucket(target: StorePlace, folder: OwnFolder, place: StorePlace) -> str | None:
-    """Return how a target in a bucket relates to a folder there, as text, None if they do not overlap."""
+def _words_in_store(target: StorePlace, folder: OwnFolder, place: StorePlace) -> str | None:
+    """Return how a target in a store relates to a folder there, as text, None if they do not overlap."""
     if target.contains(place):
         return f"is {folder.what}" if target == place else f"contains {folder.what}, {folder.path}"
     return f"lies in {folder.what}, {folder.path}" if place.contains(target) else None

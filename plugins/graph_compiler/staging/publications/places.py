@@ -153,9 +153,9 @@ def _sink_problems(sink: OperatorDescriptor, endpoints: Sequence[Endpoint]) -> I
 
 def _meet(sink: Connector, other: Connector, *, is_read: bool) -> bool:
     """Whether a target overlaps another place: folders are compared on disk, other places by name."""
-    in_bucket, also = _bucket_place(sink), _bucket_place(other)
-    if in_bucket is not None and also is not None:
-        return in_bucket.meets(also)
+    in_store, also = _store_place(sink), _store_place(other)
+    if in_store is not None and also is not None:
+        return in_store.meets(also)
     target, there = _path(sink), _path(other)
     if target is None or there is None:
         return sink.meets(other)
@@ -167,5 +167,5 @@ def _path(connector: Connector) -> PurePosixPath | None:
     return local_path(connector.path) if isinstance(connector, FileConnector) else None
 
 
-def _bucket_place(connector: Connector) -> StorePlace | None:
+def _store_place(connector: Connector) -> StorePlace | None:
     return StorePlace.of(connector.path) if isinstance(connector, FileConnector) else None
