@@ -18,11 +18,11 @@ from pyspark.sql import SparkSession
 from graph_compiler.spark_runtime.rehearsal.local_session import local_session
 from graph_compiler.staging.store import conditional_put, stores
 from tests.harness.postgres import JAR, Postgres, running_postgres
-from tests.machine import bucket_sink, results_world
-from tests.machine.bucket_machine import BucketMachine
 from tests.machine.files_machine import FilesMachine
+from tests.machine.in_stores import result_world, rows
+from tests.machine.in_stores.result_machine import HdfsResultsMachine, ResultsMachine
+from tests.machine.in_stores.target_machine import BucketMachine, HdfsMachine
 from tests.machine.proxy import Proxy
-from tests.machine.results_machine import ResultsMachine
 from tests.machine.staging_machine import StagingMachine
 from tests.machine.tables_machine import TablesMachine
 from tests.machine.tables_world import PASSWORD
@@ -34,9 +34,11 @@ MACHINES: dict[str, type[RuleBasedStateMachine]] = {
     "staging": StagingMachine,
     "bucket": BucketMachine,
     "results": ResultsMachine,
+    "hdfs": HdfsMachine,
+    "hdfs-results": HdfsResultsMachine,
 }
 _NEED_SPARK = (FilesMachine, TablesMachine, StagingMachine)
-_IN_BUCKETS = ("bucket", "results")
+_IN_STORES = ("bucket", "results", "hdfs", "hdfs-results")
 _STEPS = 12
 
 
@@ -79,7 +81,7 @@ class Look:
     def line(self) -> str:
         """Return in one line what was done."""
         outcome = "clean" if self.found is None else "FOUND"
-        return f"{self.machine:8} seed {self.seed}: {self.steps} steps, {self.seconds:.0f} s, {outcome}"
+        return f"{self.machine:12} seed {self.seed}: {self.steps} steps, {self.seconds:.0f} s, {outcome}"
 
     def _words(self, found: BaseException) -> str:
         words = [*getattr(found, "__notes__", ()), f"{type(found).__name__}: {found}"]
@@ -91,12 +93,12 @@ class Look:
 def sessions(machines: Sequence[str], spark: SparkSession | None = None) -> Iterator[None]:
     """Start what machines need: Spark, and a database behind a proxy."""
     with ExitStack() as stack:
-        if any(name not in _IN_BUCKETS for name in machines):
+        if any(name not in _IN_STORES for name in machines):
             session = spark or stack.enter_context(_quiet())
             for machine in _NEED_SPARK:
                 machine.session = staticmethod(lambda: session)
-        if any(name in _IN_BUCKETS for name in machines):
-            stack.enter_context(buckets())
+        if any(name in _IN_STORES for name in machines):
+            stack.enter_context(stores_in_memory())
         if "tables" in machines:
             server = stack.enter_context(running_postgres())
             stack.callback(_begin_tables(session, server).close)
@@ -112,11 +114,11 @@ def _quiet() -> Iterator[SparkSession]:
 
 
 @contextmanager
-def buckets() -> Iterator[None]:
-    """Let the product reach buckets in memory, and not wait before it sends a request again."""
+def stores_in_memory() -> Iterator[None]:
+    """Let the product reach stores in memory, and not wait before it sends a request again."""
     with (
-        bucket_sink.without_spark(),
-        results_world.without_spark(),
+        rows.without_spark(),
+        result_world.without_spark(),
         patch.object(conditional_put, "_PAUSE", 0.0),
         patch.object(stores, "_OPENERS", {}),
     ):

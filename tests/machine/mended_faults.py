@@ -38,6 +38,8 @@ SNAPSHOTS = "spark_runtime/connectors/databases/snapshots.py"
 SQL_ERRORS = "spark_runtime/connectors/databases/sql_errors.py"
 BUCKET_PUBLICATION = "staging/publications/in_bucket/bucket_publication.py"
 BUCKET_TARGET = "spark_runtime/publishing/bucket_target.py"
+HDFS_PUBLICATION = "staging/publications/on_hdfs/hdfs_publication.py"
+HDFS_TARGET = "spark_runtime/publishing/hdfs_target.py"
 CONDITIONAL_PUT = "staging/store/conditional_put.py"
 COLLECTION = "staging/gc/collection.py"
 REMOVAL = "staging/gc/removal.py"
@@ -97,8 +99,14 @@ NOT_EXCHANGED = (
 CALLED = f"{AWKWARD}::test_target_names_are_taken_literally"
 COMES_BACK = f"{FORMATS}::test_a_value_that_a_format_would_change_is_refused_before_publishing"
 FILES_MACHINE = "machine: files"
-SEQUENCES = "machine/test_bucket_sequences.py"
-BUCKET_MACHINE, RESULTS_MACHINE = "machine: bucket", "machine: results"
+SEQUENCES = "machine/in_stores/test_sequences.py"
+HDFS_STEPS = "staging/publications/test_hdfs_publication.py"
+DISK_STEPS = "staging/publications/test_carry_out.py"
+BUCKET_MACHINE, RESULTS_MACHINE, HDFS_MACHINE = (
+    "machine: bucket",
+    "machine: results",
+    "machine: hdfs",
+)
 
 FAULTS = (
     _fault(
@@ -727,5 +735,67 @@ FAULTS = (
             "if lost and were_never_all_there and False:",
         ),
         found_by=f"{SEQUENCES}::test_what_is_given_up_never_appears_and_disappears_again",
+    ),
+    _fault(
+        36,
+        "in HDFS, old files are removed before the new ones are there",
+        (
+            HDFS_PUBLICATION,
+            "for number in count():\n        folders = store.folders(intent.prepared)",
+            "_remove(_names(store, intent.target) & set(intent.remove), intent, store)\n"
+            "    for number in count():\n        folders = store.folders(intent.prepared)",
+        ),
+        found_by=(
+            f"{SEQUENCES}::test_old_files_stay_until_all_new_ones_are_there",
+            HDFS_MACHINE,
+        ),
+    ),
+    _fault(
+        37,
+        "in HDFS, it is not looked whether all new files are in the target",
+        (
+            HDFS_PUBLICATION,
+            "if lost := [name for name in intent.add if name not in there]:",
+            "if lost := list[str]():",
+        ),
+        found_by=(
+            f"{SEQUENCES}::test_files_that_are_not_there_after_their_completion_are_not_taken_for_published",
+            HDFS_MACHINE,
+        ),
+    ),
+    _fault(
+        38,
+        "in HDFS, an execution fails if the request that names a written file is carried out twice",
+        (
+            HDFS_TARGET,
+            "if not is_moved and not self._store.is_there(ready):",
+            "if not is_moved:",
+        ),
+        found_by=(f"{SEQUENCES}::test_a_request_that_is_answered_twice_fails_nothing",),
+    ),
+    _fault(
+        39,
+        "in HDFS, files of a publication that was given up stay",
+        (
+            HDFS_PUBLICATION,
+            "if is_open() and there.issuperset(intent.remove):",
+            "if False:",
+        ),
+        found_by=(
+            f"{SEQUENCES}::test_what_is_given_up_never_appears_and_disappears_again",
+            f"{HDFS_STEPS}::test_if_prepared_files_are_removed_all_old_ones_or_all_new_ones_are_there",
+        ),
+    ),
+    _fault(
+        39,
+        "on a disk, files of a publication that was given up stay",
+        (
+            CARRY_OUT,
+            "if is_open():\n            _take_back(target, intent)",
+            "if False:\n            _take_back(target, intent)",
+        ),
+        found_by=(
+            f"{DISK_STEPS}::test_if_prepared_files_are_removed_all_old_ones_or_all_new_ones_are_there",
+        ),
     ),
 )

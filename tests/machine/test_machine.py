@@ -36,7 +36,15 @@ def quiet(spark: SparkSession) -> Iterator[SparkSession]:
 
 @pytest.mark.parametrize(
     ("machine", "seed", "examples"),
-    [("files", 1, 4), ("tables", 1, 2), ("staging", 1, 3), ("bucket", 1, 20), ("results", 1, 15)],
+    [
+        ("files", 1, 4),
+        ("tables", 1, 2),
+        ("staging", 1, 3),
+        ("bucket", 1, 20),
+        ("results", 1, 15),
+        ("hdfs", 1, 20),
+        ("hdfs-results", 1, 15),
+    ],
 )
 def test_no_row_is_lost_or_doubled_and_every_failure_is_reported(
     machine: str, seed: int, examples: int, quiet: SparkSession

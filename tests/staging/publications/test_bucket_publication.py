@@ -21,9 +21,9 @@ from graph_compiler.staging.publications.intent import WHOLE, Intent
 from graph_compiler.staging.publications.preparations import inside_bucket
 from graph_compiler.staging.publications.store_places import StorePlace
 from graph_compiler.staging.store.deferred_files import DeferredFile
-from tests.machine.bucket import Bucket
-from tests.machine.bucket_client import BucketClient
-from tests.machine.bucket_requests import Line, Trouble
+from tests.machine.in_stores.bucket import Bucket
+from tests.machine.in_stores.bucket_client import BucketClient
+from tests.machine.in_stores.requests import Line, Trouble
 from tests.machine.process import Process
 
 TARGET = "s3a://lake/out"

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -228,6 +229,41 @@ def test_a_carrier_that_wakes_after_a_later_publication_changes_nothing(tmp_path
         except PublicationConflictError:
             pass
         assert seen(target) == {"later"}, stop
+
+
+@pytest.mark.parametrize("replaces", [["."], []], ids=["exchanged", "one by one"])
+@pytest.mark.parametrize("done", range(14))
+def test_if_prepared_files_are_removed_all_old_ones_or_all_new_ones_are_there(
+    tmp_path: Path, done: int, replaces: list[str]
+) -> None:
+    target = tmp_path / "out"
+    put(target, OLD)
+    intent = prepare(target, add=sorted(NEW), remove=sorted(OLD), replaces=replaces)
+    ends: list[str] = []
+    sleeps = steps(intent, "sleeps", lambda: not ends)
+    for _ in range(done):
+        next(sleeps, None)
+    shutil.rmtree(intent.prepared, ignore_errors=True)
+    with suppress(PublicationConflictError):
+        carry_out(intent, lambda: not ends)
+    ends.append("done, or given up")
+    found = seen(target)
+    assert found in (OLD, NEW)
+    with suppress(PublicationConflictError):
+        for _ in sleeps:
+            pass
+    assert seen(target) == found
+
+
+def test_new_files_stay_if_one_of_them_is_removed_when_old_ones_are_gone(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    put(target, OLD)
+    intent = prepare(target, add=sorted(NEW), remove=sorted(OLD))
+    carry_out(intent)
+    (target / "new-1").unlink()
+    with pytest.raises(PublicationConflictError):
+        carry_out(intent, lambda: True)
+    assert seen(target) == {"new-2"}
 
 
 def test_a_folder_is_exchanged_only_where_it_can_be(tmp_path: Path) -> None:

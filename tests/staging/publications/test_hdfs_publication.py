@@ -156,6 +156,38 @@ def test_a_step_that_is_not_answered_is_pending_and_then_finished(
     assert left(hdfs) == []
 
 
+@pytest.mark.parametrize("done", range(MOST_STEPS))
+def test_if_prepared_files_are_removed_all_old_ones_or_all_new_ones_are_there(
+    store: HdfsStore, done: int
+) -> None:
+    old = prepared(store, "e0", "a")
+    carry_out(old, store)
+    intent = prepared(store, "e1", "b", "c", remove=old.add)
+    ends: list[str] = []
+    sleeps = steps(intent, store, "sleeps", lambda: not ends)
+    taken(sleeps, done)
+    assert store.delete(intent.prepared)
+    with suppress(PublicationConflictError):
+        carry_out(intent, store, lambda: not ends)
+    ends.append("done, or given up")
+    found = seen(store)
+    assert found in (set(old.add), set(intent.add))
+    with suppress(PublicationConflictError):
+        taken(sleeps, MOST_STEPS)
+    assert seen(store) == found
+
+
+def test_new_files_stay_if_one_of_them_is_removed_when_old_ones_are_gone(store: HdfsStore) -> None:
+    old = prepared(store, "e0", "a")
+    carry_out(old, store)
+    intent = prepared(store, "e1", "b", "c", remove=old.add)
+    carry_out(intent, store)
+    assert store.delete(f"{TARGET}/{intent.add[1]}")
+    with pytest.raises(PublicationConflictError):
+        carry_out(intent, store, lambda: True)
+    assert seen(store) == {intent.add[0]}
+
+
 def test_files_that_are_neither_prepared_nor_there_are_a_conflict(store: HdfsStore) -> None:
     intent = prepared(store, "e1", "a")
     store.delete(intent.prepared)

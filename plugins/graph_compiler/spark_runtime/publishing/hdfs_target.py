@@ -70,9 +70,9 @@ class HdfsTarget(StoreTarget):
         prepared, names = self.prepared(execution), []
         for number, file in enumerate(files):
             name = published_name(file, number, execution, is_marker=is_marker)
-            if not self._store.move(
-                f"{prepared}/{_WRITTEN}/{file.name}", f"{prepared}/{_READY}/{name}"
-            ):
+            ready = f"{prepared}/{_READY}/{name}"
+            is_moved = self._store.move(f"{prepared}/{_WRITTEN}/{file.name}", ready)
+            if not is_moved and not self._store.is_there(ready):  # a request may be repeated
                 raise PublicationError(
                     f"{file.name}, which Spark has written for {self.target}, is gone"
                 )
@@ -100,13 +100,9 @@ class HdfsTarget(StoreTarget):
             )
         return frozenset()
 
-    def carry_out(
-        self,
-        intent: Intent,
-        is_open: Callable[[], bool],  # noqa: ARG002  # who renames the prepared folder is the only one
-    ) -> None:
+    def carry_out(self, intent: Intent, is_open: Callable[[], bool]) -> None:
         """Rename the files into the target."""
-        carry_out(intent, self._store)
+        carry_out(intent, self._store, is_open)
 
     def discard(self, execution: str) -> None:
         """Remove an execution's folder; raises OSError if some of it is left."""

@@ -109,13 +109,9 @@ class LocalTarget:
         """Return broken links, and files where folders must be."""
         return find_in_the_way(Path(self.target), add, replaces, remove)
 
-    def carry_out(
-        self,
-        intent: Intent,
-        is_open: Callable[[], bool],  # noqa: ARG002  # who renames the prepared folder is the only one
-    ) -> None:
+    def carry_out(self, intent: Intent, is_open: Callable[[], bool]) -> None:
         """Rename the files into the target."""
-        carry_out(intent)
+        carry_out(intent, is_open)
 
     def discard(self, execution: str) -> None:
         """Remove an execution's folder."""

@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
-from graph_compiler.staging.publications.intent import Intent
+from graph_compiler.staging.publications.intent import Intent, ended
 from graph_compiler.staging.publications.store_listing import files_seen
 from graph_compiler.staging.store.deferred_files import DeferredFile, DeferringStore
 from graph_compiler.staging.store.read_document import get_document
@@ -40,11 +40,7 @@ def files_document(prepared: str) -> str:
     return f"{prepared}/{_FILES}"
 
 
-def _never() -> bool:
-    return False
-
-
-def carry_out(intent: Intent, store: DeferringStore, is_open: Callable[[], bool] = _never) -> None:
+def carry_out(intent: Intent, store: DeferringStore, is_open: Callable[[], bool] = ended) -> None:
     """Let the new files appear, and remove those that they replace; `is_open`: whether no end is recorded.
 
     Raises PublicationConflictError if the files are neither written nor in the target, PublicationPendingError if the
@@ -63,7 +59,7 @@ def carry_out(intent: Intent, store: DeferringStore, is_open: Callable[[], bool]
 
 
 def steps(
-    intent: Intent, store: DeferringStore, is_open: Callable[[], bool] = _never
+    intent: Intent, store: DeferringStore, is_open: Callable[[], bool] = ended
 ) -> Iterator[None]:
     """Do the same step by step: at each yield the carrier may die, and other carriers may run."""
     written = get_document(store, files_document(intent.prepared), DeferredFiles)

@@ -10,6 +10,9 @@ claim remains, and the next carrier claims that. A carrier that wakes and finds 
 exists. A folder is only changed under the name under which it was claimed. Old files are never brought back: the names
 of new ones contain the execution's id. What cannot be deleted (other users' files) gets a name that no carrier claims,
 and stays there until `staging gc`.
+
+If the prepared folder was removed (by `staging gc`, or by hand) before all files were brought in, they never will be.
+As long as all old files are there, those new ones that were brought in are removed again.
 """
 
 from __future__ import annotations
@@ -18,14 +21,14 @@ import errno
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
 from graph_compiler import program_log
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
-from graph_compiler.staging.publications.intent import WHOLE, Intent
+from graph_compiler.staging.publications.intent import WHOLE, Intent, ended
 from graph_compiler.staging.publications.on_disk.listing import data_files, first_link, is_hidden
 from graph_compiler.staging.publications.on_disk.mounts import has_mount_inside
 from graph_compiler.staging.publications.on_disk.moves import move, room_in
@@ -39,14 +42,14 @@ LOG = program_log.logger(__name__)
 _LEFT = "left-"  # before the name of what came out of the target and could not be deleted
 
 
-def carry_out(intent: Intent) -> None:
-    """Bring the new files in, and take the removed ones out.
+def carry_out(intent: Intent, is_open: Callable[[], bool] = ended) -> None:
+    """Bring the new files in, and take the removed ones out; `is_open`: whether no end is recorded.
 
     Raises PublicationConflictError if the files are neither prepared nor in the target, PublicationPendingError
     if the system refuses a step: a repetition continues from there.
     """
     try:
-        for _ in steps(intent, carrier=uuid.uuid4().hex):
+        for _ in steps(intent, uuid.uuid4().hex, is_open):
             pass
     except OSError as error:
         places = " → ".join(str(name) for name in (error.filename, error.filename2) if name)
@@ -58,7 +61,7 @@ def carry_out(intent: Intent) -> None:
         ) from error
 
 
-def steps(intent: Intent, carrier: str) -> Iterator[None]:
+def steps(intent: Intent, carrier: str, is_open: Callable[[], bool] = ended) -> Iterator[None]:
     """Do the same step by step: at each yield the carrier may die, and other carriers may run."""
     target, prepared = Path(intent.target), Path(intent.prepared)
     store, rooms = target_store(intent.target), _rooms(intent)
@@ -73,6 +76,9 @@ def steps(intent: Intent, carrier: str) -> Iterator[None]:
             yield
             yield from _empty(store, claimed, target, intent)
     if lost := [name for name in intent.add if not (target / name).exists()]:
+        yield
+        if is_open():
+            _take_back(target, intent)
         raise PublicationConflictError(
             f"{lost[0]} is gone from {prepared}, and is not in {target}: "
             "another execution has published since, or it was removed by hand"
@@ -192,6 +198,13 @@ def _clear_the_way(target: Path, name: str, remove: tuple[str, ...]) -> None:
     for folder in list(reversed(Path(name).parents))[1:]:
         if str(folder) in remove:
             _unlink(target / folder)
+
+
+def _take_back(target: Path, intent: Intent) -> None:
+    """Remove the new files, if all that they replace are there."""
+    if all((target / name).exists() for name in intent.remove):
+        for name in intent.add:
+            _unlink(target / name)
 
 
 def _unlink(path: Path) -> None:

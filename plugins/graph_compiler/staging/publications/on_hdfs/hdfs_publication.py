@@ -10,27 +10,30 @@ A carrier is the process that does this. It changes files only below the name un
 dies, its claim remains, and the next carrier claims that; what it wakes up to, or what arrives late of it, finds no
 file under that name. So a file that others have removed since is never brought back. HDFS cannot exchange two folders,
 so readers see old and new files together for a while, and never fewer rows than one version has.
+
+If the prepared folder was removed (by `staging gc`, or by hand) before all files were brought in, they never will be.
+As long as all old files are there, those new ones that were brought in are removed again.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
-from graph_compiler.staging.publications.intent import Intent
+from graph_compiler.staging.publications.intent import Intent, ended
 from graph_compiler.staging.store.staging_store import StagingStore
 
 
-def carry_out(intent: Intent, store: StagingStore) -> None:
-    """Bring the new files in, and remove those that they replace.
+def carry_out(intent: Intent, store: StagingStore, is_open: Callable[[], bool] = ended) -> None:
+    """Bring the new files in, and remove those that they replace; `is_open`: whether no end is recorded.
 
     Raises PublicationConflictError if the files are neither prepared nor in the target, PublicationPendingError if HDFS
     does not carry out a step: a repetition continues from there.
     """
     try:
-        for _ in steps(intent, store, carrier=uuid.uuid4().hex):
+        for _ in steps(intent, store, uuid.uuid4().hex, is_open):
             pass
     except OSError as error:
         raise PublicationPendingError(
@@ -41,7 +44,9 @@ def carry_out(intent: Intent, store: StagingStore) -> None:
         ) from error
 
 
-def steps(intent: Intent, store: StagingStore, carrier: str) -> Iterator[None]:
+def steps(
+    intent: Intent, store: StagingStore, carrier: str, is_open: Callable[[], bool] = ended
+) -> Iterator[None]:
     """Do the same step by step: at each yield the carrier may die, and other carriers may run."""
     for number in count():
         folders = store.folders(intent.prepared)
@@ -55,14 +60,16 @@ def steps(intent: Intent, store: StagingStore, carrier: str) -> Iterator[None]:
         yield from _bring_in(intent, store, claimed)
     there = _names(store, intent.target)
     if lost := [name for name in intent.add if name not in there]:
+        yield
+        if is_open() and there.issuperset(intent.remove):  # what they replace
+            _remove(there & set(intent.add), intent, store)
         raise PublicationConflictError(
             f"{lost[0]} is gone from {intent.prepared}, and is not in {intent.target}: "
             "another execution has published since, or it was removed by hand"
         )
     yield
     for name in intent.remove:
-        if name in there and not store.delete(f"{intent.target}/{name}"):
-            raise OSError(f"{intent.target}/{name} cannot be removed")
+        _remove({name} & there, intent, store)
         yield
     for folder in {name.rpartition("/")[0] for name in intent.remove}:
         _remove_empty_folders(intent.target, folder, store)
@@ -94,6 +101,12 @@ def _bring_in(intent: Intent, store: StagingStore, claimed: str) -> Iterator[Non
     # No other carrier uses this name: what it has claimed has its own.
     if not _names(store, claimed) & set(intent.add):
         store.delete(claimed)
+
+
+def _remove(names: Iterable[str], intent: Intent, store: StagingStore) -> None:
+    for name in names:
+        if not store.delete(f"{intent.target}/{name}"):
+            raise OSError(f"{intent.target}/{name} cannot be removed")
 
 
 def _names(store: StagingStore, folder: str) -> set[str]:

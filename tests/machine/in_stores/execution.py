@@ -1,4 +1,4 @@
-"""An execution of a sink whose target is in a bucket: the product's code from claiming the target to publishing."""
+"""An execution of a sink whose target is in a store: the product's code from claiming the target to publishing."""
 
 from __future__ import annotations
 
@@ -16,15 +16,13 @@ from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.spark_runtime.connectors import SinkContext
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.staging.executions.run_marker import VERSION, RunMarker, mark_run, same_root
-from tests.machine.bucket import Bucket
-from tests.machine.bucket_client import BucketClient
-from tests.machine.bucket_requests import Line
-from tests.machine.bucket_sink import Rows, open_rows_sink
 from tests.machine.faults import Died
+from tests.machine.in_stores.requests import Line
+from tests.machine.in_stores.rows import Rows, open_rows_sink
+from tests.machine.in_stores.server import Ground
 from tests.machine.model import Row, Written
 from tests.machine.process import Process
 
-ROOT, TARGET = "s3a://lake/staging", "s3a://lake/out"
 SINK, REGION = OperatorId("ab" * 16), RegionId("writer")
 
 
@@ -34,7 +32,7 @@ class Execution:
 
     id: str
     written: Written
-    bucket: Bucket
+    ground: Ground
     is_partitioned: bool
     line: Line = field(init=False)
     process: Process = field(init=False)
@@ -64,7 +62,7 @@ class Execution:
             committer = self._committer()
             committer.start()
             self.has_claimed = True
-            rows = Rows(self.bucket, self.written.rows)
+            rows = Rows(self.ground, self.written.rows)
             self.rows = committer.prepare(committer.check(cast("DataFrame", rows)))
             committer.commit()
             committer.close()
@@ -84,11 +82,12 @@ class Execution:
             second.__context__ = error
 
     def _committer(self) -> SinkCommitter:
-        client, layout = BucketClient(self.bucket, self.line), layout_of(self.written.run)
+        client = self.ground.client_of(self.line)
+        layout = layout_of(self.ground, self.written.run)
         mark_run(client, _marker(layout))
         client.put_if_absent(layout.descriptor(REGION, self.id), b"{}")
         sink = Sink(
-            connector=Json(TARGET),
+            connector=Json(self.ground.target),
             mode=SinkMode(self.written.mode),
             keys=self.written.keys if self.written.mode == "merge" else (),
             partition_by=("part",) if self.is_partitioned else (),
@@ -114,14 +113,14 @@ class Execution:
         return SinkCommitter(operator, context, open_rows_sink)
 
 
-def layout_of(run: str) -> StagingLayout:
-    return StagingLayout(root=ROOT, identity=RunIdentity.own("p", run))
+def layout_of(ground: Ground, run: str) -> StagingLayout:
+    return StagingLayout(root=ground.root, identity=RunIdentity.own("p", run))
 
 
 def _marker(layout: StagingLayout) -> RunMarker:
     return RunMarker(
         version=VERSION,
-        root=ROOT,
+        root=layout.root,
         identity=layout.identity,
         host="host",
         time=0.0,

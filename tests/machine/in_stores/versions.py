@@ -1,7 +1,7 @@
-"""The versions of a target in a bucket: what the ledger's decisions mean, and what readers may see.
+"""The versions of a target in a store: what the ledger's decisions mean, and what readers may see.
 
 While a decided publication is not finished, readers see all rows of the old version or all of the new one, and no
-others (docs/sinks.md, "In an object store"). Otherwise they see exactly one version.
+others (docs/sinks.md). Otherwise they see exactly one version.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from tests.machine.bucket_execution import Execution
+from tests.machine.in_stores.execution import Execution
 from tests.machine.model import OTHERS, Row, State, distinct, in_a_folder
 
 

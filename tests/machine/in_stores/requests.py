@@ -1,4 +1,4 @@
-"""What happens to the requests of one process to a bucket: `Trouble("delayed", "intent")`.
+"""What happens to the requests of one process to a store: `Trouble("delayed", "intent")`.
 
 dropped             not carried out, and not answered
 lost                carried out, and not answered
@@ -30,10 +30,9 @@ HARMLESS = ("repeated", "answered twice", "stopped")
 LASTING = ("denied", "unreachable", "lost, unreachable", "delayed, unreachable")
 DEADLY = ("death", "death after", "death, delayed")
 KINDS = (*TRANSIENT, *HARMLESS, *LASTING, *DEADLY)
-CALLS = (
-    *("any", "put once", "intent", "done", "put", "get", "head", "list"),
-    *("delete", "complete", "abort"),
-)
+_CALLS = ("any", "put once", "intent", "done", "get", "head", "list", "delete")
+BUCKET_CALLS = (*_CALLS, "put", "complete", "abort")
+HDFS_CALLS = (*_CALLS, "create", "write", "rename", "rename", "mkdirs")
 
 
 @dataclass(frozen=True)

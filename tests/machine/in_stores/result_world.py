@@ -1,4 +1,4 @@
-"""A staged result in a bucket: its writers, its readers, gc, and what is right there after each request.
+"""A staged result in a store: its writers, its readers, gc, and what is right there after each request.
 
 Readers get the rows of the last epoch, or an error that they are lost, and that only if something has removed them.
 What Spark does is repeated by `StagedRows`; the rest is the product, from the epoch of an execution to its commit.
@@ -31,6 +31,7 @@ from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.spark_runtime.results import data_files, staging_area
+from graph_compiler.spark_runtime.results.data_files import WrittenResult
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.spark_runtime.spark_internals import direct_write
 from graph_compiler.spark_runtime.spark_internals.direct_write import DirectWrite, NamedFile
@@ -42,24 +43,22 @@ from graph_compiler.staging.gc.removal import remove
 from graph_compiler.staging.gc.survey import survey
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store import stores
+from graph_compiler.staging.store.staging_store import StagingStore
 from tests.harness.staging_trees import FIRST, REGIONS
-from tests.machine.bucket import Bucket
-from tests.machine.bucket_client import BucketClient
-from tests.machine.bucket_requests import Late, Line, Trouble
-from tests.machine.bucket_sink import rows_in
 from tests.machine.faults import Died
 from tests.machine.frames import schema
+from tests.machine.in_stores.requests import Late, Line, Trouble
+from tests.machine.in_stores.rows import rows_in
+from tests.machine.in_stores.server import Ground, Server, find
 from tests.machine.model import Row
 from tests.machine.process import Process
 from tests.machine.tally import TALLY
 
-ROOT = "s3a://lake/staging"
 REGION = REGIONS[FIRST]
 RESULT = replace(REGION.results[0], is_compared=False)
 STAGED = StagedInput(
     id=RESULT.id, fingerprint=RESULT.fingerprint, producer=REGION.region_id, consumers=()
 )
-LAYOUT = StagingLayout(root=ROOT, identity=RunIdentity.own("p", "r"))
 _HOURS, _MONTHS = 7_200.0, 100 * 86_400.0
 _HALF = 2
 _OVER_AT_ONCE = (
@@ -78,20 +77,19 @@ _OVER_AT_ONCE = (
 class StagedRows:
     """Rows on their way to a staged result."""
 
-    bucket: Bucket
+    ground: Ground
     rows: tuple[Row, ...]
     schema: StructType = field(default_factory=lambda: schema("part"))
 
     def written(self, folder: str) -> DirectWrite:
-        """Write a file for each two rows, and one of a task attempt that does not count."""
+        """Write a file for each two rows."""
         files = []
         for number, first in enumerate(range(0, max(len(self.rows), 1), _HALF)):
-            self.bucket.number += 1
-            name = f"part-{number:05}-{self.bucket.number}-c000.parquet"
+            self.ground.server.number += 1
+            name = f"part-{number:05}-{self.ground.server.number}-c000.parquet"
             rows = self.rows[first : first + _HALF]
             content = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
-            self.bucket.put(f"{folder}/{name.replace('c000', 'c001')}", content)
-            self.bucket.put(f"{folder}/{name}", content)
+            self.ground.write(folder, name, content)
             files.append(NamedFile(name, len(content)))
         size = sum(file.bytes for file in files)
         counted = WriteMetrics(rows=len(self.rows), files=len(files), bytes=size)
@@ -100,23 +98,30 @@ class StagedRows:
 
 @dataclass(frozen=True)
 class Executors:
-    """What has Spark's place: it reaches the bucket, although a driver may not."""
+    """What has Spark's place: it reaches the store, although a driver may not."""
 
-    bucket: Bucket
+    server: Server
 
 
 def _write_directly(rows: StagedRows, folder: str, **_: Any) -> DirectWrite:
     return rows.written(folder)
 
 
+def _write_result(rows: StagedRows, store: StagingStore, folder: str) -> WrittenResult:
+    if not store.promises.atomic_move:
+        return data_files.write_result(cast("DataFrame", rows), store, folder)
+    written = rows.written(folder).counted.rows
+    return WrittenResult(files=tuple(store.files(folder)), rows=written)
+
+
 def _footers(spark: Executors) -> Callable[[str], int]:
-    return lambda key: len(rows_in(spark.bucket, [key]))
+    return lambda key: len(rows_in(spark.server, [key]))
 
 
 def _read(
     spark: Executors, manifest: Manifest, _: StructType, files: Collection[DataFile]
 ) -> tuple[Row, ...]:
-    return rows_in(spark.bucket, [f"{manifest.location}/{file.name}" for file in files])
+    return rows_in(spark.server, [f"{manifest.location}/{file.name}" for file in files])
 
 
 @contextmanager
@@ -124,6 +129,7 @@ def without_spark() -> Iterator[None]:
     """Let the product stage `StagedRows`."""
     with (
         patch.object(direct_write, "write_directly", _write_directly),
+        patch.object(staging_area, "write_result", _write_result),
         patch.object(data_files, "footer_rows", _footers),
         patch.object(staging_area, "read_staged_files", _read),
         patch.object(staging_area, "pinned", lambda *_: nullcontext()),
@@ -153,10 +159,10 @@ class Worker:
 
 
 @dataclass
-class ResultsWorld:
+class ResultWorld:
     """One result of one run, and what was committed."""
 
-    bucket: Bucket = field(init=False)
+    ground: Ground
     late: list[Late] = field(default_factory=list)
     stopped: list[Worker] = field(default_factory=list)
     numbers: itertools.count[int] = field(default_factory=itertools.count)
@@ -171,7 +177,8 @@ class ResultsWorld:
     found: AssertionError | None = None
 
     def __post_init__(self) -> None:
-        self.bucket = Bucket(changed=self._changed)
+        self.ground.server.watch(self._changed)
+        self._layout = StagingLayout(root=self.ground.root, identity=RunIdentity.own("p", "r"))
 
     def stage(self, count: int, troubles: tuple[Trouble, ...]) -> None:
         """Let a new execution stage rows, until it ends or is stopped."""
@@ -198,13 +205,15 @@ class ResultsWorld:
 
     def collect_garbage(self, troubles: tuple[Trouble, ...], *, silent: float = _HOURS) -> None:
         """Let gc run, hours or months later; Airflow says that the run has ended."""
-        now = self.bucket.now + silent
-        airflow: Mapping[RunIdentity, AirflowRunState] = {LAYOUT.identity: AirflowRunState.FAILED}
+        now = self.ground.server.now + silent
+        airflow: Mapping[RunIdentity, AirflowRunState] = {
+            self._layout.identity: AirflowRunState.FAILED
+        }
 
         def work(worker: Worker) -> None:
-            client = BucketClient(self.bucket, worker.line)
-            found = collect(survey(client, ROOT), Policy(now=now, airflow=airflow))
-            for _ in remove(client, found, ROOT):
+            client, root = self.ground.client_of(worker.line), self.ground.root
+            found = collect(survey(client, root), Policy(now=now, airflow=airflow))
+            for _ in remove(client, found, root):
                 pass
 
         self._run(self._worker("gc", troubles, work))
@@ -228,10 +237,11 @@ class ResultsWorld:
                 self.is_whole = False
                 file = manifest.files[which % len(manifest.files)]
                 key = f"{manifest.location}/{file.name}"
-                if is_changed and key in self.bucket.objects:
-                    self.bucket.put(key, self.bucket.objects[key].content[::-1])
+                stored = find(self.ground.server, key)
+                if is_changed and stored is not None:
+                    self.ground.server.put(key, stored.content[::-1])
                 else:
-                    self.bucket.delete([key])
+                    self.ground.server.delete([key])
 
     def end_well(self) -> None:
         """Lift all troubles: all processes end, all requests arrive, and the result is computed and read once more."""
@@ -254,39 +264,45 @@ class ResultsWorld:
 
         TALLY.steps += 1
         kind = "several" if len(troubles) > 1 else "".join(one.kind for one in troubles) or "none"
-        TALLY.tried["results", what if what in ("gc", "reader") else "stage", kind] += 1
+        TALLY.tried[
+            f"results, {self.ground.name}", what if what in ("gc", "reader") else "stage", kind
+        ] += 1
         process = Process(run)
         worker = Worker(what, Line(troubles, self.late, process), process)
         return worker
 
     def _area(self, worker: Worker) -> StagingArea:
-        client = BucketClient(self.bucket, worker.line)
+        client = self.ground.client_of(worker.line)
         return StagingArea(
-            spark=cast("SparkSession", Executors(self.bucket)),
-            log=ManifestLog(store=client, layout=LAYOUT),
+            spark=cast("SparkSession", Executors(self.ground.server)),
+            log=ManifestLog(store=client, layout=self._layout),
             attempt=ExecutionAttempt(execution_id=worker.what, attempt_number=0),
             plan_id="plan",
             contracts=tuple,
         )
 
     def _stage(self, worker: Worker, name: str) -> None:
-        client = BucketClient(self.bucket, worker.line)
+        client = self.ground.client_of(worker.line)
         task = TaskDeploymentDescriptor(
             version=VERSION,
-            identity=LAYOUT.identity,
+            identity=self._layout.identity,
             region=REGION,
             attempt=ExecutionAttempt(execution_id=name, attempt_number=0),
-            staging_root=ROOT,
+            staging_root=self.ground.root,
             parameters=(),
         )
-        client.put_if_absent(LAYOUT.descriptor(REGION.region_id, name), task.to_json().encode())
+        client.put_if_absent(
+            self._layout.descriptor(REGION.region_id, name), task.to_json().encode()
+        )
         mark_run(client, RunMarker.of(task, host="host", time=0.0))
         area = self._area(worker).beginning(RESULT.id)
         worker.epoch = area.epochs[RESULT.id]
-        rows = StagedRows(self.bucket, worker.rows)
+        rows = StagedRows(self.ground, worker.rows)
         worker.winner = area.stage(RESULT, cast("DataFrame", rows))
-        outcome = Outcome(state=ExecutionState.FINISHED, ended=self.bucket.now, reason=None)
-        client.put_if_absent(LAYOUT.outcome(REGION.region_id, name), to_json(outcome).encode())
+        outcome = Outcome(state=ExecutionState.FINISHED, ended=self.ground.server.now, reason=None)
+        client.put_if_absent(
+            self._layout.outcome(REGION.region_id, name), to_json(outcome).encode()
+        )
 
     def _read(self, worker: Worker) -> None:
         area = self._area(worker)
@@ -296,7 +312,7 @@ class ResultsWorld:
         worker.read = sorted(cast("tuple[Row, ...]", area.read(manifest)))
 
     def _run(self, worker: Worker) -> None:
-        stores.open_with(s3a=lambda _: BucketClient(self.bucket, worker.line))
+        stores.open_with(**{self.ground.scheme: lambda _: self.ground.client_of(worker.line)})
         for other in self.stopped if worker.what == "gc" else ():
             other.may_be_refused = True
             self.removed_under.add(other.what)
@@ -352,15 +368,18 @@ class ResultsWorld:
             self.found = self.found or found
 
     def _take_note(self, key: str) -> None:
-        if not key.startswith(LAYOUT.manifests(RESULT.id)):
+        if not key.startswith(self._layout.manifests(RESULT.id)):
             return
-        epoch = int(key.rpartition("/")[2].removesuffix(".json"))
-        stored = self.bucket.objects.get(key)
+        name = key.rpartition("/")[2]
+        if name.startswith("."):  # not renamed yet
+            return
+        epoch, stored = int(name.removesuffix(".json")), find(self.ground.server, key)
         if stored is None:
             assert self.is_expiring, f"{key} was removed"
             self.committed.pop(epoch, None)
             return
-        manifest = ManifestLog(store=_quiet(self.bucket), layout=LAYOUT).manifest(RESULT.id, epoch)
+        quiet = self.ground.client_of(Line((), [], Process(lambda: None)))
+        manifest = ManifestLog(store=quiet, layout=self._layout).manifest(RESULT.id, epoch)
         held = self.committed.get(epoch)
         assert held in (None, manifest), f"epoch {epoch} has two winners: {held} and {manifest}"
         is_last = epoch > max(self.committed, default=-1)
@@ -374,14 +393,10 @@ class ResultsWorld:
             return
         manifest = self.committed[max(self.committed)]
         for file in manifest.files:
-            stored = self.bucket.objects.get(f"{manifest.location}/{file.name}")
+            stored = find(self.ground.server, f"{manifest.location}/{file.name}")
             assert stored is not None, f"{when}: {file.name} of {manifest.location} is gone"
             assert stored.etag == file.checksums, f"{when}: {file.name} was changed"
 
     def _raise_found(self) -> None:
         if self.found is not None:
             raise self.found
-
-
-def _quiet(bucket: Bucket) -> BucketClient:
-    return BucketClient(bucket, Line((), [], Process(lambda: None)))

@@ -17,8 +17,9 @@ from graph_compiler.staging.store.bucket_store import BucketStore
 from graph_compiler.staging.store.conditional_put import put_once
 from graph_compiler.staging.store.deferred_files import DeferredFile
 from graph_compiler.staging.store.staging_store import MOST_BYTES, StoredFile
-from tests.machine.bucket import Bucket, Stored
-from tests.machine.bucket_requests import Line
+from tests.machine.in_stores.bucket import Bucket
+from tests.machine.in_stores.requests import Line
+from tests.machine.in_stores.server import Stored
 
 PENDING = ".pending"
 _PAGE = 2

@@ -1,6 +1,6 @@
-"""A bucket with a target and a staging root, and the processes that write there, remove there, and wait.
+"""A store with a target and a staging root, and the processes that write there, remove there, and wait.
 
-What readers see is compared with the model after each request that changes something (`bucket_versions.py`).
+What readers see is compared with the model after each request that changes something (`versions.py`).
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ from graph_compiler.staging.publications.last_publication import is_in_place
 from graph_compiler.staging.publications.on_disk.listing import is_hidden
 from graph_compiler.staging.publications.publications import GIVEN_UP
 from graph_compiler.staging.store import stores
-from tests.machine.bucket import Bucket
-from tests.machine.bucket_client import BucketClient
-from tests.machine.bucket_execution import ROOT, TARGET, Execution, layout_of
-from tests.machine.bucket_requests import Late, Line, Trouble
-from tests.machine.bucket_sink import rows_in
-from tests.machine.bucket_versions import Versions
 from tests.machine.faults import Died
+from tests.machine.in_stores.execution import Execution, layout_of
+from tests.machine.in_stores.requests import Late, Line, Trouble
+from tests.machine.in_stores.rows import rows_in
+from tests.machine.in_stores.server import Ground, find
+from tests.machine.in_stores.versions import Versions
 from tests.machine.model import Row, Written
 from tests.machine.process import Process
 from tests.machine.tally import TALLY
@@ -47,12 +46,11 @@ class GarbageCollection:
 
 
 @dataclass
-class BucketWorld:
-    """The bucket, the model of its target, and the processes that have begun and not ended."""
+class TargetWorld:
+    """The store, the model of its target, and the processes that have begun and not ended."""
 
+    ground: Ground
     partitioned: bool
-    confirms: bool
-    bucket: Bucket = field(init=False)
     late: list[Late] = field(default_factory=list)
     stopped: list[Execution] = field(default_factory=list)
     collecting: list[GarbageCollection] = field(default_factory=list)
@@ -63,8 +61,8 @@ class BucketWorld:
     found: AssertionError | None = None
 
     def __post_init__(self) -> None:
-        self.bucket = Bucket(confirms=self.confirms, changed=self._changed)
-        self._ledger = layout_of("any").publications(TARGET)
+        self.ground.server.watch(self._changed)
+        self._ledger = layout_of(self.ground, "any").publications(self.ground.target)
 
     def write(
         self, run: str, mode: str, rows: Iterable[Row], troubles: tuple[Trouble, ...]
@@ -73,7 +71,7 @@ class BucketWorld:
         written = Written(run=run, mode=mode, rows=tuple(rows), keys=("id",))
         TALLY.steps += 1
         kinds = "+".join(sorted(one.kind for one in troubles)) or "none"
-        TALLY.tried["bucket", mode, kinds if len(troubles) < 2 else "several"] += 1
+        TALLY.tried[self.ground.name, mode, kinds if len(troubles) < 2 else "several"] += 1
         name = f"e{next(self.numbers)}"
         execution = self.executions[name] = self._execution(name, written, troubles)
         self.unfinished[run] = written
@@ -90,14 +88,15 @@ class BucketWorld:
         self._raise_found()
 
     def others_put(self, part: str | None) -> None:
-        """Let somebody else write an object with one row into the target."""
+        """Let somebody else write a file with one row into the target."""
         TALLY.steps += 1
         row: Row = (99, part, next(self.numbers))
-        folder = f"{TARGET}/part={part}" if self.partitioned else TARGET
+        target = self.ground.target
+        folder = f"{target}/part={part}" if self.partitioned else target
         self.versions.add(row)
         for execution in self.stopped:
             execution.others_came.append(row)
-        self.bucket.put(f"{folder}/foreign-{row[2]}.json", f"{json.dumps(row)}\n".encode())
+        self.ground.server.put(f"{folder}/foreign-{row[2]}.json", f"{json.dumps(row)}\n".encode())
         self._raise_found()
 
     def collect_garbage(
@@ -132,27 +131,28 @@ class BucketWorld:
 
     def _is_in_place(self) -> None:
         """A retry would keep what each publication has added, except what later ones have removed."""
-        client = BucketClient(self.bucket, Line((), [], self.versions.decided[-1].process))
+        client = self.ground.client_of(Line((), [], self.versions.decided[-1].process))
         for one in self.versions.decided:
-            layout = layout_of(one.written.run)
-            kept = one.is_given_up or is_in_place(client, layout, TARGET, one.id)
+            layout = layout_of(self.ground, one.written.run)
+            kept = one.is_given_up or is_in_place(client, layout, self.ground.target, one.id)
             assert kept, f"{one.written} counts as lost\n{one.trace}"
 
     def seen(self) -> Counter[Row]:
         """Count the rows that readers of the target see."""
-        found = (key for key, _ in self.bucket.below(TARGET))
-        names = (key for key in found if not any(map(is_hidden, key[len(TARGET) + 1 :].split("/"))))
-        return Counter(rows_in(self.bucket, list(names)))
+        server, target = self.ground.server, self.ground.target
+        found = (key for key, _ in server.below(target))
+        names = (key for key in found if not any(map(is_hidden, key[len(target) + 1 :].split("/"))))
+        return Counter(rows_in(server, list(names)))
 
     def _execution(self, name: str, written: Written, troubles: tuple[Trouble, ...]) -> Execution:
-        execution = Execution(name, written, self.bucket, self.partitioned)
+        execution = Execution(name, written, self.ground, self.partitioned)
         execution.process = Process(execution.work)
         execution.line = Line(troubles, self.late, execution.process)
         return execution
 
     def _run(self, execution: Execution) -> None:
-        """Let an execution run, with its own line to the bucket, and judge how it has ended."""
-        stores.open_with(s3a=lambda _: BucketClient(self.bucket, execution.line))
+        """Let an execution run, with its own line to the store, and judge how it has ended."""
+        stores.open_with(**{self.ground.scheme: lambda _: self.ground.client_of(execution.line)})
         has_ended = execution.process.run()
         self._raise_found()
         if not has_ended:
@@ -170,7 +170,7 @@ class BucketWorld:
         written = execution.written
         words = f"{written} succeeded"
         assert execution.number is not None, f"{words}, and nothing is decided\n{execution.trace}"
-        done = self.bucket.objects.get(f"{self._ledger}/{execution.number}{DONE}")
+        done = find(self.ground.server, f"{self._ledger}/{execution.number}{DONE}")
         assert done is not None, f"{words}, and it is not finished\n{execution.trace}"
         assert done.content != GIVEN_UP, f"{words}, and it was given up\n{execution.trace}"
         assert execution.rows == len(written.rows), f"{words}: {execution.rows} rows were counted"
@@ -197,24 +197,26 @@ class BucketWorld:
         return is_new and self.versions.may_hold_others(execution.written.run)
 
     def _changed(self, key: str) -> None:
-        """Check the bucket after each change; the process that has made it must not take a finding for its own."""
+        """Check the target after each change; the process that has made it must not take a finding for its own."""
         try:
             if key.startswith(f"{self._ledger}/"):
                 self._take_note(key)
-            if key.startswith((self._ledger, TARGET)):
+            if key.startswith((self._ledger, self.ground.target)):
                 self.versions.check(self.seen(), f"after {key}")
         except AssertionError as found:
             self.found = self.found or found
 
     def _take_note(self, key: str) -> None:
         name = key.removeprefix(f"{self._ledger}/")
-        content = self.bucket.objects[key].content
-        if name.endswith(INTENT):
-            document = json.loads(content)
+        stored = find(self.ground.server, key)
+        if stored is None:
+            assert name.startswith("."), f"{key} was removed"
+        elif name.endswith(INTENT):
+            document = json.loads(stored.content)
             self._decide(self.executions[document["execution_id"]], int(document["number"]))
         elif name.endswith(DONE):
             number = int(name.removesuffix(DONE))
-            self.versions.finish(number, is_given_up=content == GIVEN_UP)
+            self.versions.finish(number, is_given_up=stored.content == GIVEN_UP)
 
     def _decide(self, execution: Execution, number: int) -> None:
         self.versions.decide(execution, number)
@@ -233,17 +235,19 @@ class BucketWorld:
     ) -> GarbageCollection:
         runs = {one.written.run for one in self.executions.values()}
         airflow: Mapping[RunIdentity, AirflowRunState] = {
-            layout_of(run).identity: AirflowRunState.FAILED
+            layout_of(self.ground, run).identity: AirflowRunState.FAILED
             if run in ended
             else AirflowRunState.RUNNING
             for run in runs
         }
-        policy = Policy(now=self.bucket.now + (_MONTHS if is_old else _HOURS), airflow=airflow)
+        policy = Policy(
+            now=self.ground.server.now + (_MONTHS if is_old else _HOURS), airflow=airflow
+        )
 
         def work() -> None:
-            client = BucketClient(self.bucket, collection.line)
+            client, root = self.ground.client_of(collection.line), self.ground.root
             try:
-                for _ in remove(client, collect(survey(client, ROOT), policy), ROOT):
+                for _ in remove(client, collect(survey(client, root), policy), root):
                     pass
             except (Died, Exception) as error:
                 collection.error = error

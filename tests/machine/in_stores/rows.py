@@ -1,7 +1,7 @@
 """The sink of files of the product, with rows that need no Spark: `Rows` stands for a DataFrame.
 
-What Spark and S3A do is repeated here: files are written as uploads, with a document about each, and read whole. The
-rest is the product: claim, check of folders, files to remove, decision, publication.
+What Spark does is repeated here: files are written as its ground writes them, and read whole. The rest is the product:
+claim, check of folders, files to remove, decision, publication.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 from unittest.mock import patch
 
@@ -21,15 +21,13 @@ from graph_compiler.identifiers import OperatorId
 from graph_compiler.spark_runtime.connectors import file_sink
 from graph_compiler.spark_runtime.connectors.file_sink import FileSink
 from graph_compiler.spark_runtime.connectors.sink import SinkContext
-from graph_compiler.spark_runtime.publishing import bucket_target
+from graph_compiler.spark_runtime.publishing import bucket_target, hdfs_target, written_files
 from graph_compiler.spark_runtime.publishing.publication import Publisher
-from graph_compiler.spark_runtime.publishing.written_files import FileFormat
+from graph_compiler.spark_runtime.publishing.written_files import FileFormat, Lister, WrittenFile
 from graph_compiler.spark_runtime.spark_internals.direct_write import DirectWrite, NamedFile
 from graph_compiler.spark_runtime.spark_internals.executed_plan import WriteMetrics
-from graph_compiler.staging.publications.preparations import WRITING
-from graph_compiler.staging.store.deferred_files import DeferredFile
-from tests.machine.bucket import Bucket
-from tests.machine.bucket_client import PENDING
+from graph_compiler.staging.publications.on_disk.listing import is_hidden
+from tests.machine.in_stores.server import Ground, Server
 from tests.machine.model import Row
 
 MOST_ROWS_OF_A_FILE = 2
@@ -37,9 +35,9 @@ MOST_ROWS_OF_A_FILE = 2
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows on their way to a bucket; an execution's executors reach it although its driver does not."""
+    """Rows on their way to a store; an execution's executors reach it although its driver does not."""
 
-    bucket: Bucket
+    ground: Ground
     rows: tuple[Row, ...]
     dtypes: tuple[tuple[str, str], ...] = (("id", "bigint"), ("part", "string"))
     schema: str = ""
@@ -49,14 +47,13 @@ class Rows:
         return _Reader(self)
 
     def written(self, folder: str, partition_by: Sequence[str]) -> DirectWrite:
-        """Write files, and what S3A would leave of an upload; a task attempt that does not count leaves one, too."""
+        """Write files."""
         files = []
         for number, (part, rows) in enumerate(self._files(partition_by)):
-            self.bucket.number += 1
-            name = f"{part}part-{number:05}-{self.bucket.number}-c000.json"
+            self.ground.server.number += 1
+            name = f"{part}part-{number:05}-{self.ground.server.number}-c000.json"
             content = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
-            self._write(folder, f"{name}.again", content)
-            self._write(folder, name, content)
+            self.ground.write(folder, name, content)
             files.append(NamedFile(name, len(content)))
         size = sum(file.bytes for file in files)
         counted = WriteMetrics(rows=len(self.rows), files=len(files), bytes=size)
@@ -69,16 +66,6 @@ class Rows:
         else:
             for first in range(0, max(len(self.rows), 1), MOST_ROWS_OF_A_FILE):
                 yield "", self.rows[first : first + MOST_ROWS_OF_A_FILE]
-
-    def _write(self, folder: str, name: str, content: bytes) -> None:
-        target, writes_later, _ = folder.partition(f"/{WRITING}")
-        if not writes_later:
-            self.bucket.put(f"{folder}/{name}", content)
-            return
-        key = f"{target}/{name}"
-        file = DeferredFile(key=key, bytes=len(content), ticket=self.bucket.upload(key, content))
-        self.bucket.put(f"{folder}/{name}{PENDING}", json.dumps(asdict(file)).encode())
-        self.bucket.put(f"{folder}/{name}", b"")
 
 
 @dataclass(frozen=True)
@@ -100,12 +87,12 @@ class _Reader:
     schema = format
 
     def load(self, keys: Sequence[str]) -> Rows:
-        return replace(self.rows, rows=rows_in(self.rows.bucket, keys))
+        return replace(self.rows, rows=rows_in(self.rows.ground.server, keys))
 
 
-def rows_in(bucket: Bucket, keys: Sequence[str]) -> tuple[Row, ...]:
-    """Return the rows of these objects."""
-    lines = [line for key in keys for line in bucket.get(key).content.splitlines()]
+def rows_in(server: Server, keys: Sequence[str]) -> tuple[Row, ...]:
+    """Return the rows of these files."""
+    lines = [line for key in keys for line in server.get(key).content.splitlines()]
     return tuple((row[0], row[1], row[2]) for row in map(json.loads, lines))
 
 
@@ -122,7 +109,7 @@ class RowsSink(FileSink):
     def _merge(self, new: DataFrame) -> tuple[DataFrame, frozenset[str]]:
         held = frozenset(self.ticket.old_files)
         rows, target = cast("Rows", new), self.ticket.target
-        read = rows_in(rows.bucket, [f"{target}/{name}" for name in self.ticket.old_files])
+        read = rows_in(rows.ground.server, [f"{target}/{name}" for name in self.ticket.old_files])
         kept = [row for row in read if row[0] not in {row[0] for row in rows.rows}]
         return cast("DataFrame", replace(rows, rows=(*kept, *rows.rows))), held
 
@@ -151,6 +138,28 @@ def _write_directly(
     return rows.written(folder, partition_by)
 
 
+def _write_files(
+    rows: Rows, folder: str, format: FileFormat, lists: Lister
+) -> tuple[tuple[WrittenFile, ...], int]:
+    written = rows.written(folder, format.partition_by).counted
+    files = lists(folder)
+    written_files._compare_sizes(folder, files, written)
+    return files, written.rows
+
+
+def _write_empty_file(
+    rows: Rows, folder: str, _: FileFormat, lists: Lister
+) -> tuple[WrittenFile, ...]:
+    replace(rows, rows=()).written(f"{folder}/empty", ())
+    return lists(folder)
+
+
+def _read_aside(rows: Rows, _: FileFormat, folder: str) -> Rows:
+    below = (key for key, _ in rows.ground.server.below(folder))
+    keys = [key for key in below if not any(map(is_hidden, key[len(folder) + 1 :].split("/")))]
+    return replace(rows, rows=rows_in(rows.ground.server, keys))
+
+
 def _watched(rows: Rows, *_: object) -> _Watched:
     return _Watched(rows)
 
@@ -166,6 +175,9 @@ def without_spark() -> Iterator[None]:
         patch.object(bucket_target, "write_directly", _write_directly),
         patch.object(bucket_target, "watch_folders", _watched),
         patch.object(bucket_target, "without_rows", _without_rows),
+        patch.object(hdfs_target, "write_files", _write_files),
+        patch.object(hdfs_target, "write_empty_file", _write_empty_file),
+        patch.object(hdfs_target, "read_aside", _read_aside),
         patch.object(file_sink, "watch_values", _watched),
     ):
         yield

@@ -1,26 +1,33 @@
-"""Writers and readers of one staged result in a bucket, gc, and faults of requests."""
+"""Writers and readers of one staged result in a bucket or in HDFS, gc, and faults of requests."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from typing import ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
-from tests.machine.bucket_machine import drawn_troubles
-from tests.machine.bucket_requests import Trouble
-from tests.machine.results_world import ResultsWorld
+from tests.machine.in_stores.grounds import bucket_ground, hdfs_ground
+from tests.machine.in_stores.requests import Trouble
+from tests.machine.in_stores.result_world import ResultWorld
+from tests.machine.in_stores.server import Ground
+from tests.machine.in_stores.target_machine import TROUBLES, drawn_troubles
 from tests.machine.tally import TALLY
 
-TROUBLES = drawn_troubles(("any", "any", "put once", "list", "get", "delete"), 10)
+_CALLS = ("any", "any", "put once", "list", "get", "delete")
 
 
-class ResultsMachine(RuleBasedStateMachine):
-    """One staged result in a bucket."""
+class ResultMachine(RuleBasedStateMachine):
+    """One staged result; each machine has its own store."""
+
+    troubles: ClassVar[st.SearchStrategy[tuple[Trouble, ...]]]
+    ground: ClassVar[Callable[[], Ground]]
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = ResultsWorld()
+        self.world = ResultWorld(type(self).ground())
         TALLY.examples += 1
 
     @rule(count=st.integers(0, 4), troubles=TROUBLES)
@@ -62,3 +69,17 @@ class ResultsMachine(RuleBasedStateMachine):
         """End well, unless something has been found already."""
         if sys.exc_info()[0] is None:
             self.world.end_well()
+
+
+class ResultsMachine(ResultMachine):
+    """One staged result in a bucket."""
+
+    troubles = drawn_troubles(_CALLS, 10)
+    ground = staticmethod(bucket_ground)
+
+
+class HdfsResultsMachine(ResultMachine):
+    """One staged result in HDFS."""
+
+    troubles = drawn_troubles((*_CALLS, "create", "write", "rename", "mkdirs"), 10)
+    ground = staticmethod(hdfs_ground)

@@ -1,15 +1,17 @@
-"""Runs, reruns, other writers, gc and faults of requests on one target in a bucket."""
+"""Runs, reruns, other writers, gc and faults of requests on one target in a bucket, or in HDFS."""
 
 from __future__ import annotations
 
 import sys
+from typing import Any, ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from tests.machine.alphabet import PLAIN_VALUES, drawn
-from tests.machine.bucket_requests import CALLS, KINDS, Trouble
-from tests.machine.bucket_world import MODES, BucketWorld
+from tests.machine.in_stores.grounds import bucket_ground, hdfs_ground
+from tests.machine.in_stores.requests import BUCKET_CALLS, HDFS_CALLS, KINDS, Trouble
+from tests.machine.in_stores.target_world import MODES, TargetWorld
 from tests.machine.sink_machine import ROWS, RUNS
 from tests.machine.tally import TALLY
 
@@ -28,27 +30,29 @@ def drawn_troubles(calls: tuple[str, ...], last: int) -> st.SearchStrategy[tuple
     return st.one_of(st.just(()), st.tuples(trouble), st.lists(trouble, max_size=3).map(tuple))
 
 
-TROUBLES = drawn_troubles(CALLS, 60)
+def _of_the_machine(machine: Any) -> st.SearchStrategy[tuple[Trouble, ...]]:
+    return machine.troubles  # type: ignore[no-any-return]
+
+
+TROUBLES = st.runner().flatmap(_of_the_machine)
+"""Those of the machine that draws."""
 _ENDED = st.one_of(st.just(frozenset({"run 1", "run 2", "run 3"})), st.frozensets(RUNS))
 
 
-class BucketMachine(RuleBasedStateMachine):
-    """Sinks of one target in a bucket."""
+class TargetMachine(RuleBasedStateMachine):
+    """Sinks of one target; each machine begins its own world."""
+
+    troubles: ClassVar[st.SearchStrategy[tuple[Trouble, ...]]]
 
     def __init__(self) -> None:
         super().__init__()
-        self._world: BucketWorld | None = None
+        self._world: TargetWorld | None = None
 
     @property
-    def world(self) -> BucketWorld:
-        """Return the bucket, once it has begun."""
+    def world(self) -> TargetWorld:
+        """Return the store and its processes, once they have begun."""
         assert self._world is not None
         return self._world
-
-    @initialize(partitioned=st.booleans(), confirms=st.booleans())
-    def begin(self, *, partitioned: bool, confirms: bool) -> None:
-        self._world = BucketWorld(partitioned, confirms)
-        TALLY.examples += 1
 
     @rule(run=RUNS, mode=drawn("mode", MODES), rows=ROWS, troubles=TROUBLES)
     @precondition(lambda self: self._world is not None and len(self.world.stopped) < 3)
@@ -97,3 +101,25 @@ class BucketMachine(RuleBasedStateMachine):
         """End well, unless something has been found already."""
         if self._world is not None and sys.exc_info()[0] is None:
             self.world.end_well()
+
+
+class BucketMachine(TargetMachine):
+    """Sinks of one target in a bucket."""
+
+    troubles = drawn_troubles(BUCKET_CALLS, 60)
+
+    @initialize(partitioned=st.booleans(), confirms=st.booleans())
+    def begin(self, *, partitioned: bool, confirms: bool) -> None:
+        self._world = TargetWorld(bucket_ground(confirms=confirms), partitioned)
+        TALLY.examples += 1
+
+
+class HdfsMachine(TargetMachine):
+    """Sinks of one target in HDFS."""
+
+    troubles = drawn_troubles(HDFS_CALLS, 60)
+
+    @initialize(partitioned=st.booleans())
+    def begin(self, *, partitioned: bool) -> None:
+        self._world = TargetWorld(hdfs_ground(), partitioned)
+        TALLY.examples += 1

@@ -7,23 +7,10 @@ that is uploaded in parts appears when its upload is completed, once. A listing 
 from __future__ import annotations
 
 import errno
-import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-
-@dataclass(frozen=True)
-class Stored:
-    """An object; `id` is that of its write, `written` in seconds."""
-
-    content: bytes
-    id: str
-    written: float
-
-    @property
-    def etag(self) -> str:
-        """Return the digest that the store keeps."""
-        return hashlib.md5(self.content, usedforsecurity=False).hexdigest()
+from tests.machine.in_stores.server import Stored
 
 
 @dataclass
@@ -83,6 +70,10 @@ class Bucket:
     def abort(self, upload: str) -> None:
         """Remove the parts of a file; raises FileNotFoundError if there is no such upload."""
         self._taken(upload)
+
+    def watch(self, changed: Callable[[str], None]) -> None:
+        """Call this after each change of an object, with its key."""
+        self.changed = changed
 
     def _taken(self, upload: str) -> tuple[str, bytes]:
         if upload not in self.uploads:
