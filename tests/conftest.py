@@ -37,13 +37,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in SLOW_FIRST])
 
 
-@pytest.fixture(scope="session", autouse=True)
-def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Neither use nor make a class archive, unless a test wants it: a file is where their folder would be."""
+@pytest.fixture(scope="session")
+def no_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a value of XDG_CACHE_HOME without class archives: a file is where their folder would be."""
     folder = tmp_path_factory.mktemp("cache")
     (folder / "graph-compiler").touch()
+    return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_home(no_cache: Path) -> Iterator[None]:
+    """Neither use nor make a class archive, unless a test wants it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(folder))
+        patch.setenv("XDG_CACHE_HOME", str(no_cache))
         yield
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ import pyspark
 import pytest
 
 from graph_compiler.driver_jvm import start_settings as start_settings_module
-from graph_compiler.driver_jvm.class_archive import ArchiveCache, archive_cache
+from graph_compiler.driver_jvm.class_archive import archive_cache
 from graph_compiler.driver_jvm.installation import class_path_key, find_installation
 from graph_compiler.driver_jvm.java_options import VARIABLES
 from graph_compiler.driver_jvm.start_settings import DriverStart, start_settings
@@ -29,7 +30,11 @@ time.sleep(float(sys.argv[1]))
 beans = spark._jvm.java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()
 print("rows:", spark.range(10).count(), "collector:", beans[0].getName(), "ui:", spark.sparkContext.uiWebUrl)
 """
-QUICK = 'print("ended")'
+QUICK = """
+from pyspark.java_gateway import launch_gateway
+beans = launch_gateway().jvm.java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()
+print("collector:", beans[0].getName())
+"""
 """Java has looked at the archive by then; a session would take ten seconds more."""
 DRIVER = """
 import sys
@@ -65,18 +70,27 @@ def archive(environment: dict[str, str], tmp_path: Path) -> Iterator[Path]:
     key = class_path_key(find_installation(environment), environment)
     cache = archive_cache(environment)
     made = until(lambda: cache.find(key), "the archive, which another process makes", seconds=600)
-    environment["XDG_CACHE_HOME"] = str(tmp_path)
-    put(archive_cache(environment), key, made)
-    found = archive_cache(environment).find(key)
-    assert found is not None
-    yield found
-    found.unlink(missing_ok=True)  # it is large
+    yield put(environment, tmp_path, made.read_bytes())
+    shutil.rmtree(tmp_path / "graph-compiler")  # it is large
 
 
-def put(cache: ArchiveCache, key: str, source: Path) -> None:
+@pytest.fixture
+def unread_archive(environment: dict[str, str], tmp_path: Path) -> Path:
+    """Return an archive that Java would refuse, for tests in which it gets none."""
+    return put(environment, tmp_path, bytes(200))
+
+
+def put(environment: dict[str, str], cache_home: Path, content: bytes) -> Path:
+    """Let drivers of an environment use an archive with this content."""
+    key = class_path_key(find_installation(environment), environment)
+    environment["XDG_CACHE_HOME"] = str(cache_home)
+    cache = archive_cache(environment)
     with cache.new_archive(key) as draft:
         assert draft is not None
-        draft.file.write_bytes(source.read_bytes())
+        draft.file.write_bytes(content)
+    found = cache.find(key)
+    assert found is not None
+    return found
 
 
 def options(environment: dict[str, str]) -> dict[str, str]:
@@ -111,10 +125,11 @@ def test_the_archive_is_used(environment: dict[str, str], archive: Path, tmp_pat
 
 
 def test_a_driver_imports_pyspark_from_its_folder_and_neither_pandas_nor_numpy(
-    environment: dict[str, str], tmp_path: Path
+    environment: dict[str, str], archive: Path, tmp_path: Path
 ) -> None:
-    folder = Path(str(pyspark.__file__)).parent
-    assert run(environment, {}, tmp_path, text=DRIVER) == f"{folder}/__init__.py []\n"
+    folder, conf = Path(str(pyspark.__file__)).parent, options(environment)
+    assert str(archive) in conf["spark.driver.defaultJavaOptions"]
+    assert run(environment, conf, tmp_path, text=DRIVER) == f"{folder}/__init__.py []\n"
 
 
 def absent(archive: Path) -> None:
@@ -149,7 +164,7 @@ def test_an_archive_that_does_not_fit_any_more_is_not_noticed(
 ) -> None:
     conf = options(environment)
     damage(archive)  # after the settings were chosen
-    assert run(environment, conf, tmp_path, text=QUICK) == "ended\n"
+    assert run(environment, conf, tmp_path, text=QUICK) == "collector: Copy\n"
 
 
 def test_an_archive_that_is_replaced_while_a_driver_has_it(
@@ -171,7 +186,7 @@ def test_an_archive_that_is_replaced_while_a_driver_has_it(
 
 def cut_off(archive: Path) -> None:
     archive.chmod(0o600)
-    os.truncate(archive, 100_000_000)
+    os.truncate(archive, 100)
     archive.chmod(0o400)
 
 
@@ -185,21 +200,23 @@ def anothers(archive: Path) -> None:
 
 @pytest.mark.parametrize("change", [cut_off, writable_by_others, anothers])
 def test_an_archive_that_is_not_safe_is_not_passed_to_java(
-    environment: dict[str, str], archive: Path, change: Callable[[Path], None]
+    environment: dict[str, str], unread_archive: Path, change: Callable[[Path], None]
 ) -> None:
+    key = "spark.driver.defaultJavaOptions"
+    assert str(unread_archive) in options(environment)[key]
     if change is anothers and os.geteuid() != 0:
         pytest.skip("only root gives files away")
-    change(archive)
-    assert "SharedArchiveFile" not in options(environment)["spark.driver.defaultJavaOptions"]
+    change(unread_archive)
+    assert "SharedArchiveFile" not in options(environment)[key]
 
 
 @pytest.mark.parametrize("place", ["JAVA_TOOL_OPTIONS", "spark.driver.extraJavaOptions"])
 def test_a_driver_with_a_collector_of_the_users_starts(
     environment: dict[str, str], archive: Path, tmp_path: Path, place: str
 ) -> None:
-    assert archive.exists()
     named: dict[str, str] = {}
     (named if place.startswith("spark") else environment)[place] = "-XX:+UseParallelGC"
     start = DriverStart(environment=environment, conf=named, is_local=True)
     conf = {**named, **dict(start_settings(start).conf)}
-    assert "collector: PS" in run(environment, conf, tmp_path)
+    assert str(archive) in conf["spark.driver.defaultJavaOptions"]
+    assert "collector: PS" in run(environment, conf, tmp_path, text=QUICK)
