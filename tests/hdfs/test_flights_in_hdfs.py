@@ -17,6 +17,7 @@ from tests.harness.broken_wire import Wire
 from tests.harness.hdfs_server import connection_at
 from tests.harness.reference import assert_same_rows, expected, published, reports
 from tests.harness.staging_in_stores import download, staging_variables, upload
+from tests.harness.view_of_a_run import check_the_view
 
 pytestmark = pytest.mark.hdfs
 
@@ -74,6 +75,8 @@ def test_flights_are_right_with_a_staging_root_in_hdfs(
     assert history.returncode == 0, history.stderr
     shown = home.cli("staging", "show", "flights", run_id, environment=environment)
     assert f"{root}/flights/" in shown.stdout
+    if how == "under_airflow":
+        check_the_view(home, environment, run_id)
     replayed = home.cli(
         *("replay", "flights", run_id, "late_routes", "--into", str(tmp_path / "replay"), "--json"),
         environment=environment,

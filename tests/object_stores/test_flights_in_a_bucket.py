@@ -14,6 +14,7 @@ from tests.end_to_end.conftest import Home
 from tests.harness.object_stores import CONNECTOR, SECRET, ObjectServer
 from tests.harness.reference import assert_same_rows, expected, published, reports
 from tests.harness.staging_in_stores import download, staging_variables, upload
+from tests.harness.view_of_a_run import check_the_view
 from tests.object_stores.conftest import BUCKET, PLAIN
 
 pytestmark = pytest.mark.objects
@@ -73,6 +74,8 @@ def test_flights_are_right_with_a_staging_root_in_a_bucket(
     assert history.returncode == 0, history.stderr
     shown = home.cli("staging", "show", "flights", run_id, environment=environment)
     assert f"{root}/flights/" in shown.stdout
+    if how == "under_airflow":
+        check_the_view(home, environment, run_id)
     replayed = home.cli(
         *("replay", "flights", run_id, "late_routes", "--into", str(tmp_path / "replay"), "--json"),
         environment=environment,
