@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
-from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession, types
@@ -76,12 +75,15 @@ def java_array(kind: Any, *values: Any) -> Any:
 def java_class(
     spark: SparkSession, name: str
 ) -> Any:  # a class or a Scala object: py4j has no types for them
-    """Return a class by its full name in one call to the JVM; dots in Python would need one call each.
-
-    `SparkSession._jvm`: 4.x classic.
-    """
+    """Return a class by its full name. `SparkSession._jvm`: 4.x classic."""
     assert spark._jvm is not None
-    return getattr(spark._jvm, name)
+    return _found_class(spark._jvm, name)
+
+
+@cache
+def _found_class(jvm: Any, name: str) -> Any:
+    """Ask a JVM for a class once, in one call: dots in Python would need one each, and search all jars for packages."""
+    return getattr(jvm, name)
 
 
 def scala_object(spark: SparkSession, name: str) -> Any:
@@ -95,8 +97,12 @@ def java_class_name(value: Any) -> str:
 
 
 def is_java_instance(value: Any, name: str) -> bool:
-    """Whether a Java object is of a class or an interface, by its full name. `SparkContext._gateway`: 4.x classic."""
-    return bool(is_instance_of(SparkContext._gateway, value, name))
+    """Whether a Java object is of a class or an interface, by its full name.
+
+    As py4j's `is_instance_of`, which looks for its own class in all jars each time. `SparkContext._jvm`: 4.x classic.
+    """
+    types_of_java = _found_class(SparkContext._jvm, "py4j.reflection.TypeUtil")
+    return bool(types_of_java.isInstanceOf(name, value))
 
 
 def scala_map(spark: SparkSession, values: Any) -> Any:
