@@ -67,7 +67,7 @@ def _attempts(spark: SparkSession, store: Any, id: int) -> list[Any]:
     gateway = spark.sparkContext._gateway
     assert gateway is not None
     no_statuses = java_class(spark, "java.util.ArrayList")()
-    no_quantiles = gateway.new_array(gateway.jvm.double, 0)
+    no_quantiles = gateway.new_array(java_class(spark, "double"), 0)
     return list(_each(store.stageData(id, False, no_statuses, False, no_quantiles)))
 
 
@@ -78,7 +78,7 @@ def _slowest_task(spark: SparkSession, store: Any, attempt: Any) -> SlowestTask 
         return None
     gateway = spark.sparkContext._gateway
     assert gateway is not None
-    quantiles = gateway.new_array(gateway.jvm.double, 2)
+    quantiles = gateway.new_array(java_class(spark, "double"), 2)
     # Spark takes the task at quantile · tasks, of two the longer one; the median should be the shorter.
     quantiles[0], quantiles[1] = ((tasks - 1) // 2 + 0.5) / tasks, 1.0
     found = store.taskSummary(attempt.stageId(), attempt.attemptId(), quantiles)
