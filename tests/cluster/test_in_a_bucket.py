@@ -18,6 +18,7 @@ from graph_compiler.object_stores.s3_store import ObjectStore
 from tests.cluster.conftest import ClusterHome, needs_hosts
 from tests.cluster.standalone_cluster import ROOT, Cluster, standalone_cluster
 from tests.harness.flights_data import copy_january
+from tests.harness.named_files import make_named_files
 from tests.harness.object_stores import CONNECTOR, JARS, SECRET, ObjectServer, object_server
 from tests.harness.reference import assert_same_rows, expected, published, reports, rows
 from tests.harness.secret_search import files_with
@@ -175,6 +176,20 @@ def test_queries_of_tpch_have_the_rows_of_duckdb(
     lake.run(name, {})
     assert_answers(QUERIES[name], tables, lake.download(tmp_path / "copy"))
     lake.assert_nothing_is_left()
+
+
+def test_a_file_a_jar_and_an_environment_that_a_pipeline_names_come_from_the_bucket(
+    lake: Lake, tmp_path: Path
+) -> None:
+    home = lake.home
+    make_named_files(home.repository / "named", home.cluster.folder / "environment")
+    lake.store.put(f"{lake.place}/in", b"x\n0\n1\n2\n")
+    lake.run("named", lake.params)
+    found = rows(lake.download(tmp_path / "copy") / "read")
+    assert [row[:5] for row in found] == [(n, 2 * n, 1.5, 1.5, "packed") for n in range(3)]
+    files = [file.key for file in lake.store.files(f"{lake.place}/staging/named")]
+    copies = {key.rpartition("/")[2] for key in files if "/files/" in key}
+    assert copies == {"environment.tar.gz", "rate.txt", "twice.jar"}
 
 
 def kill_a_worker(cluster: Cluster) -> None:

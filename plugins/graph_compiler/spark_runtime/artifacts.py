@@ -4,7 +4,10 @@ in local mode    driver and executors have one folder: a copy in it, which repla
 elsewhere        the driver adds it, and serves it to executors; in any deploy mode, `--files` would not reach a driver
 
 Archives are arguments of spark-submit, since a driver in a cluster may have its Python in one; where nothing was
-submitted, they are added here. Jars must be known when the JVM starts.
+submitted, they are added here. Jars must be known when the JVM starts, so they are arguments, too.
+
+A driver gets its jars from a root in a store, but would give executors addresses at which there is nothing: of the %3A
+of a run id, Spark makes a colon for some and not for others. So the driver does not add them; it serves its own copy.
 
 In a pod, arguments are `local:` URIs (`DriverPlace.file_prefix`). Spark takes these for installed on every host, and
 serves them to no executor: the driver adds the code of functions and the archives again, by their paths.
@@ -15,6 +18,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -24,9 +28,11 @@ from pyspark.sql import SparkSession
 from graph_compiler.declaration.artifacts.user_artifact import ArtifactKind
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.targets.execution_target import spark_uri
+from graph_compiler.spark_runtime.spark_internals.java import add_jar
 from graph_compiler.staging.store.stores import store_of
 
 _ARCHIVES = ("spark.archives", "spark.yarn.dist.archives")
+_JARS = "spark.jars"
 _CODE = "spark.files"
 """Where spark-submit puts --py-files, too; on YARN it does not, and uploads them."""
 _INSTALLED = "local"
@@ -36,13 +42,18 @@ _INSTALLED = "local"
 def add_artifacts(task: TaskDeploymentDescriptor, spark: SparkSession) -> None:
     """Let the functions of a task find its files and archives; the copies below the run's folder are there."""
     context = spark.sparkContext
+    is_local = str(context.master).startswith("local")
     for path in _paths(spark, _CODE, installed=True):
         if path.startswith(f"{task.layout.run}/"):
             context.addFile(spark_uri(path))
     for artifact in task.region.artifacts:
         copy = task.layout.artifact(artifact)
         match artifact.kind:
-            case ArtifactKind.FILE if str(context.master).startswith("local"):
+            case ArtifactKind.JAR if not (is_local or copy.startswith("/")):
+                served = Path(SparkFiles.get(artifact.name))
+                _replace(copy, served)
+                add_jar(spark, spark_uri(str(served)))
+            case ArtifactKind.FILE if is_local:
                 _replace(copy, Path(SparkFiles.get(artifact.name)))
             case ArtifactKind.FILE:
                 context.addFile(spark_uri(copy))
@@ -50,6 +61,13 @@ def add_artifacts(task: TaskDeploymentDescriptor, spark: SparkSession) -> None:
                 context.addArchive(f"{spark_uri(copy)}#{artifact.name}")
                 # Executors fetch it in their next task: a test removes the copy at its end.
                 spark.range(1).count()
+
+
+def jars_not_below(run: str, submitted: Mapping[str, str]) -> dict[str, str]:
+    """Return the setting of jars without those in a run's folder, if it has some: `add_artifacts` serves them."""
+    named = submitted.get(_JARS, "").split(",")
+    left = [each for each in named if not unquote(each).startswith(f"{run}/")]
+    return {} if left == named else {_JARS: ",".join(left)}
 
 
 def _is_submitted(copy: str, spark: SparkSession) -> bool:

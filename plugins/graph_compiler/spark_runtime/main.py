@@ -43,7 +43,7 @@ from graph_compiler.errors import (
     StagingError,
     StagingRootNotSharedError,
 )
-from graph_compiler.spark_runtime.artifacts import add_artifacts
+from graph_compiler.spark_runtime.artifacts import add_artifacts, jars_not_below
 from graph_compiler.spark_runtime.driver_process import bound_output, end_process
 from graph_compiler.spark_runtime.executor_probe import check_executors
 from graph_compiler.spark_runtime.failures.failures import explain_failure, root_cause
@@ -141,6 +141,7 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
         )
 
         settings |= executor_keys(submitted, os.environ)
+        settings |= jars_not_below(task.layout.run, submitted)
     for key, value in settings.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()

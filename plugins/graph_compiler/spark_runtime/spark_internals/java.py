@@ -22,6 +22,7 @@ __all__ = [
     "Py4JError",
     "Py4JJavaError",
     "Py4JNetworkError",
+    "add_jar",
     "condition_message",
     "connected_jvm",
     "hadoop_configuration",
@@ -128,6 +129,12 @@ def wait_for_listeners(spark: SparkSession, milliseconds: int) -> None:
     """
     assert spark._jsc is not None
     spark._jsc.sc().listenerBus().waitUntilEmpty(milliseconds)
+
+
+def add_jar(spark: SparkSession, uri: str) -> None:
+    """Let executors fetch a jar of this host before their next tasks. `JavaSparkContext.addJar`: 4.x classic."""
+    assert spark._jsc is not None
+    spark._jsc.addJar(uri)
 
 
 def read_in_parts(spark: SparkSession, path: str, tasks: int) -> None:
