@@ -18,8 +18,8 @@ from graph_compiler.staging.store.conditional_put import put_once
 from graph_compiler.staging.store.deferred_files import DeferredFile
 from graph_compiler.staging.store.staging_store import MOST_BYTES, StoredFile
 from tests.machine.in_stores.bucket import Bucket
-from tests.machine.in_stores.requests import Line
 from tests.machine.in_stores.server import Stored
+from tests.machine.in_stores.troubles import Line
 
 PENDING = ".pending"
 _PAGE = 2

@@ -17,9 +17,9 @@ from graph_compiler.spark_runtime.connectors import SinkContext
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.staging.executions.run_marker import VERSION, RunMarker, mark_run, same_root
 from tests.machine.faults import Died
-from tests.machine.in_stores.requests import Line
 from tests.machine.in_stores.rows import Rows, open_rows_sink
 from tests.machine.in_stores.server import Ground
+from tests.machine.in_stores.troubles import Line
 from tests.machine.model import Row, Written
 from tests.machine.process import Process
 

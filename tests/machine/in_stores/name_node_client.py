@@ -7,7 +7,7 @@ from typing import Any
 
 from graph_compiler.staging.store.hdfs_store import HdfsStatus
 from tests.machine.in_stores.name_node import NameNode
-from tests.machine.in_stores.requests import Line
+from tests.machine.in_stores.troubles import Line
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from tests.machine.in_stores.grounds import bucket_ground, hdfs_ground
-from tests.machine.in_stores.requests import Trouble
 from tests.machine.in_stores.result_world import ResultWorld
 from tests.machine.in_stores.server import Ground
 from tests.machine.in_stores.target_machine import TROUBLES, drawn_troubles
+from tests.machine.in_stores.troubles import Trouble
 from tests.machine.tally import TALLY
 
 _CALLS = ("any", "any", "put once", "list", "get", "delete")

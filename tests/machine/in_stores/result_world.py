@@ -47,9 +47,9 @@ from graph_compiler.staging.store.staging_store import StagingStore
 from tests.harness.staging_trees import FIRST, REGIONS
 from tests.machine.faults import Died
 from tests.machine.frames import schema
-from tests.machine.in_stores.requests import Late, Line, Trouble
 from tests.machine.in_stores.rows import rows_in
 from tests.machine.in_stores.server import Ground, Server, find
+from tests.machine.in_stores.troubles import Late, Line, Trouble
 from tests.machine.model import Row
 from tests.machine.process import Process
 from tests.machine.tally import TALLY

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from graph_compiler.staging.store.staging_store import StagingStore
-from tests.machine.in_stores.requests import Line
+from tests.machine.in_stores.troubles import Line
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from tests.machine.alphabet import PLAIN_VALUES, drawn
 from tests.machine.in_stores.grounds import bucket_ground, hdfs_ground
-from tests.machine.in_stores.requests import BUCKET_CALLS, HDFS_CALLS, KINDS, Trouble
 from tests.machine.in_stores.target_world import MODES, TargetWorld
+from tests.machine.in_stores.troubles import BUCKET_CALLS, HDFS_CALLS, KINDS, Trouble
 from tests.machine.sink_machine import ROWS, RUNS
 from tests.machine.tally import TALLY
 

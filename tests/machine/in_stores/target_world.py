@@ -24,9 +24,9 @@ from graph_compiler.staging.publications.publications import GIVEN_UP
 from graph_compiler.staging.store import stores
 from tests.machine.faults import Died
 from tests.machine.in_stores.execution import Execution, layout_of
-from tests.machine.in_stores.requests import Late, Line, Trouble
 from tests.machine.in_stores.rows import rows_in
 from tests.machine.in_stores.server import Ground, find
+from tests.machine.in_stores.troubles import Late, Line, Trouble
 from tests.machine.in_stores.versions import Versions
 from tests.machine.model import Row, Written
 from tests.machine.process import Process

@@ -7,10 +7,10 @@ import pytest
 from graph_compiler.errors import PublicationConflictError
 from tests.machine.in_stores.bucket import Bucket
 from tests.machine.in_stores.grounds import bucket_ground, hdfs_ground
-from tests.machine.in_stores.requests import Trouble
 from tests.machine.in_stores.result_world import ResultWorld
 from tests.machine.in_stores.server import Ground
 from tests.machine.in_stores.target_world import TargetWorld
+from tests.machine.in_stores.troubles import Trouble
 from tests.machine.looking import stores_in_memory
 from tests.machine.model import Row
 

@@ -23,7 +23,7 @@ from graph_compiler.staging.publications.store_places import StorePlace
 from graph_compiler.staging.store.deferred_files import DeferredFile
 from tests.machine.in_stores.bucket import Bucket
 from tests.machine.in_stores.bucket_client import BucketClient
-from tests.machine.in_stores.requests import Line, Trouble
+from tests.machine.in_stores.troubles import Line, Trouble
 from tests.machine.process import Process
 
 TARGET = "s3a://lake/out"
