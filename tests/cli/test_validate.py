@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from graph_compiler.cli.app import app
+from graph_compiler.cli.diagnosis import missing_packages
 
 ROOT = Path(__file__).parents[2]
 HEAD = """
@@ -179,6 +180,7 @@ def test_the_document_has_every_problem_and_nothing_a_module_prints(project: Pat
         "file": "pipelines/good.py",
         "problems": [],
         "warnings": [],
+        "stores": [],
     }
     assert (wrong["pipeline"], wrong["file"]) == ("wrong", "pipelines/wrong.py")
     assert [problem["operator"] for problem in wrong["problems"]] == ["a", "a"]
@@ -312,3 +314,48 @@ def test_packages_that_this_spark_lacks_are_named(
     packages = '{"spark.jars.packages": "org.apache.hadoop:hadoop-aws:3.5.0"}'
     monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__SPARK_CONF", packages)
     assert "warning" not in validate("lake").stderr
+
+
+def test_a_package_is_named_once_for_all_that_need_it(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_HOME", str(project))
+    by_default = HEAD.replace('"{name}"', '"{name}", params={{"out": "s3a://lake"}}') + (
+        'rows.filter("x").name("kept").sink_to(Parquet("s3a://lake/kept")).name("first")\n'
+        'rows.sink_to(Parquet("{{{{ params.out }}}}/rows")).name("second")\n'
+    )
+    put(project, "lake", by_default)
+    put(project, "pond", by_default)
+    found = validate().stderr
+    words = "hadoop-aws:VERSION; 'second' needs it, too"
+    assert [found.count("warning"), found.count(words)] == [2, 2]
+    monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT", "s3a://lake/staging")
+    found = validate().stderr
+    assert "lake.py and 1 other file: warning: the staging root is in s3a:" in found
+    assert found.count("hadoop-aws") == 1
+
+
+def test_stores_that_only_a_run_can_try_are_named(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(project, "near", GOOD)
+    put(project, "lake", GOOD.replace("/out", "s3a://lake/out").replace("/in", "hdfs://nn:8020/in"))
+    assert "not checked: whether drivers and executors can use hdfs://nn and s3a://lake;" in (
+        validate().stdout
+    )
+    assert "not checked" not in validate("near").stdout
+    monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT", "s3a://staging/root")
+    (pipeline,) = json.loads(validate("near", "--json").stdout)["pipelines"]
+    assert pipeline["stores"] == ["s3a://staging"]
+
+
+def test_a_staging_root_in_a_bucket_needs_obstore_here(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(project, "near", GOOD)
+    monkeypatch.setattr(missing_packages, "find_spec", lambda _: None)
+    monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT", "s3a://staging/root")
+    assert (
+        "the staging root is in s3a:, and this Python has no obstore\n"
+        "  hint: pip install 'graph-compiler[s3]'"
+    ) in validate().stderr

@@ -10,6 +10,9 @@ from graph_compiler.object_stores.s3_access import S3Access
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import open_with, opener
 
+INSTALL_OBSTORE = "pip install 'graph-compiler[s3]' where Airflow and the command line run"
+"""What to do if a staging root is in a bucket, and obstore is missing."""
+
 
 def open_stores_with(access: Callable[[], S3Access]) -> None:
     """Open object stores in this process; `access` is called when one is needed, and may raise StagingError."""
@@ -27,6 +30,6 @@ def _bucket(name: str, access: S3Access) -> StagingStore:
             raise
         raise StagingError(
             f"the staging root is in bucket '{name}', and this Python has no obstore\n"
-            "  hint: pip install 'graph-compiler[s3]' where Airflow and the command line run"
+            f"  hint: {INSTALL_OBSTORE}"
         ) from None
     return ObjectStore(name, access)

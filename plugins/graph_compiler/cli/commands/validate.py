@@ -16,6 +16,7 @@ from graph_compiler.cli.console import AsJson, speaking_plainly, standard_error
 from graph_compiler.cli.diagnosis.missing_packages import find_missing_packages
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.compiler.checks.declared_paths import stores_of
 from graph_compiler.compiler.checks.validation import all_problems, find_warnings
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.pipeline import Pipeline
@@ -28,7 +29,7 @@ from graph_compiler.errors import (
     Problem,
 )
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
-from graph_compiler.identifiers import PIPELINES, counted
+from graph_compiler.identifiers import PIPELINES, counted, listing
 from graph_compiler.options.deployment_options import DeploymentOptions
 from graph_compiler.projects.pipeline_files import (
     files_below,
@@ -45,13 +46,17 @@ from graph_compiler.staging.publications.own_folders import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What was found in one module: `pipeline` is the name of a `declared` pipeline, else the file's name."""
+    """What was found in one module: `pipeline` is the name of a `declared` pipeline, else the file's name.
+
+    `stores` are the buckets and file systems that its runs use, as the declaration shows them: `s3a://lake`.
+    """
 
     file: str
     pipeline: str
     declared: Pipeline | None
     problems: tuple[Problem, ...]
     warnings: tuple[Problem, ...] = ()
+    stores: tuple[str, ...] = ()
 
 
 def validate(
@@ -84,12 +89,12 @@ def judge(paths: Sequence[str]) -> list[Verdict]:
 
     Raises ParameterError if they hold no pipeline, ConfigurationError if the deployment's options are wrong.
     """
-    deployment = deployment_options()
+    deployment, airflow = deployment_options(), EmbeddedAirflow(Path.cwd())
     found: dict[str, Verdict] = {}
     for path in paths:
         is_folder = path == PIPELINES or Path(path).is_dir()
         for name in files_below(Path(path)) if is_folder else [path]:
-            verdict = _judge(name, deployment, must_declare=not is_folder)
+            verdict = _judge(name, deployment, airflow, must_declare=not is_folder)
             if verdict.declared or verdict.problems:
                 found[verdict.file] = verdict
     if not found:
@@ -109,16 +114,20 @@ def verdicts_json(verdicts: Iterable[Verdict]) -> Json:
                 "file": verdict.file,
                 "problems": [_problem_json(problem) for problem in verdict.problems],
                 "warnings": [_problem_json(warning) for warning in verdict.warnings],
+                "stores": list(verdict.stores),
             }
             for verdict in verdicts
         ]
     }
 
 
-def _judge(name: str, deployment: DeploymentOptions, *, must_declare: bool) -> Verdict:
+def _judge(
+    name: str, deployment: DeploymentOptions, airflow: EmbeddedAirflow, *, must_declare: bool
+) -> Verdict:
     file, pipeline, declared = name, Path(name).stem, None
     problems: tuple[Problem, ...] = ()
     packages: tuple[Problem, ...] = ()
+    stores: tuple[str, ...] = ()
     try:
         module = find_pipeline(name)
         file = module.shown
@@ -127,8 +136,9 @@ def _judge(name: str, deployment: DeploymentOptions, *, must_declare: bool) -> V
             pipeline = declared.name
             compiled = compile_pipeline(declared, deployment)
             describe_pipeline(compiled)
-            problems = tuple(_own_folder_problems(compiled))
-            packages = tuple(find_missing_packages(compiled, EmbeddedAirflow(Path.cwd())))
+            problems = tuple(_own_folder_problems(compiled, airflow))
+            packages = tuple(find_missing_packages(compiled, airflow))
+            stores = stores_of(declared, airflow.staging_root)
         elif must_declare:
             problems = (nothing_declared(module),)
     except InvalidPipelineError as error:
@@ -141,12 +151,12 @@ def _judge(name: str, deployment: DeploymentOptions, *, must_declare: bool) -> V
         declared=declared,
         problems=problems,
         warnings=(*find_warnings(declared), *packages) if declared and not problems else (),
+        stores=stores,
     )
 
 
-def _own_folder_problems(compiled: CompiledPipeline) -> Iterator[Problem]:
+def _own_folder_problems(compiled: CompiledPipeline, airflow: EmbeddedAirflow) -> Iterator[Problem]:
     """Find sinks that would write over this project's own folders, where the literal path shows it."""
-    airflow = EmbeddedAirflow(Path.cwd())
     nodes = compiled.stream_graph.nodes
     places = (SinkPlace.of(node.declared_name, node.operator, node.declared_at) for node in nodes)
     literal = [
@@ -180,14 +190,30 @@ def _show(verdicts: Sequence[Verdict]) -> None:
     for verdict in broken:
         words = str(InvalidPipelineError(verdict.pipeline, verdict.problems))
         errors.print(Text(f"{verdict.file}: {words}"), soft_wrap=True)
-    for verdict in verdicts:
-        for warning in verdict.warnings:
-            errors.print(Text(f"{verdict.file}: warning: {warning}"), soft_wrap=True)
+    for files, warning in _each_once(verdicts):
+        errors.print(Text(f"{files}: warning: {warning}"), soft_wrap=True)
     problems = sum(len(verdict.problems) for verdict in broken)
     found = (
         f"{counted(problems, 'problem')} in {len(broken)} of them" if broken else "nothing wrong"
     )
     typer.echo(f"{counted(len(verdicts), 'pipeline')} checked, {found}", err=bool(broken))
+    if stores := dict.fromkeys(store for verdict in verdicts for store in verdict.stores):
+        words = f"not checked: whether drivers and executors can use {listing(stores)}"
+        typer.echo(f"{words}; graph-compiler doctor tries the staging root", err=bool(broken))
+
+
+def _each_once(verdicts: Iterable[Verdict]) -> Iterator[tuple[str, Problem]]:
+    """Yield each warning with the files it is about; several files only if it is about the deployment."""
+    files: dict[Problem, list[str]] = {}
+    for verdict in verdicts:
+        for warning in verdict.warnings:
+            if warning.declared_at is None:
+                files.setdefault(warning, []).append(verdict.file)
+            else:
+                yield verdict.file, warning
+    for warning, (first, *others) in files.items():
+        more = f" and {counted(len(others), 'other file')}" if others else ""
+        yield f"{first}{more}", warning
 
 
 def _problem_json(problem: Problem) -> Json:

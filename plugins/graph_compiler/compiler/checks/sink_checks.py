@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from graph_compiler.compiler.checks.connector_checks import connectors_of
+from graph_compiler.compiler.checks.declared_paths import beginning
 from graph_compiler.declaration.connectors import Connector, FileConnector, SinkMode
 from graph_compiler.declaration.connectors.file_uris import (
     RELATIVE,
@@ -23,10 +24,8 @@ from graph_compiler.declaration.transformations import (
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
 
-_BEGINS_WITH_TEMPLATE = re.compile(r"(file:(//)?)?\{[{%#]", re.IGNORECASE)
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _FROM_A_FILE = "a parameter's default can be built from the file's location: Path(__file__), or format: path in YAML"
-_FIRST_PARAMETER = re.compile(r"^\{\{\s*params\.(\w+)\s*\}\}")
 
 
 def sinks(pipeline: Pipeline) -> Iterator[Problem]:
@@ -77,7 +76,7 @@ def _root(
     """Find targets that every run would refuse; if a target starts with a template, the run checks it."""
     if not isinstance(connector, FileConnector) or not connector.path.strip():
         return
-    begins = _beginning(connector, defaults)
+    begins = beginning(connector, defaults)
     if begins is None:
         return
     if wrong := why_no_target(_TEMPLATE.sub("any", begins)):
@@ -90,12 +89,6 @@ def _root(
         )
 
 
-def _beginning(connector: FileConnector, defaults: Mapping[str, ParameterValue]) -> str | None:
-    """Return a path with its first parameter's default; None if it starts with another template."""
-    begins = _FIRST_PARAMETER.sub(lambda found: str(defaults.get(found[1], "/")), connector.path)
-    return None if _BEGINS_WITH_TEMPLATE.match(begins) else begins
-
-
 def relative_sources(pipeline: Pipeline) -> Iterator[Problem]:
     """Find sources whose path depends on the working directory."""
     for transformation, connector in connectors_of(pipeline):
@@ -103,7 +96,7 @@ def relative_sources(pipeline: Pipeline) -> Iterator[Problem]:
             continue
         if not isinstance(connector, FileConnector) or not connector.path.strip():
             continue
-        begins = _beginning(connector, dict(pipeline.params))
+        begins = beginning(connector, dict(pipeline.params))
         if begins is not None and why_not_local(begins) == RELATIVE:
             yield problem_at(
                 transformation,

@@ -39,6 +39,14 @@ def is_in_hdfs(uri: str) -> bool:
     return uri.startswith(f"{_HDFS}:")
 
 
+def store_part(uri: str) -> str | None:
+    """Return the bucket or the file system of a place that is not on a disk: `s3a://lake`; None for one on a disk."""
+    if local_path(uri) is not None or _REMOTE.fullmatch(uri) is None:
+        return None
+    place = _remote(uri)
+    return f"{place.scheme}://{place.authority}"
+
+
 def why_not_local(uri: str) -> str | None:
     """Return why a place is not on a disk of this host, None if it is; `LOCAL_PLACES` are allowed."""
     if local_path(uri) is not None:
