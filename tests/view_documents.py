@@ -20,6 +20,7 @@ from graph_compiler.explain.diff.plan_changes import PlanDiff
 from graph_compiler.explain.documents.view_answers import (
     Cell,
     PipelineList,
+    PlacedPipelines,
     RowSample,
     RunList,
     StagedResult,
@@ -40,6 +41,7 @@ DOCUMENTS = (
     ViewPlan,
     ViewRun,
     PipelineList,
+    PlacedPipelines,
     RunList,
     VersionList,
     PlanDiff,

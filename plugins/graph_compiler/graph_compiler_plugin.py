@@ -52,7 +52,7 @@ class GraphCompilerPlugin(AirflowPlugin):
         _view(
             "task_instance",
             "graph-compiler-region-plan",
-            "?dag_id={DAG_ID}&run_id={RUN_ID}&region={TASK_ID}",
+            "?dag_id={DAG_ID}&run_id={RUN_ID}&region={TASK_ID}&map_index={MAP_INDEX}",
         ),
     ]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration import Pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
@@ -36,12 +37,12 @@ def serialized(pipeline: Pipeline) -> dict[str, Any]:
 
 
 def test_the_plan_is_found_in_the_serialized_dag() -> None:
-    from graph_compiler.airflow_backend.dag.plan_document import find_plan
+    from graph_compiler.airflow_backend.dag.plan_document import find_plans
 
     compiled = compile_pipeline(flights.pipeline())
     described = describe_pipeline(compiled)
-    found = find_plan(serialized(flights.pipeline()))
-    assert found is not None
+    ((group, found),) = find_plans(serialized(flights.pipeline())).items()
+    assert group == ""
     assert found.view == plain_json(view_plan(compiled, plan_id=described.plan.plan_id))
     assert found.summary() == plan_summary(compiled, described)
 
@@ -69,10 +70,10 @@ def test_one_task_carries_the_plan_and_airflow_still_reads_the_dag() -> None:
 
 
 def test_foreign_dags_have_no_plan_and_damaged_plans_are_reported() -> None:
-    from graph_compiler.airflow_backend.dag.plan_document import find_plan, unpack
+    from graph_compiler.airflow_backend.dag.plan_document import find_plans, unpack
 
-    assert find_plan(None) is None
-    assert find_plan({"dag": {"tasks": [{"__var": {"task_id": "by_hand"}}]}}) is None
+    assert find_plans(None) == {}
+    assert find_plans({"dag": {"tasks": [{"__var": {"task_id": "by_hand"}}]}}) == {}
     with pytest.raises(DescriptorError, match="cannot be read"):
         unpack("nothing")
 
@@ -93,3 +94,31 @@ def test_odd_packed_plans_are_refused(text: bytes, words: str) -> None:
 
     with pytest.raises(DescriptorError, match=words):
         unpack(base64.b64encode(bz2.compress(text)).decode())
+
+
+def test_each_group_of_a_dag_has_its_plan() -> None:
+    from airflow.sdk import DAG, task_group
+    from airflow.serialization.serialized_objects import DagSerialization
+
+    from graph_compiler.airflow_backend import build_task_group
+    from graph_compiler.airflow_backend.dag.plan_document import find_plans, of_group
+
+    env = StreamExecutionEnvironment("p")
+    env.from_source(Csv("/in"), "in").sink_to(Parquet("/out"), mode="append").name("out")
+    with DAG("many", schedule=None) as dag:
+        build_task_group(env)
+        build_task_group(flights.pipeline(), "f")
+
+        @task_group
+        def each(number: int) -> None:  # noqa: ARG001  # what it is mapped over
+            build_task_group(env, "inner")
+
+        each.expand(number=[1, 2])
+    found = find_plans(json.loads(json.dumps(DagSerialization.to_dict(dag))))
+    assert {group: plan.view["pipeline"] for group, plan in found.items()} == {
+        "p": "p",
+        "f": "flights",
+        "each.inner": "p",
+    }
+    assert of_group(found, "") is found["p"], "a page that names no group"
+    assert of_group(found, "other") is None

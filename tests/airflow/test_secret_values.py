@@ -25,6 +25,7 @@ CONNECTION = {
 
 
 def operator(tmp_path: Path, *secrets: Secret) -> Any:
+    from graph_compiler.airflow_backend.dag.arguments import Arguments
     from graph_compiler.airflow_backend.installation.settings import Settings
     from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 
@@ -37,7 +38,7 @@ def operator(tmp_path: Path, *secrets: Secret) -> Any:
     found = DeploymentTaskOperator(
         plan=described.plan,
         regions=described.regions,
-        pipeline=env.pipeline(),
+        arguments=Arguments.own(env.pipeline()),
         settings=Settings(staging_root=str(tmp_path / "s")),
     )
     found.parameters = {"run_date": "2013-01-01"}
@@ -93,7 +94,7 @@ def submitted(
         found.execute(
             {
                 "ti": SimpleNamespace(
-                    dag_id=found._pipeline.name,
+                    dag_id=found.arguments.pipeline.name,
                     task_id=found.task_id,
                     map_index=-1,
                     run_id="r",

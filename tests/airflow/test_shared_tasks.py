@@ -44,6 +44,7 @@ def operator(tmp_path: Path) -> "DeploymentTaskOperator":
 
 
 def operator_of(tmp_path: Path) -> "DeploymentTaskOperator":
+    from graph_compiler.airflow_backend.dag.arguments import Arguments
     from graph_compiler.airflow_backend.installation.settings import Settings
     from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 
@@ -58,7 +59,7 @@ def operator_of(tmp_path: Path) -> "DeploymentTaskOperator":
     operator = DeploymentTaskOperator(
         regions=regions,
         plan=described.plan,
-        pipeline=env.pipeline(),
+        arguments=Arguments.own(env.pipeline()),
         settings=Settings(staging_root=str(tmp_path / "root")),
     )
     operator.parameters = {"run_date": "2013-01-01"}

@@ -192,6 +192,7 @@ def mapped_together(env: StreamExecutionEnvironment, identity: RunIdentity) -> "
     from airflow.providers.standard.operators.empty import EmptyOperator
     from airflow.sdk import DAG, task_group
 
+    from graph_compiler.airflow_backend.dag.arguments import Arguments
     from graph_compiler.airflow_backend.installation.settings import Settings
     from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
     from graph_compiler.compiler.pipeline_compiler import compile_pipeline
@@ -207,7 +208,7 @@ def mapped_together(env: StreamExecutionEnvironment, identity: RunIdentity) -> "
                 str(name): DeploymentTaskOperator(
                     regions=regions,
                     plan=described.plan,
-                    pipeline=env.pipeline(),
+                    arguments=Arguments.own(env.pipeline()),
                     settings=Settings(staging_root="/nowhere"),
                 )
                 for name, regions in described.tasks().items()

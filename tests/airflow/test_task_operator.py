@@ -42,6 +42,7 @@ def described_tasks() -> Mapping[TaskName, tuple[RegionDescriptor, ...]]:
 
 @pytest.fixture
 def operator(tmp_path: Path) -> "DeploymentTaskOperator":
+    from graph_compiler.airflow_backend.dag.arguments import Arguments
     from graph_compiler.airflow_backend.installation.settings import Settings
     from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 
@@ -50,7 +51,7 @@ def operator(tmp_path: Path) -> "DeploymentTaskOperator":
     operator = DeploymentTaskOperator(
         regions=described.tasks()[TaskName("with_weather")],
         plan=described.plan,
-        pipeline=flights.pipeline(),
+        arguments=Arguments.own(flights.pipeline()),
         settings=Settings(staging_root=str(tmp_path / "staging")),
     )
     operator.places = {

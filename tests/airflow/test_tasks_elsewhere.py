@@ -19,7 +19,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.identifiers import RegionId, TaskId, TaskName
+from graph_compiler.identifiers import RegionId, TaskId
 from graph_compiler.staging.executions.executions import executions
 from graph_compiler.staging.gc.survey import survey
 from graph_compiler.staging.store.local_store import LocalStore
@@ -46,7 +46,7 @@ pytestmark = [
 STORE = LocalStore()
 PIPELINE = "p"
 IN_GROUPS = [
-    f"{PIPELINE}@many{place}" for place in ("", ":emea", ":asia", ":mapped:0", ":mapped:1")
+    f"{PIPELINE}@many:{place}" for place in ("emea", "asia", "mapped.inner:0", "mapped.inner:1")
 ]
 
 
@@ -54,49 +54,26 @@ def pipeline() -> StreamExecutionEnvironment:
     """Declare first ║ last."""
     env = StreamExecutionEnvironment(PIPELINE)
     rows = env.from_source(Range(0, 9), "rows").name("first").stage("dear")
-    rows.filter("id > 1").sink_to(Parquet("/out")).name("last")
+    rows.filter("id > 1").sink_to(Parquet("/out"), mode="append").name("last")
     return env
 
 
-def add_tasks(root: Path) -> dict[TaskName, "DeploymentTaskOperator"]:
-    """Add the pipeline's tasks to the current Dag and task group, one after the other."""
-    from graph_compiler.airflow_backend.installation.settings import Settings
-    from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
+def build_dags() -> dict[str, "DAG"]:
+    """Return the pipeline's own Dag, and one that contains it four times, two of them mapped together."""
+    from airflow.sdk import DAG, task_group
 
-    env = pipeline()
-    described = describe_pipeline(compile_pipeline(env.pipeline()))
-    tasks = {
-        name: DeploymentTaskOperator(
-            regions=regions,
-            plan=described.plan,
-            pipeline=env.pipeline(),
-            settings=Settings(staging_root=str(root)),
-        )
-        for name, regions in described.tasks().items()
-    }
-    first, last = tasks.values()
-    first >> last
-    return tasks
+    from graph_compiler.airflow_backend import build_dag, build_task_group
 
-
-def build_dags(root: Path) -> dict[str, "DAG"]:
-    """Return the pipeline's own Dag, and one that contains it four more times, two of them mapped together."""
-    from airflow.sdk import DAG, TaskGroup, task_group
-
-    with DAG(PIPELINE, schedule=None) as own:
-        add_tasks(root)
-    with DAG("many", schedule=None, tags=["graph_compiler"]) as many:
-        add_tasks(root)
+    with DAG("many", schedule=None) as many:
         for name in ("emea", "asia"):
-            with TaskGroup(name):
-                add_tasks(root)
+            build_task_group(pipeline(), name)
 
         @task_group(group_id="mapped")
         def mapped(number: int) -> None:  # noqa: ARG001  # what it is mapped over
-            add_tasks(root)
+            build_task_group(pipeline(), "inner")
 
         mapped.expand(number=[1, 2])
-    return {PIPELINE: own, "many": many}
+    return {PIPELINE: build_dag(pipeline(), schedule=None), "many": many}
 
 
 def begin(task: "DeploymentTaskOperator", map_index: int = -1, number: int = 1) -> None:
@@ -127,14 +104,15 @@ def dags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, "DAG"]:
         raise AirflowException("no Spark here")
 
     monkeypatch.setattr(SparkSubmitHook, "submit", submit)
-    return build_dags(tmp_path / "staging")
+    monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT", str(tmp_path / "staging"))
+    return build_dags()
 
 
 def test_each_task_writes_its_documents_to_its_own_run(
     dags: dict[str, "DAG"], tmp_path: Path
 ) -> None:
-    places = [(PIPELINE, "", -1), ("many", "", -1), ("many", "emea.", -1), ("many", "asia.", -1)]
-    places += [("many", "mapped.", 0), ("many", "mapped.", 1)]
+    places = [(PIPELINE, "", -1), ("many", "emea.", -1), ("many", "asia.", -1)]
+    places += [("many", "mapped.inner.", 0), ("many", "mapped.inner.", 1)]
     for dag_id, prefix, map_index in places:
         for name in ("first", "last"):
             begin(dags[dag_id].get_task(f"{prefix}{name}"), map_index)  # type: ignore[arg-type]  # one of ours
@@ -149,12 +127,12 @@ def test_each_task_writes_its_documents_to_its_own_run(
 
 
 def test_restarts_are_counted_separately(dags: dict[str, "DAG"]) -> None:
-    first: Any = dags["many"].get_task("mapped.first")
+    first: Any = dags["many"].get_task("mapped.inner.first")
     begin(first, map_index=0)
 
     def failures(map_index: int) -> int:
         ti = SimpleNamespace(
-            dag_id="many", task_id="mapped.first", map_index=map_index, run_id="r", id="now"
+            dag_id="many", task_id="mapped.inner.first", map_index=map_index, run_id="r", id="now"
         )
         return len(first._failures({"ti": ti}))
 
@@ -216,9 +194,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Store a run of the Dag that contains the pipeline many times: emea has finished, asia has failed, others wait."""
     root = tmp_path_factory.mktemp("staging")
     make_database()
-    for dag in build_dags(root).values():
-        dag.tags.add("graph_compiler")
-        next(iter(dag.tasks)).plan_document = packed_plan()  # type: ignore[union-attr]  # one of ours
+    for dag in build_dags().values():
         store(dag)
         start_run(dag.dag_id, run_id="r")
     for group, state in (("emea", "success"), ("asia", "failed")):
@@ -226,17 +202,10 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             set_task("many", f"{group}.{name}", run_id="r", state=state)
     for name in ("first", "last"):
         set_task(PIPELINE, name, run_id="r", state="success")
-        set_task("many", f"mapped.{name}", run_id="r", state="success", index=1)
+        set_task("many", f"mapped.inner.{name}", run_id="r", state="success", index=1)
     yield root
     for dag_id in (PIPELINE, "many"):
         forget(dag_id)
-
-
-def packed_plan() -> str:
-    from graph_compiler.airflow_backend.dag.plan_document import pack
-
-    compiled = compile_pipeline(pipeline().pipeline())
-    return pack(compiled, describe_pipeline(compiled))
 
 
 @pytest.mark.usefixtures("database")
@@ -247,7 +216,6 @@ def test_airflow_is_asked_about_each_dag_and_its_tasks() -> None:
     asked += [RunIdentity.named("p@nowhere", "r"), RunIdentity.named("p@many:emea", "never")]
     assert run_states(asked) == [
         "running",  # the pipeline's own Dag: its run says so itself
-        "running",
         "success",
         "failed",
         "running",
@@ -264,8 +232,9 @@ def test_the_page_shows_the_requested_placement_with_its_attempts(
     for number, owner in enumerate(IN_GROUPS):
         leave_attempt(database, RunIdentity.named(owner, "r"), f"of-{number}")
     viewer = client(application(), "viewer")
-    parts = ["", "&group=emea", "&group=asia", "&group=mapped&map_index=0"]
-    parts += ["&group=mapped&map_index=1", "&group=other"]
+    mapped = "&group=mapped.inner"
+    parts = ["", "&group=emea", "&group=asia", mapped, f"{mapped}&map_index=0"]
+    parts += [f"{mapped}&map_index=1", "&group=other"]
     shown = []
     for part in parts:
         regions = viewer.get(f"{API}/dags/many/run?run_id=r{part}").json()["regions"]
@@ -273,16 +242,40 @@ def test_the_page_shows_the_requested_placement_with_its_attempts(
         shown.append(first and (first["airflow_state"], first["attempts"][0]["log_url"]))
     page = "/dags/many/runs/r/tasks"
     assert shown == [
-        (None, f"{page}/first?try_number=1"),
+        ("success", f"{page}/emea.first?try_number=1"),
         ("success", f"{page}/emea.first?try_number=1"),
         ("failed", f"{page}/asia.first?try_number=1"),
-        (None, f"{page}/mapped.first/mapped/0?try_number=1"),
-        ("success", f"{page}/mapped.first/mapped/1?try_number=1"),
+        (None, f"{page}/mapped.inner.first/mapped/0?try_number=1"),
+        (None, f"{page}/mapped.inner.first/mapped/0?try_number=1"),
+        ("success", f"{page}/mapped.inner.first/mapped/1?try_number=1"),
         None,
     ]
+    run = viewer.get(f"{API}/dags/many/run?run_id=r{parts[-2]}").json()
+    assert (run["group"], run["map_index"], run["map_indexes"]) == ("mapped.inner", 1, [0, 1])
+    run = viewer.get(f"{API}/dags/many/run?run_id=r&group=asia").json()
+    assert (run["group"], run["map_index"], run["map_indexes"]) == ("asia", None, [])
     asked = [f"{API}/dags/many/{route}?run_id=r&result=x" for route in ("result", "run")]
     assert viewer.get(f"{asked[0]}&group=../../p").status_code == 404
     assert viewer.get(f"{asked[1]}&map_index=x").status_code == 422
+
+
+@pytest.mark.usefixtures("database")
+def test_the_pipelines_of_a_dag_are_listed_by_their_groups() -> None:
+    viewer = client(application(), "viewer")
+    groups = ["emea", "asia", "mapped.inner"]
+    found = viewer.get(f"{API}/dags/many/pipelines").json()["pipelines"]
+    assert found == [{"group": group, "pipeline": PIPELINE} for group in groups]
+    listed = viewer.get(f"{API}/pipelines").json()["pipelines"]
+    assert [(one["dag_id"], one["group"]) for one in listed] == [
+        *(("many", group) for group in groups),
+        (PIPELINE, ""),
+    ]
+    for group in ("", "asia"):
+        plan = viewer.get(f"{API}/dags/many/plan?group={group}").json()
+        assert [region["id"] for region in plan["regions"]] == ["first", "last"]
+    refused = viewer.get(f"{API}/dags/many/plan?group=other")
+    assert refused.status_code == 404
+    assert "no compiled pipeline 'many' in group 'other'" in refused.json()["detail"]
 
 
 def leave_attempt(root: Path, run: RunIdentity, execution_id: str) -> None:

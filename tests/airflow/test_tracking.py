@@ -101,7 +101,8 @@ def operator(tmp_path: Path) -> "DeploymentTaskOperator":
     return operator_of(tmp_path)
 
 
-def operator_of(tmp_path: Path, rows: int = 1, **arguments: Any) -> "DeploymentTaskOperator":
+def operator_of(tmp_path: Path, rows: int = 1, **more: Any) -> "DeploymentTaskOperator":
+    from graph_compiler.airflow_backend.dag.arguments import Arguments
     from graph_compiler.airflow_backend.installation.settings import Settings
     from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 
@@ -111,9 +112,9 @@ def operator_of(tmp_path: Path, rows: int = 1, **arguments: Any) -> "DeploymentT
     operator = DeploymentTaskOperator(
         regions=described.regions,
         plan=described.plan,
-        pipeline=env.pipeline(),
+        arguments=Arguments.own(env.pipeline()),
         settings=Settings(staging_root=str(tmp_path / "root")),
-        **arguments,
+        **more,
     )
     operator.parameters = {"run_date": "2013-01-01"}
     return operator

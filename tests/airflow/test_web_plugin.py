@@ -46,7 +46,8 @@ def test_the_view_is_in_the_navigation_and_on_every_dag_page() -> None:
         "dag": "graph-compiler/app/?dag_id={DAG_ID}",
         "dag_run": "graph-compiler/app/?dag_id={DAG_ID}&run_id={RUN_ID}",
         "task": "graph-compiler/app/?dag_id={DAG_ID}&region={TASK_ID}",
-        "task_instance": "graph-compiler/app/?dag_id={DAG_ID}&run_id={RUN_ID}&region={TASK_ID}",
+        "task_instance": "graph-compiler/app/?dag_id={DAG_ID}&run_id={RUN_ID}&region={TASK_ID}"
+        "&map_index={MAP_INDEX}",
     }
     assert len({view.url_route for view in views}) == len(views)
     # Below any path that Airflow may be served under.

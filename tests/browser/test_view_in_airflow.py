@@ -74,14 +74,15 @@ def test_a_login_leads_to_the_list_of_pipelines_and_on_to_their_runs(
     page.get_by_role("link", name="Pipelines").click()
     view = page.frame_locator("iframe")
     rows = view.locator("tbody tr")
-    expect(rows).to_have_count(4, timeout=SECONDS)
+    expect(rows).to_have_count(6, timeout=SECONDS)
+    expect(rows.filter(has_text="group each.counted")).to_contain_text("in nightly")
     flights = rows.filter(has_text="flights")
     expect(flights.locator("td.figure")).to_have_text(["24", "13", "2", "1"])
     expect(rows.filter(has_text="broken")).to_contain_text("failed")
     flights.get_by_role("link", name="success").click()
     expect(view.locator(".summary")).to_contain_text("2 of 2 tasks finished", timeout=SECONDS)
     view.get_by_role("link", name="All pipelines").click()
-    expect(rows).to_have_count(4)
+    expect(rows).to_have_count(6)
     page.close()
 
 
@@ -104,6 +105,31 @@ def test_a_dag_shows_its_plan_and_the_reasons_for_its_cuts(airflow_page: Page) -
     expect(view.locator("[data-kind=node]")).to_have_count(24)
     view.get_by_role("tab", name="Execution graph").click()
     expect(view.locator("#view")).to_contain_text("13 subtasks of 13 vertices")
+
+
+def test_pipelines_in_a_dag_of_a_users_own_are_chosen_by_group_and_instance(
+    airflow_page: Page, shown: Shown
+) -> None:
+    run_id = shown.trigger("nightly")
+    assert shown.end_of("nightly", run_id) == "failed"
+    airflow_page.goto(tab("nightly", run_id))
+    view = airflow_page.frame_locator("iframe")
+    expect(view.get_by_role("heading", name="other")).to_be_visible(timeout=SECONDS)
+    expect(region(view, "last")).to_be_visible()
+    assert view.get_by_label("Instance").count() == 0
+    view.get_by_label("Group").select_option("each.counted")
+    expect(view.get_by_role("heading", name="counted")).to_be_visible(timeout=SECONDS)
+    expect(view.get_by_label("Instance")).to_have_value("0")
+    view.get_by_label("Instance").select_option("1")
+    expect(view.locator(".summary")).to_contain_text("0 of 2 tasks finished", timeout=SECONDS)
+    expect(view.get_by_label("Instance")).to_have_value("1")
+    assert "group=each.counted&map_index=1" in airflow_page.url
+    airflow_page.reload()
+    expect(view.get_by_label("Instance")).to_have_value("1", timeout=SECONDS)
+    task = f"/dags/nightly/runs/{quote(run_id, safe='')}/tasks/each.counted.report/mapped/1"
+    airflow_page.goto(f"{task}/plugin/graph-compiler-region-plan")
+    expect(view.get_by_label("Group")).to_have_value("each.counted", timeout=SECONDS)
+    expect(view.get_by_label("Instance")).to_have_value("1")
 
 
 @pytest.mark.usefixtures("runs")
@@ -304,6 +330,7 @@ def test_axe_finds_nothing_serious(
         "run": f"?dag_id=recovered&run_id={again}&tab=run&region=climate",
         "versions": "?dag_id=recovered&tab=versions",
         "wide": "?dag_id=wide",
+        "group": "?dag_id=nightly&group=each.counted",
     }
     found = {}
     with opened(logged_in(chromium, shown.api, scheme)) as page:

@@ -261,7 +261,7 @@ FAULTS = (
     _fault(
         7,
         "Airflow's folders are not among them",
-        (OTHER_PLACES, "folders=tuple(_folders(context))", "folders=()"),
+        (OTHER_PLACES, "folders=tuple(_folders(known))", "folders=()"),
         found_by=f"{OTHER_TESTS}::test_a_target_in_the_dags_folder_or_the_staging_root_is_refused",
     ),
     _fault(

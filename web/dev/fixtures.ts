@@ -122,7 +122,10 @@ export function madeUpRun(plan: ViewPlan, runId: string, begun: number, now: num
   return {
     version: 1,
     pipeline: plan.pipeline,
+    group: '',
     run_id: runId,
+    map_index: null,
+    map_indexes: [],
     state: hasEnded ? (runId === 'failed' ? 'failed' : 'success') : 'running',
     run_type: 'manual',
     logical_date: null,

@@ -46,6 +46,8 @@ export function mockRoutes(): Connect.NextHandleFunction {
         runs_are_shown: true,
         pipelines: [...known].map(([name, plan], at) => ({
           dag_id: name,
+          group: '',
+          pipeline: name,
           description: plan.description,
           tags: ['example'],
           operators: plan.operators.length,
@@ -60,6 +62,8 @@ export function mockRoutes(): Connect.NextHandleFunction {
     const run = url.searchParams.get('run_id') ?? ''
     if (!plan) return answer({ detail: `there is no Dag '${parts[3] ?? ''}'` }, 404)
     switch (parts[4]) {
+      case 'pipelines':
+        return answer({ pipelines: [{ group: '', pipeline: plan.pipeline }] })
       case 'plan':
         return answer(plan)
       case 'run':

@@ -1,6 +1,7 @@
 /** Requests to the server. All URLs are relative to the page, so Airflow may be served below any path. */
 
 import { setByAnswer } from './clock'
+import type { ViewRun } from './documents'
 
 const API = '../api/'
 
@@ -18,6 +19,11 @@ export function apiPath(parts: readonly string[], query: Record<string, string |
   for (const [key, value] of Object.entries(query)) if (value !== null && value !== undefined) search.set(key, value)
   const text = search.toString()
   return API + parts.map(encodeURIComponent).join('/') + (text ? `?${text}` : '')
+}
+
+/** The part of a query that names a pipeline's run: its group and its instance, too. */
+export function ofRun({ run_id, group, map_index }: Pick<ViewRun, 'run_id' | 'group' | 'map_index'>): Record<string, string | null> {
+  return { run_id, group: group || null, map_index: map_index === null ? null : String(map_index) }
 }
 
 export interface Answer<T> {

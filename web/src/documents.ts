@@ -117,12 +117,16 @@ export interface FailureCost {
  * The current state of a run. `has_documents` false: this server does not see the documents of the attempts.
  *
  * `tasks` have documents, and those of `tasks_read` were read: fewer if they exceed the limit of one request.
- * `reasons_are_shown` false: this user may not see why attempts failed.
+ * `reasons_are_shown` false: this user may not see why attempts failed. `map_index` is null unless its task group is
+ * mapped; `map_indexes` are those of all instances that Airflow has expanded. `pipeline` is the Dag.
  */
 export interface ViewRun {
   version: number
   pipeline: string
+  group: string
   run_id: string
+  map_index: number | null
+  map_indexes: number[]
   state: string
   run_type: string
   logical_date: string | null
@@ -261,9 +265,15 @@ export interface PipelineList {
   runs_are_shown: boolean
 }
 
-/** A compiled pipeline in the list. `last_run` is also null if runs are not shown. */
+/**
+ * A compiled pipeline in the list. `last_run` is its Dag's, and also null if runs are not shown.
+ *
+ * `group` is the path of its task group; empty in the pipeline's own Dag.
+ */
 export interface PipelineSummary {
   dag_id: string
+  group: string
+  pipeline: string
   description: string | null
   tags: string[]
   operators: number
@@ -279,6 +289,17 @@ export interface LastRun {
   state: string
   started: number | null
   ended: number | null
+}
+
+/** The pipelines of a Dag, in the order of their tasks. */
+export interface PlacedPipelines {
+  pipelines: PlacedPipeline[]
+}
+
+/** A pipeline of a Dag; `group` is the path of its task group. */
+export interface PlacedPipeline {
+  group: string
+  pipeline: string
 }
 
 /** The newest runs of a Dag. */

@@ -3,7 +3,7 @@ import { madeUpDiff, madeUpPlan, madeUpRun } from '../dev/fixtures'
 import { namedOutside, outsideQuery } from '../src/surroundings'
 import { wrap } from '../src/model/textWidth'
 import { serverNow, setByAnswer } from '../src/clock'
-import { readAddress, writeAddress } from '../src/address'
+import { addressOf, readAddress, withGroup, writeAddress } from '../src/address'
 import { apiPath } from '../src/api'
 import { linkTarget } from '../src/links'
 import { collapse } from '../src/model/collapse'
@@ -198,11 +198,23 @@ describe('the execution graph', () => {
 
 describe('addresses', () => {
   it('read what they write', () => {
-    const address = { dagId: 'a b', runId: 'manual__2013-01-01T00:00:00+00:00', regionId: 't', tab: 'stream' as const }
+    const address = { dagId: 'a b', runId: 'manual__2013-01-01T00:00:00+00:00', group: 'emea.daily', mapIndex: '3', regionId: 't', tab: 'stream' as const }
     expect(readAddress(writeAddress(address))).toEqual(address)
   })
   it('take no placeholder for a name, and no unknown view', () => {
-    expect(readAddress('?dag_id={DAG_ID}&run_id=r&tab=nonsense')).toEqual({ dagId: null, runId: 'r', regionId: null, tab: 'run' })
+    expect(readAddress('?dag_id={DAG_ID}&run_id=r&tab=nonsense&map_index={MAP_INDEX}')).toEqual(addressOf(null, 'r'))
+    expect(readAddress('?map_index=-1').mapIndex).toBeNull()
+  })
+  it('have the group of a task, the longest that fits, else the first', () => {
+    const groups = ['a', 'a.b', '']
+    const at = (regionId: string | null) => withGroup({ ...addressOf('d'), regionId }, groups)
+    expect(at('a.b.t')).toMatchObject({ group: 'a.b', regionId: 't' })
+    expect(at('a.t')).toMatchObject({ group: 'a', regionId: 't' })
+    expect(at('ab.t')).toMatchObject({ group: 'a', regionId: 'ab.t' })
+    expect(at(null).group).toBe('a')
+    expect(withGroup(addressOf('d', null, 'a.b'), groups).group).toBe('a.b')
+    expect(withGroup(addressOf('d'), ['']).group).toBeNull()
+    expect(withGroup(addressOf('d'), []).group).toBeNull()
   })
   it('escape what they hold', () => {
     expect(apiPath(['dags', 'a/../b', 'plan'], { run_id: 'x+y', version: null })).toBe('../api/dags/a%2F..%2Fb/plan?run_id=x%2By')
@@ -235,12 +247,12 @@ it('knows what the page around it names already', () => {
 })
 
 it('lets the page around name what is shown, beside what is not ours', () => {
-  const address = { dagId: 'a', runId: 'r', regionId: null, tab: 'stream' as const }
+  const address = { ...addressOf('a', 'r'), tab: 'stream' as const }
   expect(outsideQuery('', address, null)).toBe('?dag_id=a&run_id=r&tab=stream')
   expect(outsideQuery('?tab=job&theirs=1', address, 'dag')).toBe('?theirs=1&run_id=r&tab=stream')
   expect(outsideQuery('?region=x', address, 'run')).toBe('?tab=stream')
-  expect(outsideQuery('?dag_id=a&tab=job', { dagId: null, runId: null, regionId: null, tab: 'job' }, null)).toBe('')
-  expect(readAddress('?dag_id=a', '?tab=stream&dag_id=b')).toEqual({ dagId: 'a', runId: null, regionId: null, tab: 'stream' })
+  expect(outsideQuery('?dag_id=a&tab=job', addressOf(null), null)).toBe('')
+  expect(readAddress('?dag_id=a', '?tab=stream&dag_id=b')).toEqual({ ...addressOf('a'), tab: 'stream' })
 })
 
 it('breaks names where they may be broken, and never makes more lines than there is room for', () => {

@@ -35,6 +35,6 @@ export function App({ plan }: { plan: ViewPlan | null }) {
     }
   }, [])
   if (plan) return <PipelineView plan={plan} run={null} runs={null} address={address} theme={theme} onGo={go} />
-  if (!address.dagId) return <Pipelines theme={theme} onOpen={(dagId, runId) => go({ dagId, runId, regionId: null, tab: runId ? 'run' : 'job' })} />
+  if (!address.dagId) return <Pipelines theme={theme} onOpen={go} />
   return <ServedPipeline key={address.dagId} address={address} theme={theme} onGo={go} />
 }

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState, type KeyboardEvent } from 'react'
-import type { Address, Tab } from '../address'
+import { addressOf, withGroup, type Address, type Tab } from '../address'
 import { apiPath } from '../api'
-import type { RunList, RunSummary, ViewPlan, ViewRun } from '../documents'
+import type { PlacedPipelines, RunList, RunSummary, ViewPlan, ViewRun } from '../documents'
 import type { Theme } from '../export/palette'
 import type { Selection } from '../model/graph'
 import { taskCount } from '../model/jobGraph'
@@ -22,13 +22,24 @@ function hasEnded(run: ViewRun): boolean {
   return run.ended !== null && run.state !== 'running' && run.state !== 'queued'
 }
 
-/** A Dag, as documents of the server. */
+/** A Dag, as documents of the server: which pipelines it has decides what is asked for. */
 export function ServedPipeline({ address, theme, onGo }: { address: Address; theme: Theme; onGo: (address: Address) => void }) {
+  const placed = useDocument<PlacedPipelines>(apiPath(['dags', address.dagId ?? '', 'pipelines']))
+  if (placed.error) return <p role="alert">{placed.error}</p>
+  if (!placed.document) return <p role="status">Loading the plan …</p>
+  const groups = placed.document.pipelines.map((one) => one.group)
+  const found = withGroup(address, groups)
+  return <PlacedPipelineView key={found.group} groups={groups} address={found} theme={theme} onGo={onGo} />
+}
+
+function PlacedPipelineView({ groups, address, theme, onGo }: { groups: string[]; address: Address; theme: Theme; onGo: (address: Address) => void }) {
   const dagId = address.dagId ?? ''
+  const { group } = address
   const [later, setLater] = useState<{ runId: string; version: number } | null>(null)
   const version = later?.runId === address.runId ? later?.version : undefined
-  const plan = useDocument<ViewPlan>(apiPath(['dags', dagId, 'plan'], version ? { version: String(version) } : { run_id: address.runId }))
-  const run = usePolled<ViewRun>(address.runId ? apiPath(['dags', dagId, 'run'], { run_id: address.runId }) : null, POLL_SECONDS, hasEnded)
+  const plan = useDocument<ViewPlan>(apiPath(['dags', dagId, 'plan'], version ? { group, version: String(version) } : { group, run_id: address.runId }))
+  const ofRun = { group, map_index: address.mapIndex, run_id: address.runId }
+  const run = usePolled<ViewRun>(address.runId ? apiPath(['dags', dagId, 'run'], ofRun) : null, POLL_SECONDS, hasEnded)
   // A task that is cleared gets the current version of the Dag, so the plan of the run changes.
   const isOfAnother = Boolean(plan.document && run.document?.plan_id && run.document.plan_id !== plan.document.plan_id)
   const { run_id: runId, dag_version: dagVersion } = run.document ?? {}
@@ -41,7 +52,7 @@ export function ServedPipeline({ address, theme, onGo }: { address: Address; the
     <>
       {(plan.error ?? run.error) && <p role="alert">{plan.error ?? run.error}</p>}
       {!plan.error && (!plan.document || isWaiting) && <p role="status">Loading the plan …</p>}
-      {plan.document && !isWaiting && <PipelineView plan={plan.document} run={run.document} runs={runs.document?.runs ?? []} address={address} theme={theme} onGo={onGo} />}
+      {plan.document && !isWaiting && <PipelineView plan={plan.document} run={run.document} runs={runs.document?.runs ?? []} groups={groups} address={address} theme={theme} onGo={onGo} />}
     </>
   )
 }
@@ -51,12 +62,14 @@ interface Properties {
   run: ViewRun | null
   /** Null if there is no server. */
   runs: RunSummary[] | null
+  /** The task groups of the Dag's pipelines. */
+  groups?: string[]
   address: Address
   theme: Theme
   onGo: (address: Address) => void
 }
 
-export function PipelineView({ plan, run, runs, address, theme, onGo }: Properties) {
+export function PipelineView({ plan, run, runs, groups = [], address, theme, onGo }: Properties) {
   const [selection, setSelection] = useState<Selection | null>(() => firstSelection(plan, address))
   const now = useNow(run)
   const outside = useMemo(() => namedOutside(), [])
@@ -86,13 +99,13 @@ export function PipelineView({ plan, run, runs, address, theme, onGo }: Properti
             aria-label="All pipelines"
             onClick={(event) => {
               event.preventDefault()
-              onGo({ dagId: null, runId: null, regionId: null, tab: 'job' })
+              onGo(addressOf(null))
             }}
           >
             Pipelines
           </a>
         )}
-        <h1 className={isNamed ? 'unseen' : undefined}>{plan.pipeline}</h1>
+        <h1 className={isNamed && plan.pipeline === address.dagId ? 'unseen' : undefined}>{plan.pipeline}</h1>
         <div role="tablist" aria-label="Views" className="tabs" onKeyDown={onTabKey}>
           {tabs.map((name) => (
             <button
@@ -110,6 +123,33 @@ export function PipelineView({ plan, run, runs, address, theme, onGo }: Properti
           ))}
         </div>
         <span className="faint shape">{shapeWords(plan)}</span>
+        {groups.length > 1 && (
+          <label>
+            Group{' '}
+            <select
+              value={address.group ?? ''}
+              onChange={(event) => onGo({ ...address, group: event.target.value, mapIndex: null, regionId: null })}
+            >
+              {groups.map((group) => (
+                <option key={group} value={group}>
+                  {group || 'none'}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        {run && run.map_index !== null && (
+          <label>
+            Instance{' '}
+            <select value={run.map_index} onChange={(event) => onGo({ ...address, mapIndex: event.target.value })}>
+              {run.map_indexes.map((index) => (
+                <option key={index} value={index}>
+                  {index}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
         {runs && outside !== 'run' && (
           <label>
             Run{' '}
@@ -134,7 +174,7 @@ export function PipelineView({ plan, run, runs, address, theme, onGo }: Properti
           {tab === 'stream' && <GraphPane key="stream" kind="stream" {...pane} marks={null} />}
           {tab === 'execution' && <ExecutionView plan={plan} run={run} theme={theme} />}
           {tab === 'run' && run && marks && <RunView plan={plan} run={run} marks={marks} now={now} theme={theme} selection={selection} onSelect={setSelection} />}
-          {tab === 'versions' && <VersionsView dagId={address.dagId ?? ''} theme={theme} />}
+          {tab === 'versions' && <VersionsView dagId={address.dagId ?? ''} group={address.group} theme={theme} />}
         </div>
       </main>
     </>

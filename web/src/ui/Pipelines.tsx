@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { writeAddress } from '../address'
+import { addressOf, writeAddress, type Address } from '../address'
 import type { PipelineList, PipelineSummary } from '../documents'
 import { apiPath } from '../api'
 import { runStatePaint, type Theme } from '../export/palette'
@@ -10,7 +10,7 @@ import { StateBadge } from './StateBadge'
 const POLL_SECONDS = 10
 
 /** All pipelines that the user may read, with their shape and the state of their last run. */
-export function Pipelines({ theme, onOpen }: { theme: Theme; onOpen: (dagId: string, runId: string | null) => void }) {
+export function Pipelines({ theme, onOpen }: { theme: Theme; onOpen: (address: Address) => void }) {
   const { document: found, error } = usePolled<PipelineList>(apiPath(['pipelines']), POLL_SECONDS, () => false)
   if (error && !found) return <p role="alert">{error}</p>
   if (!found) return <p role="status">Loading the pipelines …</p>
@@ -40,11 +40,12 @@ export function Pipelines({ theme, onOpen }: { theme: Theme; onOpen: (dagId: str
           </thead>
           <tbody>
             {found.pipelines.map((pipeline) => (
-              <tr key={pipeline.dag_id}>
+              <tr key={`${pipeline.dag_id} ${pipeline.group}`}>
                 <th scope="row">
-                  <Opening dagId={pipeline.dag_id} runId={null} onOpen={onOpen}>
-                    {pipeline.dag_id}
+                  <Opening address={addressOf(pipeline.dag_id, null, pipeline.group || null)} onOpen={onOpen}>
+                    {pipeline.pipeline}
                   </Opening>
+                  {placeWords(pipeline) && <div className="faint">{placeWords(pipeline)}</div>}
                   {pipeline.description && <div className="faint">{pipeline.description}</div>}
                   {pipeline.tags.map((tag) => (
                     <span key={tag} className="tag">
@@ -58,7 +59,7 @@ export function Pipelines({ theme, onOpen }: { theme: Theme; onOpen: (dagId: str
                 <td className="figure">{pipeline.staged}</td>
                 <td>
                   {pipeline.last_run ? (
-                    <Opening dagId={pipeline.dag_id} runId={pipeline.last_run.run_id} onOpen={onOpen}>
+                    <Opening address={addressOf(pipeline.dag_id, pipeline.last_run.run_id, pipeline.group || null)} onOpen={onOpen}>
                       <LastRun run={pipeline.last_run} theme={theme} />
                     </Opening>
                   ) : (
@@ -75,14 +76,20 @@ export function Pipelines({ theme, onOpen }: { theme: Theme; onOpen: (dagId: str
   )
 }
 
-function Opening({ dagId, runId, onOpen, children }: { dagId: string; runId: string | null; onOpen: (dagId: string, runId: string | null) => void; children: ReactNode }) {
+/** Where a pipeline is, unless it has a Dag of its own. */
+function placeWords({ dag_id: dagId, group, pipeline }: PipelineSummary): string | null {
+  if (!group) return dagId === pipeline ? null : `in ${dagId}`
+  return group === pipeline ? `in ${dagId}` : `in ${dagId}, group ${group}`
+}
+
+function Opening({ address, onOpen, children }: { address: Address; onOpen: (address: Address) => void; children: ReactNode }) {
   return (
     <a
-      href={writeAddress({ dagId, runId, regionId: null, tab: runId ? 'run' : 'job' })}
+      href={writeAddress(address)}
       onClick={(event) => {
         if (event.ctrlKey || event.metaKey) return
         event.preventDefault()
-        onOpen(dagId, runId)
+        onOpen(address)
       }}
     >
       {children}

@@ -1,4 +1,4 @@
-import { apiPath } from '../api'
+import { apiPath, ofRun } from '../api'
 import type { StagedResult, ViewRun } from '../documents'
 import { bytesWords, rowsWords } from '../model/words'
 import { useDocument } from '../poll'
@@ -10,7 +10,7 @@ const SKEWED_FROM = 3
 
 /** A result between two tasks: its columns, and how its rows are distributed. */
 export function ResultDetails({ run, result }: { run: ViewRun; result: string }) {
-  const { document: staged, error } = useDocument<StagedResult>(apiPath(['dags', run.pipeline, 'result'], { run_id: run.run_id, result }))
+  const { document: staged, error } = useDocument<StagedResult>(apiPath(['dags', run.pipeline, 'result'], { ...ofRun(run), result }))
   if (error) return <p className="faint">{error}</p>
   if (!staged) return null
   const sizes = staged.partitions.map((partition) => partition.rows ?? 0)

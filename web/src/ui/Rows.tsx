@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { apiPath } from '../api'
+import { apiPath, ofRun } from '../api'
 import type { Cell, RowSample, ViewRun } from '../documents'
 import { captionWords, cutWords, isNumber } from '../model/rows'
 import { useDocument } from '../poll'
@@ -7,7 +7,7 @@ import { useDocument } from '../poll'
 /** The first rows of a staged result, requested only when a user clicks. */
 export function Rows({ run, result }: { run: ViewRun; result: string }) {
   const [isShown, show] = useState(false)
-  const path = apiPath(['dags', run.pipeline, 'rows'], { run_id: run.run_id, result })
+  const path = apiPath(['dags', run.pipeline, 'rows'], { ...ofRun(run), result })
   const { document: sample, error } = useDocument<RowSample>(isShown ? path : null)
   return (
     <>

@@ -9,8 +9,8 @@ import { useDocument } from '../poll'
 import { GraphPane } from './GraphPane'
 
 /** The differences between two versions of a Dag, as a list and in the job graph. */
-export function VersionsView({ dagId, theme }: { dagId: string; theme: Theme }) {
-  const { document: found, error } = useDocument<VersionList>(apiPath(['dags', dagId, 'versions']))
+export function VersionsView({ dagId, group, theme }: { dagId: string; group: string | null; theme: Theme }) {
+  const { document: found, error } = useDocument<VersionList>(apiPath(['dags', dagId, 'versions'], { group }))
   const [chosen, setChosen] = useState<{ old: number; now: number } | null>(null)
   if (error) return <p role="alert">{error}</p>
   if (!found) return <p role="status">Loading the versions …</p>
@@ -35,7 +35,7 @@ export function VersionsView({ dagId, theme }: { dagId: string; theme: Theme }) 
         {choice('Before', old, (version) => setChosen({ old: version, now }))}
         {choice('Now', now, (version) => setChosen({ old, now: version }))}
       </div>
-      <Comparison key={`${old}-${now}`} dagId={dagId} old={old} now={now} theme={theme} />
+      <Comparison key={`${old}-${now}`} dagId={dagId} group={group} old={old} now={now} theme={theme} />
     </div>
   )
 }
@@ -44,11 +44,11 @@ function created(version: PlanVersion): string {
   return ` · ${timeWords(version.created)}`
 }
 
-function Comparison({ dagId, old, now, theme }: { dagId: string; old: number; now: number; theme: Theme }) {
+function Comparison({ dagId, group, old, now, theme }: { dagId: string; group: string | null; old: number; now: number; theme: Theme }) {
   const [side, setSide] = useState<'old' | 'new'>('new')
   const [selection, setSelection] = useState<Selection | null>(null)
-  const diff = useDocument<PlanDiff>(apiPath(['dags', dagId, 'compare'], { old: String(old), new: String(now) }))
-  const plan = useDocument<ViewPlan>(apiPath(['dags', dagId, 'plan'], { version: String(side === 'new' ? now : old) }))
+  const diff = useDocument<PlanDiff>(apiPath(['dags', dagId, 'compare'], { group, old: String(old), new: String(now) }))
+  const plan = useDocument<ViewPlan>(apiPath(['dags', dagId, 'plan'], { group, version: String(side === 'new' ? now : old) }))
   const marks = useMemo(
     () => (plan.document && diff.document ? changeMarks(plan.document, diff.document, side) : null),
     [plan.document, diff.document, side],

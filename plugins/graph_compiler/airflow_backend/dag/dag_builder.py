@@ -12,28 +12,22 @@ from datetime import datetime, timedelta
 from types import EllipsisType
 from typing import Any, TypeAlias
 
-from airflow.sdk import DAG, Asset, AssetAll, AssetAny, CronTriggerTimetable, Param
+from airflow.sdk import DAG, Asset, AssetAll, AssetAny, CronTriggerTimetable
 from airflow.sdk.bases.timetable import BaseTimetable
-from airflow.sdk.definitions.edges import EdgeInfoType
 
+from graph_compiler.airflow_backend.dag.arguments import Arguments, params_of
 from graph_compiler.airflow_backend.dag.assets import asset_at, runs_without_end
 from graph_compiler.airflow_backend.dag.concurrency import what_catchup_loses, why_one_run_at_a_time
+from graph_compiler.airflow_backend.dag.deployment_tasks import add_tasks
 from graph_compiler.airflow_backend.dag.logical_dates import places_without_logical_date
-from graph_compiler.airflow_backend.dag.plan_document import TAG, pack
-from graph_compiler.airflow_backend.dag.restart_strategy import restart_strategy
-from graph_compiler.airflow_backend.installation.settings import Settings, read_settings
-from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
+from graph_compiler.airflow_backend.dag.plan_document import TAG
+from graph_compiler.airflow_backend.installation.settings import read_settings
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.schedule import Schedule
-from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
-from graph_compiler.deployment.documents.descriptor import RegionDescriptor
-from graph_compiler.deployment.targets.submit_settings import submit_settings
 from graph_compiler.errors import InvalidPipelineError
-from graph_compiler.explain.text.plan_text import explain_tasks, explain_text
-from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
-from graph_compiler.identifiers import TaskName
+from graph_compiler.explain.text.plan_text import explain_text
 
 When: TypeAlias = str | timedelta | Asset | AssetAll | AssetAny | Sequence[Asset] | BaseTimetable
 DEFAULT_ARGUMENTS: Mapping[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
@@ -73,7 +67,7 @@ def build_dag(
         end_date=hints.moment(hints.end),
         catchup=catches_up,
         tags=[*pipeline.tags, *tags, TAG],
-        params={one.name: Param(one.default, **one.keywords) for one in pipeline.parameters},
+        params=params_of(pipeline),
         default_args={**DEFAULT_ARGUMENTS, **(default_args or {})},
         **_runs_at_once(when),
     )
@@ -89,7 +83,7 @@ def build_dag(
         warnings.warn(f"Dag '{dag.dag_id}': {loss}", stacklevel=2)
     # Airflow records the file that calls DAG(); it must be the file that calls build_dag.
     dag.fileloc = sys._getframe(1).f_code.co_filename
-    _add_tasks(dag, compiled, settings)
+    add_tasks(dag, compiled, settings, Arguments.own(pipeline))
     if problems := runs_without_end(when, dag):
         raise pipeline.placed(InvalidPipelineError(pipeline.name, problems))
     return dag
@@ -110,41 +104,3 @@ def _runs_at_once(when: object) -> dict[str, Any]:
     """Return the limit on active runs that Airflow requires for a continuous schedule; others may be limited later."""
     is_continuous = when == "@continuous" or getattr(when, "active_runs_limit", None) == 1
     return {"max_active_runs": 1} if is_continuous else {}
-
-
-def _add_tasks(dag: DAG, compiled: CompiledPipeline, settings: Settings) -> None:
-    explanations = explain_tasks(compiled)
-    restart, described = restart_strategy(compiled.options), describe_pipeline(compiled)
-    tasks = {
-        name: DeploymentTaskOperator(
-            regions=regions,
-            plan=described.plan,
-            pipeline=compiled.pipeline,
-            settings=settings,
-            where=submit_settings(compiled, regions[0].resource_profile),
-            doc_md=_page(explanations[name], regions),
-            restart=restart,
-            dag=dag,
-        )
-        for name, regions in described.tasks().items()
-    }
-    for name, task in tasks.items():
-        task.others = tuple(region for region in described.regions if region.task_name != name)
-    next(iter(tasks.values())).plan_document = pack(compiled, described)
-    labels: dict[tuple[TaskName, TaskName], list[str]] = {}
-    for edge in compiled.task_edges():
-        task_of = compiled.deployment.task_of_vertex
-        ends = task_of(edge.source_id).id, task_of(edge.target_id).id
-        labels.setdefault(ends, []).append(f"{edge.ship_strategy} · {edge.result_type}")
-    for (upstream, downstream), texts in labels.items():
-        tasks[upstream] >> tasks[downstream]
-        # Not Airflow's Label: inside task groups it changes dependencies.
-        ids = tasks[upstream].task_id, tasks[downstream].task_id
-        dag.set_edge_info(*ids, EdgeInfoType(label=", ".join(dict.fromkeys(texts))))
-
-
-def _page(explanation: str, regions: Sequence[RegionDescriptor]) -> str:
-    vertices = [
-        f"- {vertex.name} `{vertex.vertex_id}`" for region in regions for vertex in region.vertices
-    ]
-    return "\n".join([f"```\n{explanation}\n```", "", *dict.fromkeys(vertices)])

@@ -12,7 +12,7 @@ import bz2
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from graph_compiler.deployment.describe.region_descriptors import PipelineDescriptor
 from graph_compiler.deployment.documents.wire import Json, from_wire, to_wire
@@ -22,6 +22,7 @@ from graph_compiler.explain.documents.plain_json import plain_json
 from graph_compiler.explain.documents.view_plan import view_plan
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 
+Found = TypeVar("Found")
 VERSION = 1
 TAG = "graph_compiler"
 """The tag of every Dag that carries a plan."""
@@ -81,13 +82,26 @@ def _decompressed(packed: bytes) -> bytes:
     return found
 
 
-def find_plan(serialized_dag: Mapping[str, Any] | None) -> PlanDocument | None:
-    """Return the plan in a serialized Dag, None if it is not one of ours; raises DescriptorError like `unpack`."""
+def find_plans(serialized_dag: Mapping[str, Any] | None) -> dict[str, PlanDocument]:
+    """Return the plans in a serialized Dag, by the group path of their tasks: empty for a pipeline's own Dag.
+
+    Raises DescriptorError like `unpack`.
+    """
     tasks = ((serialized_dag or {}).get("dag") or {}).get("tasks") or []
-    packed = next((found for task in tasks if (found := _field(task))), None)
-    return None if packed is None else unpack(packed)
+    found: dict[str, PlanDocument] = {}
+    for task in (task.get("__var", task) for task in tasks):
+        if isinstance(packed := task.get(PLAN_DOCUMENT), str):
+            plan = unpack(packed)
+            found[_group_path(str(task.get("task_id", "")), plan.view)] = plan
+    return found
 
 
-def _field(task: Mapping[str, Any]) -> str | None:
-    found = task.get("__var", task).get(PLAN_DOCUMENT)
-    return found if isinstance(found, str) else None
+def of_group(found: Mapping[str, Found], group: str) -> Found | None:
+    """Return what belongs to a group; for none, the first if the Dag has pipelines in groups only."""
+    return found.get(group) if group in found or group else next(iter(found.values()), None)
+
+
+def _group_path(task_id: str, view: Mapping[str, Any]) -> str:
+    names = {region["task"] for region in view.get("regions", [])}
+    paths = (path for name in names if (path := task_id.removesuffix(f".{name}")) != task_id)
+    return "" if task_id in names else min(paths, key=len, default="")

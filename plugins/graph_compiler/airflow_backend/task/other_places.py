@@ -13,7 +13,6 @@ from airflow.sdk import Context
 from airflow.sdk.bases.operator import BaseOperator
 from airflow.sdk.exceptions import AirflowFailException
 
-from graph_compiler.airflow_backend.dag.logical_dates import with_run_date
 from graph_compiler.airflow_backend.dag.template_variables import variables_in
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.deployment.describe.templates import fill_places, find_places
@@ -49,11 +48,11 @@ def check_places(
     task: TaskTry,
     others: Sequence[RegionDescriptor],
     operator: BaseOperator,
-    context: Context,
+    known: Context,
 ) -> None:
     """Raise AirflowFailException for places that are invalid, or overlap those of other regions."""
-    rendered = rendered_endpoints(others, operator, context) if others else ()
-    folders = tuple(_folders(context))
+    rendered = rendered_endpoints(others, operator, known) if others else ()
+    folders = tuple(_folders(known))
     for execution in task.executions:
         ends = (*rendered, *_of_siblings(execution, task), *_recorded(execution, others))
         _refuse(task, task_problems(execution, others=ends, folders=folders))
@@ -85,10 +84,13 @@ def _refuse(task: TaskTry, problems: Sequence[Problem]) -> None:
 
 
 def rendered_endpoints(
-    regions: Iterable[RegionDescriptor], operator: BaseOperator, context: Context
+    regions: Iterable[RegionDescriptor], operator: BaseOperator, known: Context
 ) -> tuple[Endpoint, ...]:
-    """Return the rendered sources and sinks of other tasks; those that cannot be rendered are left out."""
-    known, templates = with_run_date(context), operator.get_template_env()
+    """Return the rendered sources and sinks of other tasks; those that cannot be rendered are left out.
+
+    `known` are the variables with which this task's own places were rendered.
+    """
+    templates = operator.get_template_env()
     found: list[Endpoint] = []
     for region in regions:
         rendered, left_out = dict[str, str](), set[str]()

@@ -5,7 +5,7 @@ render places and parameters → descriptor.json of each region → spark-submit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -15,6 +15,11 @@ from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from jinja2 import Environment
 
+from graph_compiler.airflow_backend.dag.arguments import (
+    Arguments,
+    rendered_arguments,
+    with_arguments,
+)
 from graph_compiler.airflow_backend.dag.assets import describe_events, inlets, outlets, published
 from graph_compiler.airflow_backend.dag.logical_dates import explaining_templates, with_run_date
 from graph_compiler.airflow_backend.dag.plan_document import PLAN_DOCUMENT
@@ -52,7 +57,6 @@ from graph_compiler.airflow_backend.task.submission.submit_target import (
 )
 from graph_compiler.airflow_backend.task.submission.tracking import (
     Application,
-    TrackingLostError,
     check_lost,
     follow,
     is_unfinished,
@@ -61,8 +65,8 @@ from graph_compiler.airflow_backend.task.submission.tracking import (
 )
 from graph_compiler.airflow_backend.task.task_summary import TaskSummary, log_lines, summarize
 from graph_compiler.airflow_backend.task.task_try import TaskTry
-from graph_compiler.declaration.parameters.parameter import RUN_DATE
-from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.airflow_backend.task.try_outcome import recording
+from graph_compiler.declaration.parameters.parameter import RUN_DATE, ParameterValue
 from graph_compiler.deployment.describe.templates import find_places
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
@@ -95,7 +99,7 @@ class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the 
         *,
         regions: Sequence[RegionDescriptor],
         plan: PlanRecord,
-        pipeline: Pipeline,
+        arguments: Arguments,
         settings: Settings,
         where: SubmitSettings = UNDECLARED,
         restart: RestartStrategy | None = None,
@@ -107,21 +111,22 @@ class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the 
             application=str(APPLICATION),
             name=f"{first.pipeline}.{first.task_name}",
             conn_id=where.conn_id or settings.conn_id,
-            inlets=inlets(regions, dict(pipeline.params)),
-            outlets=outlets(regions, dict(pipeline.params)),
+            inlets=inlets(regions, arguments.defaults),
+            outlets=outlets(regions, arguments.defaults),
             **submit_options(first.resource_profile, where, settings.spark_conf),
             **retry_arguments(restart, self._failures),
             **kwargs,
         )
         self.places = find_places(regions)
         self.parameters = {RUN_DATE: f"{{{{ {RUN_DATE} }}}}"} | {
-            name: f"{{{{ params[{name!r}] }}}}" for name, _ in pipeline.params
+            name: f"{{{{ params[{name!r}] }}}}" for name, _ in arguments.pipeline.params
         }
         self._regions = tuple(regions)
         self._plan = plan
         self._where = where
-        self._pipeline = pipeline
         self._settings = settings
+        self.arguments = arguments
+        self._given: Mapping[str, ParameterValue] = {}
         self._is_killed = False
 
     @property
@@ -137,15 +142,27 @@ class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the 
     def render_template_fields(
         self, context: Context, jinja_env: Environment | None = None
     ) -> None:
-        """Render, also with `run_date`; raises AirflowFailException if a place needs a variable missing in this run."""
-        with explaining_templates(self._pipeline.name, self.places):
-            super().render_template_fields(with_run_date(context), jinja_env)
+        """Render, with `run_date` and the arguments of the task group among the parameters.
+
+        Raises AirflowFailException if a place needs a variable missing in this run.
+        """
+        given = dict(self.arguments.given)
+        texts = {name: text for name, text in given.items() if isinstance(text, str)}
+        with explaining_templates(self.arguments.pipeline.name, {**self.places, **texts}):
+            values = self.render_template(given, with_run_date(context), jinja_env)
+            self._given = rendered_arguments(self.arguments.pipeline.name, values)
+            super().render_template_fields(self.variables(context), jinja_env)
+
+    def variables(self, context: Context) -> Context:
+        """Return the variables of Jinja for the places of this pipeline, also in other tasks of the run."""
+        return with_arguments(with_run_date(context), self._given)
 
     def execute(self, context: Context) -> TaskSummary:
         """Submit the regions; return their summary, or raise with the messages of their reports."""
         open_stores(self._settings.staging_root, self._settings.staging_conn_id)
         task = self._try(context)
-        check_places(task, self.others, self, context)
+        known = self.variables(context) if self.others else context
+        check_places(task, self.others, self, known)
         see_run(task)
         application = self._unfinished(task, context)
         if application is not None:
@@ -153,7 +170,7 @@ class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the 
         else:
             deploy(task)
         self.application_args = list(task.descriptors)
-        with self._recording(task):
+        with recording(task, lambda: self._is_killed):
             # Again, since of two tasks that start at the same moment, one now sees the other's descriptor.
             check_recorded_places(task, self.others)
             check_plan(task, self._plan)
@@ -178,8 +195,8 @@ class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the 
 
     def _announce(self, task: TaskTry, context: Context, summary: TaskSummary) -> None:
         """Keep the outlets to which this run has published: Airflow creates an event for each."""
-        defaults = dict(self._pipeline.params)
-        written = published(self._regions, defaults, dict(task.first.parameters))
+        values = dict(task.first.parameters)
+        written = published(self._regions, self.arguments.defaults, values)
         assets = (each.asset for each in written)
         self.outlets = list(dict.fromkeys(asset for asset in assets if asset is not None))
         describe_events(context, written, summary["outputs"])
@@ -233,24 +250,6 @@ class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the 
         except (CodeArchiveError, ExecutionTargetError, SecretError) as error:
             raise AirflowFailException(f"pipeline '{task.pipeline}': {error}") from None
 
-    @contextmanager
-    def _recording(self, task: TaskTry) -> Iterator[None]:
-        """Write the outcomes of the try, unless this process is killed."""
-        state: ExecutionState | None = ExecutionState.FINISHED
-        reason = None
-        try:
-            yield
-        except TrackingLostError:  # it may still be running: the next try asks again
-            state = None
-            raise
-        except BaseException as error:
-            state = ExecutionState.CANCELED if self._is_killed else ExecutionState.FAILED
-            reason = str(error) or type(error).__name__
-            raise
-        finally:
-            if state is not None:
-                leave_outcomes(task.descriptors, state, reason)
-
     def on_kill(self) -> None:
         """End the whole application, after the task was marked, cleared, or timed out."""
         self._is_killed = True
@@ -285,7 +284,7 @@ class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the 
     def _try(self, context: Context) -> TaskTry:
         return try_of_run(
             rendered(self._regions, self.places),
-            self._pipeline,
+            self.arguments.pipeline,
             self.parameters,
             staging_root=self._settings.staging_root,
             clears_others=self._settings.api_conn_id is not None,

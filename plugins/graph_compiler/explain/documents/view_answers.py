@@ -23,9 +23,14 @@ class LastRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineSummary:
-    """A compiled pipeline in the list. `last_run` is also None if runs are not shown."""
+    """A compiled pipeline in the list. `last_run` is its Dag's, and also None if runs are not shown.
+
+    `group` is the path of its task group; empty in the pipeline's own Dag.
+    """
 
     dag_id: str
+    group: str
+    pipeline: str
     description: str | None
     tags: tuple[str, ...]
     operators: int
@@ -41,6 +46,21 @@ class PipelineList:
 
     pipelines: tuple[PipelineSummary, ...]
     runs_are_shown: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedPipeline:
+    """A pipeline of a Dag; `group` is the path of its task group."""
+
+    group: str
+    pipeline: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedPipelines:
+    """The pipelines of a Dag, in the order of their tasks."""
+
+    pipelines: tuple[PlacedPipeline, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

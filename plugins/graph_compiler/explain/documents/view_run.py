@@ -135,12 +135,16 @@ class ViewRun:
     """The current state of a run. `has_documents` false: this server does not see the documents of the attempts.
 
     `tasks` have documents, and those of `tasks_read` were read: fewer if they exceed the limit of one request.
-    `reasons_are_shown` false: this user may not see why attempts failed.
+    `reasons_are_shown` false: this user may not see why attempts failed. `map_index` is None unless its task group is
+    mapped; `map_indexes` are those of all instances that Airflow has expanded. `pipeline` is the Dag.
     """
 
     version: int
     pipeline: str
+    group: str
     run_id: str
+    map_index: int | None
+    map_indexes: tuple[int, ...]
     state: str
     run_type: str
     logical_date: str | None

@@ -13,7 +13,12 @@ from airflow.models.serialized_dag import SerializedDagModel
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from graph_compiler.airflow_backend.dag.plan_document import TAG, PlanDocument, find_plan
+from graph_compiler.airflow_backend.dag.plan_document import (
+    TAG,
+    PlanDocument,
+    find_plans,
+    of_group,
+)
 from graph_compiler.errors import DescriptorError
 from graph_compiler.identifiers import RegionId, TaskName
 
@@ -24,8 +29,9 @@ _KEPT = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanCard:
-    """The parts of a plan that a list shows; `tasks` with their regions."""
+    """The parts of a plan that a list shows; `tasks` with their regions. `group` is the path of its task group."""
 
+    group: str
     pipeline: str
     plan_id: str | None
     operators: int
@@ -49,8 +55,10 @@ def is_ours(session: Session, dag_id: str) -> bool:
     return session.scalar(tagged) is not None
 
 
-def read_plan(session: Session, dag_id: str, *, version: int | None = None) -> PlanDocument | None:
-    """Return the plan of a Dag version, by default the latest; None if it is not a compiled pipeline.
+def read_plan(
+    session: Session, dag_id: str, *, group: str = "", version: int | None = None
+) -> PlanDocument | None:
+    """Return the plan of a group in a Dag version, by default the latest; None if it is not a compiled pipeline.
 
     Raises DescriptorError if another version of this program wrote it.
     """
@@ -64,7 +72,7 @@ def read_plan(session: Session, dag_id: str, *, version: int | None = None) -> P
     if version is not None:
         wanted = wanted.where(DagVersion.version_number == version)
     found = session.scalar(wanted)
-    return None if found is None else find_plan(found.data)
+    return None if found is None else of_group(find_plans(found.data), group)
 
 
 def versions_of(session: Session, dag_id: str, *, limit: int) -> list[VersionOfDag]:
@@ -106,16 +114,18 @@ def latest_versions(session: Session, dag_ids: Collection[str]) -> dict[str, Ver
     return {dag_id: (id, hash) for dag_id, id, hash in session.execute(wanted)}
 
 
+Cards: TypeAlias = Mapping[str, PlanCard]
+"""The cards of a Dag version, by the group path of their pipelines."""
+
+
 class PlanCards:
     """The cards of versions, cached by the version's content; one query for all that are not cached."""
 
     def __init__(self) -> None:
-        self._known: dict[VersionKey, PlanCard | None] = {}
+        self._known: dict[VersionKey, Cards] = {}
 
-    def of(
-        self, session: Session, keys: Iterable[VersionKey]
-    ) -> Mapping[VersionKey, PlanCard | None]:
-        """Return the card of each version; None if it has no plan that this version of the program can read."""
+    def of(self, session: Session, keys: Iterable[VersionKey]) -> Mapping[VersionKey, Cards]:
+        """Return the cards of each version; none if it has no plan that this version of the program can read."""
         known, wanted = self._known, list(dict.fromkeys(keys))
         if unknown := {id: (id, hash) for id, hash in wanted if (id, hash) not in known}:
             rows = session.scalars(
@@ -123,27 +133,28 @@ class PlanCards:
                     SerializedDagModel.dag_version_id.in_(list(unknown))
                 )
             )
-            read = {unknown[row.dag_version_id]: _card(row) for row in rows}
+            read = {unknown[row.dag_version_id]: _cards(row) for row in rows}
             # Keep this request's cards even if the cache drops them, since other requests run in parallel.
             self._known = read if len(known) + len(read) > _KEPT else known | read
             known = known | read
-        return {key: known.get(key) for key in wanted}
+        return {key: known.get(key, {}) for key in wanted}
 
 
-def _card(row: SerializedDagModel) -> PlanCard | None:
+def _cards(row: SerializedDagModel) -> Cards:
     try:
-        found = find_plan(row.data)
-        return None if found is None else _card_of(found.view)
-    except (DescriptorError, LookupError, TypeError):
-        return None  # a Dag may contain anything, and must not hide the others
+        plans = find_plans(row.data)
+        return {group: _card_of(group, plan.view) for group, plan in plans.items()}
+    except (DescriptorError, LookupError, TypeError, AttributeError):
+        return {}  # a Dag may contain anything, and must not hide the others
 
 
-def _card_of(view: Mapping[str, Any]) -> PlanCard:
+def _card_of(group: str, view: Mapping[str, Any]) -> PlanCard:
     staged = {edge["result"] for edge in view["edges"] if edge["is_staged"]}
     tasks: dict[TaskName, list[RegionId]] = {}
     for region in view["regions"]:
         tasks.setdefault(TaskName(region["task"]), []).append(RegionId(region["id"]))
     return PlanCard(
+        group=group,
         pipeline=str(view["pipeline"]),
         plan_id=view["plan_id"],
         operators=len(view["operators"]),

@@ -46,6 +46,8 @@ def pipeline_list(session: Session, user: BaseUser, cards: PlanCards) -> Pipelin
     pipelines = tuple(
         PipelineSummary(
             dag_id=dag_id,
+            group=card.group,
+            pipeline=card.pipeline,
             description=description,
             tags=tuple(tag for tag in tags[dag_id] if tag != TAG),
             operators=card.operators,
@@ -55,6 +57,7 @@ def pipeline_list(session: Session, user: BaseUser, cards: PlanCards) -> Pipelin
             last_run=runs.get(dag_id),
         )
         for dag_id, description in shown.items()
-        if dag_id in versions and (card := known[versions[dag_id]])
+        if dag_id in versions
+        for card in known[versions[dag_id]].values()
     )
     return PipelineList(pipelines=pipelines, runs_are_shown=are_shown)

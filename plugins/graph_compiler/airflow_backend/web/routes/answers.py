@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, NoReturn
 
 from airflow.api_fastapi.app import get_auth_manager
@@ -19,6 +19,7 @@ from fastapi.params import Depends as Dependency
 from fastapi.responses import Response
 from sqlalchemy.orm import Session
 
+from graph_compiler.airflow_backend.dag.plan_document import of_group
 from graph_compiler.airflow_backend.installation.settings import Settings
 from graph_compiler.airflow_backend.run_identities import identity_of_page
 from graph_compiler.airflow_backend.web.plans.dag_versions import PlanCard, PlanCards
@@ -45,9 +46,11 @@ class Server:
         """Return the paths of a run."""
         return StagingLayout(root=self.settings.staging_root, identity=identity)
 
-    def card(self, session: Session, found: RunWithTries) -> PlanCard | None:
-        """Return the card of a run's plan; None if it cannot be read."""
-        return self.cards.of(session, [found.version])[found.version] if found.version else None
+    def card(self, session: Session, found: RunWithTries, group: str) -> PlanCard | None:
+        """Return the card of the plan of a group in a run; None if it cannot be read."""
+        if found.version is None:
+            return None
+        return of_group(self.cards.of(session, [found.version])[found.version], group)
 
 
 def _server(request: Request) -> Server:
@@ -76,13 +79,19 @@ def _requested_run(
     group: str = "",
     map_index: int = NOT_MAPPED,
 ) -> AskedRun:
-    """Find a run, also by task group or map index if the pipeline has one; 404 if it does not exist."""
+    """Find a run, also by task group or map index if the pipeline has one; 404 if it does not exist.
+
+    Without a group, it is the first pipeline of the Dag; without a map index, the first instance of a mapped group.
+    """
     found = find_run(session, dag_id, run_id)
     if found is None:
         refuse(f"there is no run '{run_id}' of '{dag_id}'")
-    card = server.card(session, found)
+    card = server.card(session, found, group)
     pipeline = card.pipeline if card else None
+    group = card.group if card else group
     identity = identity_of_page(dag_id, run_id, pipeline, group=group, map_index=map_index)
+    if map_index == NOT_MAPPED and (mapped := found.map_indexes(identity)):
+        identity = replace(identity, map_index=mapped[0])
     return AskedRun(identity=identity, found=found, card=card)
 
 

@@ -11,8 +11,13 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from sqlalchemy.orm import Session
 
-from graph_compiler.airflow_backend.dag.plan_document import PlanDocument
-from graph_compiler.airflow_backend.web.plans.dag_versions import is_ours, read_plan, versions_of
+from graph_compiler.airflow_backend.dag.plan_document import PlanDocument, of_group
+from graph_compiler.airflow_backend.web.plans.dag_versions import (
+    is_ours,
+    latest_versions,
+    read_plan,
+    versions_of,
+)
 from graph_compiler.airflow_backend.web.plans.pipeline_list import pipeline_list
 from graph_compiler.airflow_backend.web.routes.answers import ServerDep, answer, may_read, refuse
 from graph_compiler.airflow_backend.web.runs.dag_runs import find_run
@@ -20,7 +25,12 @@ from graph_compiler.errors import DescriptorError
 from graph_compiler.explain.diff.plan_diff import plan_diff
 from graph_compiler.explain.diff.plan_diff_json import diff_json
 from graph_compiler.explain.documents.plain_json import plain_json
-from graph_compiler.explain.documents.view_answers import PlanVersion, VersionList
+from graph_compiler.explain.documents.view_answers import (
+    PlacedPipeline,
+    PlacedPipelines,
+    PlanVersion,
+    VersionList,
+)
 
 _NEWEST = 50
 Number = Annotated[int, Query(ge=1, le=2**31 - 1)]
@@ -34,9 +44,22 @@ def pipelines(user: GetUserDep, server: ServerDep, session: SessionDep) -> Respo
     return answer(plain_json(pipeline_list(session, user, server.cards)))
 
 
+@router.get("/api/dags/{dag_id}/pipelines", dependencies=[may_read(DagAccessEntity.VERSION)])
+def placed(dag_id: str, server: ServerDep, session: SessionDep) -> Response:
+    """List the pipelines in a Dag, by their task groups."""
+    key = latest_versions(session, [dag_id]).get(dag_id) if is_ours(session, dag_id) else None
+    cards = {} if key is None else server.cards.of(session, [key])[key]
+    found = (PlacedPipeline(group=one.group, pipeline=one.pipeline) for one in cards.values())
+    return answer(plain_json(PlacedPipelines(pipelines=tuple(found))))
+
+
 @router.get("/api/dags/{dag_id}/plan", dependencies=[may_read(DagAccessEntity.VERSION)])
 def plan(
-    dag_id: str, session: SessionDep, run_id: str | None = None, version: Number | None = None
+    dag_id: str,
+    session: SessionDep,
+    group: str = "",
+    run_id: str | None = None,
+    version: Number | None = None,
 ) -> Response:
     """Return the plan of a run or of a Dag version, by default the latest."""
     if run_id is not None:
@@ -44,11 +67,11 @@ def plan(
         if found is None:
             refuse(f"there is no run '{run_id}' of '{dag_id}'")
         version = found.run.dag_version
-    return answer(dict(_plan(session, dag_id, version).view))
+    return answer(dict(_plan(session, dag_id, group, version).view))
 
 
 @router.get("/api/dags/{dag_id}/versions", dependencies=[may_read(DagAccessEntity.VERSION)])
-def versions(dag_id: str, server: ServerDep, session: SessionDep) -> Response:
+def versions(dag_id: str, server: ServerDep, session: SessionDep, group: str = "") -> Response:
     """List the newest Dag versions, each with the id of its plan."""
     if not is_ours(session, dag_id):
         refuse(f"there is no compiled pipeline '{dag_id}'")
@@ -58,7 +81,7 @@ def versions(dag_id: str, server: ServerDep, session: SessionDep) -> Response:
         PlanVersion(
             number=one.number,
             created=one.created,
-            plan_id=card.plan_id if one.key and (card := known[one.key]) else None,
+            plan_id=card.plan_id if one.key and (card := of_group(known[one.key], group)) else None,
         )
         for one in found
     )
@@ -66,21 +89,24 @@ def versions(dag_id: str, server: ServerDep, session: SessionDep) -> Response:
 
 
 @router.get("/api/dags/{dag_id}/compare", dependencies=[may_read(DagAccessEntity.VERSION)])
-def compare(dag_id: str, old: Number, new: Number, session: SessionDep) -> Response:
+def compare(
+    dag_id: str, old: Number, new: Number, session: SessionDep, group: str = ""
+) -> Response:
     """Compare two Dag versions as `graph-compiler diff --json` does."""
-    before, now = _plan(session, dag_id, old), _plan(session, dag_id, new)
+    before, now = (_plan(session, dag_id, group, version) for version in (old, new))
     try:
         return answer(dict(diff_json(plan_diff(before.summary(), now.summary()))))
     except DescriptorError as error:
         refuse(str(error))
 
 
-def _plan(session: Session, dag_id: str, version: int | None) -> PlanDocument:
+def _plan(session: Session, dag_id: str, group: str, version: int | None) -> PlanDocument:
     try:
-        found = read_plan(session, dag_id, version=version)
+        found = read_plan(session, dag_id, group=group, version=version)
     except DescriptorError as error:
         refuse(str(error))
     if found is None:
         of_version = "" if version is None else f" in version {version}"
-        refuse(f"there is no compiled pipeline '{dag_id}'{of_version}")
+        in_group = f" in group '{group}'" if group else ""
+        refuse(f"there is no compiled pipeline '{dag_id}'{in_group}{of_version}")
     return found

@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session
 
 from graph_compiler.airflow_backend.dag.plan_document import TAG
 from graph_compiler.airflow_backend.web.plans.dag_versions import VersionKey
+from graph_compiler.deployment.documents.run_identity import NOT_MAPPED, RunIdentity
 from graph_compiler.explain.documents.view_answers import LastRun, RunSummary
 from graph_compiler.identifiers import TaskId
 
@@ -32,6 +33,11 @@ class RunWithTries:
     run: RunSummary
     version: VersionKey | None
     tries: tuple[TryRow, ...]
+
+    def map_indexes(self, identity: RunIdentity) -> tuple[int, ...]:
+        """Return the map indexes of a pipeline's tasks, of all its instances; none if its group is not mapped."""
+        rows = (row for row in self.tries if identity.task_name(row.task_id) is not None)
+        return tuple(sorted({row.map_index for row in rows} - {NOT_MAPPED}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

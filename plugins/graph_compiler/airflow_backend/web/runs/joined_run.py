@@ -74,6 +74,7 @@ def joined_run(
     return ViewRun(
         version=VERSION,
         pipeline=identity.dag_id,
+        group=identity.group_path,
         run_id=run.run_id,
         state=run.state,
         run_type=run.run_type,
@@ -81,6 +82,8 @@ def joined_run(
         started=run.started,
         ended=run.ended,
         dag_version=run.dag_version,
+        map_index=None if identity.map_index == NOT_MAPPED else identity.map_index,
+        map_indexes=found.map_indexes(identity),
         plan_id=plan_id,
         has_documents=documents.are_there,
         tasks=documents.tasks,

@@ -1,0 +1,140 @@
+"""Where the parameters of a pipeline come from, in a Dag of its own or in a task group of another one.
+
+an argument of the task group    a value, a template, an XCom, or what the group is mapped over; nothing overrides it
+a Param of the Dag               as for all tasks of the Dag: its default, or what the run was triggered with
+neither                          the pipeline's default, or what the run was triggered with
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, cast
+
+from airflow.sdk import Context, Param, TaskGroup
+from airflow.sdk.exceptions import AirflowFailException
+
+from graph_compiler.declaration.environment import StreamExecutionEnvironment
+from graph_compiler.declaration.parameters.parameter import ParameterValue
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.deployment.describe.run_parameters import check_parameters, parse_parameter
+from graph_compiler.errors import InvalidPipelineError, ParameterError, Problem
+from graph_compiler.identifiers import did_you_mean, listing, shown
+
+_ALLOWED = (
+    "text, an int, a float, a bool, a date, a template, an XCom, or what the group is mapped over"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """The parameters of a pipeline in one Dag, or in one task group of it.
+
+    `given` are the arguments of the task group. `params` are for the operators: what the Dag does not declare.
+    `defaults` are the values that are known before a run; those of templates and XComs are missing.
+    """
+
+    pipeline: Pipeline
+    given: Mapping[str, object]
+    params: Mapping[str, Param]
+    defaults: Mapping[str, ParameterValue]
+
+    @classmethod
+    def own(cls, pipeline: Pipeline) -> Arguments:
+        """Return the parameters in the pipeline's own Dag, which declares them all."""
+        return cls(pipeline=pipeline, given={}, params={}, defaults=dict(pipeline.params))
+
+    @property
+    def of_the_run(self) -> frozenset[str]:
+        """The names of arguments whose values only a run knows."""
+        return frozenset(name for name in self.given if name not in self.defaults)
+
+
+def params_of(declared: StreamExecutionEnvironment | Pipeline) -> dict[str, Param]:
+    """Return a pipeline's parameters as Params of a Dag, with default, title, description and checks."""
+    pipeline = declared if isinstance(declared, Pipeline) else declared.pipeline()
+    return {one.name: Param(one.default, **one.keywords) for one in pipeline.parameters}
+
+
+def arguments_in(group: TaskGroup, pipeline: Pipeline, given: Mapping[str, object]) -> Arguments:
+    """Return the parameters of a pipeline in a group; raises InvalidPipelineError for arguments that cannot work."""
+    dag, values = group.dag, {name: _value(value) for name, value in given.items()}
+    words = f"task group '{group.group_id}'"
+    if problems := tuple(_problems(pipeline, values, words)):
+        raise pipeline.placed(InvalidPipelineError(pipeline.name, problems))
+    declared = {name: dag.params[name] for name, _ in pipeline.params if name in dag.params}
+    known = dict(pipeline.params) | declared | {k: v for k, v in values.items() if _is_literal(v)}
+    return Arguments(
+        pipeline=pipeline,
+        given=values,
+        params={
+            name: param
+            for name, param in params_of(pipeline).items()
+            if name not in dag.params and name not in values
+        },
+        defaults={
+            name: cast(ParameterValue, value)
+            for name, value in known.items()
+            if _is_literal(values.get(name, value))
+        },
+    )
+
+
+def rendered_arguments(pipeline: str, rendered: Mapping[str, object]) -> dict[str, ParameterValue]:
+    """Return the values of a run; raises AirflowFailException for anything but text, numbers, a bool or a date."""
+    values = {name: _value(value) for name, value in rendered.items()}
+    for name, value in values.items():
+        if not isinstance(value, str | int | float):
+            raise AirflowFailException(
+                f"pipeline '{pipeline}': parameter '{name}' is {shown(value)}\n"
+                "  allowed: text, an int, a float, a bool or a date\n"
+                "  hint: it is an argument of the task group, of which a template or an XCom has this value"
+            )
+    return cast(dict[str, ParameterValue], values)
+
+
+def with_arguments(context: Context, values: Mapping[str, ParameterValue]) -> Context:
+    """Return Jinja's variables in which `params` has the arguments of the task group."""
+    if not values:
+        return context
+    return cast(Context, {**context, "params": {**context["params"], **values}})
+
+
+def _problems(pipeline: Pipeline, values: Mapping[str, object], group: str) -> Iterator[Problem]:
+    defaults = dict(pipeline.params)
+    literals: dict[str, ParameterValue] = {}
+    for name, value in values.items():
+        if name not in defaults:
+            yield Problem(
+                message=f"{group} has argument '{name}', which is no parameter",
+                allowed=listing(defaults),
+                hint=did_you_mean(name, defaults),
+            )
+        elif _is_literal(value):
+            try:
+                literals[name] = parse_parameter(name, str(value), defaults)
+            except ParameterError as error:
+                yield Problem(message=f"{group}: {error}")
+        elif not isinstance(value, str) and not _is_resolved_later(value):
+            yield Problem(message=f"{group}: argument '{name}' is {shown(value)}", allowed=_ALLOWED)
+    try:
+        check_parameters(pipeline, literals)
+    except ParameterError as error:
+        yield Problem(message=f"{group}: {error}")
+
+
+def _value(value: object) -> object:
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _is_literal(value: object) -> bool:
+    is_template = isinstance(value, str) and ("{{" in value or "{%" in value)
+    return isinstance(value, str | int | float) and not is_template
+
+
+def _is_resolved_later(value: Any) -> bool:
+    """Whether Airflow resolves it in a run: an XCom, or what a task group is mapped over."""
+    return callable(getattr(value, "resolve", None)) and callable(
+        getattr(value, "iter_references", None)
+    )

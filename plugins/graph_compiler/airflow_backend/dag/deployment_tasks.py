@@ -1,0 +1,66 @@
+"""The deployment tasks of a compiled pipeline, in the current Dag and task group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from airflow.sdk import DAG, XComArg
+from airflow.sdk.definitions.edges import EdgeInfoType
+
+from graph_compiler.airflow_backend.dag.arguments import Arguments
+from graph_compiler.airflow_backend.dag.plan_document import pack
+from graph_compiler.airflow_backend.dag.restart_strategy import restart_strategy
+from graph_compiler.airflow_backend.installation.settings import Settings
+from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
+from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor
+from graph_compiler.deployment.targets.submit_settings import submit_settings
+from graph_compiler.explain.text.plan_text import explain_tasks
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.identifiers import TaskName
+
+
+def add_tasks(
+    dag: DAG, compiled: CompiledPipeline, settings: Settings, arguments: Arguments
+) -> Mapping[TaskName, DeploymentTaskOperator]:
+    """Add the tasks of a pipeline, and a dependency for each staged edge between two; return them by name."""
+    explanations = explain_tasks(compiled)
+    restart, described = restart_strategy(compiled.options), describe_pipeline(compiled)
+    tasks = {
+        name: DeploymentTaskOperator(
+            regions=regions,
+            plan=described.plan,
+            arguments=arguments,
+            settings=settings,
+            where=submit_settings(compiled, regions[0].resource_profile),
+            doc_md=_page(explanations[name], regions),
+            restart=restart,
+            params=dict(arguments.params),
+            dag=dag,
+        )
+        for name, regions in described.tasks().items()
+    }
+    for name, task in tasks.items():
+        task.others = tuple(region for region in described.regions if region.task_name != name)
+        for upstream, _ in XComArg.iter_xcom_references(dict(arguments.given)):
+            upstream >> task
+    next(iter(tasks.values())).plan_document = pack(compiled, described)
+    labels: dict[tuple[TaskName, TaskName], list[str]] = {}
+    for edge in compiled.task_edges():
+        task_of = compiled.deployment.task_of_vertex
+        ends = task_of(edge.source_id).id, task_of(edge.target_id).id
+        labels.setdefault(ends, []).append(f"{edge.ship_strategy} · {edge.result_type}")
+    for (upstream_name, downstream_name), texts in labels.items():
+        upstream, downstream = tasks[upstream_name], tasks[downstream_name]
+        upstream >> downstream
+        # Not Airflow's Label: inside task groups it changes dependencies.
+        label = EdgeInfoType(label=", ".join(dict.fromkeys(texts)))
+        dag.set_edge_info(upstream.task_id, downstream.task_id, label)
+    return tasks
+
+
+def _page(explanation: str, regions: Sequence[RegionDescriptor]) -> str:
+    vertices = [
+        f"- {vertex.name} `{vertex.vertex_id}`" for region in regions for vertex in region.vertices
+    ]
+    return "\n".join([f"```\n{explanation}\n```", "", *dict.fromkeys(vertices)])

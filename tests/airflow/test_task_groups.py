@@ -1,0 +1,285 @@
+"""A pipeline in a Dag of your own: dependencies, parameters, assets, retries, and what is refused."""
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from graph_compiler import Parquet, StreamExecutionEnvironment, Values
+from graph_compiler.errors import InvalidPipelineError
+
+if TYPE_CHECKING:
+    from airflow.sdk import DAG
+
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.filterwarnings("default"),  # Airflow's own imports warn of much
+]
+PLACE = "/out/{{ params.country }}"
+
+
+def sales(place: str = PLACE, mode: Any = "overwrite") -> StreamExecutionEnvironment:
+    """Declare rows ║ report."""
+    params = {"country": "at", "least": {"default": 3, "minimum": 0}, "day": "2026-01-01"}
+    env = StreamExecutionEnvironment("sales", params=params)
+    rows = env.from_source(Values([(1, "at")], "n INT, c STRING"), "rows").stage("dear")
+    kept = rows.filter("n >= :least AND c = :country")
+    kept.sink_to(Parquet(place), mode=mode).name("report")
+    return env
+
+
+def dag_with(add: Callable[["DAG"], object], **arguments: Any) -> "DAG":
+    from airflow.sdk import DAG
+
+    with DAG("nightly", **{"schedule": None, **arguments}) as dag:
+        add(dag)
+    return dag
+
+
+def upstream(dag: "DAG") -> dict[str, set[str]]:
+    return {task.task_id: set(task.upstream_task_ids) for task in dag.tasks}
+
+
+def values(task: Any, map_index: int = -1, **params: object) -> dict[str, str]:
+    """Render a task as in a run whose parameters are `params`; return places and parameters."""
+    dag_run = SimpleNamespace(logical_date=datetime(2013, 1, 1, tzinfo=UTC), run_after=None)
+    ti = SimpleNamespace(map_index=map_index, task=task, get_relevant_upstream_map_indexes=None)
+    known = {**dict(task.params), **params}
+    context: Any = {
+        "ti": ti,
+        "task_instance": ti,
+        "dag_run": dag_run,
+        "params": known,
+        "task": task,
+    }
+    task.render_template_fields(context)
+    return {**task.places, **task.parameters}
+
+
+def test_tasks_are_between_those_of_the_dag_and_are_named_after_their_group() -> None:
+    from airflow.providers.standard.operators.empty import EmptyOperator
+
+    from graph_compiler.airflow_backend import build_task_group
+
+    def add(_: "DAG") -> None:
+        first, last = EmptyOperator(task_id="wait"), EmptyOperator(task_id="mail")
+        first >> build_task_group(sales()) >> last
+        build_task_group(sales(), "german", params={"country": "de"}) >> last
+
+    dag = dag_with(add)
+    assert upstream(dag) == {
+        "wait": set(),
+        "mail": {"sales.report", "german.report"},
+        "sales.rows": {"wait"},
+        "sales.report": {"sales.rows"},
+        "german.rows": set(),
+        "german.report": {"german.rows"},
+    }
+    assert dag.edge_info["german.rows"] == {"german.report": {"label": "FORWARD · BLOCKING"}}
+    assert "graph_compiler" in dag.tags
+
+
+def test_parameters_are_arguments_then_the_dags_then_the_pipelines() -> None:
+    from graph_compiler.airflow_backend import build_task_group
+
+    def add(_: "DAG") -> None:
+        build_task_group(
+            sales(),
+            params={"country": "{{ params.of or 'x' }}", "day": date(2026, 2, 3)},
+        )
+
+    def report() -> Any:
+        return dag_with(add, params={"least": 7, "of": "de"}).get_task("sales.report")
+
+    assert values(report()) == {
+        "report.path": "/out/de",
+        "run_date": "2013-01-01",
+        "country": "de",
+        "least": "7",
+        "day": "2026-02-03",
+    }
+    triggered = values(report(), least=9, country="ignored", of="{{ 7 * 6 }}")
+    assert (triggered["least"], triggered["country"]) == ("9", "{{ 7 * 6 }}")
+    assert triggered["report.path"] == "/out/{{ 7 * 6 }}", "a value is no template"
+
+
+def test_what_the_dag_does_not_declare_is_a_param_of_the_tasks() -> None:
+    from graph_compiler.airflow_backend import build_task_group
+
+    dag = dag_with(lambda _: build_task_group(sales()))
+    task: Any = dag.get_task("sales.report")
+    assert dict(task.params) == {"country": "at", "least": 3, "day": "2026-01-01"}
+    assert task.params.get_param("least").schema["minimum"] == 0
+    assert values(task)["report.path"] == "/out/at"
+
+
+def test_the_dag_may_declare_all_of_them() -> None:
+    from airflow.sdk.exceptions import ParamValidationError
+
+    from graph_compiler.airflow_backend import build_task_group, params_of
+
+    dag = dag_with(lambda _: build_task_group(sales()), params=params_of(sales()))
+    assert dag.params["least"] == 3
+    with pytest.raises(ParamValidationError):
+        dag.params["least"] = -1
+
+
+def test_a_mapped_group_has_the_values_of_each_instance() -> None:
+    from airflow.sdk import task_group
+
+    from graph_compiler.airflow_backend import build_task_group
+
+    def add(_: "DAG") -> None:
+        @task_group
+        def each(country: str) -> None:
+            build_task_group(sales(), params={"country": country})
+
+        each.expand(country=["at", "de"])
+
+    dag = dag_with(add)
+    task: Any = dag.get_task("each.sales.report")
+    assert task.get_closest_mapped_task_group().group_id == "each"
+    assert task.arguments.of_the_run == {"country"}
+    assert [asset.uri for asset in task.outlets] == ["file:///out"]
+    given = task.arguments.given["country"]
+    assert type(given).__name__ == "MappedArgument"
+
+
+def test_a_value_from_another_task_makes_it_an_upstream_task() -> None:
+    from airflow.sdk import task
+
+    from graph_compiler.airflow_backend import build_task_group
+
+    def add(_: "DAG") -> None:
+        @task
+        def country() -> str:
+            return "de"
+
+        build_task_group(sales(), params={"country": country()})
+
+    assert upstream(dag_with(add))["sales.rows"] == {"country"}
+
+
+@pytest.mark.parametrize("value", [None, ["de"], {"a": 1}])
+def test_a_value_of_a_run_that_is_no_parameter_fails_without_a_retry(value: object) -> None:
+    from airflow.sdk.exceptions import AirflowFailException
+
+    from graph_compiler.airflow_backend.dag.arguments import rendered_arguments
+
+    with pytest.raises(AirflowFailException, match="parameter 'country' is .*\n  allowed: text"):
+        rendered_arguments("sales", {"country": value})
+
+
+def test_assets_are_those_of_the_arguments() -> None:
+    from graph_compiler.airflow_backend import build_task_group
+
+    def add(_: "DAG") -> None:
+        build_task_group(sales(), "german", params={"country": "de"})
+        build_task_group(sales())
+
+    dag = dag_with(add, params={"country": "ch"})
+    assert [asset.uri for asset in dag.get_task("german.report").outlets] == ["file:///out/de"]
+    assert [asset.uri for asset in dag.get_task("sales.report").outlets] == ["file:///out/ch"]
+
+
+@pytest.mark.parametrize(
+    ("of_dag", "of_group", "expected"),
+    [
+        ({}, {}, (2, timedelta(seconds=10), "airflow")),
+        ({"retries": 5, "owner": "me"}, {}, (5, timedelta(seconds=10), "me")),
+        ({"retries": 5}, {"retries": 0}, (0, timedelta(seconds=10), "airflow")),
+    ],
+)
+def test_default_arguments_are_the_groups_then_the_dags_then_ours(
+    of_dag: dict[str, Any], of_group: dict[str, Any], expected: tuple[Any, ...]
+) -> None:
+    from graph_compiler.airflow_backend import build_task_group
+
+    dag = dag_with(lambda _: build_task_group(sales(), default_args=of_group), default_args=of_dag)
+    task = dag.get_task("sales.report")
+    assert (task.retries, task.retry_delay, task.owner) == expected
+
+
+def refused(*groups: dict[str, Any], env: StreamExecutionEnvironment, **arguments: Any) -> str:
+    from graph_compiler.airflow_backend import build_task_group
+
+    def add(_: "DAG") -> None:
+        for number, params in enumerate(groups):
+            build_task_group(env, f"g{number}", params=params)
+
+    with pytest.raises(InvalidPipelineError) as refusal:
+        dag_with(add, **arguments)
+    return str(refusal.value)
+
+
+def test_wrong_arguments_are_refused_together() -> None:
+    words = refused({"contry": "at", "least": "x", "day": None}, env=sales())
+    assert "pipeline 'sales' has 3 problems" in words
+    assert "group 'g0' has argument 'contry', which is no parameter" in words
+    assert "did you mean 'country'?" in words
+    assert "group 'g0': parameter 'least' is 'x'" in words
+    assert "group 'g0': argument 'day' is None" in words
+    assert "group 'g0': params.least: is -1" in refused({"least": -1}, env=sales())
+
+
+def test_two_groups_may_not_overwrite_one_target() -> None:
+    words = refused({}, {"least": 4}, env=sales())
+    assert "report: 'report' of task 'g0.report' writes the same target in this Dag" in words
+    words = refused({"country": "de"}, {}, env=sales(), params={"country": "de"})
+    assert "writes the same target" in words
+
+
+@pytest.mark.parametrize("mode", ["append", "error-if-exists"])
+def test_two_groups_may_add_to_one_target(mode: str) -> None:
+    from graph_compiler.airflow_backend import build_task_group
+
+    env = sales("/out", mode)
+    dag_with(lambda _: [build_task_group(env, "a"), build_task_group(env, "b")])
+
+
+@pytest.mark.parametrize(
+    ("place", "is_refused"),
+    [
+        ("/out", True),
+        ("/out/{{ params.least }}", True),
+        (PLACE, False),
+        ("/out/{{ ti.map_index }}", False),
+    ],
+)
+def test_the_instances_of_a_mapped_group_may_not_overwrite_each_others_target(
+    place: str, is_refused: bool
+) -> None:
+    from airflow.sdk import task_group
+
+    from graph_compiler.airflow_backend import build_task_group
+
+    def add(_: "DAG") -> None:
+        @task_group
+        def each(country: str) -> None:
+            build_task_group(sales(place), params={"country": country})
+
+        each.expand(country=["at", "de"])
+
+    if is_refused:
+        with pytest.raises(InvalidPipelineError, match="its group is mapped, and all its inst"):
+            dag_with(add)
+    else:
+        dag_with(add)
+
+
+def test_a_dag_that_only_assets_trigger_has_no_logical_date() -> None:
+    from airflow.sdk import Asset
+
+    words = refused({}, env=sales("/out/{{ ds }}"), schedule=[Asset("file:///in")])
+    assert "uses ds, but a run triggered by an asset has no logical date" in words
+    words = refused({}, env=sales("/in"), schedule=[Asset("file:///in")])
+    assert "it waits for file:///in, which it writes itself" in words
+
+
+def test_outside_of_a_dag_it_is_refused() -> None:
+    from graph_compiler.airflow_backend import build_task_group
+
+    with pytest.raises(RuntimeError, match="inside a dag"):
+        build_task_group(sales())
