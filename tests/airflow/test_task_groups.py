@@ -184,6 +184,18 @@ def test_assets_are_those_of_the_arguments() -> None:
     assert [asset.uri for asset in dag.get_task("sales.report").outlets] == ["file:///out/ch"]
 
 
+def test_a_param_of_the_dag_may_have_no_default_or_one_of_another_type() -> None:
+    from airflow.sdk import Param
+
+    from graph_compiler.airflow_backend import build_task_group
+
+    params = {"country": Param(type="string"), "least": "4", "day": Param(None, type=["null"])}
+    dag = dag_with(lambda _: build_task_group(sales()), params=params)
+    task: Any = dag.get_task("sales.report")
+    assert task.arguments.defaults == {"least": 4}
+    assert [asset.uri for asset in task.outlets] == ["file:///out"]
+
+
 @pytest.mark.parametrize(
     ("of_dag", "of_group", "expected"),
     [

@@ -266,7 +266,8 @@ def test_the_pipelines_of_a_dag_are_listed_by_their_groups() -> None:
     found = viewer.get(f"{API}/dags/many/pipelines").json()["pipelines"]
     assert found == [{"group": group, "pipeline": PIPELINE} for group in groups]
     listed = viewer.get(f"{API}/pipelines").json()["pipelines"]
-    assert [(one["dag_id"], one["group"]) for one in listed] == [
+    ours = [one for one in listed if one["dag_id"] in ("many", PIPELINE)]
+    assert [(one["dag_id"], one["group"]) for one in ours] == [
         *(("many", group) for group in groups),
         (PIPELINE, ""),
     ]

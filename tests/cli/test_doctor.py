@@ -40,6 +40,7 @@ HEALTHY: dict[str, dict[str, object]] = {
         }
     },
     "api_connection": {"value": {"conn_id": None, "problem": None}},
+    "pools": {"value": {"named": ["big"], "missing": {}}},
 }
 
 
@@ -186,7 +187,7 @@ def test_a_file_system_that_gives_a_name_twice_is_refused(
 
 def test_a_good_airflow_passes() -> None:
     assert {name: finding.state for name, finding in states({}).items()} == dict.fromkeys(
-        ("Airflow", "plugin", "settings", "Spark connection", "API connection"), State.OK
+        ("Airflow", "plugin", "settings", "Spark connection", "API connection", "pools"), State.OK
     )
     assert states({})["Spark connection"].found == (
         "spark_default: spark://master:7077, deploy mode client"
@@ -227,6 +228,13 @@ def test_a_good_airflow_passes() -> None:
             "API connection",
             State.FAILED,
             "api: http://a: refused",
+        ),
+        (
+            "pools",
+            {"value": {"named": ["a", "b"], "missing": {"b": ["d.1", "d.2", "d.3", "d.4", "d.5"]}}},
+            "pools",
+            State.FAILED,
+            "there is no pool 'b', so d.1, d.2, d.3 and 2 others will never be scheduled",
         ),
     ],
 )

@@ -8,6 +8,7 @@ neither                          the pipeline's default, or what the run was tri
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, cast
@@ -63,8 +64,8 @@ def arguments_in(group: TaskGroup, pipeline: Pipeline, given: Mapping[str, objec
     words = f"task group '{group.group_id}'"
     if problems := tuple(_problems(pipeline, values, words)):
         raise pipeline.placed(InvalidPipelineError(pipeline.name, problems))
-    declared = {name: dag.params[name] for name, _ in pipeline.params if name in dag.params}
-    known = dict(pipeline.params) | declared | {k: v for k, v in values.items() if _is_literal(v)}
+    declared = {name: dag.params.get_param(name).value for name in dag.params}
+    known = {name: values.get(name, declared.get(name, each)) for name, each in pipeline.params}
     return Arguments(
         pipeline=pipeline,
         given=values,
@@ -73,11 +74,7 @@ def arguments_in(group: TaskGroup, pipeline: Pipeline, given: Mapping[str, objec
             for name, param in params_of(pipeline).items()
             if name not in dag.params and name not in values
         },
-        defaults={
-            name: cast(ParameterValue, value)
-            for name, value in known.items()
-            if _is_literal(values.get(name, value))
-        },
+        defaults=dict(_typed(known, dict(pipeline.params))),
     )
 
 
@@ -122,6 +119,16 @@ def _problems(pipeline: Pipeline, values: Mapping[str, object], group: str) -> I
         check_parameters(pipeline, literals)
     except ParameterError as error:
         yield Problem(message=f"{group}: {error}")
+
+
+def _typed(
+    known: Mapping[str, object], defaults: Mapping[str, ParameterValue]
+) -> Iterator[tuple[str, ParameterValue]]:
+    """Yield the values that are known before a run: none of a required param, and none of a wrong type."""
+    for name, value in known.items():
+        if _is_literal(value):
+            with suppress(ParameterError):
+                yield name, parse_parameter(name, str(value), defaults)
 
 
 def _value(value: object) -> object:

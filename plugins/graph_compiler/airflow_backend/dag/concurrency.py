@@ -20,6 +20,12 @@ from graph_compiler.identifiers import listing
 # Variables of Airflow's template context that are the same in every run unless a user changes them.
 _NOT_OF_THE_RUN = {"conn", "dag", "macros", "params", "task", "var"}
 
+SEVERAL_RUNS = (
+    "Every run writes the same target. Of two runs that publish at once, one is retried; "
+    "max_active_runs=1 avoids that."
+)
+"""What holds where several runs may be active though they have the same target."""
+
 
 def why_one_run_at_a_time(compiled: CompiledPipeline, templates: Environment) -> str | None:
     """Return why runs must wait for each other, None if each has its own targets.

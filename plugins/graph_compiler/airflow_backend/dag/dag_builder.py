@@ -8,16 +8,26 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from types import EllipsisType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 from airflow.sdk import DAG, Asset, AssetAll, AssetAny, CronTriggerTimetable
 from airflow.sdk.bases.timetable import BaseTimetable
 
+from graph_compiler.airflow_backend.dag.airflow_arguments import (
+    DagArguments,
+    TaskArguments,
+    TaskSettings,
+    dag_problems,
+)
 from graph_compiler.airflow_backend.dag.arguments import Arguments, params_of
 from graph_compiler.airflow_backend.dag.assets import asset_at, runs_without_end
-from graph_compiler.airflow_backend.dag.concurrency import what_catchup_loses, why_one_run_at_a_time
+from graph_compiler.airflow_backend.dag.concurrency import (
+    SEVERAL_RUNS,
+    what_catchup_loses,
+    why_one_run_at_a_time,
+)
 from graph_compiler.airflow_backend.dag.deployment_tasks import add_tasks
 from graph_compiler.airflow_backend.dag.logical_dates import places_without_logical_date
 from graph_compiler.airflow_backend.dag.plan_document import TAG
@@ -38,59 +48,57 @@ def build_dag(
     declared: StreamExecutionEnvironment | Pipeline,
     *,
     schedule: When | EllipsisType | None = ...,
-    start_date: datetime | None = None,
-    catchup: bool | None = None,
-    tags: Sequence[str] = (),
     default_args: Mapping[str, Any] | None = None,
+    group_args: Mapping[str, TaskArguments] | None = None,
+    task_args: Mapping[str, TaskArguments] | None = None,
+    **dag_args: Unpack[DagArguments],
 ) -> DAG:
     """Compile the pipeline and return its Dag; the Dag id is the pipeline's name.
 
     Missing arguments are taken from the pipeline's `schedule`; without one, the Dag only runs when triggered.
-    `default_args` are Airflow's, for every task. Raises InvalidPipelineError with every problem found, including places
-    that need a logical date although no run will have one; warns if `catchup` would make each run overwrite the rows of
-    the previous one.
+    `dag_args` are Airflow's own. `default_args` are those of every task, `group_args` of the tasks of a slot sharing
+    group, `task_args` of a task, by its name; the last one counts. Raises InvalidPipelineError with every problem
+    found, including places that need a logical date although no run will have one; warns if `catchup` would make each
+    run overwrite the rows of the previous one.
     """
     pipeline = declared if isinstance(declared, Pipeline) else declared.pipeline()
     settings = read_settings()
     compiled = compile_pipeline(pipeline, settings.options)
-    hints = pipeline.schedule or Schedule()
-    start = start_date or hints.moment(hints.start)
-    when = _when(hints) if isinstance(schedule, EllipsisType) else schedule
-    if isinstance(schedule, EllipsisType) and pipeline.schedule is not None:
-        start = hints.moment(start)  # Airflow reads a cron in the time zone of the start
-    catches_up = hints.catchup if catchup is None else catchup
+    of_tasks = TaskSettings(default_args, group_args, task_args)
+    if wrong := (*dag_problems(dag_args), *of_tasks.problems(compiled)):
+        raise pipeline.placed(InvalidPipelineError(pipeline.name, wrong))
+    when = _when(pipeline) if isinstance(schedule, EllipsisType) else schedule
     dag = DAG(
         pipeline.name,
         description=pipeline.description,
         schedule=when,
-        start_date=start,
-        end_date=hints.moment(hints.end),
-        catchup=catches_up,
-        tags=[*pipeline.tags, *tags, TAG],
         params=params_of(pipeline),
-        default_args={**DEFAULT_ARGUMENTS, **(default_args or {})},
-        **_runs_at_once(when),
+        default_args={**DEFAULT_ARGUMENTS, **of_tasks.defaults},
+        **_dag_arguments(
+            pipeline, when, is_ours=isinstance(schedule, EllipsisType), given=dag_args
+        ),
     )
-    dag.doc_md = f"```\n{explain_text(compiled)}\n```"
     templates = dag.get_template_env()
     if problems := places_without_logical_date(compiled, when, templates):
         raise InvalidPipelineError(pipeline.name, problems)
+    dag.doc_md = "\n\n".join(filter(None, [dag.doc_md, f"```\n{explain_text(compiled)}\n```"]))
     if reason := why_one_run_at_a_time(compiled, templates):
-        dag.max_active_runs = 1
-        dag.doc_md += f"\n{reason}"
-    if catches_up and (loss := what_catchup_loses(compiled, templates)):
+        dag.max_active_runs = dag_args.get("max_active_runs", 1)
+        dag.doc_md += f"\n{reason}" if dag.max_active_runs == 1 else f"\n{SEVERAL_RUNS}"
+    if dag.catchup and (loss := what_catchup_loses(compiled, templates)):
         dag.doc_md += f"\n\n{loss}"
         warnings.warn(f"Dag '{dag.dag_id}': {loss}", stacklevel=2)
     # Airflow records the file that calls DAG(); it must be the file that calls build_dag.
     dag.fileloc = sys._getframe(1).f_code.co_filename
-    add_tasks(dag, compiled, settings, Arguments.own(pipeline))
+    add_tasks(dag, compiled, settings, Arguments.own(pipeline), of_tasks)
     if problems := runs_without_end(when, dag):
         raise pipeline.placed(InvalidPipelineError(pipeline.name, problems))
     return dag
 
 
-def _when(hints: Schedule) -> When | None:
+def _when(pipeline: Pipeline) -> When | None:
     """Return a pipeline's schedule as Airflow's arguments."""
+    hints = pipeline.schedule or Schedule()
     cron = hints.cron
     if hints.assets:
         return [asset_at(place) for place in hints.assets]
@@ -98,6 +106,24 @@ def _when(hints: Schedule) -> When | None:
     if cron and is_by_a_clock and hints.timezone != "UTC" and hints.start is None:
         return CronTriggerTimetable(cron, timezone=hints.timezone)
     return cron or hints.every
+
+
+def _dag_arguments(
+    pipeline: Pipeline, when: When | None, *, is_ours: bool, given: DagArguments
+) -> dict[str, Any]:
+    """Return what was given, with what the pipeline's schedule says otherwise; `is_ours`: `when` is that schedule."""
+    hints = pipeline.schedule or Schedule()
+    start, catchup = given.get("start_date") or hints.moment(hints.start), given.get("catchup")
+    if is_ours and pipeline.schedule is not None:
+        start = hints.moment(start)  # Airflow reads a cron in the time zone of the start
+    return {
+        **_runs_at_once(when),
+        **given,
+        "start_date": start,
+        "end_date": given.get("end_date") or hints.moment(hints.end),
+        "catchup": hints.catchup if catchup is None else catchup,
+        "tags": [*pipeline.tags, *given.get("tags", ()), TAG],
+    }
 
 
 def _runs_at_once(when: object) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from airflow.sdk import DAG, XComArg
 from airflow.sdk.definitions.edges import EdgeInfoType
 
+from graph_compiler.airflow_backend.dag.airflow_arguments import TaskSettings
 from graph_compiler.airflow_backend.dag.arguments import Arguments
 from graph_compiler.airflow_backend.dag.plan_document import pack
 from graph_compiler.airflow_backend.dag.restart_strategy import restart_strategy
@@ -21,7 +22,11 @@ from graph_compiler.identifiers import TaskName
 
 
 def add_tasks(
-    dag: DAG, compiled: CompiledPipeline, settings: Settings, arguments: Arguments
+    dag: DAG,
+    compiled: CompiledPipeline,
+    settings: Settings,
+    arguments: Arguments,
+    of_tasks: TaskSettings,
 ) -> Mapping[TaskName, DeploymentTaskOperator]:
     """Add the tasks of a pipeline, and a dependency for each staged edge between two; return them by name."""
     explanations = explain_tasks(compiled)
@@ -37,6 +42,7 @@ def add_tasks(
             restart=restart,
             params=dict(arguments.params),
             dag=dag,
+            **of_tasks.of(compiled, name),
         )
         for name, regions in described.tasks().items()
     }

@@ -14,8 +14,14 @@ from typing import Any
 import airflow
 from airflow import plugins_manager
 from airflow.configuration import conf
+from airflow.models.dag import DagModel, DagTag
+from airflow.models.pool import Pool
+from airflow.models.serialized_dag import SerializedDagModel
 from airflow.sdk import BaseHook
+from airflow.utils.session import create_session
+from sqlalchemy import inspect, select
 
+from graph_compiler.airflow_backend.dag.plan_document import TAG
 from graph_compiler.airflow_backend.installation.airflow_api import why_no_login
 from graph_compiler.airflow_backend.installation.settings import DEFAULT_CONN_ID, read_settings
 from graph_compiler.errors import ConfigurationError
@@ -61,12 +67,33 @@ def api_connection() -> dict[str, Any]:
     return {"conn_id": conn_id, "problem": why_no_login(conn_id) if conn_id else None}
 
 
+def pools() -> dict[str, Any]:
+    """Return the pools that tasks of our Dags name, with the tasks of those that do not exist."""
+    with create_session() as session:
+        if not inspect(session.get_bind()).has_table(Pool.__tablename__):
+            return {"named": [], "missing": {}}  # there is no database yet
+        known = set(session.scalars(select(Pool.pool)))
+        ours = select(DagTag.dag_id).where(DagTag.name == TAG)
+        wanted = DagModel.dag_id.in_(ours), DagModel.is_stale.is_(False)
+        dag_ids = list(session.scalars(select(DagModel.dag_id).where(*wanted)))
+        rows = SerializedDagModel.get_latest_serialized_dags(dag_ids=dag_ids, session=session)
+        named: dict[str, list[str]] = {}
+        for row in rows:
+            for task in (row.data or {}).get("dag", {}).get("tasks", []):
+                facts = task.get("__var", task)
+                if pool := facts.get("pool"):
+                    named.setdefault(str(pool), []).append(f"{row.dag_id}.{facts['task_id']}")
+    missing = {pool: sorted(tasks) for pool, tasks in sorted(named.items()) if pool not in known}
+    return {"named": sorted(named), "missing": missing}
+
+
 FACTS: Mapping[str, Callable[[], Any]] = {
     "airflow": versions,
     "plugin": plugin,
     "settings": settings,
     "spark_connection": spark_connection,
     "api_connection": api_connection,
+    "pools": pools,
 }
 
 

@@ -114,8 +114,7 @@ class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the 
             inlets=inlets(regions, arguments.defaults),
             outlets=outlets(regions, arguments.defaults),
             **submit_options(first.resource_profile, where, settings.spark_conf),
-            **retry_arguments(restart, self._failures),
-            **kwargs,
+            **{**retry_arguments(restart, self._failures), **kwargs},
         )
         self.places = find_places(regions)
         self.parameters = {RUN_DATE: f"{{{{ {RUN_DATE} }}}}"} | {

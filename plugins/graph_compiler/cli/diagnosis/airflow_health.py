@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -24,12 +24,14 @@ from graph_compiler.cli.diagnosis.check import (
     warning,
 )
 from graph_compiler.deployment.targets.known_targets import target_of
+from graph_compiler.identifiers import counted, listing
 from graph_compiler.projects.airflow_configuration import variable_of
 
 _PROGRAM = "graph_compiler.airflow_backend.installation.health_report"
 _PLUGIN = "graph_compiler"
 _PROVIDER = "apache-airflow-providers-apache-spark"
 _SECONDS = 60
+_SHOWN = 3
 _ADD = "airflow connections add {} --conn-type spark --conn-host 'local[2]'"
 _INSTALL = 'pip install "graph-compiler[airflow]"'
 
@@ -206,6 +208,31 @@ def api_connection(health: AirflowHealth) -> Finding:
     )
 
 
+def pools(health: AirflowHealth) -> Finding:
+    """Check that every pool that a task names exists: otherwise, the task is never scheduled."""
+    try:
+        found = health.value("pools")
+    except LookupError as error:
+        return failed(str(error), "airflow pools list")
+    if missing := found["missing"]:
+        words = "; ".join(
+            f"there is no pool '{pool}', so {_some(tasks)} will never be scheduled"
+            for pool, tasks in missing.items()
+        )
+        return failed(words, f"airflow pools set {next(iter(missing))} SLOTS 'what it is for'")
+    named = [pool for pool in found["named"] if pool != "default_pool"]
+    return ok(
+        f"{listing(named)}: {'it exists' if len(named) == 1 else 'they exist'}"
+        if named
+        else "no task names one"
+    )
+
+
+def _some(tasks: Sequence[str]) -> str:
+    others = len(tasks) - _SHOWN
+    return listing([*tasks[:_SHOWN], *([counted(others, "other")] if others > 0 else [])])
+
+
 INSTALLATION_CHECKS: tuple[Check[AirflowHealth], ...] = (
     Check("Airflow", airflow_version),
     Check("Spark provider", spark_provider),
@@ -215,6 +242,7 @@ WORD_CHECKS: tuple[Check[AirflowHealth], ...] = (
     Check("settings", settings),
     Check("Spark connection", spark_connection),
     Check("API connection", api_connection),
+    Check("pools", pools),
 )
 
 

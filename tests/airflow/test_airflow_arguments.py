@@ -1,0 +1,195 @@
+"""Airflow's arguments: passed on by name, for the Dag, for all tasks, for a slot sharing group, and for one task."""
+
+import inspect
+import re
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from graph_compiler import Csv, Parquet, SlotSharingGroup, StreamExecutionEnvironment
+from graph_compiler.errors import InvalidPipelineError
+from tests.airflow.conftest import ROOT
+
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.filterwarnings("default"),  # Airflow's own imports warn of much
+]
+
+
+def sales(**config: str) -> StreamExecutionEnvironment:
+    """Declare rows ║ report, in two slot sharing groups."""
+    env = StreamExecutionEnvironment("sales", tags=["shop"], config=config)
+    rows = env.from_source(Csv("/in"), "rows").slot_sharing_group(SlotSharingGroup("big"))
+    kept = rows.filter("n > 1").name("kept").slot_sharing_group("small")
+    kept.sink_to(Parquet("/out/{{ ds }}")).name("report")
+    return env
+
+
+def tasks(**arguments: Any) -> tuple[Any, Any]:
+    from graph_compiler.airflow_backend import build_dag
+
+    dag = build_dag(sales(), **arguments)
+    return dag.get_task("rows"), dag.get_task("report")
+
+
+def test_each_argument_of_airflow_is_passed_on_or_has_a_reason() -> None:
+    from airflow.sdk import DAG, BaseOperator
+
+    from graph_compiler.airflow_backend.dag.airflow_arguments import (
+        DECLARED,
+        OF_THE_TASK,
+        DagArguments,
+        TaskArguments,
+    )
+
+    def named(function: Any) -> set[str]:
+        return set(inspect.signature(function).parameters) - {"self", "kwargs"}
+
+    assert named(DAG.__init__) == {*DagArguments.__annotations__, *DECLARED}
+    assert named(BaseOperator.__init__) == {*TaskArguments.__annotations__, *OF_THE_TASK}
+    assert not DECLARED.keys() & DagArguments.__annotations__.keys()
+    assert not OF_THE_TASK.keys() & TaskArguments.__annotations__.keys()
+
+
+def test_the_documents_name_them_all() -> None:
+    from graph_compiler.airflow_backend.dag.airflow_arguments import (
+        DECLARED,
+        OF_THE_TASK,
+        DagArguments,
+        TaskArguments,
+    )
+
+    text = (ROOT / "docs" / "airflow.md").read_text()
+    section = text.split("## What Airflow offers\n")[1].split("\n## ")[0]
+    rows = dict(re.findall(r"^\| ([^|]*?) \| (.*) \|$", section, re.MULTILINE))
+
+    def names(row: str) -> set[str]:
+        return set(re.findall(r"`(\w+)`", rows[row]))
+
+    assert names("passed on, of the Dag") == set(DagArguments.__annotations__)
+    assert names("not passed on, of the Dag") == set(DECLARED)
+    assert names("passed on, of tasks") == set(TaskArguments.__annotations__)
+    assert names("not passed on, of tasks") == set(OF_THE_TASK)
+
+
+def test_arguments_of_the_dag_reach_it() -> None:
+    from airflow.sdk.definitions.callback import AsyncCallback
+    from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
+
+    from graph_compiler.airflow_backend import build_dag
+
+    def told(_: Any) -> None: ...
+
+    deadline = DeadlineAlert(
+        reference=DeadlineReference.DAGRUN_QUEUED_AT,
+        interval=timedelta(hours=1),
+        callback=AsyncCallback("asyncio.sleep"),
+    )
+    dag = build_dag(
+        sales(),
+        start_date=datetime(2026, 1, 1),
+        end_date=datetime(2026, 2, 1),
+        tags=["daily"],
+        max_active_runs=3,
+        max_active_tasks=2,
+        dagrun_timeout=timedelta(hours=2),
+        deadline=deadline,
+        on_failure_callback=told,
+        access_control={"team": {"can_read"}},
+        owner_links={"me": "https://example.org"},
+        doc_md="# Ours",
+        fail_fast=True,
+        is_paused_upon_creation=False,
+        dag_display_name="Sales",
+    )
+    assert dag.tags == {"shop", "daily", "graph_compiler"}
+    assert (dag.max_active_runs, dag.max_active_tasks) == (3, 2)
+    assert dag.dagrun_timeout == timedelta(hours=2)
+    assert dag.deadline == [deadline]
+    assert dag.on_failure_callback == told
+    assert str(dag.end_date).startswith("2026-02-01")
+    assert (dag.fail_fast, dag.dag_display_name) == (True, "Sales")
+    assert dag.doc_md is not None
+    assert dag.doc_md.startswith("# Ours\n\n```")
+
+
+def test_arguments_of_tasks_are_those_of_the_task_then_its_group_then_all() -> None:
+    rows, report = tasks(
+        default_args={"owner": "me", "pool": "all", "execution_timeout": timedelta(hours=1)},
+        group_args={"big": {"pool": "big", "priority_weight": 5, "queue": "fast"}},
+        task_args={"rows": {"priority_weight": 9}, "report": {"retries": 7}},
+    )
+    assert (rows.owner, rows.pool, rows.priority_weight, rows.queue) == ("me", "big", 9, "fast")
+    assert (report.owner, report.pool, report.priority_weight) == ("me", "all", 1)
+    assert (rows.retries, report.retries) == (2, 7)
+    assert report.execution_timeout == timedelta(hours=1)
+
+
+def test_nothing_is_in_a_pool_unless_somebody_names_one() -> None:
+    assert {task.pool for task in tasks()} == {"default_pool"}
+
+
+def test_an_argument_of_a_task_wins_over_the_restart_strategy() -> None:
+    from graph_compiler.airflow_backend import build_dag
+
+    env = sales(**{"restart-strategy.type": "none"})
+    dag: Any = build_dag(env, task_args={"report": {"retries": 7}})
+    assert [dag.get_task(name).retries for name in ("rows", "report")] == [0, 7]
+
+
+def test_the_limit_of_runs_is_ones_own() -> None:
+    from graph_compiler.airflow_backend import build_dag
+
+    env = StreamExecutionEnvironment("one")
+    env.from_source(Csv("/in"), "rows").sink_to(Parquet("/out"))
+    assert build_dag(env).max_active_runs == 1
+    several = build_dag(env, max_active_runs=4)
+    assert several.max_active_runs == 4
+    assert "Of two runs that publish at once, one is retried" in str(several.doc_md)
+
+
+def test_they_work_in_a_task_group_too() -> None:
+    from airflow.sdk import DAG
+
+    from graph_compiler.airflow_backend import build_task_group
+
+    with DAG("nightly", schedule=None, default_args={"owner": "they"}) as dag:
+        build_task_group(
+            sales(),
+            default_args={"pool": "all"},
+            group_args={"big": {"pool": "big"}},
+            task_args={"report": {"trigger_rule": "none_failed"}},
+        )
+    found: Any = [dag.get_task(f"sales.{name}") for name in ("rows", "report")]
+    assert [(task.owner, task.pool) for task in found] == [("they", "big"), ("they", "all")]
+    assert found[1].trigger_rule == "none_failed"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"max_active_run": 2}, "build_dag has no argument 'max_active_run'"),
+        ({"max_active_run": 2}, "hint: did you mean 'max_active_runs'?"),
+        ({"pool": "p"}, "hint: default_args={'pool': …}: it is one of tasks"),
+        ({"params": {}}, "'params', which is not passed on\n    hint: the pipeline's parameters"),
+        ({"default_args": {"ownr": "me"}}, "default_args has 'ownr', which no task has"),
+        ({"group_args": {"bg": {}}}, "group_args has 'bg', which does not exist"),
+        ({"group_args": {"big": {"pol": "x"}}}, "group_args['big'] has 'pol', which does not"),
+        ({"task_args": {"reports": {}}}, "hint: did you mean 'report'?"),
+        ({"task_args": {"rows": {"outlets": []}}}, "hint: the assets of its sinks"),
+    ],
+)
+def test_wrong_names_are_refused_with_the_nearest_right_one(
+    arguments: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(InvalidPipelineError) as refusal:
+        tasks(**arguments)
+    assert words in str(refusal.value)
+
+
+def test_all_wrong_names_are_told_at_once_and_those_of_other_operators_are_ignored() -> None:
+    with pytest.raises(InvalidPipelineError) as refusal:
+        tasks(nonsense=1, task_args={"x": {}, "rows": {"y": 1}}, group_args={"z": {}})
+    assert len(refusal.value.problems) == 4
+    tasks(default_args={"aws_conn_id": "theirs", "executor_memory": "2g"})
