@@ -6,6 +6,7 @@ Importing this loads only the standard library and the declaration API: neither 
 """
 
 from graph_compiler.declaration import (
+    AirflowArguments,
     ConnectedStreams,
     DataStream,
     DataStreamSink,
@@ -37,6 +38,7 @@ from graph_compiler.declaration.parameters.reference import param
 from graph_compiler.errors import GraphCompilerError, InvalidPipelineError
 
 __all__ = [
+    "AirflowArguments",
     "ConnectedStreams",
     "Csv",
     "DataStream",

@@ -1,13 +1,31 @@
 """Airflow's arguments: passed on by name, for the Dag, for all tasks, for a slot sharing group, and for one task."""
 
+import asyncio
 import inspect
 import re
+from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from graph_compiler import Csv, Parquet, SlotSharingGroup, StreamExecutionEnvironment
+from graph_compiler import (
+    AirflowArguments,
+    Csv,
+    Parquet,
+    SlotSharingGroup,
+    StreamExecutionEnvironment,
+)
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.dag.airflow_arguments import (
+    DECLARED,
+    OF_SPARK,
+    OF_THE_TASK,
+    DagArguments,
+    TaskArguments,
+)
+from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.errors import InvalidPipelineError
 from tests.airflow.conftest import ROOT
 
@@ -34,32 +52,20 @@ def tasks(**arguments: Any) -> tuple[Any, Any]:
 
 
 def test_each_argument_of_airflow_is_passed_on_or_has_a_reason() -> None:
+    from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
     from airflow.sdk import DAG, BaseOperator
-
-    from graph_compiler.airflow_backend.dag.airflow_arguments import (
-        DECLARED,
-        OF_THE_TASK,
-        DagArguments,
-        TaskArguments,
-    )
 
     def named(function: Any) -> set[str]:
         return set(inspect.signature(function).parameters) - {"self", "kwargs"}
 
     assert named(DAG.__init__) == {*DagArguments.__annotations__, *DECLARED}
     assert named(BaseOperator.__init__) == {*TaskArguments.__annotations__, *OF_THE_TASK}
+    assert named(SparkSubmitOperator.__init__) == set(OF_SPARK)
     assert not DECLARED.keys() & DagArguments.__annotations__.keys()
     assert not OF_THE_TASK.keys() & TaskArguments.__annotations__.keys()
 
 
 def test_the_documents_name_them_all() -> None:
-    from graph_compiler.airflow_backend.dag.airflow_arguments import (
-        DECLARED,
-        OF_THE_TASK,
-        DagArguments,
-        TaskArguments,
-    )
-
     text = (ROOT / "docs" / "airflow.md").read_text()
     section = text.split("## What Airflow offers\n")[1].split("\n## ")[0]
     rows = dict(re.findall(r"^\| ([^|]*?) \| (.*) \|$", section, re.MULTILINE))
@@ -166,13 +172,75 @@ def test_they_work_in_a_task_group_too() -> None:
     assert found[1].trigger_rule == "none_failed"
 
 
+def test_what_a_pipeline_declares_counts_unless_a_function_is_given_it() -> None:
+    from airflow.sdk import DAG
+
+    from graph_compiler.airflow_backend import build_dag, build_task_group
+
+    declared = AirflowArguments(
+        dag={"max_active_runs": 2, "catchup": True, "dag_display_name": "Sales"},
+        default_args={"owner": "we", "pool": "ours"},
+        task_args={"report": {"priority_weight": 5, "queue": "slow"}},
+    )
+    pipeline = replace(sales().pipeline(), airflow=declared)
+    dag: Any = build_dag(
+        pipeline,
+        max_active_runs=3,
+        default_args={"pool": "theirs"},
+        task_args={"report": {"queue": "fast"}},
+    )
+    assert (dag.max_active_runs, dag.catchup, dag.dag_display_name) == (3, True, "Sales")
+    report = dag.get_task("report")
+    assert (report.owner, report.pool, report.priority_weight) == ("we", "theirs", 5)
+    assert report.queue == "fast"
+    with DAG("nightly", schedule=None) as nightly:
+        build_task_group(pipeline, task_args={"rows": {"owner": "they"}})
+    owners: Any = [nightly.get_task(f"sales.{name}").owner for name in ("rows", "report")]
+    assert owners == ["they", "we"]
+
+
+def test_a_yaml_file_has_them_too(tmp_path: Path) -> None:
+    from graph_compiler.airflow_backend import load_dags
+
+    (tmp_path / "sales.yaml").write_text(
+        "name: sales\n"
+        "airflow: {dag: {dagrun_timeout: 2 h}, task_args: {out: {pool: big, on_retry_callback: asyncio:sleep}}}\n"
+        "sources: {in: {csv: /in}}\n"
+        "sinks: {out: {from: in, sink_to: {parquet: /out}}}\n"
+    )
+    dag = load_dags(tmp_path)["sales"]
+    task: Any = dag.get_task("out")
+    assert dag.dagrun_timeout == timedelta(hours=2)
+    assert (task.pool, list(task.on_retry_callback)) == ("big", [asyncio.sleep])
+
+
+def test_wrong_declared_names_are_found_without_airflow() -> None:
+    wrong = AirflowArguments(
+        dag={"max_active_run": 1, "pool": "x"}, task_args={"report": {"ownr": "me"}}
+    )
+    with pytest.raises(InvalidPipelineError) as refusal:
+        compile_pipeline(replace(sales().pipeline(), airflow=wrong))
+    assert len(refusal.value.problems) == 3
+    assert "airflow.dag has no argument 'max_active_run'" in str(refusal.value)
+    strange = AirflowArguments(task_args={"reports": {}}, group_args={"bg": {}})
+    compiled = compile_pipeline(replace(sales().pipeline(), airflow=strange))
+    with pytest.raises(InvalidPipelineError, match="did you mean 'report'"):
+        describe_pipeline(compiled)
+
+
+@pytest.mark.parametrize("given", [{"dag": {}}, AirflowArguments(dag=3)])  # type: ignore[arg-type]  # wrong on purpose
+def test_what_is_no_mapping_is_refused(given: Any) -> None:
+    with pytest.raises(InvalidPipelineError, match="AirflowArguments|must be mappings"):
+        compile_pipeline(replace(sales().pipeline(), airflow=given))
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ({"max_active_run": 2}, "build_dag has no argument 'max_active_run'"),
         ({"max_active_run": 2}, "hint: did you mean 'max_active_runs'?"),
         ({"pool": "p"}, "hint: default_args={'pool': …}: it is one of tasks"),
-        ({"params": {}}, "'params', which is not passed on\n    hint: the pipeline's parameters"),
+        ({"params": {}}, "'params': it is not passed on\n    hint: the pipeline's parameters"),
         ({"default_args": {"ownr": "me"}}, "default_args has 'ownr', which no task has"),
         ({"group_args": {"bg": {}}}, "group_args has 'bg', which does not exist"),
         ({"group_args": {"big": {"pol": "x"}}}, "group_args['big'] has 'pol', which does not"),

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import jinja2
 import pytest
 
 from graph_compiler import Parquet, StreamExecutionEnvironment, Values
@@ -141,10 +142,9 @@ def test_a_mapped_group_has_the_values_of_each_instance() -> None:
     dag = dag_with(add)
     task: Any = dag.get_task("each.sales.report")
     assert task.get_closest_mapped_task_group().group_id == "each"
-    assert task.arguments.of_the_run == {"country"}
+    assert task.arguments.of_the_run.keys() == {"country"}
     assert [asset.uri for asset in task.outlets] == ["file:///out"]
-    given = task.arguments.given["country"]
-    assert type(given).__name__ == "MappedArgument"
+    assert type(task.arguments.of_the_run["country"]).__name__ == "MappedArgument"
 
 
 def test_a_value_from_another_task_makes_it_an_upstream_task() -> None:
@@ -192,7 +192,7 @@ def test_a_param_of_the_dag_may_have_no_default_or_one_of_another_type() -> None
     params = {"country": Param(type="string"), "least": "4", "day": Param(None, type=["null"])}
     dag = dag_with(lambda _: build_task_group(sales()), params=params)
     task: Any = dag.get_task("sales.report")
-    assert task.arguments.defaults == {"least": 4}
+    assert task.arguments.defaults == {"least": "4"}
     assert [asset.uri for asset in task.outlets] == ["file:///out"]
 
 
@@ -251,17 +251,29 @@ def test_two_groups_may_add_to_one_target(mode: str) -> None:
     dag_with(lambda _: [build_task_group(env, "a"), build_task_group(env, "b")])
 
 
+SAME = "its group is mapped, and several instances have the same target"
+AT_DE = {"country": ["at", "de"]}
+
+
 @pytest.mark.parametrize(
-    ("place", "is_refused"),
+    ("place", "over", "params", "is_refused"),
     [
-        ("/out", True),
-        ("/out/{{ params.least }}", True),
-        (PLACE, False),
-        ("/out/{{ ti.map_index }}", False),
+        ("/out", AT_DE, None, True),
+        ("/out/{{ params.least }}", AT_DE, None, True),
+        (PLACE, AT_DE, None, False),
+        ("/out/{{ params.country | lower }}", AT_DE, None, False),
+        ("/out/{{ params['country'] }}/{{ ds }}", AT_DE, None, False),
+        ("/out/{{ ti.map_index }}", AT_DE, None, False),
+        ("/out/{{ ti.task_id }}", AT_DE, None, True),
+        (PLACE, AT_DE, {"country": "{{ ds }}"}, True),
+        (PLACE, AT_DE, {"country": "{{ ti.map_index }}"}, False),
+        (PLACE, {"country": ["at", "at"]}, None, True),
+        (PLACE, {"country": ["at"], "other": [1, 2]}, None, True),
+        (PLACE, {"country": ["at", "de"], "other": [1]}, None, False),
     ],
 )
 def test_the_instances_of_a_mapped_group_may_not_overwrite_each_others_target(
-    place: str, is_refused: bool
+    place: str, over: dict[str, list[Any]], params: dict[str, Any] | None, is_refused: bool
 ) -> None:
     from airflow.sdk import task_group
 
@@ -269,16 +281,141 @@ def test_the_instances_of_a_mapped_group_may_not_overwrite_each_others_target(
 
     def add(_: "DAG") -> None:
         @task_group
-        def each(country: str) -> None:
-            build_task_group(sales(place), params={"country": country})
+        def each(country: str, other: int = 0) -> None:  # noqa: ARG001  # what it is mapped over
+            build_task_group(sales(place), params=params or {"country": country})
 
-        each.expand(country=["at", "de"])
+        each.expand(**over)
 
     if is_refused:
-        with pytest.raises(InvalidPipelineError, match="its group is mapped, and all its inst"):
+        with pytest.raises(InvalidPipelineError, match=SAME):
             dag_with(add)
     else:
         dag_with(add)
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_instances_of_parameter_sets_may_not_repeat_themselves(repeated: bool) -> None:
+    from airflow.sdk import task_group
+
+    from graph_compiler.airflow_backend import build_task_group
+
+    def add(_: "DAG") -> None:
+        @task_group
+        def each(country: str, least: int) -> None:
+            build_task_group(sales(), params={"country": country, "least": least})
+
+        second = "at" if repeated else "de"
+        each.expand_kwargs([{"country": "at", "least": 1}, {"country": second, "least": 2}])
+
+    if repeated:
+        with pytest.raises(InvalidPipelineError, match=SAME):
+            dag_with(add)
+    else:
+        dag_with(add)
+
+
+@pytest.mark.parametrize(
+    ("place", "one", "other", "is_refused"),
+    [
+        (PLACE, {"country": "{{ params.a }}"}, {"country": "{{ params.b }}"}, False),
+        (PLACE, {"country": "{{ params.a }}"}, {"country": "{{ params.a }}"}, True),
+        ("/out/{{ params.country | lower }}", {"country": "AT"}, {"country": "DE"}, False),
+        ("/out/{{ params.country | lower }}", {"country": "AT"}, {"country": "AT"}, True),
+        ("/out/{{ ti.task_id }}", {}, {}, False),
+        ("/out/{{ ds }}", {}, {}, True),
+        (PLACE, {"country": "at"}, {"country": "at/vienna"}, True),
+        (PLACE, {"country": "at/"}, {"country": "at"}, True),
+        (PLACE, {"country": "at{# x #}"}, {"country": "at{# y #}"}, False),
+    ],
+)
+def test_groups_are_told_apart_by_what_a_dag_file_shows(
+    place: str, one: dict[str, Any], other: dict[str, Any], is_refused: bool
+) -> None:
+    from graph_compiler.airflow_backend import build_task_group
+
+    def add(_: "DAG") -> None:
+        for name, params in (("a", one), ("b", other)):
+            build_task_group(sales(place), name, params=params)
+
+    if is_refused:
+        with pytest.raises(InvalidPipelineError, match="writes the same target in this Dag"):
+            dag_with(add, params={"a": "x", "b": "y"})
+    else:
+        dag_with(add, params={"a": "x", "b": "y"})
+
+
+@pytest.mark.parametrize("value", ["1.10", "1e3", "'de'", "None"])
+def test_values_stay_text_in_a_dag_of_native_objects(value: str) -> None:
+    from graph_compiler.airflow_backend import build_task_group
+
+    dag = dag_with(
+        lambda _: build_task_group(sales(), params={"country": value}),
+        render_template_as_native_obj=True,
+    )
+    found = values(dag.get_task("sales.report"))
+    assert (found["country"], found["report.path"]) == (value, f"/out/{value}")
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ({"jinja_environment_kwargs": {"variable_start_string": "<<"}}, "jinja_environment_kwargs"),
+        ({"template_undefined": jinja2.Undefined}, "template_undefined=Undefined"),
+    ],
+)
+def test_a_dag_with_other_templates_is_refused(setting: dict[str, Any], words: str) -> None:
+    assert f"its Dag 'nightly' has {words}" in refused({}, env=sales(), **setting)
+
+
+def test_airflows_own_context_has_the_arguments_too() -> None:
+    from graph_compiler.airflow_backend import build_task_group
+
+    dag = dag_with(lambda _: build_task_group(sales(), params={"country": "de"}))
+    task: Any = dag.get_task("sales.report")
+    dag_run = SimpleNamespace(logical_date=datetime(2013, 1, 1, tzinfo=UTC), run_after=None)
+    context: Any = {"dag_run": dag_run, "params": dict(task.params)}
+    task.render_template_fields(context)
+    assert (context["params"]["country"], context["run_date"]) == ("de", "2013-01-01")
+
+
+def test_outlets_of_other_kinds_are_no_obstacle() -> None:
+    from airflow.providers.standard.operators.empty import EmptyOperator
+    from airflow.sdk import Asset, AssetAlias
+
+    from graph_compiler.airflow_backend import build_task_group
+
+    def add(_: "DAG") -> None:
+        EmptyOperator(task_id="by_alias", outlets=[AssetAlias("x"), Asset("file:///in")])
+        build_task_group(sales())
+
+    dag_with(add, schedule=[Asset("file:///in")])
+
+
+def test_the_group_is_named_after_the_pipeline_as_far_as_airflow_allows_it() -> None:
+    from graph_compiler.airflow_backend import build_task_group
+
+    def named(name: str) -> StreamExecutionEnvironment:
+        env = StreamExecutionEnvironment(name)
+        rows = env.from_source(Values([(1, "at")], "n INT, c STRING"), "rows")
+        rows.sink_to(Parquet(f"/out/{name}")).name("report")
+        return env
+
+    dag = dag_with(lambda _: build_task_group(named("shop.sales")))
+    assert dag.task_ids == ["shop_sales.report"]
+    with pytest.raises(InvalidPipelineError, match=r"cannot be task group[^§]*hint: group_id=…"):
+        dag_with(lambda _: build_task_group(named("x" * 210)))
+
+
+def test_a_catchup_that_overwrites_is_told_as_in_a_dag_of_its_own() -> None:
+    from graph_compiler.airflow_backend import build_task_group
+
+    with pytest.warns(UserWarning, match=r"group 'sales': Catchup runs every interval"):
+        dag_with(
+            lambda _: build_task_group(sales()),
+            schedule="@daily",
+            start_date=datetime(2026, 1, 1, tzinfo=UTC),
+            catchup=True,
+        )
 
 
 def test_a_dag_that_only_assets_trigger_has_no_logical_date() -> None:

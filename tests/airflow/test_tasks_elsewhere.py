@@ -265,6 +265,10 @@ def test_the_pipelines_of_a_dag_are_listed_by_their_groups() -> None:
     groups = ["emea", "asia", "mapped.inner"]
     found = viewer.get(f"{API}/dags/many/pipelines").json()["pipelines"]
     assert found == [{"group": group, "pipeline": PIPELINE} for group in groups]
+    of_run = viewer.get(f"{API}/dags/many/pipelines?run_id=r").json()["pipelines"]
+    assert of_run == found
+    nothing = viewer.get(f"{API}/dags/many/pipelines?run_id=other").json()["pipelines"]
+    assert nothing == []
     listed = viewer.get(f"{API}/pipelines").json()["pipelines"]
     ours = [one for one in listed if one["dag_id"] in ("many", PIPELINE)]
     assert [(one["dag_id"], one["group"]) for one in ours] == [

@@ -3,7 +3,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from graph_compiler.declaration.schedule import PRESETS, Schedule
+from graph_compiler.declaration.dag.schedule import PRESETS, Schedule
 from graph_compiler.options.schedule_checks import schedule_problems
 
 

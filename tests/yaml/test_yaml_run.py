@@ -1,15 +1,22 @@
 """How a pipeline is run, in YAML as in Python."""
 
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from graph_compiler import Csv, InvalidPipelineError, Parquet, Schedule, StreamExecutionEnvironment
+from graph_compiler import (
+    AirflowArguments,
+    Csv,
+    InvalidPipelineError,
+    Parquet,
+    Schedule,
+    StreamExecutionEnvironment,
+)
 from graph_compiler.projects.yaml.reader import parse_pipeline
 from graph_compiler.projects.yaml.writing.export import export_pipeline
 from tests.yaml.equality import assert_equal
-from tests.yaml.yaml_functions import LateParams
+from tests.yaml.yaml_functions import LateParams, one
 
 BODY = """
 sources: {in: {csv: /in}}
@@ -53,6 +60,27 @@ RUNS: dict[str, dict[str, object]] = {
         }
     },
     "params: tests.yaml.yaml_functions:LateParams": {"params": LateParams},
+    "airflow: {dag: {max_active_runs: 2, dagrun_timeout: 2 h, start_date: 2026-01-01, "
+    "access_control: {a: {b: [c]}}}}": {
+        "airflow": AirflowArguments(
+            dag={
+                "max_active_runs": 2,
+                "dagrun_timeout": timedelta(hours=2),
+                "start_date": datetime(2026, 1, 1, tzinfo=UTC),
+                "access_control": {"a": {"b": ["c"]}},
+            }
+        )
+    },
+    "airflow: {default_args: {owner: me, on_failure_callback: tests.yaml.yaml_functions:one}}": {
+        "airflow": AirflowArguments(default_args={"owner": "me", "on_failure_callback": one})
+    },
+    "airflow: {task_args: {out: {pool: p, on_retry_callback: [tests.yaml.yaml_functions:one, "
+    "tests.yaml.yaml_functions:one]}}, group_args: {default: {retry_delay: 1 min, email: a@b}}}": {
+        "airflow": AirflowArguments(
+            task_args={"out": {"pool": "p", "on_retry_callback": [one, one]}},
+            group_args={"default": {"retry_delay": timedelta(minutes=1), "email": ["a@b"]}},
+        )
+    },
 }
 
 
@@ -61,6 +89,41 @@ def test_yaml_declares_the_same_run_settings_as_python(text: str) -> None:
     wanted = declared(**RUNS[text]).pipeline()
     assert_equal(parse_pipeline(f"name: p\n{text}\n{BODY}", "p.yaml"), wanted)
     assert_equal(parse_pipeline(export_pipeline(wanted), "p.yaml"), wanted)
+
+
+def test_wrong_arguments_of_airflow_are_refused_with_their_place() -> None:
+    text = """name: p
+airflow:
+  dag: {max_active_run: 2, dagrun_timeout: soon, on_failure_callback: tests.yaml.yaml_functions:on}
+  default_args: {pol: x, retries: many}
+  task_args: {report: {owner: 1}}
+  queue: q
+"""
+    with pytest.raises(InvalidPipelineError) as refused:
+        parse_pipeline(text + BODY, "p.yaml")
+    found = {problem.key: str(problem) for problem in refused.value.problems}
+    assert (
+        "did you mean 'max_active_runs'?\n  declared at p.yaml:3"
+        in (found["airflow.dag.max_active_run"])
+    )
+    assert "allowed: a whole number and d, h, min" in found["airflow.dag.dagrun_timeout"]
+    assert "did you mean 'pool'?" in found["airflow.default_args.pol"]
+    assert "airflow.default_args.retries" in found
+    assert "airflow.task_args.report.owner" in found
+    assert "unknown key 'queue'\n  allowed: dag, default_args" in found["airflow.queue"]
+    only = (
+        f"name: p\nairflow: {{dag: {{on_failure_callback: tests.yaml.yaml_functions:on}}}}\n{BODY}"
+    )
+    with pytest.raises(InvalidPipelineError, match="has no function 'on'") as refused:
+        parse_pipeline(only, "p.yaml")
+    assert "did you mean 'one'?" in str(refused.value)
+
+
+@pytest.mark.parametrize("value", [{"deadline": object()}, {"on_failure_callback": lambda _: None}])
+def test_what_only_python_has_is_not_exported(value: dict[str, object]) -> None:
+    pipeline = declared(airflow=AirflowArguments(dag=value)).pipeline()
+    with pytest.raises(InvalidPipelineError, match="airflow: .*\n.*keep it in a Dag file"):
+        export_pipeline(pipeline)
 
 
 def test_path_parameters_are_relative_to_the_folder_that_holds_pipelines(tmp_path: Path) -> None:

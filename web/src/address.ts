@@ -44,11 +44,12 @@ export function addressOf(dagId: string | null, runId: string | null = null, gro
 
 /** The address with the group that its region names: Airflow's pages of a task know only the task's id. */
 export function withGroup(address: Address, groups: readonly string[]): Address {
-  if (address.group !== null) return address
+  if (address.group !== null && (address.group === '' || groups.includes(address.group))) return address
   const regionId = address.regionId ?? ''
   const around = groups.filter((group) => group && regionId.startsWith(`${group}.`)).sort((one, other) => other.length - one.length)[0]
   if (around !== undefined) return { ...address, group: around, regionId: regionId.slice(around.length + 1) }
-  return { ...address, group: groups[0] || null }
+  if (groups.includes('') || !regionId) return { ...address, group: groups[0] || null }
+  return { ...address, group: groups[0] || null, mapIndex: null, regionId: null } // a task of nobody's pipeline
 }
 
 export function writeAddress({ dagId, runId, group, mapIndex, regionId, tab }: Address): string {

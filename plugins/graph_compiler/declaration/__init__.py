@@ -3,12 +3,13 @@
 Connectors are imported from `declaration/connectors/`, which lists them once.
 """
 
+from graph_compiler.declaration.dag.airflow_arguments import AirflowArguments
+from graph_compiler.declaration.dag.schedule import Schedule
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
-from graph_compiler.declaration.schedule import Schedule
 from graph_compiler.declaration.streams import (
     ConnectedStreams,
     DataStream,
@@ -23,6 +24,7 @@ from graph_compiler.declaration.windows import (
 )
 
 __all__ = [
+    "AirflowArguments",
     "ConnectedStreams",
     "DataStream",
     "DataStreamSink",

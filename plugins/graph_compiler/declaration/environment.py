@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, NoReturn, Self
 from graph_compiler.declaration.artifacts.artifact_methods import ArtifactMethods
 from graph_compiler.declaration.call_checks import held_to_signature
 from graph_compiler.declaration.connectors import Connector
+from graph_compiler.declaration.dag.airflow_arguments import NO_ARGUMENTS, AirflowArguments
+from graph_compiler.declaration.dag.schedule import Schedule
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import Source, Sql
 from graph_compiler.declaration.parameters.parameter import Parameter, Params, read_parameters
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.refusals.collected import Refused, add_new
 from graph_compiler.declaration.refusals.constructors import StandsIn
-from graph_compiler.declaration.schedule import Schedule
 from graph_compiler.declaration.streams import DataStream
 from graph_compiler.declaration.transformations import SourceTransformation, Transformation
 from graph_compiler.errors import InvalidPipelineError, Problem
@@ -41,11 +42,11 @@ class StreamExecutionEnvironment(ArtifactMethods, metaclass=StandsIn):
 
     `name` becomes the Airflow Dag id. `config` holds options under Flink's keys; `params` the run's parameters, as
     defaults or as a pydantic model (`declaration/parameters/`): `{{ params.x }}` in paths and connector options, `:x`
-    in expressions. `schedule`, `description` and `tags` are suggestions for the Dag, which `build_dag` may override.
-    Raises InvalidPipelineError for an invalid name or invalid parameters.
+    in expressions. `schedule`, `description`, `tags` and `airflow` are suggestions for the Dag, which `build_dag` may
+    override. Raises InvalidPipelineError for an invalid name or invalid parameters.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # each by its keyword
         self,
         name: str,
         *,
@@ -54,6 +55,7 @@ class StreamExecutionEnvironment(ArtifactMethods, metaclass=StandsIn):
         schedule: Schedule | None = None,
         description: str | None = None,
         tags: Sequence[str] = (),
+        airflow: AirflowArguments = NO_ARGUMENTS,
     ) -> None:
         if not isinstance(name, str) or not is_legal_name(name):
             problem = Problem(
@@ -69,6 +71,9 @@ class StreamExecutionEnvironment(ArtifactMethods, metaclass=StandsIn):
         if isinstance(schedule, Refused):
             add_new(self.refused, schedule)
             schedule = None
+        if isinstance(airflow, Refused):
+            add_new(self.refused, airflow)
+            airflow = NO_ARGUMENTS
         self._declared_at = caller_location()
         self._parameters, problems = read_parameters(params or {})
         problems = (*problems, *_config_problems(config or {}), *_word_problems(description, tags))
@@ -78,6 +83,7 @@ class StreamExecutionEnvironment(ArtifactMethods, metaclass=StandsIn):
         self.name = name
         self._params_model = params if isinstance(params, type) else None
         self._schedule, self._description, self._tags = schedule, description, tuple(tags)
+        self._airflow = airflow
         self._config = {key: _as_text(value) for key, value in (config or {}).items()}
         self._artifact_places = {}
         self._transformations: dict[int, Transformation] = {}
@@ -142,6 +148,7 @@ class StreamExecutionEnvironment(ArtifactMethods, metaclass=StandsIn):
             parameters=self._parameters,
             params_model=self._params_model,
             schedule=self._schedule,
+            airflow=self._airflow,
             description=self._description,
             tags=self._tags,
             declared_at=self._declared_at,

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graph_compiler.declaration.artifacts.artifact_options import NO_ARTIFACTS, Artifacts
+from graph_compiler.declaration.dag.airflow_arguments import NO_ARGUMENTS, AirflowArguments
+from graph_compiler.declaration.dag.schedule import Schedule
 from graph_compiler.declaration.parameters.parameter import Parameter, ParameterValue
-from graph_compiler.declaration.schedule import Schedule
 from graph_compiler.declaration.transformations import (
     PhysicalTransformation,
     SourceTransformation,
@@ -30,6 +31,7 @@ class Pipeline:
     parameters: tuple[Parameter, ...] = ()
     params_model: type[Any] | None = None
     schedule: Schedule | None = None
+    airflow: AirflowArguments = NO_ARGUMENTS
     description: str | None = None
     tags: tuple[str, ...] = ()
     artifacts: Artifacts = NO_ARTIFACTS

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import get_type_hints
 from zoneinfo import available_timezones
 
-from graph_compiler.declaration.schedule import PRESETS, Schedule
+from graph_compiler.declaration.dag.schedule import PRESETS, Schedule
 from graph_compiler.declaration.value_types import fits, type_words
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import did_you_mean, listing, shown

@@ -24,7 +24,7 @@ function hasEnded(run: ViewRun): boolean {
 
 /** A Dag, as documents of the server: which pipelines it has decides what is asked for. */
 export function ServedPipeline({ address, theme, onGo }: { address: Address; theme: Theme; onGo: (address: Address) => void }) {
-  const placed = useDocument<PlacedPipelines>(apiPath(['dags', address.dagId ?? '', 'pipelines']))
+  const placed = useDocument<PlacedPipelines>(apiPath(['dags', address.dagId ?? '', 'pipelines'], { run_id: address.runId }))
   if (placed.error) return <p role="alert">{placed.error}</p>
   if (!placed.document) return <p role="status">Loading the plan …</p>
   const groups = placed.document.pipelines.map((one) => one.group)

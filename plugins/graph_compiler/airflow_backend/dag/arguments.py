@@ -32,24 +32,21 @@ _ALLOWED = (
 class Arguments:
     """The parameters of a pipeline in one Dag, or in one task group of it.
 
-    `given` are the arguments of the task group. `params` are for the operators: what the Dag does not declare.
-    `defaults` are the values that are known before a run; those of templates and XComs are missing.
+    `literals` and `of_the_run` are the arguments of the task group: values, and what only a run knows. `params` are for
+    the operators: what the Dag does not declare. `defaults` are all values that are known before a run.
     """
 
     pipeline: Pipeline
-    given: Mapping[str, object]
+    literals: Mapping[str, ParameterValue]
+    of_the_run: Mapping[str, object]
     params: Mapping[str, Param]
     defaults: Mapping[str, ParameterValue]
 
     @classmethod
     def own(cls, pipeline: Pipeline) -> Arguments:
         """Return the parameters in the pipeline's own Dag, which declares them all."""
-        return cls(pipeline=pipeline, given={}, params={}, defaults=dict(pipeline.params))
-
-    @property
-    def of_the_run(self) -> frozenset[str]:
-        """The names of arguments whose values only a run knows."""
-        return frozenset(name for name in self.given if name not in self.defaults)
+        defaults = dict(pipeline.params)
+        return cls(pipeline=pipeline, literals={}, of_the_run={}, params={}, defaults=defaults)
 
 
 def params_of(declared: StreamExecutionEnvironment | Pipeline) -> dict[str, Param]:
@@ -60,22 +57,42 @@ def params_of(declared: StreamExecutionEnvironment | Pipeline) -> dict[str, Para
 
 def arguments_in(group: TaskGroup, pipeline: Pipeline, given: Mapping[str, object]) -> Arguments:
     """Return the parameters of a pipeline in a group; raises InvalidPipelineError for arguments that cannot work."""
-    dag, values = group.dag, {name: _value(value) for name, value in given.items()}
+    values = {name: _value(value) for name, value in given.items()}
     words = f"task group '{group.group_id}'"
     if problems := tuple(_problems(pipeline, values, words)):
         raise pipeline.placed(InvalidPipelineError(pipeline.name, problems))
-    declared = {name: dag.params.get_param(name).value for name in dag.params}
-    known = {name: values.get(name, declared.get(name, each)) for name, each in pipeline.params}
+    own = dict(pipeline.params)
+    literals = dict(_typed({k: v for k, v in values.items() if _is_literal(v)}, own))
+    of_the_run = {name: value for name, value in values.items() if name not in literals}
+    declared = _declared(group)
+    usable = dict(_typed(declared, own)).keys()
     return Arguments(
         pipeline=pipeline,
-        given=values,
+        literals=literals,
+        of_the_run=of_the_run,
         params={
             name: param
             for name, param in params_of(pipeline).items()
-            if name not in dag.params and name not in values
+            if name not in declared and name not in values
         },
-        defaults=dict(_typed(known, dict(pipeline.params))),
+        defaults={
+            name: cast(ParameterValue, literals.get(name, declared.get(name, default)))
+            for name, default in own.items()
+            if name in literals
+            or (name not in of_the_run and (name not in declared or name in usable))
+        },
     )
+
+
+def _declared(group: TaskGroup) -> dict[str, object]:
+    """Return the defaults of the Dag's params, and of `default_args` around the group; NOTSET for a required one."""
+    found: dict[str, object] = {
+        name: group.dag.params.get_param(name).value for name in group.dag.params
+    }
+    for inherited in (group.dag.default_args, group.default_args):
+        for name, value in dict(inherited.get("params") or {}).items():
+            found[name] = value.value if isinstance(value, Param) else value
+    return found
 
 
 def rendered_arguments(pipeline: str, rendered: Mapping[str, object]) -> dict[str, ParameterValue]:
@@ -136,7 +153,7 @@ def _value(value: object) -> object:
 
 
 def _is_literal(value: object) -> bool:
-    is_template = isinstance(value, str) and ("{{" in value or "{%" in value)
+    is_template = isinstance(value, str) and any(mark in value for mark in ("{{", "{%", "{#"))
     return isinstance(value, str | int | float) and not is_template
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from airflow.sdk import DAG, Asset, Context
+from airflow.sdk import Asset, Context
+from airflow.sdk.bases.operator import BaseOperator
 
 from graph_compiler.airflow_backend.task.task_summary import OutputSummary
 from graph_compiler.declaration.connectors import Connector
@@ -96,15 +97,14 @@ def asset_at(place: str) -> Asset:
     return Asset(place_uri(place))
 
 
-def runs_without_end(schedule: object, dag: DAG) -> tuple[Problem, ...]:
-    """Find a schedule that waits only for assets that the Dag itself writes: each run would start the next one."""
+def runs_without_end(schedule: object, tasks: Iterable[BaseOperator]) -> tuple[Problem, ...]:
+    """Find a schedule that waits only for assets that these tasks write: each run would start the next one."""
     awaited = [schedule] if isinstance(schedule, Asset) else schedule
     if not isinstance(awaited, list | tuple) or not awaited:
         return ()
     uris = {each.uri for each in awaited if isinstance(each, Asset)}
-    if len(uris) < len(awaited) or not uris <= {
-        out.uri for task in dag.tasks for out in task.outlets
-    }:
+    written = {out.uri for task in tasks for out in task.outlets if isinstance(out, Asset)}
+    if len(uris) < len(awaited) or not uris <= written:
         return ()
     return (
         Problem(

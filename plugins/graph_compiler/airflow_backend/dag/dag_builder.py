@@ -15,12 +15,6 @@ from typing import Any, TypeAlias, Unpack
 from airflow.sdk import DAG, Asset, AssetAll, AssetAny, CronTriggerTimetable
 from airflow.sdk.bases.timetable import BaseTimetable
 
-from graph_compiler.airflow_backend.dag.airflow_arguments import (
-    DagArguments,
-    TaskArguments,
-    TaskSettings,
-    dag_problems,
-)
 from graph_compiler.airflow_backend.dag.arguments import Arguments, params_of
 from graph_compiler.airflow_backend.dag.assets import asset_at, runs_without_end
 from graph_compiler.airflow_backend.dag.concurrency import (
@@ -33,9 +27,15 @@ from graph_compiler.airflow_backend.dag.logical_dates import places_without_logi
 from graph_compiler.airflow_backend.dag.plan_document import TAG
 from graph_compiler.airflow_backend.installation.settings import read_settings
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.dag.airflow_arguments import (
+    AirflowArguments,
+    DagArguments,
+    TaskArguments,
+)
+from graph_compiler.declaration.dag.schedule import Schedule
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.pipeline import Pipeline
-from graph_compiler.declaration.schedule import Schedule
+from graph_compiler.deployment.describe.airflow_arguments import airflow_arguments
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.explain.text.plan_text import explain_text
 
@@ -64,18 +64,22 @@ def build_dag(
     pipeline = declared if isinstance(declared, Pipeline) else declared.pipeline()
     settings = read_settings()
     compiled = compile_pipeline(pipeline, settings.options)
-    of_tasks = TaskSettings(default_args, group_args, task_args)
-    if wrong := (*dag_problems(dag_args), *of_tasks.problems(compiled)):
-        raise pipeline.placed(InvalidPipelineError(pipeline.name, wrong))
+    given = AirflowArguments(
+        dag=dag_args,
+        default_args=default_args or {},
+        group_args=group_args or {},
+        task_args=task_args or {},
+    )
+    airflow = airflow_arguments(compiled, given, "build_dag")
     when = _when(pipeline) if isinstance(schedule, EllipsisType) else schedule
     dag = DAG(
         pipeline.name,
         description=pipeline.description,
         schedule=when,
         params=params_of(pipeline),
-        default_args={**DEFAULT_ARGUMENTS, **of_tasks.defaults},
+        default_args={**DEFAULT_ARGUMENTS, **airflow.default_args},
         **_dag_arguments(
-            pipeline, when, is_ours=isinstance(schedule, EllipsisType), given=dag_args
+            pipeline, when, is_ours=isinstance(schedule, EllipsisType), given=airflow.dag
         ),
     )
     templates = dag.get_template_env()
@@ -83,15 +87,15 @@ def build_dag(
         raise InvalidPipelineError(pipeline.name, problems)
     dag.doc_md = "\n\n".join(filter(None, [dag.doc_md, f"```\n{explain_text(compiled)}\n```"]))
     if reason := why_one_run_at_a_time(compiled, templates):
-        dag.max_active_runs = dag_args.get("max_active_runs", 1)
+        dag.max_active_runs = airflow.dag.get("max_active_runs", 1)
         dag.doc_md += f"\n{reason}" if dag.max_active_runs == 1 else f"\n{SEVERAL_RUNS}"
     if dag.catchup and (loss := what_catchup_loses(compiled, templates)):
         dag.doc_md += f"\n\n{loss}"
         warnings.warn(f"Dag '{dag.dag_id}': {loss}", stacklevel=2)
     # Airflow records the file that calls DAG(); it must be the file that calls build_dag.
     dag.fileloc = sys._getframe(1).f_code.co_filename
-    add_tasks(dag, compiled, settings, Arguments.own(pipeline), of_tasks)
-    if problems := runs_without_end(when, dag):
+    tasks = add_tasks(dag, compiled, settings, Arguments.own(pipeline), airflow)
+    if problems := runs_without_end(when, tasks.values()):
         raise pipeline.placed(InvalidPipelineError(pipeline.name, problems))
     return dag
 
@@ -109,7 +113,7 @@ def _when(pipeline: Pipeline) -> When | None:
 
 
 def _dag_arguments(
-    pipeline: Pipeline, when: When | None, *, is_ours: bool, given: DagArguments
+    pipeline: Pipeline, when: When | None, *, is_ours: bool, given: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return what was given, with what the pipeline's schedule says otherwise; `is_ours`: `when` is that schedule."""
     hints = pipeline.schedule or Schedule()
@@ -122,7 +126,7 @@ def _dag_arguments(
         "start_date": start,
         "end_date": given.get("end_date") or hints.moment(hints.end),
         "catchup": hints.catchup if catchup is None else catchup,
-        "tags": [*pipeline.tags, *given.get("tags", ()), TAG],
+        "tags": [*pipeline.tags, *(given.get("tags") or ()), TAG],
     }
 
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from airflow.sdk import DAG, XComArg
 from airflow.sdk.definitions.edges import EdgeInfoType
 
-from graph_compiler.airflow_backend.dag.airflow_arguments import TaskSettings
 from graph_compiler.airflow_backend.dag.arguments import Arguments
 from graph_compiler.airflow_backend.dag.plan_document import pack
 from graph_compiler.airflow_backend.dag.restart_strategy import restart_strategy
 from graph_compiler.airflow_backend.installation.settings import Settings
 from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
+from graph_compiler.declaration.dag.airflow_arguments import AirflowArguments
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.targets.submit_settings import submit_settings
@@ -26,10 +26,11 @@ def add_tasks(
     compiled: CompiledPipeline,
     settings: Settings,
     arguments: Arguments,
-    of_tasks: TaskSettings,
+    airflow: AirflowArguments,
 ) -> Mapping[TaskName, DeploymentTaskOperator]:
     """Add the tasks of a pipeline, and a dependency for each staged edge between two; return them by name."""
     explanations = explain_tasks(compiled)
+    groups = {task.id: task.slot_sharing_group for task in compiled.deployment.tasks}
     restart, described = restart_strategy(compiled.options), describe_pipeline(compiled)
     tasks = {
         name: DeploymentTaskOperator(
@@ -41,14 +42,15 @@ def add_tasks(
             doc_md=_page(explanations[name], regions),
             restart=restart,
             params=dict(arguments.params),
+            render_template_as_native_obj=False,  # a value that looks like a number stays text
             dag=dag,
-            **of_tasks.of(compiled, name),
+            **airflow.of_task(name, groups[name]),
         )
         for name, regions in described.tasks().items()
     }
     for name, task in tasks.items():
         task.others = tuple(region for region in described.regions if region.task_name != name)
-        for upstream, _ in XComArg.iter_xcom_references(dict(arguments.given)):
+        for upstream, _ in XComArg.iter_xcom_references(dict(arguments.of_the_run)):
             upstream >> task
     next(iter(tasks.values())).plan_document = pack(compiled, described)
     labels: dict[tuple[TaskName, TaskName], list[str]] = {}

@@ -2,6 +2,8 @@
 
 Each group, and each instance, is a run of the pipeline with a publication of its own, and a sink that overwrites
 replaces what the one before it has published. The other modes keep what others have written, or fail.
+
+Places are compared as far as they are known before a run: `distinct_places.py`.
 """
 
 from __future__ import annotations
@@ -12,12 +14,10 @@ from airflow.sdk import DAG
 from airflow.sdk.bases.operator import BaseOperator
 from jinja2 import Environment
 
-from graph_compiler.airflow_backend.dag.template_variables import variables_in
-from graph_compiler.airflow_backend.task.other_places import OF_ONE_TASK
+from graph_compiler.airflow_backend.dag.distinct_places import filled, is_of_one_instance
 from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
-from graph_compiler.declaration.connectors import SinkMode
+from graph_compiler.declaration.connectors import Connector, SinkMode
 from graph_compiler.declaration.operators import Sink
-from graph_compiler.deployment.describe.asset_uris import filled_place, parameters_in
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
 from graph_compiler.errors import Problem
 
@@ -31,32 +31,26 @@ def overwritten_targets(
     """
     ours = tuple(tasks)
     ids = {task.task_id for task in ours}
-    others = [
-        task
-        for task in dag.tasks
-        if isinstance(task, DeploymentTaskOperator) and task.task_id not in ids
-    ]
-    taken = {
-        place: (other, sink)
+    others = [task for task in dag.tasks if isinstance(task, DeploymentTaskOperator)]
+    taken = [
+        (other, sink, connector)
         for other in others
-        for sink in _sinks(other)
-        if (place := _place(sink, other)) is not None
-    }
+        if other.task_id not in ids
+        for sink, connector in _sinks(other, templates)
+    ]
     for task in ours:
-        for sink in _sinks(task):
-            found = taken.get(_place(sink, task) or "")
-            if found is not None and (_overwrites(sink) or _overwrites(found[1])):
+        for sink, connector in _sinks(task, templates):
+            met = (
+                (other, theirs)
+                for other, theirs, there in taken
+                if connector.meets(there) and (_overwrites(sink) or _overwrites(theirs))
+            )
+            if (found := next(met, None)) is not None:
+                words = f"'{found[1].name}' of task '{found[0].task_id}' writes the same target in this Dag"
+                yield _problem(sink, words)
+            elif _is_overwritten(sink, task, templates):
                 yield _problem(
-                    sink,
-                    f"'{found[1].name}' of task '{found[0].task_id}' writes the same target in this Dag",
-                )
-            elif (
-                _overwrites(sink)
-                and is_mapped(task)
-                and not _is_of_one_instance(sink, task, templates)
-            ):
-                yield _problem(
-                    sink, "its group is mapped, and all its instances have the same target"
+                    sink, "its group is mapped, and several instances have the same target"
                 )
 
 
@@ -65,27 +59,28 @@ def is_mapped(task: BaseOperator) -> bool:
     return task.get_closest_mapped_task_group() is not None
 
 
-def _is_of_one_instance(
+def _is_overwritten(
     sink: OperatorDescriptor, task: DeploymentTaskOperator, templates: Environment
 ) -> bool:
-    """Whether a target depends on what its group is mapped over."""
-    connector = _operator(sink).connector
-    asked = variables_in(connector.place or "", templates)
-    return bool(asked & OF_ONE_TASK or parameters_in(connector) & task.arguments.of_the_run)
+    """Whether another instance of a mapped group overwrites a sink's target."""
+    if not _overwrites(sink) or not is_mapped(task):
+        return False
+    return not is_of_one_instance(_operator(sink).connector, task.arguments, templates)
 
 
-def _sinks(task: DeploymentTaskOperator) -> Iterator[OperatorDescriptor]:
+def _sinks(
+    task: DeploymentTaskOperator, templates: Environment
+) -> Iterator[tuple[OperatorDescriptor, Connector]]:
+    """Yield the sinks of a task, and their connectors with the values that are known."""
     for region in task.regions:
-        yield from (each for each in region.operators if isinstance(each.operator, Sink))
+        for each in region.operators:
+            if isinstance(each.operator, Sink):
+                yield each, filled(each.operator.connector, task.arguments, task.task_id, templates)
 
 
 def _operator(sink: OperatorDescriptor) -> Sink:
     assert isinstance(sink.operator, Sink)
     return sink.operator
-
-
-def _place(sink: OperatorDescriptor, task: DeploymentTaskOperator) -> str | None:
-    return filled_place(_operator(sink).connector, task.arguments.defaults)
 
 
 def _overwrites(sink: OperatorDescriptor) -> bool:

@@ -102,6 +102,6 @@ def of_group(found: Mapping[str, Found], group: str) -> Found | None:
 
 
 def _group_path(task_id: str, view: Mapping[str, Any]) -> str:
-    names = {region["task"] for region in view.get("regions", [])}
-    paths = (path for name in names if (path := task_id.removesuffix(f".{name}")) != task_id)
-    return "" if task_id in names else min(paths, key=len, default="")
+    """Return the path of groups before a task's name: the first task of a plan carries it."""
+    name = view["regions"][0]["task"] if view.get("regions") else task_id
+    return task_id.removesuffix(str(name)).removesuffix(".")

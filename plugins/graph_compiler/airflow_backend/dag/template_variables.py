@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jinja2 import Environment, TemplateSyntaxError
+from jinja2 import Environment, TemplateSyntaxError, nodes
 from jinja2.meta import find_undeclared_variables
 
 
@@ -15,3 +15,24 @@ def variables_in(text: str, templates: Environment) -> set[str]:
         return find_undeclared_variables(templates.parse(text))
     except TemplateSyntaxError:
         return set()
+
+
+def parameters_in(text: str, templates: Environment) -> set[str]:
+    """Return the parameters in a text, also within expressions: `{{ params.x | lower }}`, `{{ params['x'] }}`."""
+    try:
+        tree = templates.parse(text)
+    except TemplateSyntaxError:
+        return set()
+    by_dot = {
+        node.attr
+        for node in tree.find_all(nodes.Getattr)
+        if isinstance(node.node, nodes.Name) and node.node.name == "params"
+    }
+    by_key = {
+        node.arg.value
+        for node in tree.find_all(nodes.Getitem)
+        if isinstance(node.node, nodes.Name)
+        and node.node.name == "params"
+        and isinstance(node.arg, nodes.Const)
+    }
+    return by_dot | by_key

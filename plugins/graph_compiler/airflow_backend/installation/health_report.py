@@ -81,7 +81,7 @@ def pools() -> dict[str, Any]:
         for row in rows:
             for task in (row.data or {}).get("dag", {}).get("tasks", []):
                 facts = task.get("__var", task)
-                if pool := facts.get("pool"):
+                if pool := facts.get("pool") or facts.get("partial_kwargs", {}).get("pool"):
                     named.setdefault(str(pool), []).append(f"{row.dag_id}.{facts['task_id']}")
     missing = {pool: sorted(tasks) for pool, tasks in sorted(named.items()) if pool not in known}
     return {"named": sorted(named), "missing": missing}

@@ -145,12 +145,14 @@ class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the 
 
         Raises AirflowFailException if a place needs a variable missing in this run.
         """
-        given = dict(self.arguments.given)
-        texts = {name: text for name, text in given.items() if isinstance(text, str)}
-        with explaining_templates(self.arguments.pipeline.name, {**self.places, **texts}):
-            values = self.render_template(given, with_run_date(context), jinja_env)
-            self._given = rendered_arguments(self.arguments.pipeline.name, values)
-            super().render_template_fields(self.variables(context), jinja_env)
+        name, of_the_run = self.arguments.pipeline.name, dict(self.arguments.of_the_run)
+        texts = {key: text for key, text in of_the_run.items() if isinstance(text, str)}
+        with explaining_templates(name, {**self.places, **texts}):
+            values = self.render_template(of_the_run, with_run_date(context), jinja_env)
+            self._given = {**self.arguments.literals, **rendered_arguments(name, values)}
+            # Airflow's own context, which it later renders the name of a mapped instance with.
+            context.update(self.variables(context))
+            super().render_template_fields(context, jinja_env)
 
     def variables(self, context: Context) -> Context:
         """Return the variables of Jinja for the places of this pipeline, also in other tasks of the run."""

@@ -33,6 +33,7 @@ Checks = tuple[Callable[[Pipeline], Iterator[Problem]], ...]
 
 CHECKS: Checks = (
     run_checks.defaults,
+    run_checks.airflow,
     run_checks.schedule,
     run_checks.artifacts,
     structure_checks.unknown_partitioners,

@@ -30,16 +30,6 @@ def asset_uri(connector: Connector, defaults: Mapping[str, ParameterValue]) -> s
     return connector.asset_uri(lambda text: _TEMPLATE.sub(UNKNOWN, _PARAMETER.sub(value, text)))
 
 
-def filled_place(connector: Connector, known: Mapping[str, ParameterValue]) -> str | None:
-    """Return the place with the parameters that are known; other templates stay. None for a connector without one."""
-
-    def value(found: re.Match[str]) -> str:
-        name = found[1] or found[2]
-        return str(known[name]) if name in known else found[0]
-
-    return None if connector.place is None else _PARAMETER.sub(value, connector.place)
-
-
 def parameters_in(connector: Connector) -> frozenset[str]:
     """Return the parameters that a connector's place depends on."""
     found = _PARAMETER.findall(" ".join(connector.texts().values()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from graph_compiler.declaration.dag.airflow_arguments import find_strangers
 from graph_compiler.declaration.operators import IterationHead, Sink
 from graph_compiler.declaration.operators.iteration import INSTEAD_OF_ITERATIONS
 from graph_compiler.declaration.pipeline import Pipeline
@@ -33,7 +34,13 @@ def check_deployable(compiled: CompiledPipeline) -> None:
         raise InvalidPipelineError(compiled.pipeline.name, repeated)
     profiles = compiled.job_graph.resource_profiles
     settings = spark_settings(compiled.pipeline.config, compiled.deployment_options)
-    if wrong := (*pinned_settings(profiles, settings, SESSION), *target_problems(compiled)):
+    tasks = {str(task.id): task.slot_sharing_group for task in compiled.deployment.tasks}
+    wrong = (
+        *pinned_settings(profiles, settings, SESSION),
+        *target_problems(compiled),
+        *find_strangers(compiled.pipeline.airflow, tasks, set(tasks.values())),
+    )
+    if wrong:
         raise InvalidPipelineError(compiled.pipeline.name, wrong)
 
 

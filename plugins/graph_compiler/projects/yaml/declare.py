@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from graph_compiler.declaration.artifacts.project_folder import project_of
+from graph_compiler.declaration.dag.airflow_arguments import NO_ARGUMENTS
+from graph_compiler.declaration.dag.schedule import Schedule
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.locations import declaring_at
 from graph_compiler.declaration.parameters.parameter import Params
-from graph_compiler.declaration.schedule import Schedule
 from graph_compiler.declaration.streams.settings_methods import Declared
 from graph_compiler.declaration.transformations import PhysicalTransformation
 from graph_compiler.errors import (
@@ -192,7 +193,11 @@ def _environment(
     }
     schedule = None if spec.schedule is None else Schedule(**spec.schedule.arguments())
     problems = [] if schedule is None else list(schedule_problems(schedule))
-    env = None
+    airflow, env = NO_ARGUMENTS, None
+    try:
+        airflow = spec.airflow.arguments() if spec.airflow else NO_ARGUMENTS
+    except FunctionNotImportableError as error:
+        problems.append(Problem(key="airflow", message=str(error), hint=error.hint))
     try:
         env = StreamExecutionEnvironment(
             spec.name,
@@ -201,6 +206,7 @@ def _environment(
             schedule=None if problems else schedule,
             description=spec.description,
             tags=spec.tags or (),
+            airflow=airflow,
         )
         problems += default_problems(env.pipeline().parameters)
     except FunctionNotImportableError as error:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from graph_compiler.projects.yaml.airflow_forms import AirflowForm, DagForm, TaskForm
 from graph_compiler.projects.yaml.forms import FORMS
 from graph_compiler.projects.yaml.operations import Sink, Source, Step
 from graph_compiler.projects.yaml.run_forms import (
@@ -27,6 +28,9 @@ class PipelineSpec(Form):
         Names | None, Field(default=None, description="Tags by which Airflow's list is filtered.")
     ]
     schedule: Annotated[ScheduleForm | None, Field(default=None, description="When it runs.")]
+    airflow: Annotated[
+        AirflowForm | None, Field(default=None, description="Airflow's own arguments, by name.")
+    ]
     params: Annotated[
         ParametersOrModel,
         Field(
@@ -60,6 +64,12 @@ class PipelineSpec(Form):
     ]
 
 
+def _airflow_form(section: tuple[Any, ...]) -> type[Form]:
+    if section == ():
+        return AirflowForm
+    return DagForm if section[0] == "dag" else TaskForm
+
+
 def form_at(path: tuple[Any, ...]) -> type[Form] | None:
     """Return the form at a pydantic path: that of the last tag."""
     for part in reversed(path):
@@ -69,6 +79,8 @@ def form_at(path: tuple[Any, ...]) -> type[Form] | None:
         return Sink
     if path[:1] == ("schedule",):
         return ScheduleForm
+    if path[:1] == ("airflow",):
+        return _airflow_form(path[1:])
     if path[:1] == ("params",):
         return ParameterForm
     return PipelineSpec

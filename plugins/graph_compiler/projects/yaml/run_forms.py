@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, PlainValidator, Tag, WithJsonSchema
 
-from graph_compiler.declaration.schedule import PRESETS
+from graph_compiler.declaration.dag.schedule import PRESETS
 from graph_compiler.options.durations import parse_duration
 from graph_compiler.projects.yaml.values import (
     TAG,

@@ -90,7 +90,8 @@ def _requested_run(
     pipeline = card.pipeline if card else None
     group = card.group if card else group
     identity = identity_of_page(dag_id, run_id, pipeline, group=group, map_index=map_index)
-    if map_index == NOT_MAPPED and (mapped := found.map_indexes(identity)):
+    mapped = found.map_indexes(identity, card.tasks) if card else ()
+    if map_index == NOT_MAPPED and mapped:
         identity = replace(identity, map_index=mapped[0])
     return AskedRun(identity=identity, found=found, card=card)
 

@@ -45,12 +45,18 @@ def pipelines(user: GetUserDep, server: ServerDep, session: SessionDep) -> Respo
 
 
 @router.get("/api/dags/{dag_id}/pipelines", dependencies=[may_read(DagAccessEntity.VERSION)])
-def placed(dag_id: str, server: ServerDep, session: SessionDep) -> Response:
-    """List the pipelines in a Dag, by their task groups."""
-    key = latest_versions(session, [dag_id]).get(dag_id) if is_ours(session, dag_id) else None
+def placed(
+    dag_id: str, server: ServerDep, session: SessionDep, run_id: str | None = None
+) -> Response:
+    """List the pipelines in a Dag, by their task groups, as they were in a run, by default in the latest version."""
+    if run_id is not None:
+        found = find_run(session, dag_id, run_id)
+        key = None if found is None else found.version
+    else:
+        key = latest_versions(session, [dag_id]).get(dag_id) if is_ours(session, dag_id) else None
     cards = {} if key is None else server.cards.of(session, [key])[key]
-    found = (PlacedPipeline(group=one.group, pipeline=one.pipeline) for one in cards.values())
-    return answer(plain_json(PlacedPipelines(pipelines=tuple(found))))
+    pipelines = (PlacedPipeline(group=one.group, pipeline=one.pipeline) for one in cards.values())
+    return answer(plain_json(PlacedPipelines(pipelines=tuple(pipelines))))
 
 
 @router.get("/api/dags/{dag_id}/plan", dependencies=[may_read(DagAccessEntity.VERSION)])

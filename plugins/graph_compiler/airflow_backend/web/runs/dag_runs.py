@@ -21,7 +21,7 @@ from graph_compiler.airflow_backend.dag.plan_document import TAG
 from graph_compiler.airflow_backend.web.plans.dag_versions import VersionKey
 from graph_compiler.deployment.documents.run_identity import NOT_MAPPED, RunIdentity
 from graph_compiler.explain.documents.view_answers import LastRun, RunSummary
-from graph_compiler.identifiers import TaskId
+from graph_compiler.identifiers import TaskId, TaskName
 
 _VERSION = (DagVersion.version_number, DagVersion.id, SerializedDagModel.dag_hash)
 
@@ -34,9 +34,9 @@ class RunWithTries:
     version: VersionKey | None
     tries: tuple[TryRow, ...]
 
-    def map_indexes(self, identity: RunIdentity) -> tuple[int, ...]:
-        """Return the map indexes of a pipeline's tasks, of all its instances; none if its group is not mapped."""
-        rows = (row for row in self.tries if identity.task_name(row.task_id) is not None)
+    def map_indexes(self, identity: RunIdentity, tasks: Collection[TaskName]) -> tuple[int, ...]:
+        """Return the map indexes of a pipeline's `tasks`, of all its instances; none if its group is not mapped."""
+        rows = (row for row in self.tries if identity.task_name(row.task_id) in tasks)
         return tuple(sorted({row.map_index for row in rows} - {NOT_MAPPED}))
 
 

@@ -83,7 +83,7 @@ def joined_run(
         ended=run.ended,
         dag_version=run.dag_version,
         map_index=None if identity.map_index == NOT_MAPPED else identity.map_index,
-        map_indexes=found.map_indexes(identity),
+        map_indexes=found.map_indexes(identity, tasks),
         plan_id=plan_id,
         has_documents=documents.are_there,
         tasks=documents.tasks,

@@ -7,24 +7,38 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+from graph_compiler.declaration.dag.schedule import Schedule
 from graph_compiler.declaration.parameters.parameter import JSON_TYPES, Parameter
 from graph_compiler.declaration.pipeline import Pipeline
-from graph_compiler.declaration.schedule import Schedule
+from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.options.durations import format_duration
+from graph_compiler.projects.yaml.airflow_forms import written_airflow
 from graph_compiler.projects.yaml.run_forms import PATH
 
 
 def written_run(pipeline: Pipeline, project: Path | None) -> dict[str, Any]:
-    """Return the sections of a file; unset ones are empty or None. Defaults below `project` become relative to it."""
+    """Return the sections of a file; unset ones are empty or None. Defaults below `project` become relative to it.
+
+    Raises InvalidPipelineError for an argument of Airflow that only Python has.
+    """
     model = pipeline.params_model
     return {
         "description": pipeline.description,
         "tags": list(pipeline.tags),
         "schedule": None if pipeline.schedule is None else _schedule(pipeline.schedule),
+        "airflow": _airflow(pipeline),
         "params": {one.name: _parameter(one, project) for one in pipeline.parameters}
         if model is None
         else f"{model.__module__}:{model.__qualname__}",
     }
+
+
+def _airflow(pipeline: Pipeline) -> dict[str, Any]:
+    try:
+        return written_airflow(pipeline.airflow)
+    except ValueError as error:
+        problem = Problem(message=f"airflow: {error}", hint="keep it in a Dag file: build_dag(…)")
+        raise pipeline.placed(InvalidPipelineError(pipeline.name, [problem])) from None
 
 
 def _schedule(schedule: Schedule) -> dict[str, Any]:

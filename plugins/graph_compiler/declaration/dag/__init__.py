@@ -1,0 +1,1 @@
+"""What a pipeline says of its Dag: its schedule, and arguments of Airflow."""

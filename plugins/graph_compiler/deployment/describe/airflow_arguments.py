@@ -1,0 +1,28 @@
+"""Airflow's arguments of a compiled pipeline: declared ones, and those of the function that builds the Dag."""
+
+from __future__ import annotations
+
+from graph_compiler.declaration.dag.airflow_arguments import (
+    NO_ARGUMENTS,
+    AirflowArguments,
+    find_strangers,
+)
+from graph_compiler.errors import InvalidPipelineError
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+
+
+def airflow_arguments(
+    compiled: CompiledPipeline,
+    given: AirflowArguments = NO_ARGUMENTS,
+    function: str = "airflow.dag",
+) -> AirflowArguments:
+    """Return the declared arguments, and those that `function` was given, which win.
+
+    Raises InvalidPipelineError for names that Airflow, or the pipeline, does not have.
+    """
+    tasks = {str(task.id): task.slot_sharing_group for task in compiled.deployment.tasks}
+    found = compiled.pipeline.airflow.overridden(given)
+    problems = (*given.problems(function), *find_strangers(found, tasks, set(tasks.values())))
+    if problems:
+        raise compiled.pipeline.placed(InvalidPipelineError(compiled.pipeline.name, problems))
+    return found
