@@ -25,6 +25,18 @@ function plans(): Map<string, ViewPlan> {
   return found
 }
 
+/** The task groups of a Dag: one of the made-up ones is in two, of which the second is mapped. */
+function groupsOf(plan: ViewPlan): string[] {
+  return plan.pipeline === 'small' ? ['small', MAPPED] : ['']
+}
+
+const MAPPED = 'each_country.small'
+
+function instanceOf(query: URLSearchParams): { group: string; map_index: number | null; map_indexes: number[] } {
+  const group = query.get('group') ?? ''
+  return group === MAPPED ? { group, map_index: Number(query.get('map_index') ?? 0), map_indexes: [0, 1, 2] } : { group, map_index: null, map_indexes: [] }
+}
+
 export function mockRoutes(): Connect.NextHandleFunction {
   const known = plans()
   const runs = ['success', 'running', 'failed', 'retried']
@@ -63,11 +75,11 @@ export function mockRoutes(): Connect.NextHandleFunction {
     if (!plan) return answer({ detail: `there is no Dag '${parts[3] ?? ''}'` }, 404)
     switch (parts[4]) {
       case 'pipelines':
-        return answer({ pipelines: [{ group: '', pipeline: plan.pipeline }] })
+        return answer({ pipelines: groupsOf(plan).map((group) => ({ group, pipeline: plan.pipeline })) })
       case 'plan':
         return answer(plan)
       case 'run':
-        return answer(madeUpRun(plan, run, begun, Date.now() / 1000))
+        return answer({ ...madeUpRun(plan, run, begun, Date.now() / 1000), ...instanceOf(url.searchParams) })
       case 'runs':
         return answer({ runs: runs.map((id) => ({ run_id: id, state: id === 'retried' ? 'success' : id, run_type: 'manual', logical_date: null, started: begun - 60, ended: null, dag_version: 2 })) })
       case 'versions':

@@ -123,50 +123,52 @@ export function PipelineView({ plan, run, runs, groups = [], address, theme, onG
           ))}
         </div>
         <span className="faint shape">{shapeWords(plan)}</span>
-        {groups.length > 1 && (
-          <label>
-            Group{' '}
-            <select
-              value={address.group ?? ''}
-              onChange={(event) => onGo({ ...address, group: event.target.value, mapIndex: null, regionId: null })}
-            >
-              {groups.map((group) => (
-                <option key={group} value={group}>
-                  {group || 'none'}
-                </option>
-              ))}
-            </select>
-          </label>
-        )}
-        {run && run.map_index !== null && (
-          <label>
-            Instance{' '}
-            <select value={run.map_index} onChange={(event) => onGo({ ...address, mapIndex: event.target.value })}>
-              {run.map_indexes.map((index) => (
-                <option key={index} value={index}>
-                  {index}
-                </option>
-              ))}
-            </select>
-          </label>
-        )}
-        {runs && outside !== 'run' && (
-          <label>
-            Run{' '}
-            <select
-              value={address.runId ?? ''}
-              onChange={(event) => onGo({ ...address, runId: event.target.value || null, tab: event.target.value ? 'run' : tab === 'run' ? 'job' : tab })}
-            >
-              <option value="">none: the latest plan</option>
-              {address.runId && !runs.some((found) => found.run_id === address.runId) && <option value={address.runId}>{address.runId}</option>}
-              {runs.map((found) => (
-                <option key={found.run_id} value={found.run_id}>
-                  {`${found.state} · ${found.run_id}`}
-                </option>
-              ))}
-            </select>
-          </label>
-        )}
+        <div className="choices">
+          {groups.length > 1 && (
+            <label>
+              Group{' '}
+              <select
+                value={address.group ?? ''}
+                onChange={(event) => onGo({ ...address, group: event.target.value, mapIndex: null, regionId: null })}
+              >
+                {groups.map((group) => (
+                  <option key={group} value={group}>
+                    {group || 'none'}
+                  </option>
+                ))}
+              </select>
+            </label>
+          )}
+          {run && run.map_index !== null && (
+            <label>
+              Instance{' '}
+              <select value={run.map_index} onChange={(event) => onGo({ ...address, mapIndex: event.target.value })}>
+                {run.map_indexes.map((index) => (
+                  <option key={index} value={index}>
+                    {index}
+                  </option>
+                ))}
+              </select>
+            </label>
+          )}
+          {runs && outside !== 'run' && (
+            <label>
+              Run{' '}
+              <select
+                value={address.runId ?? ''}
+                onChange={(event) => onGo({ ...address, runId: event.target.value || null, tab: event.target.value ? 'run' : tab === 'run' ? 'job' : tab })}
+              >
+                <option value="">none: the latest plan</option>
+                {address.runId && !runs.some((found) => found.run_id === address.runId) && <option value={address.runId}>{address.runId}</option>}
+                {runs.map((found) => (
+                  <option key={found.run_id} value={found.run_id}>
+                    {`${found.state} · ${found.run_id}`}
+                  </option>
+                ))}
+              </select>
+            </label>
+          )}
+        </div>
       </header>
       <main>
         <div id="view" role="tabpanel" aria-labelledby={`tab-${tab}`}>
