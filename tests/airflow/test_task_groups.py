@@ -270,10 +270,12 @@ AT_DE = {"country": ["at", "de"]}
         (PLACE, {"country": ["at", "at"]}, None, True),
         (PLACE, {"country": ["at"], "other": [1, 2]}, None, True),
         (PLACE, {"country": ["at", "de"], "other": [1]}, None, False),
+        (PLACE, {"country": {"at": 1, "de": 2}}, None, False),
+        (PLACE, {"country": ["at", "de"], "other": range(1000)}, None, True),
     ],
 )
 def test_the_instances_of_a_mapped_group_may_not_overwrite_each_others_target(
-    place: str, over: dict[str, list[Any]], params: dict[str, Any] | None, is_refused: bool
+    place: str, over: dict[str, Any], params: dict[str, Any] | None, is_refused: bool
 ) -> None:
     from airflow.sdk import task_group
 

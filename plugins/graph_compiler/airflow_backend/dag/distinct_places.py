@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jinja2 import Environment
@@ -84,19 +83,20 @@ def _is_of_the_group(value: Any) -> bool:
 
 def _are_distinct(mapped: Any, keys: set[str]) -> bool:
     """Whether instances differ in these keys, as far as they are written in the Dag file."""
-    instances = list(_instances(mapped.value))
-    seen = [tuple(repr(one.get(key)) for key in sorted(keys)) for one in instances]
-    return len(set(seen)) == len(seen)
+    over = mapped.value
+    if isinstance(over, Mapping):  # each value of one with each of the others
+        lists = {key: value for key, value in over.items() if _is_listed(value)}
+        if any(len(value) != 1 for key, value in lists.items() if key not in keys):
+            return False
+        return all(_are_all_different([*lists[key]]) for key in keys & lists.keys())
+    if not _is_listed(over):
+        return True
+    sets = [one for one in over if isinstance(one, Mapping)]
+    return _are_all_different([[one.get(key) for key in sorted(keys)] for one in sets])
 
 
-def _instances(over: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the arguments of each instance; of what only a run knows, one that stands for all."""
-    if isinstance(over, Mapping):
-        lists = {key: list(value) if _is_listed(value) else [value] for key, value in over.items()}
-        for values in product(*lists.values()):
-            yield dict(zip(lists, values, strict=True))
-    elif _is_listed(over):
-        yield from (one for one in over if isinstance(one, Mapping))
+def _are_all_different(values: Sequence[Any]) -> bool:
+    return len({repr(value) for value in values}) == len(values)
 
 
 def _is_listed(value: Any) -> bool:
