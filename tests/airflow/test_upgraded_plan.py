@@ -22,3 +22,11 @@ def test_each_region_has_its_task() -> None:
         "by_region",
         "large_orders",
     ]
+
+
+def test_it_is_found_in_a_serialized_dag_as_that_of_the_pipelines_own_dag() -> None:
+    from graph_compiler.airflow_backend.dag.plan_document import PLAN_DOCUMENT, find_plans
+
+    packed = (BEFORE / "plan_document.txt").read_text().strip()
+    task = {"__var": {"task_id": "clean", PLAN_DOCUMENT: packed}}
+    assert list(find_plans({"dag": {"tasks": [task]}})) == [""]
