@@ -98,7 +98,9 @@ def _ready(api: Api, dags: Mapping[str, str]) -> Api:
     api = Api(api.url, answer["access_token"])
     for dag in dags:
         until(partial(api.attempt, "GET", f"/api/v2/dags/{dag}"), f"{dag} to be parsed")
-        api.call("PATCH", f"/api/v2/dags/{dag}", {"is_paused": False})
+        # SQLite may be locked by a process that starts, which Airflow answers with 500, too.
+        path, body = f"/api/v2/dags/{dag}", {"is_paused": False}
+        until(partial(api.attempt, "PATCH", path, body), f"{dag} to be unpaused")
     return api
 
 
