@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, get_type_hints
 
@@ -109,11 +109,18 @@ def _values(form: Form | None) -> dict[str, Any]:
 
 def _value(name: str, value: Any) -> Any:
     if name.endswith(_CALLBACK):
-        found = [find_function(reference) for reference in value]
+        found = [_function(name, reference) for reference in value]
         return found[0] if len(found) == 1 else found
     if isinstance(value, date) and not isinstance(value, datetime):
         return datetime(value.year, value.month, value.day, tzinfo=UTC)
     return value
+
+
+def _function(name: str, reference: str) -> Callable[..., object]:
+    try:
+        return find_function(reference)
+    except FunctionNotImportableError as error:
+        raise FunctionNotImportableError(f"{name}: {error}", hint=error.hint) from None
 
 
 def _written(given: Mapping[str, Any], form: type[Form]) -> dict[str, Any]:

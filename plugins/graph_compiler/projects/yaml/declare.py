@@ -197,7 +197,14 @@ def _environment(
     try:
         airflow = spec.airflow.arguments() if spec.airflow else NO_ARGUMENTS
     except FunctionNotImportableError as error:
-        problems.append(Problem(key="airflow", message=str(error), hint=error.hint))
+        problems.append(
+            Problem(
+                key="airflow",
+                message=str(error),
+                allowed="a function of a module that can be imported: module:function",
+                hint=error.hint,
+            )
+        )
     try:
         env = StreamExecutionEnvironment(
             spec.name,
