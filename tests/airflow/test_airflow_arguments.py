@@ -228,6 +228,15 @@ def test_wrong_declared_names_are_found_without_airflow() -> None:
         describe_pipeline(compiled)
 
 
+@pytest.mark.parametrize("which", ["group_args", "task_args"])
+def test_a_task_or_group_has_a_name_and_a_mapping(which: str) -> None:
+    given = AirflowArguments(**{which: {3: {"owner": "a"}, "report": None}})  # type: ignore[arg-type]  # wrong on purpose
+    with pytest.raises(InvalidPipelineError) as refusal:
+        compile_pipeline(replace(sales().pipeline(), airflow=given))
+    assert len(refusal.value.problems) == 2
+    assert f"{which} has 3: " in str(refusal.value)
+
+
 @pytest.mark.parametrize("given", [{"dag": {}}, AirflowArguments(dag=3)])  # type: ignore[arg-type]  # wrong on purpose
 def test_what_is_no_mapping_is_refused(given: Any) -> None:
     with pytest.raises(InvalidPipelineError, match="AirflowArguments|must be mappings"):

@@ -40,7 +40,7 @@ HEALTHY: dict[str, dict[str, object]] = {
         }
     },
     "api_connection": {"value": {"conn_id": None, "problem": None}},
-    "pools": {"value": {"named": ["big"], "missing": {}}},
+    "pools": {"value": {"dags": 1, "named": ["big"], "missing": {}}},
 }
 
 
@@ -194,6 +194,13 @@ def test_a_good_airflow_passes() -> None:
     )
 
 
+def test_pools_are_unknown_until_a_pipeline_is_parsed() -> None:
+    nothing = {"dags": 0, "named": [], "missing": {}}
+    found = states({"pools": {"value": nothing}})["pools"]
+    assert found.state is State.OK
+    assert "has parsed no pipeline yet" in found.found
+
+
 @pytest.mark.parametrize(
     ("name", "fact", "check", "state", "words"),
     [
@@ -231,7 +238,13 @@ def test_a_good_airflow_passes() -> None:
         ),
         (
             "pools",
-            {"value": {"named": ["a", "b"], "missing": {"b": ["d.1", "d.2", "d.3", "d.4", "d.5"]}}},
+            {
+                "value": {
+                    "dags": 1,
+                    "named": ["a", "b"],
+                    "missing": {"b": ["d.1", "d.2", "d.3", "d.4", "d.5"]},
+                }
+            },
             "pools",
             State.FAILED,
             "there is no pool 'b', so d.1, d.2, d.3 and 2 others will never be scheduled",

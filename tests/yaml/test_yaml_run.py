@@ -1,7 +1,9 @@
 """How a pipeline is run, in YAML as in Python."""
 
 from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -119,8 +121,33 @@ airflow:
     assert "did you mean 'one'?" in str(refused.value)
 
 
-@pytest.mark.parametrize("value", [{"deadline": object()}, {"on_failure_callback": lambda _: None}])
-def test_what_only_python_has_is_not_exported(value: dict[str, object]) -> None:
+def test_collections_and_enums_of_python_are_written_plainly() -> None:
+    class Rule(StrEnum):
+        ALL = "all_done"
+
+    given = AirflowArguments(
+        dag={"access_control": {"Viewer": {"can_read", "can_edit"}}, "tags": ("b", "a")},
+        default_args={"trigger_rule": Rule.ALL, "execution_timeout": None},
+    )
+    text = export_pipeline(declared(airflow=given).pipeline())
+    found = parse_pipeline(text, "p.yaml").airflow
+    assert found.dag == {"access_control": {"Viewer": ["can_edit", "can_read"]}, "tags": ["b", "a"]}
+    assert found.default_args == {"trigger_rule": "all_done", "execution_timeout": None}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"deadline": object()},
+        {"on_failure_callback": lambda _: None},
+        {"dagrun_timeout": timedelta(microseconds=5)},
+        {"access_control": {1: ["x"]}},
+        {"doc_md": object()},
+        [1],
+        None,
+    ],
+)
+def test_what_only_python_has_is_not_exported(value: Any) -> None:
     pipeline = declared(airflow=AirflowArguments(dag=value)).pipeline()
     with pytest.raises(InvalidPipelineError, match="airflow: .*\n.*keep it in a Dag file"):
         export_pipeline(pipeline)

@@ -71,7 +71,7 @@ def pools() -> dict[str, Any]:
     """Return the pools that tasks of our Dags name, with the tasks of those that do not exist."""
     with create_session() as session:
         if not inspect(session.get_bind()).has_table(Pool.__tablename__):
-            return {"named": [], "missing": {}}  # there is no database yet
+            return {"dags": 0, "named": [], "missing": {}}  # there is no database yet
         known = set(session.scalars(select(Pool.pool)))
         ours = select(DagTag.dag_id).where(DagTag.name == TAG)
         wanted = DagModel.dag_id.in_(ours), DagModel.is_stale.is_(False)
@@ -84,7 +84,7 @@ def pools() -> dict[str, Any]:
                 if pool := facts.get("pool") or facts.get("partial_kwargs", {}).get("pool"):
                     named.setdefault(str(pool), []).append(f"{row.dag_id}.{facts['task_id']}")
     missing = {pool: sorted(tasks) for pool, tasks in sorted(named.items()) if pool not in known}
-    return {"named": sorted(named), "missing": missing}
+    return {"dags": len(dag_ids), "named": sorted(named), "missing": missing}
 
 
 FACTS: Mapping[str, Callable[[], Any]] = {

@@ -220,6 +220,8 @@ def pools(health: AirflowHealth) -> Finding:
             for pool, tasks in missing.items()
         )
         return failed(words, f"airflow pools set {next(iter(missing))} SLOTS 'what it is for'")
+    if not found["dags"]:
+        return ok("Airflow has parsed no pipeline yet, so those that tasks name are unknown")
     named = [pool for pool in found["named"] if pool != "default_pool"]
     return ok(
         f"{listing(named)}: {'it exists' if len(named) == 1 else 'they exist'}"

@@ -14,7 +14,7 @@ from typing import Any, TypedDict
 
 from graph_compiler.declaration.refusals.constructors import HeldToForm
 from graph_compiler.errors import Problem
-from graph_compiler.identifiers import did_you_mean, listing
+from graph_compiler.identifiers import did_you_mean, listing, shown
 
 
 class DagArguments(TypedDict, total=False):
@@ -163,6 +163,7 @@ OF_SPARK = (
     "yarn_track_via_rm_api",
 )
 """The arguments of `SparkSubmitOperator`, which may be in `default_args`, too."""
+_FORM = "a name, with a mapping of arguments"
 _DAG, _TASK = frozenset(DagArguments.__annotations__), frozenset(TaskArguments.__annotations__)
 _OF_ALL = _TASK | frozenset(OF_SPARK) | OF_THE_TASK.keys()
 
@@ -204,6 +205,11 @@ class AirflowArguments(metaclass=HeldToForm):
                 yield Problem(message=f"default_args has '{name}', which no task has", hint=hint)
         for what, given in (("group_args", self.group_args), ("task_args", self.task_args)):
             for owner, arguments in given.items():
+                if not isinstance(owner, str) or not isinstance(arguments, Mapping):
+                    yield Problem(
+                        message=f"{what} has {owner!r}: {shown(arguments)}", allowed=_FORM
+                    )
+                    continue
                 wrong = (name for name in arguments if name not in _TASK)
                 yield from (_of_task(f"{what}['{owner}'] has '{name}'", name) for name in wrong)
 
@@ -220,7 +226,7 @@ def find_strangers(
         ("task_args", given.task_args, tasks),
     ):
         for name in owners:
-            if name not in known:
+            if isinstance(name, str) and name not in known:
                 yield _unknown(f"{what} has '{name}', which does not exist", name, known)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
+from enum import Enum
 from typing import Any, get_type_hints
 
 from pydantic import Field, create_model
@@ -93,6 +94,9 @@ def written_airflow(given: AirflowArguments) -> dict[str, Any]:
 
     Raises ValueError for a value that only Python has.
     """
+    for owners in (given.group_args, given.task_args):
+        if not isinstance(owners, Mapping):
+            raise ValueError(f"{owners!r} is no mapping")
     sections: dict[str, Any] = {
         "dag": _written(given.dag, DagForm),
         "default_args": _written(given.default_args, TaskForm),
@@ -104,10 +108,12 @@ def written_airflow(given: AirflowArguments) -> dict[str, Any]:
 
 def _values(form: Form | None) -> dict[str, Any]:
     given = {} if form is None else form.given()
-    return {name: _value(name, value) for name, value in given.items() if value is not None}
+    return {name: _value(name, value) for name, value in given.items()}
 
 
 def _value(name: str, value: Any) -> Any:
+    if value is None:  # Airflow's own default
+        return None
     if name.endswith(_CALLBACK):
         found = [_function(name, reference) for reference in value]
         return found[0] if len(found) == 1 else found
@@ -124,25 +130,49 @@ def _function(name: str, reference: str) -> Callable[..., object]:
 
 
 def _written(given: Mapping[str, Any], form: type[Form]) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{given!r} is no mapping")
     written = {name: _text(name, value) for name, value in given.items()}
     for name, value in written.items():
-        if name not in form.model_fields or not isinstance(
-            value, bool | int | float | str | list | dict
-        ):
+        if name not in form.model_fields or not _is_plain(value):
             raise ValueError(f"'{name}' has no form in YAML: {given[name]!r}")
     return written
 
 
+def _is_plain(value: object) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_plain(one) for key, one in value.items())
+    return value is None or type(value) in (bool, int, float, str)
+
+
 def _text(name: str, value: Any) -> Any:
-    if name.endswith(_CALLBACK):
+    if value is not None and name.endswith(_CALLBACK):
         many = value if isinstance(value, list | tuple) else [value]
         found = [_reference(one) for one in many]
         return found[0] if len(found) == 1 else found
     if isinstance(value, timedelta):
+        if value % timedelta(milliseconds=1):
+            raise ValueError(f"'{name}' is shorter than a millisecond: {value!r}")
         return format_duration(value)
     if isinstance(value, date):
         return value.isoformat()
-    return list(value) if isinstance(value, tuple) else value
+    return _listed(value)
+
+
+def _listed(value: Any) -> Any:
+    """Return a value whose collections are those of YAML, and whose enums are their values."""
+    match value:
+        case Enum():
+            return value.value
+        case set() | frozenset():
+            return sorted(map(_listed, value))
+        case list() | tuple():
+            return [_listed(one) for one in value]
+        case dict():
+            return {key: _listed(one) for key, one in value.items()}
+    return value
 
 
 def _reference(function: Any) -> str:
