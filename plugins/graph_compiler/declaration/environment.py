@@ -55,7 +55,7 @@ class StreamExecutionEnvironment(ArtifactMethods, metaclass=StandsIn):
         schedule: Schedule | None = None,
         description: str | None = None,
         tags: Sequence[str] = (),
-        airflow: AirflowArguments = NO_ARGUMENTS,
+        airflow: AirflowArguments | None = None,
     ) -> None:
         if not isinstance(name, str) or not is_legal_name(name):
             problem = Problem(
@@ -73,7 +73,7 @@ class StreamExecutionEnvironment(ArtifactMethods, metaclass=StandsIn):
             schedule = None
         if isinstance(airflow, Refused):
             add_new(self.refused, airflow)
-            airflow = NO_ARGUMENTS
+            airflow = None
         self._declared_at = caller_location()
         self._parameters, problems = read_parameters(params or {})
         problems = (*problems, *_config_problems(config or {}), *_word_problems(description, tags))
@@ -83,7 +83,7 @@ class StreamExecutionEnvironment(ArtifactMethods, metaclass=StandsIn):
         self.name = name
         self._params_model = params if isinstance(params, type) else None
         self._schedule, self._description, self._tags = schedule, description, tuple(tags)
-        self._airflow = airflow
+        self._airflow = NO_ARGUMENTS if airflow is None else airflow
         self._config = {key: _as_text(value) for key, value in (config or {}).items()}
         self._artifact_places = {}
         self._transformations: dict[int, Transformation] = {}

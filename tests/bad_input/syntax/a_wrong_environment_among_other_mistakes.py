@@ -8,7 +8,7 @@ prices.filter("price > :least").sink_to(Parquet("/out/prices"))
 # graph-compiler validate says:
 # pipelines/a_wrong_environment_among_other_mistakes.py: pipeline 'sales' has 3 problems
 #   StreamExecutionEnvironment has no parameter 'parms'
-#     allowed: StreamExecutionEnvironment(name, config=None, params=None, schedule=None, description=None, tags=())
+#     allowed: StreamExecutionEnvironment(name, config=None, params=None, schedule=None, description=None, tags=(), airflow=None)
 #     hint: did you mean 'params'?
 #     declared at pipelines/a_wrong_environment_among_other_mistakes.py:3
 #   Csv has no parameter 'nullvalue'
