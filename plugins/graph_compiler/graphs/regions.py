@@ -73,6 +73,11 @@ class Deployment:
         """The task that runs a region."""
         return {region_id: task for task in self.tasks for region_id in task.region_ids}
 
+    @cached_property
+    def slot_sharing_groups(self) -> Mapping[TaskName, str]:
+        """The slot sharing group of each task."""
+        return {task.id: task.slot_sharing_group for task in self.tasks}
+
     def task_of_vertex(self, vertex_id: JobVertexId) -> DeploymentTask:
         """Return the task that runs a vertex."""
         return self.task_of_region[self.region_of_vertex[vertex_id].id]

@@ -30,7 +30,7 @@ def add_tasks(
 ) -> Mapping[TaskName, DeploymentTaskOperator]:
     """Add the tasks of a pipeline, and a dependency for each staged edge between two; return them by name."""
     explanations = explain_tasks(compiled)
-    groups = {task.id: task.slot_sharing_group for task in compiled.deployment.tasks}
+    groups = compiled.deployment.slot_sharing_groups
     restart, described = restart_strategy(compiled.options), describe_pipeline(compiled)
     tasks = {
         name: DeploymentTaskOperator(

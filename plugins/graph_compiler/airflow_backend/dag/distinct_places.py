@@ -16,9 +16,9 @@ from jinja2 import Environment
 from graph_compiler.airflow_backend.dag.arguments import Arguments
 from graph_compiler.airflow_backend.dag.template_variables import parameters_in
 from graph_compiler.declaration.connectors import Connector
+from graph_compiler.deployment.describe.asset_uris import PARAMETER
 
 _CHUNK = re.compile(r"\{\{.*?\}\}|\{%.*%\}|\{#.*?#\}", re.DOTALL)
-_PLAIN = re.compile(r"""\{\{\s*params(?:\.(\w+)|\[['"](\w+)['"]\])\s*\}\}""")
 _MAP_INDEX = "map_index"
 _OF_THE_TASK = ("task_id", "task_instance_key_str")
 
@@ -30,7 +30,7 @@ def filled(
 
     def value(found: re.Match[str]) -> str:
         text = found[0]
-        plain = _PLAIN.fullmatch(text)
+        plain = PARAMETER.fullmatch(text)
         name = str(plain[1] or plain[2]) if plain else ""
         if name in arguments.defaults:
             return str(arguments.defaults[name])

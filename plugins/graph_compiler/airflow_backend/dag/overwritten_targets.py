@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from airflow.sdk import DAG
-from airflow.sdk.bases.operator import BaseOperator
 from jinja2 import Environment
 
 from graph_compiler.airflow_backend.dag.distinct_places import filled, is_of_one_instance
@@ -54,16 +53,11 @@ def overwritten_targets(
                 )
 
 
-def is_mapped(task: BaseOperator) -> bool:
-    """Whether a task, or a group around it, is mapped."""
-    return task.get_closest_mapped_task_group() is not None
-
-
 def _is_overwritten(
     sink: OperatorDescriptor, task: DeploymentTaskOperator, templates: Environment
 ) -> bool:
     """Whether another instance of a mapped group overwrites a sink's target."""
-    if not _overwrites(sink) or not is_mapped(task):
+    if not _overwrites(sink) or task.get_closest_mapped_task_group() is None:
         return False
     return not is_of_one_instance(_operator(sink).connector, task.arguments, templates)
 

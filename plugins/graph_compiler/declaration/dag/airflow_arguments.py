@@ -14,7 +14,7 @@ from typing import Any, TypedDict
 
 from graph_compiler.declaration.refusals.constructors import HeldToForm
 from graph_compiler.errors import Problem
-from graph_compiler.identifiers import did_you_mean, listing, shown
+from graph_compiler.identifiers import TaskName, did_you_mean, listing, shown
 
 
 class DagArguments(TypedDict, total=False):
@@ -217,13 +217,11 @@ class AirflowArguments(metaclass=HeldToForm):
 NO_ARGUMENTS = AirflowArguments()
 
 
-def find_strangers(
-    given: AirflowArguments, tasks: Collection[str], groups: Collection[str]
-) -> Iterator[Problem]:
-    """Find names of tasks and slot sharing groups that a pipeline does not have."""
+def find_strangers(given: AirflowArguments, groups: Mapping[TaskName, str]) -> Iterator[Problem]:
+    """Find names of tasks and slot sharing groups that a pipeline does not have; `groups` are those of its tasks."""
     for what, owners, known in (
-        ("group_args", given.group_args, groups),
-        ("task_args", given.task_args, tasks),
+        ("group_args", given.group_args, set(groups.values())),
+        ("task_args", given.task_args, set(map(str, groups))),
     ):
         for name in owners:
             if isinstance(name, str) and name not in known:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from graph_compiler.declaration.dag.airflow_arguments import (
-    NO_ARGUMENTS,
     AirflowArguments,
     find_strangers,
 )
@@ -13,16 +12,16 @@ from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 
 def airflow_arguments(
     compiled: CompiledPipeline,
-    given: AirflowArguments = NO_ARGUMENTS,
-    function: str = "airflow.dag",
+    given: AirflowArguments,
+    function: str,
 ) -> AirflowArguments:
     """Return the declared arguments, and those that `function` was given, which win.
 
     Raises InvalidPipelineError for names that Airflow, or the pipeline, does not have.
     """
-    tasks = {str(task.id): task.slot_sharing_group for task in compiled.deployment.tasks}
     found = compiled.pipeline.airflow.overridden(given)
-    problems = (*given.problems(function), *find_strangers(found, tasks, set(tasks.values())))
+    groups = compiled.deployment.slot_sharing_groups
+    problems = (*given.problems(function), *find_strangers(found, groups))
     if problems:
         raise compiled.pipeline.placed(InvalidPipelineError(compiled.pipeline.name, problems))
     return found

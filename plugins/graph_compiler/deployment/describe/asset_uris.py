@@ -16,7 +16,8 @@ from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.connectors.asset_places import UNKNOWN
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 
-_PARAMETER = re.compile(r"""\{\{\s*params(?:\.(\w+)|\[['"](\w+)['"]\])\s*\}\}""")
+PARAMETER = re.compile(r"""\{\{\s*params(?:\.(\w+)|\[['"](\w+)['"]\])\s*\}\}""")
+"""A template that is a parameter, and nothing else."""
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 
 
@@ -27,10 +28,10 @@ def asset_uri(connector: Connector, defaults: Mapping[str, ParameterValue]) -> s
         name = found[1] or found[2]
         return str(defaults[name]) if name in defaults else UNKNOWN
 
-    return connector.asset_uri(lambda text: _TEMPLATE.sub(UNKNOWN, _PARAMETER.sub(value, text)))
+    return connector.asset_uri(lambda text: _TEMPLATE.sub(UNKNOWN, PARAMETER.sub(value, text)))
 
 
 def parameters_in(connector: Connector) -> frozenset[str]:
     """Return the parameters that a connector's place depends on."""
-    found = _PARAMETER.findall(" ".join(connector.texts().values()))
+    found = PARAMETER.findall(" ".join(connector.texts().values()))
     return frozenset(name or other for name, other in found)

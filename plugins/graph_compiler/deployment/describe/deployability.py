@@ -34,11 +34,10 @@ def check_deployable(compiled: CompiledPipeline) -> None:
         raise InvalidPipelineError(compiled.pipeline.name, repeated)
     profiles = compiled.job_graph.resource_profiles
     settings = spark_settings(compiled.pipeline.config, compiled.deployment_options)
-    tasks = {str(task.id): task.slot_sharing_group for task in compiled.deployment.tasks}
     wrong = (
         *pinned_settings(profiles, settings, SESSION),
         *target_problems(compiled),
-        *find_strangers(compiled.pipeline.airflow, tasks, set(tasks.values())),
+        *find_strangers(compiled.pipeline.airflow, compiled.deployment.slot_sharing_groups),
     )
     if wrong:
         raise InvalidPipelineError(compiled.pipeline.name, wrong)
