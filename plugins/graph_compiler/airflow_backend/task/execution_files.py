@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from airflow.sdk.exceptions import AirflowException
 
+from graph_compiler.airflow_backend.metrics.emission import report_ended
 from graph_compiler.airflow_backend.task.task_try import TaskTry, descriptor_of
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.outcome import Outcome
@@ -54,20 +55,24 @@ def leave_submission(task: TaskTry, submission: Submission) -> None:
 
 
 def leave_outcomes(descriptors: Iterable[str], state: ExecutionState, reason: str | None) -> None:
-    """Write the outcome of each execution of a try that has none; a driver that has not started gets no secret.
+    """Write the outcome of each execution of a try that has none, and send its metrics.
 
-    An only execution has the outcome of its try. Of several, one that the driver has finished is FINISHED, and one that
-    it had not begun is CANCELED if the try did not finish. The reason is why the try did not.
+    A driver that has not started gets no secret. An only execution has the outcome of its try. Of several, one that the
+    driver has finished is FINISHED, and one that it had not begun is CANCELED if the try did not finish. The reason is
+    why the try did not.
     """
     keys = tuple(descriptors)
+    left = []
     for key in keys:
         own = (state, reason)
         if len(keys) > 1 and state is not ExecutionState.FINISHED:
             own = _own_outcome(key, state, reason)
         outcome = Outcome(state=own[0], ended=time.time(), reason=own[1])
         store = store_of(key)
-        store.put_if_absent(f"{execution_of(key)}/{OUTCOME}", to_json(outcome).encode())
+        if store.put_if_absent(f"{execution_of(key)}/{OUTCOME}", to_json(outcome).encode()):
+            left.append(key)
         store.delete(secrets_of(key))
+    report_ended(left)
 
 
 def _own_outcome(
@@ -94,16 +99,17 @@ def is_done(task: TaskTry) -> bool:
 
     Where none has a report or is kept, the outcomes are not from the driver.
     """
-    told = [_is_told(task, each) for each in task.executions]
+    told = [_is_reported(task, each) for each in task.executions]
     outcomes = (f"{execution_of(key)}/{OUTCOME}" for key in task.descriptors)
     return any(told) and all(
-        is_told or task.store.is_there(key) for is_told, key in zip(told, outcomes, strict=True)
+        is_reported or task.store.is_there(key)
+        for is_reported, key in zip(told, outcomes, strict=True)
     )
 
 
 def is_answered(task: TaskTry) -> bool:
     """Whether each execution has a report or is kept: then none of them was left out or stopped."""
-    return all(_is_told(task, each) for each in task.executions)
+    return all(_is_reported(task, each) for each in task.executions)
 
 
 def has_report(execution: TaskDeploymentDescriptor) -> bool:
@@ -112,7 +118,7 @@ def has_report(execution: TaskDeploymentDescriptor) -> bool:
     return store_of(execution.staging_root).is_there(key)
 
 
-def _is_told(task: TaskTry, execution: TaskDeploymentDescriptor) -> bool:
+def _is_reported(task: TaskTry, execution: TaskDeploymentDescriptor) -> bool:
     folder = execution_of(descriptor_of(execution))
     return has_report(execution) or task.store.is_there(f"{folder}/{KEPT}")
 

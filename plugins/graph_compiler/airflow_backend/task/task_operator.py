@@ -31,7 +31,6 @@ from graph_compiler.airflow_backend.task.driver_end import is_elsewhere, why_fai
 from graph_compiler.airflow_backend.task.execution_files import (
     deploy,
     is_done,
-    leave_outcomes,
     read_report,
 )
 from graph_compiler.airflow_backend.task.other_places import check_places, check_recorded_places
@@ -65,7 +64,7 @@ from graph_compiler.airflow_backend.task.submission.tracking import (
 )
 from graph_compiler.airflow_backend.task.task_summary import TaskSummary, log_lines, summarize
 from graph_compiler.airflow_backend.task.task_try import TaskTry
-from graph_compiler.airflow_backend.task.try_outcome import recording
+from graph_compiler.airflow_backend.task.try_outcome import recording, stopping
 from graph_compiler.declaration.parameters.parameter import RUN_DATE, ParameterValue
 from graph_compiler.deployment.describe.templates import find_places
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
@@ -74,7 +73,6 @@ from graph_compiler.deployment.plans.plan_record import PlanRecord
 from graph_compiler.deployment.restart_strategy import RestartStrategy
 from graph_compiler.deployment.targets.submit_settings import UNDECLARED, SubmitSettings
 from graph_compiler.errors import GraphCompilerError, SecretError
-from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.projects.code_archive import CodeArchiveError
 from graph_compiler.staging.executions.executions import failure_times
 from graph_compiler.staging.store.stores import store_of
@@ -254,14 +252,9 @@ class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the 
     def on_kill(self) -> None:
         """End the whole application, after the task was marked, cleared, or timed out."""
         self._is_killed = True
-        if self.application_args:  # this process may be killed before it ends
-            leave_outcomes(
-                self.application_args,
-                ExecutionState.CANCELED,
-                "it was stopped while it was running",
-            )
-        if self._hook is None or not end_driver(self._hook):
-            super().on_kill()
+        with stopping(self.application_args or ()):
+            if self._hook is None or not end_driver(self._hook):
+                super().on_kill()
 
     def _failures(self, context: Context) -> tuple[float, ...]:
         """Return when earlier tries of this task failed."""

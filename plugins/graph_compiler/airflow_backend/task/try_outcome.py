@@ -1,14 +1,20 @@
-"""The outcome of a try, in the documents of its executions."""
+"""The outcome of a try, in the documents of its executions and in Airflow's metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import logging
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
+from graph_compiler.airflow_backend.metrics.emission import flush
 from graph_compiler.airflow_backend.task.execution_files import leave_outcomes
 from graph_compiler.airflow_backend.task.submission.tracking import TrackingLostError
 from graph_compiler.airflow_backend.task.task_try import TaskTry
+from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.execution import ExecutionState
+
+LOG = logging.getLogger(__name__)
+_STOPPED = "it was stopped while it was running"
 
 
 @contextmanager
@@ -28,3 +34,20 @@ def recording(task: TaskTry, is_killed: Callable[[], bool]) -> Iterator[None]:
     finally:
         if state is not None:
             leave_outcomes(task.descriptors, state, reason)
+            flush()
+
+
+@contextmanager
+def stopping(descriptors: Iterable[str]) -> Iterator[None]:
+    """Write that a try was stopped: its process may be killed before it ends.
+
+    Within, the driver is ended, also if that cannot be written; it does not wait for a collector of metrics.
+    """
+    try:
+        leave_outcomes(descriptors, ExecutionState.CANCELED, _STOPPED)
+    except (OSError, GraphCompilerError):
+        LOG.warning("graph_compiler: it is not recorded that this try was stopped", exc_info=True)
+    try:
+        yield
+    finally:
+        flush()
