@@ -4,15 +4,26 @@
     LOG.info("source %s: %s", name, splits)      →  stdout  graph_compiler: source flights: 3 input splits
     LOG.warning("%s is left", place)             →  stderr  graph_compiler: sales_staged is left
 
+    with program_log.about({"region": "late_routes", "attempt": 1}):
+        LOG.info("it begins")                    →  graph_compiler: it begins [region=late_routes attempt=1]
+
 A program calls `show` when it starts. Elsewhere (in Airflow, in tests) the loggers behave like those of any library.
 """
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 NAME = "graph_compiler"
+_FIELDS: ContextVar[Mapping[str, object]] = ContextVar("log fields")
+_NOTHING: Mapping[str, object] = {}
+_PLAIN = re.compile(r"[\w.:+@/%-]+")
 
 
 class _AlwaysEnabled(logging.Logger):
@@ -42,6 +53,38 @@ class _Streams(logging.Handler):
             self.handleError(record)
 
 
+class _WithFields(logging.Formatter):
+    """Adds what a record is about, to its first line."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # logging's name
+        """Return the record's line; a traceback comes after it."""
+        return with_fields(super().formatMessage(record), _FIELDS.get(_NOTHING))
+
+
+@contextmanager
+def about(fields: Mapping[str, object]) -> Iterator[None]:
+    """Add fields to the records of a `with` block, after those of blocks around it; not to those of other threads."""
+    token = _FIELDS.set({**_FIELDS.get(_NOTHING), **fields})
+    try:
+        yield
+    finally:
+        _FIELDS.reset(token)
+
+
+def with_fields(message: str, fields: Mapping[str, object]) -> str:
+    """Return a message with fields at the end of its first line, as `name=value`; a value with blanks is quoted."""
+    if not fields:
+        return message
+    told = " ".join(f"{name}={_shown(value)}" for name, value in fields.items())
+    first, newline, rest = message.partition("\n")
+    return f"{first} [{told}]{newline}{rest}"
+
+
+def _shown(value: object) -> str:
+    text = str(value)
+    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+
+
 def logger(module: str) -> logging.Logger:
     """Return the logger of one of this package's modules."""
     before = logging.getLoggerClass()
@@ -59,5 +102,5 @@ def show() -> None:
     package.propagate = False
     if not any(isinstance(handler, _Streams) for handler in package.handlers):
         handler = _Streams()
-        handler.setFormatter(logging.Formatter(f"{NAME}: %(message)s"))
+        handler.setFormatter(_WithFields(f"{NAME}: %(message)s"))
         package.addHandler(handler)

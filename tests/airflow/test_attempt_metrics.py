@@ -140,6 +140,15 @@ def test_no_value_is_negative_where_clocks_differ() -> None:
     ]
 
 
+def test_a_region_that_a_try_did_not_reach_is_left_out() -> None:
+    """And the next try, which reaches it, does not restart it."""
+    canceled = attempt(
+        0, ExecutionState.CANCELED, started=100, running=None, ended=110, is_reported=False
+    )
+    assert shown([canceled]) == []
+    assert shown([canceled, second()]) == OF_SECOND
+
+
 def report() -> ExecutionReport:
     return replace(
         bare_report(),
@@ -319,6 +328,7 @@ KILLED = """
 
 def test_metrics_arrive_before_a_stopped_process_is_killed(tmp_path: Path) -> None:
     key = start(tmp_path, "one")
+    Path(key).with_name("driver.json").write_text("{}")
     with otlp_receiver() as receiver:
         settings = {
             "AIRFLOW__METRICS__OTEL_ON": "True",

@@ -97,3 +97,26 @@ def test_as_a_library_the_package_prints_no_log(caplog: pytest.LogCaptureFixture
     LOG.warning("%s is left", "x")
     assert caplog.messages == ["x is left"]
     assert caplog.records[0].name == "graph_compiler.staging.example"
+
+
+def test_lines_carry_what_they_are_about(capsys: pytest.CaptureFixture[str]) -> None:
+    log = program_log.logger("graph_compiler.tests")
+    with shown_log(), program_log.about({"pipeline": "sales@nightly:emea", "attempt": 2}):
+        log.info("begins")
+        with program_log.about({"vertex": "Source: rows -> kept"}):
+            log.info("a message\nof two lines, 100%% and\n  hint: none")
+        log.info("ends")
+    with shown_log():
+        log.info("after it")
+    assert capsys.readouterr().out == (
+        "graph_compiler: begins [pipeline=sales@nightly:emea attempt=2]\n"
+        "graph_compiler: a message [pipeline=sales@nightly:emea attempt=2"
+        ' vertex="Source: rows -> kept"]\nof two lines, 100%% and\n  hint: none\n'
+        "graph_compiler: ends [pipeline=sales@nightly:emea attempt=2]\n"
+        "graph_compiler: after it\n"
+    )
+
+
+def test_a_value_adds_no_line_and_no_field() -> None:
+    shown = program_log.with_fields("x", {"run": 'a\n"] other=1', "empty": ""})
+    assert shown == 'x [run="a\\n\\"] other=1" empty=""]'

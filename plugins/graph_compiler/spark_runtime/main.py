@@ -88,13 +88,15 @@ def main(*descriptor_paths: str) -> int:
     try:
         claim_execution(store_of(first.staging_root), first)
     except ExecutionClaimedError as error:  # the other driver writes the report
-        LOG.error("%s", error)
+        with program_log.about(first.log_fields):
+            LOG.error("%s", error)
         return ThrowableType.RECOVERABLE_ERROR.exit_code
     try:
         check_marker(store_of(first.staging_root), first.layout, socket.gethostname())
         spark = session(first)
     except Exception as error:  # no root, no master, no memory: report it here
-        LOG.error("traceback of the failure:\n%s", redact(_traceback()))
+        with program_log.about(first.log_fields):
+            LOG.error("traceback of the failure:\n%s", redact(_traceback()))
         report = _leave(first, _failed(error, application_id=None))
         assert report.failure is not None
         leave_out(tasks[1:], f"'{first.region.region_id}' failed")
@@ -122,7 +124,8 @@ def run_task(
 def _exit_code(failures: Sequence[tuple[TaskDeploymentDescriptor, Failure]]) -> int:
     """Log failures; return 0, or the code of the one that a retry may help most."""
     for task, failure in failures:
-        LOG.error("%s", failure.words(task.region.pipeline, task.region.region_id))
+        with program_log.about(task.log_fields):
+            LOG.error("%s", failure.words(task.region.pipeline, task.region.region_id))
     return max((failure.throwable_type.exit_code for _, failure in failures), default=0)
 
 
@@ -151,6 +154,11 @@ def execute(
     task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams = PRODUCTION
 ) -> ExecutionReport:
     """Run the region in a session; write a report even if it fails."""
+    with program_log.about(task.log_fields):
+        return _execute(task, spark, seams)
+
+
+def _execute(task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams) -> ExecutionReport:
     store = store_of(task.staging_root)
     progress = task.layout.progress(task.region.region_id, task.attempt.execution_id)
     metrics: RegionMetrics | None = None

@@ -42,11 +42,12 @@ class TimedAttempt:
 def attempt_metrics(regions: Sequence[Sequence[TimedAttempt]]) -> tuple[Metric, ...]:
     """Return the metrics of the attempts at the regions of a task that are not reported yet.
 
-    A restart is counted for each try, not for each of its regions.
+    A restart is counted for each try, not for each of its regions. A region that a try has not reached is left out.
     """
     found: list[Metric] = []
     restarted: set[str] = set()
-    for attempts in regions:
+    for region in regions:
+        attempts = [attempt for attempt in region if not _is_left_out(attempt)]
         for number, attempt in enumerate(attempts):
             if attempt.is_reported:
                 continue
@@ -93,6 +94,10 @@ def _of_restart(before: TimedAttempt, attempt: TimedAttempt) -> Iterator[Metric]
 
 def _is_finished(attempt: TimedAttempt) -> bool:
     return attempt.execution.state is ExecutionState.FINISHED
+
+
+def _is_left_out(attempt: TimedAttempt) -> bool:
+    return attempt.running is None and attempt.execution.state is ExecutionState.CANCELED
 
 
 def _milliseconds(time: float, *, since: float) -> int:

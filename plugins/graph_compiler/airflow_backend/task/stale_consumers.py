@@ -54,16 +54,16 @@ def _rerun(
 ) -> None:
     stale = tuple(dict.fromkeys(names))
     if conn_id is None:
-        operator.log.info(
-            "graph_compiler: %s finished from rows that have changed since; unless already cleared: %s",
-            listing(stale),
-            clear_command(task.first, stale),
+        words = (
+            f"{listing(stale)} finished from rows that have changed since; unless already cleared: "
         )
+        operator.log.info("%s", task.log_line(words + clear_command(task.first, stale)))
         return
     run = task.first.identity
     tasks = _with_downstream(stale, run, operator)
     cleared = listing(each.task_id for each in tasks)
-    operator.log.info("graph_compiler: %s run again: their inputs have different rows now", cleared)
+    words = f"{cleared} run again: their inputs have different rows now"
+    operator.log.info("%s", task.log_line(words))
     AirflowApi(conn_id=conn_id, run=run).clear(tasks)
 
 

@@ -73,6 +73,7 @@ from graph_compiler.deployment.plans.plan_record import PlanRecord
 from graph_compiler.deployment.restart_strategy import RestartStrategy
 from graph_compiler.deployment.targets.submit_settings import UNDECLARED, SubmitSettings
 from graph_compiler.errors import GraphCompilerError, SecretError
+from graph_compiler.program_log import with_fields
 from graph_compiler.projects.code_archive import CodeArchiveError
 from graph_compiler.staging.executions.executions import failure_times
 from graph_compiler.staging.store.stores import store_of
@@ -210,10 +211,11 @@ class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the 
             check_lost(task, self, context)
         if (failed := why_failed(task, error, self._hook)) is not None:
             raise failed from None
-        reports = [report for each in task.executions if (report := read_report(each)) is not None]
-        for line in (line for report in reports for line in log_lines(report)):
-            self.log.info("graph_compiler: %s", line)
-        return summarize(reports, task.descriptors)
+        reports = [(each, report) for each in task.executions if (report := read_report(each))]
+        for each, report in reports:
+            for line in log_lines(report):
+                self.log.info("graph_compiler: %s", with_fields(line, each.log_fields))
+        return summarize([report for _, report in reports], task.descriptors)
 
     def _wait(
         self, task: TaskTry, application: Application | None, context: Context

@@ -8,7 +8,7 @@ The driver reads it with only the standard library; `wire.from_wire` checks ever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from graph_compiler.declaration.artifacts.user_artifact import UserArtifact
@@ -202,6 +202,16 @@ class TaskDeploymentDescriptor:
     def layout(self) -> StagingLayout:
         """Return the paths of the run."""
         return StagingLayout(root=self.staging_root, identity=self.identity)
+
+    @property
+    def log_fields(self) -> Mapping[str, object]:
+        """Return what its lines in logs are about: the run as `history` takes it, the region, the attempt from 1."""
+        return {
+            "pipeline": self.identity.owner,
+            "run": self.identity.run_id,
+            "region": self.region.region_id,
+            "attempt": self.attempt.attempt_number + 1,
+        }
 
     def to_json(self) -> str:
         """Encode for the Spark side."""

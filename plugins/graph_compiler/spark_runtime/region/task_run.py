@@ -56,7 +56,8 @@ def run_regions(
         if task is not tasks[0]:
             claim_execution(store, task)
         if len(tasks) > 1:
-            LOG.info("%s begins", region_id)
+            with program_log.about(task.log_fields):
+                LOG.info("%s begins", region_id)
         report = execute(task)
         if report.failure is not None:
             failures.append((task, report.failure))
@@ -100,4 +101,5 @@ def _keep(task: TaskDeploymentDescriptor, before: RegionExecution) -> None:
     region_id = task.region.region_id
     folder = task.layout.execution(region_id, task.attempt.execution_id)
     leave_kept(store_of(task.staging_root), folder, kept)
-    LOG.info("%s is kept from attempt %s", region_id, kept.attempt_number + 1)
+    with program_log.about(task.log_fields):
+        LOG.info("%s is kept from attempt %s", region_id, kept.attempt_number + 1)

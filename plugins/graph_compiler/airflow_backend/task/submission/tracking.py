@@ -131,7 +131,7 @@ def is_unfinished(
     before, now = context["task_state_store"].get(_PLACE), _place(operator)
     if before != now:
         reason = f"application {application.id} of {before} cannot be followed: the connection is now {now}"
-        operator.log.warning("graph_compiler: %s", reason)
+        operator.log.warning("%s", application.task.log_line(reason))
         leave_outcomes(application.task.descriptors, ExecutionState.FAILED, reason)
         return False
     _take_over(application.id, operator)
@@ -147,7 +147,8 @@ def follow(application: Application, operator: SparkSubmitOperator, context: Con
     """Wait until an application ends, unless its driver has left its reports; raises RuntimeError if it fails."""
     if is_done(application.task):
         return
-    operator.log.info("graph_compiler: waiting for %s, of an earlier try", application.id)
+    words = f"waiting for {application.id}, of an earlier try"
+    operator.log.info("%s", application.task.log_line(words))
     operator.poll_until_complete(application.id, context)
 
 
