@@ -25,6 +25,7 @@ from graph_compiler.declaration.dag.airflow_arguments import (
     DagArguments,
     TaskArguments,
 )
+from graph_compiler.declaration.dag.airflow_values import ONE_OF
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.errors import InvalidPipelineError
 from tests.airflow.conftest import ROOT
@@ -270,3 +271,23 @@ def test_all_wrong_names_are_told_at_once_and_those_of_other_operators_are_ignor
         tasks(nonsense=1, task_args={"x": {}, "rows": {"y": 1}}, group_args={"z": {}})
     assert len(refusal.value.problems) == 4
     tasks(default_args={"aws_conn_id": "theirs", "executor_memory": "2g"})
+
+
+def test_words_of_arguments_are_those_of_airflow() -> None:
+    from airflow.sdk import TriggerRule, WeightRule
+
+    assert set(ONE_OF["trigger_rule"]) == {rule.value for rule in TriggerRule}
+    assert set(ONE_OF["weight_rule"]) == {rule.value for rule in WeightRule}
+
+
+def test_values_that_airflow_does_not_take_are_found_without_it() -> None:
+    given = AirflowArguments(
+        default_args={"trigger_rule": "all_don", "weight_rule": object()},
+        group_args={"big": {"pool_slots": 0, "weight_rule": "up"}},
+        task_args={"report": {"trigger_rule": "always", "pool_slots": 1}},
+    )
+    assert [(problem.message, problem.hint) for problem in given.problems("build_dag(…)")] == [
+        ("default_args has trigger_rule 'all_don'", "did you mean 'all_done'?"),
+        ("group_args['big'] has weight_rule 'up'", None),
+        ("group_args['big'] has pool_slots 0", None),
+    ]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, TypedDict
 
+from graph_compiler.declaration.dag.airflow_values import find_wrong_values
 from graph_compiler.declaration.refusals.constructors import HeldToForm
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import TaskName, did_you_mean, listing, shown
@@ -192,9 +193,10 @@ class AirflowArguments(metaclass=HeldToForm):
         return {**of_group, **self.task_args.get(name, {})}
 
     def problems(self, function: str) -> Iterator[Problem]:
-        """Find wrong names; `function` is what they were given to, as arguments of a Dag.
+        """Find wrong names, and values that Airflow does not take.
 
-        In `default_args`, only names that nearly are right: others may be of operators of other Dags.
+        `function` is what they were given to, as arguments of a Dag. In `default_args`, only names that nearly are
+        right: others may be of operators of other Dags.
         """
         for name in (name for name in self.dag if name not in _DAG):
             yield _of_dag(f"{function} has no argument '{name}'", name)
@@ -203,6 +205,7 @@ class AirflowArguments(metaclass=HeldToForm):
         for name in self.default_args:
             if name not in _OF_ALL and (hint := did_you_mean(name, sorted(_TASK))) is not None:
                 yield Problem(message=f"default_args has '{name}', which no task has", hint=hint)
+        yield from find_wrong_values(self.default_args, "default_args")
         for what, given in (("group_args", self.group_args), ("task_args", self.task_args)):
             for owner, arguments in given.items():
                 if not isinstance(owner, str) or not isinstance(arguments, Mapping):
@@ -212,6 +215,7 @@ class AirflowArguments(metaclass=HeldToForm):
                     continue
                 wrong = (name for name in arguments if name not in _TASK)
                 yield from (_of_task(f"{what}['{owner}'] has '{name}'", name) for name in wrong)
+                yield from find_wrong_values(arguments, f"{what}['{owner}']")
 
 
 NO_ARGUMENTS = AirflowArguments()
