@@ -388,8 +388,9 @@ def test_the_driver_asks_the_connector_for_its_splits_and_says_how_many(
     (report,) = run_pipeline(env.pipeline())
     assert report.failure is None
     assert (
-        "graph_compiler: source parted: 3 input splits for 2 subtasks\n" in capsys.readouterr().out
-    )
+        "graph_compiler: source parted: 3 input splits for 2 subtasks"
+        ' [pipeline=sales run=run region=out attempt=1 vertex="Source: parted"]\n'
+    ) in capsys.readouterr().out
 
 
 def test_settings_that_the_master_ignores_are_reported(
@@ -402,5 +403,5 @@ def test_settings_that_the_master_ignores_are_reported(
     run_pipeline(env.pipeline())
     assert (
         "graph_compiler: slot sharing group 'big': local[2] ignores executor_memory and executor_cores: "
-        "driver and executor are one JVM, whose heap is driver_memory and whose cores are the master's\n"
+        "driver and executor are one JVM, whose heap is driver_memory and whose cores are the master's ["
     ) in capsys.readouterr().out

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, field
 
 from graph_compiler import program_log
@@ -33,7 +34,10 @@ def told_in(store: StagingStore, key: str, *, every: float | None = None) -> Ite
     """Yield a function that records an execution's progress; of frequent updates only the last is written."""
     every = every or (EVERY if store.promises.atomic_move else EVERY_REQUEST)
     file = _ProgressFile(store, key)
-    writer = threading.Thread(target=file.write_on, args=(every,), name="progress", daemon=True)
+    with_fields = copy_context().run  # those of the log
+    writer = threading.Thread(
+        target=with_fields, args=(file.write_on, every), name="progress", daemon=True
+    )
     writer.start()
     try:
         yield file.tell
