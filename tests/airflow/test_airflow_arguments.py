@@ -22,10 +22,10 @@ from graph_compiler.declaration.dag.airflow_arguments import (
     DECLARED,
     OF_SPARK,
     OF_THE_TASK,
+    ONE_OF,
     DagArguments,
     TaskArguments,
 )
-from graph_compiler.declaration.dag.airflow_values import ONE_OF
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.errors import InvalidPipelineError
 from tests.airflow.conftest import ROOT

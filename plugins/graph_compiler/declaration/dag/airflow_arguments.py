@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, TypedDict
 
-from graph_compiler.declaration.dag.airflow_values import find_wrong_values
 from graph_compiler.declaration.refusals.constructors import HeldToForm
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import TaskName, did_you_mean, listing, shown
@@ -164,6 +163,26 @@ OF_SPARK = (
     "yarn_track_via_rm_api",
 )
 """The arguments of `SparkSubmitOperator`, which may be in `default_args`, too."""
+ONE_OF: Mapping[str, tuple[str, ...]] = {
+    "trigger_rule": (
+        "all_done",
+        "all_done_min_one_success",
+        "all_done_setup_success",
+        "all_failed",
+        "all_skipped",
+        "all_success",
+        "always",
+        "none_failed",
+        "none_failed_min_one_success",
+        "none_skipped",
+        "one_done",
+        "one_failed",
+        "one_success",
+    ),
+    "weight_rule": ("absolute", "downstream", "upstream"),
+}
+"""The words of an argument, if it is text; a weight rule may also be a class of yours."""
+_AT_LEAST_ONE = "pool_slots"
 _FORM = "a name, with a mapping of arguments"
 _DAG, _TASK = frozenset(DagArguments.__annotations__), frozenset(TaskArguments.__annotations__)
 _OF_ALL = _TASK | frozenset(OF_SPARK) | OF_THE_TASK.keys()
@@ -205,7 +224,7 @@ class AirflowArguments(metaclass=HeldToForm):
         for name in self.default_args:
             if name not in _OF_ALL and (hint := did_you_mean(name, sorted(_TASK))) is not None:
                 yield Problem(message=f"default_args has '{name}', which no task has", hint=hint)
-        yield from find_wrong_values(self.default_args, "default_args")
+        yield from _wrong_values(self.default_args, "default_args")
         for what, given in (("group_args", self.group_args), ("task_args", self.task_args)):
             for owner, arguments in given.items():
                 if not isinstance(owner, str) or not isinstance(arguments, Mapping):
@@ -215,7 +234,7 @@ class AirflowArguments(metaclass=HeldToForm):
                     continue
                 wrong = (name for name in arguments if name not in _TASK)
                 yield from (_of_task(f"{what}['{owner}'] has '{name}'", name) for name in wrong)
-                yield from find_wrong_values(arguments, f"{what}['{owner}']")
+                yield from _wrong_values(arguments, f"{what}['{owner}']")
 
 
 NO_ARGUMENTS = AirflowArguments()
@@ -259,3 +278,18 @@ def _unknown(found: str, name: str, known: Collection[str]) -> Problem:
     return Problem(
         message=found, allowed=listing(sorted(known)), hint=did_you_mean(name, sorted(known))
     )
+
+
+def _wrong_values(arguments: Mapping[str, Any], where: str) -> Iterator[Problem]:
+    """Find values of tasks that Airflow does not take; `where` names the mapping they are in."""
+    for name, allowed in ONE_OF.items():
+        value = arguments.get(name)
+        if isinstance(value, str) and value not in allowed:
+            yield Problem(
+                message=f"{where} has {name} {shown(value)}",
+                allowed=listing(allowed),
+                hint=did_you_mean(value, allowed),
+            )
+    slots = arguments.get(_AT_LEAST_ONE)
+    if isinstance(slots, int) and slots < 1:
+        yield Problem(message=f"{where} has {_AT_LEAST_ONE} {slots}", allowed="at least 1")
