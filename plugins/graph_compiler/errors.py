@@ -23,8 +23,8 @@
     │   ├── OtherVersionError       a document below the staging root was written by another version of this program
     │   │   └── PackageNotInstalledError    it names a connector or an operator of a package that is not installed here
     │   ├── ExecutionClaimedError   another driver runs this execution
-    │   ├── SupersededError         a later attempt at the same region has begun
-    │   ├── StaleReadError          a result was recomputed while it was read, with different rows
+    │   ├── SupersededError         a later attempt has begun  [spark_runtime.region.region]
+    │   ├── StaleReadError          what was read was recomputed  [spark_runtime.region.region_failover]
     │   └── StaleResultError        a committed result was computed by another version of the pipeline
     ├── ExecutionNotFoundError      no such run, task or attempt in the staging root  [staging.executions.executions]
     ├── ConfigurationError          a setting of the deployment is refused; names where, and carries every Problem found
@@ -54,6 +54,11 @@
     ├── DriverStartError            what a driver starts with is not known, or not usable  [driver_jvm.installation]
     ├── VersionNotFoundError        a revision, or a file in it, does not exist  [cli.arguments.versions]
     ├── VersionNotLoadableError     a version of a pipeline cannot be compiled  [cli.arguments.versions]
+    ├── RunClientError              a request about a run was not carried out  [run_client.refusals]
+    │   ├── AirflowUnreachableError     Airflow has not answered  [run_client.refusals]
+    │   ├── AirflowRefusedError     Airflow refuses a request  [run_client.refusals]
+    │   ├── RunNotFoundError        Airflow has no such Dag or run  [run_client.refusals]
+    │   └── RunStateError           the run's state does not allow a request  [run_client.refusals]
     ├── RunningAlreadyError         the pipeline already runs in process for this day  [cli.running.run_lock]
     ├── AirflowFailedError          Airflow itself could not be prepared  [cli.running.embedded_airflow]
     └── DryRunFailedError           the analysis itself failed  [cli.commands.dry_run]
@@ -237,14 +242,6 @@ class PackageNotInstalledError(OtherVersionError):
 
 class ExecutionClaimedError(StagingError):
     """Another driver runs this execution."""
-
-
-class SupersededError(StagingError):
-    """A later attempt at the same region has started."""
-
-
-class StaleReadError(StagingError):
-    """What an execution has read was recomputed in the meantime, with a different result."""
 
 
 class StaleResultError(StagingError):

@@ -19,6 +19,7 @@ NOT_MEASURED = {
     "graph_compiler_plugin.py": "needs Airflow",
     "object_stores": "needs obstore",
     "row_reader": "needs pyarrow",
+    "run_client": "needs an Airflow, or httpx",
     "spark_runtime": "needs Spark",
     "testing": "needs Spark",
     "webhdfs": "needs HDFS",

@@ -16,10 +16,10 @@ from graph_compiler.errors import GraphCompilerError
 PACKAGE = Path(graph_compiler.__file__).parent
 BRANCH = re.compile(r"^    ((?:│   |    )*)([├└]── )?(\w+Error)(?: +(\S.*?)(?:  \[([\w.]+)\])?)?$")
 READ_ONLY = (
-    *("airflow_backend", "graph_compiler_plugin", "object_stores", "row_reader", "spark_runtime"),
-    "testing",
+    *("airflow_backend", "graph_compiler_plugin", "object_stores", "row_reader", "run_client"),
+    *("spark_runtime", "testing"),
 )
-"""Rooms that import airflow, pyspark, obstore or pyarrow: their errors are read, not imported."""
+"""Rooms that import airflow, pyspark, obstore, httpx or pyarrow: their errors are read, not imported."""
 
 
 class Branch(NamedTuple):
@@ -110,5 +110,5 @@ def below(kind: type) -> Iterator[Branch]:
 
 
 def is_only_read(branch: Branch) -> bool:
-    """Whether an error is defined where airflow, pyspark or pyarrow is imported."""
+    """Whether an error is defined where airflow, pyspark, httpx or pyarrow is imported."""
     return branch.module is not None and branch.module.split(".")[0] in READ_ONLY

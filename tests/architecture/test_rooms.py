@@ -38,6 +38,7 @@ THIRD_PARTY = {
     "driver_jvm": set(),
     "object_stores": {"obstore"},
     "row_reader": {"pyarrow"},
+    "run_client": {"httpx"},
     "spark_runtime": {"pyspark", "py4j", "pyarrow"},
     "webhdfs": set(),
 }
@@ -137,11 +138,13 @@ def test_only_the_layout_joins_paths_in_a_staging_root() -> None:
 MAKE_IDENTITIES = {
     "airflow_backend/run_identities.py": "of a run of Airflow's",
     "cli/arguments/runs.py": "of a run that a person names",
+    "run_client/run_client.py": "of a run that a person names in Python",
     "deployment/describe/local_task.py": "of a run without Airflow",
     "deployment/documents/run_identity.py": "from a folder's name, and from documents of earlier versions",
 }
 JOIN_RUN_IDS = {
     "airflow_backend/installation/airflow_api.py": "addresses of Airflow's API",
+    "run_client/rest_end.py": "addresses of Airflow's API",
     "airflow_backend/web/runs/links.py": "addresses of Airflow's pages",
     "spark_runtime/connectors/table.py": "what a table's column says of the run, by its identity",
 }

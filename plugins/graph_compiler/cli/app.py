@@ -6,6 +6,11 @@ from pathlib import Path
 
 import typer
 
+from graph_compiler.cli.commands.client.cancel import cancel
+from graph_compiler.cli.commands.client.result import result
+from graph_compiler.cli.commands.client.resume import resume
+from graph_compiler.cli.commands.client.status import status
+from graph_compiler.cli.commands.client.submit import submit
 from graph_compiler.cli.commands.diff import diff
 from graph_compiler.cli.commands.discard import discard
 from graph_compiler.cli.commands.dry_run import dry_run
@@ -35,10 +40,11 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-DECLARE, ASK, RUN, LOOK_BACK, SET_UP = (
+DECLARE, ASK, RUN, CLIENT, LOOK_BACK, SET_UP = (
     "Write a pipeline",
     "Ask the compiler",
     "Run it",
+    "Runs of an Airflow",
     "Look back at runs",
     "Set up",
 )
@@ -66,6 +72,15 @@ app.command(
     epilog=example("run flights --date 2013-01-01 --param late_after=30 --in-process"),
 )(run)
 app.command(rich_help_panel=RUN, epilog=example("ui --port 8081"))(ui)
+app.command(rich_help_panel=CLIENT, epilog=example("submit flights --date 2013-01-01 --detached"))(
+    submit
+)
+app.command(rich_help_panel=CLIENT, epilog=example("status flights"))(status)
+app.command(rich_help_panel=CLIENT, epilog=example("cancel flights manual__2013-01-01"))(cancel)
+app.command(rich_help_panel=CLIENT, epilog=example("resume flights manual__2013-01-01"))(resume)
+app.command(rich_help_panel=CLIENT, epilog=example("result flights manual__2013-01-01 --json"))(
+    result
+)
 app.command(rich_help_panel=LOOK_BACK, epilog=example("history flights manual__2013-01-01 --json"))(
     history
 )

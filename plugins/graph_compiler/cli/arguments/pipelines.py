@@ -10,7 +10,7 @@ from graph_compiler.identifiers import PIPELINES
 from graph_compiler.projects.pipeline_files import pipeline_names
 
 
-def _names_with(incomplete: str) -> list[str]:
+def completed_names(incomplete: str) -> list[str]:
     """Return the pipeline names that complete what was typed."""
     return [name for name in pipeline_names() if name.startswith(incomplete)]
 
@@ -19,6 +19,6 @@ PipelineName = Annotated[
     str,
     typer.Argument(
         help=f"A pipeline's module or YAML file in {PIPELINES}/, such as flights, or the file's path.",
-        autocompletion=_names_with,
+        autocompletion=completed_names,
     ),
 ]

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from graph_compiler.cli.running.finished_run import Executions, Preview, TaskWords, outputs_of
 from graph_compiler.deployment.documents.in_process_run import Step
+from graph_compiler.deployment.documents.manifest import ContractCount
 from graph_compiler.deployment.documents.progress import CurrentStep
 from graph_compiler.deployment.documents.report import Output, Phase
 from graph_compiler.identifiers import RegionId, listing
@@ -111,12 +112,17 @@ def airflow_step(found: Executions) -> str | None:
 
 def outputs_table(sinks: Sequence[Output]) -> Group:
     """Show the location of each sink's rows."""
+    return outputs_of_run([(sink.name, sink.rows, sink.location) for sink in sinks])
+
+
+def outputs_of_run(sinks: Sequence[tuple[str, int, str]]) -> Group:
+    """Show the name, the number of rows and the location of each sink."""
     table = _table()
     table.add_column("sink")
     table.add_column("rows", justify="right")
     table.add_column("path", overflow="fold")
-    for sink in sinks:
-        table.add_row(sink.name, f"{sink.rows:,}", sink.location)
+    for name, rows, location in sinks:
+        table.add_row(Text(name), f"{rows:,}", Text(location))
     return _titled("outputs", table)
 
 
@@ -128,6 +134,11 @@ def contracts_table(found: Executions) -> Group | None:
         if attempts and (report := attempts[-1].report) is not None
         for count in report.contracts
     ]
+    return contracts_of(counts)
+
+
+def contracts_of(counts: Sequence[ContractCount]) -> Group | None:
+    """Show counts of data contracts; None if there are none."""
     if not counts:
         return None
     table = _table()

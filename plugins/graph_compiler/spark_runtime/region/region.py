@@ -25,7 +25,7 @@ from graph_compiler.deployment.documents.report import (
     RecomputedResult,
     SourceFiles,
 )
-from graph_compiler.errors import SupersededError
+from graph_compiler.errors import StagingError
 from graph_compiler.spark_runtime.connectors import SinkContext
 from graph_compiler.spark_runtime.connectors.databases.snapshots import (
     Pin,
@@ -47,6 +47,10 @@ from graph_compiler.staging.executions.executions import is_superseded
 from graph_compiler.staging.executions.run_marker import same_root
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.staging_store import StagingStore
+
+
+class SupersededError(StagingError):
+    """A later attempt at the same region has started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ from graph_compiler.deployment.plans.clear_command import clear_command
 from graph_compiler.errors import (
     ConsumersMustRerunError,
     PartitionNotFoundError,
-    StaleReadError,
+    StagingError,
     UpstreamMustRerunError,
 )
 from graph_compiler.identifiers import IntermediateDataSetId, TaskName, listing
@@ -60,6 +60,10 @@ LOG = program_log.logger(__name__)
 _NOT_DETERMINISTIC = (
     "recomputing it could return different rows: its operators are not deterministic"
 )
+
+
+class StaleReadError(StagingError):
+    """What an execution has read was recomputed in the meantime, with a different result."""
 
 
 @dataclass(slots=True, kw_only=True)

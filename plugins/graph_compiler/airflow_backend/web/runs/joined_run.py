@@ -12,7 +12,6 @@ from functools import partial
 
 from graph_compiler.airflow_backend.web.runs.attempts import Documents
 from graph_compiler.airflow_backend.web.runs.dag_runs import RunWithTries, TryRow
-from graph_compiler.airflow_backend.web.runs.execution_states import EXECUTION_STATES
 from graph_compiler.airflow_backend.web.runs.links import Links
 from graph_compiler.airflow_backend.web.runs.reported_work import (
     contracts_view,
@@ -30,13 +29,12 @@ from graph_compiler.explain.documents.view_run import (
 )
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId, TaskName
+from graph_compiler.run_client.run_status import EXECUTION_STATES
 from graph_compiler.staging.executions.kept_executions import KeptExecution
 from graph_compiler.staging.executions.region_execution import RegionExecution
 
 _WAITING = (None, "scheduled", "up_for_retry")
 """States in which a task's current row may not be a separate try."""
-_STATES = {None if key is None else key.value: state for key, state in EXECUTION_STATES.items()}
-"""The states, by their names in Airflow's database."""
 
 
 def joined_run(
@@ -183,7 +181,7 @@ def _region_state(
 
 
 def _airflow_state(row: TryRow) -> ExecutionState:
-    return _STATES[row.state]
+    return EXECUTION_STATES[row.state]
 
 
 def _state(row: TryRow | None, attempt: RegionExecution | None) -> ExecutionState:

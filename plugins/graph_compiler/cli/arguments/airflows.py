@@ -1,0 +1,59 @@
+"""Which Airflow a command means: the one whose API has an address, else that of this host."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from graph_compiler.cli.console import speaking_plainly, standard_error
+from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.run_client import AirflowUnreachableError, RunClient
+from graph_compiler.run_client.login import URL, login_of
+
+ApiUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--api-url",
+        envvar=URL,
+        show_envvar=False,
+        help="Address of Airflow's API server; without it, the Airflow of this host is used. A token, or a user and a "
+        "password, come from the environment: GRAPH_COMPILER_API_TOKEN, or GRAPH_COMPILER_API_USER and "
+        "GRAPH_COMPILER_API_PASSWORD.",
+    ),
+]
+ClientDag = Annotated[
+    str,
+    typer.Argument(
+        metavar="DAG",
+        help="A Dag's id, which is the name of its pipeline. For a pipeline in another Dag: "
+        "PIPELINE@DAG:GROUP:MAP_INDEX.",
+    ),
+]
+
+
+def client_of(api_url: str | None) -> RunClient:
+    """Return a client; raises ParameterError for a bad address, or without a login."""
+    airflow = EmbeddedAirflow(Path.cwd())
+    root = airflow.staging_root
+    if api_url:
+        return RunClient.of_api(api_url, login_of(os.environ), staging_root=root)
+    return RunClient.local(airflow.child_environment(), staging_root=root)
+
+
+@contextmanager
+def asking(api_url: str | None) -> Iterator[RunClient]:
+    """Yield a client. Its errors are printed: code 1 if Airflow does not answer, code 2 if it refuses."""
+    with speaking_plainly():
+        try:
+            with client_of(api_url) as client:
+                yield client
+        except AirflowUnreachableError as error:
+            standard_error().print(Text(str(error)), soft_wrap=True)
+            raise typer.Exit(ExitCode.LEFT_TO_DO) from None

@@ -1,0 +1,1 @@
+"""Commands for runs of an Airflow: through its API, or on this host."""

@@ -1,0 +1,232 @@
+"""Airflow by its REST API: what a person with a login may do, and no more."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from graph_compiler.deployment.documents.run_identity import NOT_MAPPED
+from graph_compiler.run_client.airflow_end import DagFacts, Trigger
+from graph_compiler.run_client.login import Login, checked_url
+from graph_compiler.run_client.refusals import AirflowRefusedError, AirflowUnreachableError
+from graph_compiler.run_client.run_status import RunStatus, TaskStatus, run_status
+
+_SECONDS = 30.0
+_PAGE = 100
+_TRIES = 5
+_MOST_SHOWN = 500
+_BAD_TOKEN = "its token is invalid or has expired"
+_BAD_LOGIN = "it does not accept this user and password"
+
+
+class RestEnd:
+    """Airflow's API at an address. `pause` is called between two tries of a request that may be repeated."""
+
+    def __init__(
+        self,
+        url: str,
+        login: Login,
+        *,
+        seconds: float = _SECONDS,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.name = checked_url(url)
+        self._login = login
+        self._pause = pause
+        self._token = login.token
+        self._client = httpx.Client(base_url=self.name, timeout=seconds)
+
+    def find_dag(self, dag_id: str) -> DagFacts | None:
+        """Return a Dag."""
+        found = self._find(_dag(dag_id))
+        with self._expecting_airflow():
+            return found and DagFacts(
+                is_paused=bool(found["is_paused"]),
+                has_import_errors=bool(found["has_import_errors"]),
+            )
+
+    def find_run(self, dag_id: str, run_id: str | None) -> RunStatus | None:
+        """Return a run with its tasks."""
+        with self._expecting_airflow():
+            if run_id is None:
+                newest = {"limit": 1, "order_by": "-run_after"}
+                runs = self._find(f"{_dag(dag_id)}/dagRuns", newest)
+                found = next(iter(runs["dag_runs"]), None) if runs else None
+            else:
+                found = self._find(_run(dag_id, run_id))
+            if found is None:
+                return None
+            known = str(found["dag_run_id"])
+            page = f"{self.name}/dags/{quote(dag_id, safe='')}/runs/{quote(known, safe='')}"
+            return run_status(found, self._tasks(dag_id, known), page)
+
+    def run_of_date(self, dag_id: str, logical_date: str) -> str | None:
+        """Return the id of the run with a logical date."""
+        asked = {"logical_date_gte": logical_date, "logical_date_lte": logical_date, "limit": 1}
+        runs = self._find(f"{_dag(dag_id)}/dagRuns", asked)
+        with self._expecting_airflow():
+            found = [str(run["dag_run_id"]) for run in runs["dag_runs"]] if runs else []
+        return next(iter(found), None)
+
+    def trigger(self, wanted: Trigger) -> None:
+        """Start a run: one request, which is not repeated here."""
+        body = {
+            "dag_run_id": wanted.run_id,
+            "logical_date": wanted.logical_date,
+            "conf": dict(wanted.conf),
+        }
+        self._call("POST", f"{_dag(wanted.dag_id)}/dagRuns", body, tries=1)
+
+    def fail(self, dag_id: str, run_id: str) -> None:
+        """Mark a run as failed."""
+        self._call("PATCH", _run(dag_id, run_id), {"state": "failed"})
+
+    def clear(self, dag_id: str, run_id: str, tasks: Sequence[TaskStatus]) -> None:
+        """Let these tasks run again."""
+        body = {
+            "dry_run": False,
+            "dag_run_id": run_id,
+            "task_ids": [
+                task.task_id if task.map_index == NOT_MAPPED else [task.task_id, task.map_index]
+                for task in tasks
+            ],
+            "only_failed": False,
+            "reset_dag_runs": True,
+            "prevent_running_task": True,
+        }
+        self._call("POST", f"{_dag(dag_id)}/clearTaskInstances", body)
+
+    def has_scheduler(self) -> bool:
+        """Whether a scheduler is alive."""
+        health = self._call("GET", "/api/v2/monitor/health")
+        with self._expecting_airflow():
+            return bool(health["scheduler"]["status"] == "healthy")
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _tasks(self, dag_id: str, run_id: str) -> list[Mapping[str, Any]]:
+        found: list[Mapping[str, Any]] = []
+        while True:
+            asked = {"limit": _PAGE, "offset": len(found), "order_by": "id"}
+            page = self._call("GET", f"{_run(dag_id, run_id)}/taskInstances", params=asked)
+            found += page["task_instances"]
+            if not page["task_instances"] or len(found) >= page["total_entries"]:
+                return found
+
+    def _find(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
+        try:
+            return self._call("GET", path, params=params)
+        except AirflowRefusedError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        params: Mapping[str, Any] | None = None,
+        tries: int = _TRIES,
+    ) -> Any:
+        """Call, again if there is no answer: all but one request may be repeated."""
+        for left in reversed(range(tries)):
+            try:
+                return self._once(method, path, body, params)
+            except AirflowUnreachableError:
+                if not left:
+                    raise
+                self._pause(1.0)
+        raise AssertionError("there is at least one try")
+
+    def _once(self, method: str, path: str, body: object, params: Mapping[str, Any] | None) -> Any:
+        headers = {"Authorization": f"Bearer {self._token or self._new_token()}"}
+        answer = self._send(method, path, json=body, params=params, headers=headers)
+        if answer.status_code == HTTPStatus.UNAUTHORIZED and self._login.token is None:
+            headers = {"Authorization": f"Bearer {self._new_token()}"}  # it has expired
+            answer = self._send(method, path, json=body, params=params, headers=headers)
+        return self._document(answer, _BAD_TOKEN)
+
+    def _new_token(self) -> str:
+        credentials = {"username": self._login.user, "password": self._login.password}
+        answer = self._send("POST", "/auth/token", json=credentials)
+        document = self._document(answer, _BAD_LOGIN)
+        with self._expecting_airflow():
+            self._token = str(document["access_token"])
+        return self._token
+
+    def _send(self, method: str, path: str, **request: Any) -> httpx.Response:
+        try:
+            return self._client.request(method, path, **request)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            words = str(error) or type(error).__name__
+            raise AirflowUnreachableError(
+                f"Airflow's API at {self.name} has not answered: {words}\n"
+                "  hint: is the API server running, and is this its address?"
+            ) from None
+
+    def _document(self, answer: httpx.Response, bad_login: str) -> Any:
+        status = answer.status_code
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:  # also 503: the database is locked
+            raise AirflowUnreachableError(
+                f"Airflow's API at {self.name} failed with {status}: {_detail(answer)}\n"
+                "  hint: see the log of the API server"
+            )
+        if status == HTTPStatus.UNAUTHORIZED:
+            raise AirflowRefusedError(status, f"Airflow's API at {self.name}: {bad_login}")
+        if status == HTTPStatus.FORBIDDEN:
+            raise AirflowRefusedError(
+                status,
+                f"Airflow's API at {self.name}: this user may not do that\n"
+                "  hint: the user's role must be allowed to read the Dag, to trigger it, and to change its runs "
+                "and tasks",
+            )
+        if not answer.is_success:
+            raise AirflowRefusedError(
+                status, f"Airflow's API at {self.name} refuses with {status}: {_detail(answer)}"
+            )
+        with self._expecting_airflow():
+            return answer.json()
+
+    @contextmanager
+    def _expecting_airflow(self) -> Iterator[None]:
+        """Raise AirflowRefusedError if an answer is not one of Airflow's."""
+        try:
+            yield
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise AirflowRefusedError(
+                HTTPStatus.BAD_GATEWAY,
+                f"{self.name} does not answer as the API of Airflow 3: {type(error).__name__} {error}\n"
+                "  hint: is this the address of Airflow's API server, without /api/v2?",
+            ) from None
+
+
+def _detail(answer: httpx.Response) -> str:
+    """Return the server's reason, without the values it was sent, which may be secrets."""
+    try:
+        detail = answer.json()["detail"]
+    except (ValueError, KeyError, TypeError):
+        return answer.reason_phrase or "no reason"
+    if isinstance(detail, list):
+        places = ((".".join(map(str, one.get("loc", ()))), one.get("msg", "")) for one in detail)
+        detail = "; ".join(f"{place}: {words}" for place, words in places)
+    elif isinstance(detail, dict):  # a database's constraint
+        detail = detail.get("reason") or detail.get("message") or "no reason"
+    return str(detail)[:_MOST_SHOWN]
+
+
+def _dag(dag_id: str) -> str:
+    return f"/api/v2/dags/{quote(dag_id, safe='')}"
+
+
+def _run(dag_id: str, run_id: str) -> str:
+    return f"{_dag(dag_id)}/dagRuns/{quote(run_id, safe='')}"

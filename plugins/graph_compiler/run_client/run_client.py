@@ -1,0 +1,265 @@
+"""Submit, follow, cancel and resume runs, and find what they have published."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from graph_compiler.deployment.documents.run_identity import RunIdentity
+from graph_compiler.deployment.documents.staging_layout import StagingLayout, staging_root_at
+from graph_compiler.projects.airflow_configuration import (
+    STAGING_FOLDER,
+    configuration_file,
+    expanded,
+    find_setting,
+)
+from graph_compiler.run_client.airflow_end import AirflowEnd, DagFacts, Trigger
+from graph_compiler.run_client.local_end import LocalEnd
+from graph_compiler.run_client.login import Login
+from graph_compiler.run_client.published import RunResult, layouts_in, published
+from graph_compiler.run_client.refusals import (
+    AirflowUnreachableError,
+    RunNotFoundError,
+    RunStateError,
+)
+from graph_compiler.run_client.run_status import RunStatus, TaskStatus
+from graph_compiler.run_client.triggering import (
+    SECONDS_BETWEEN_TRIES,
+    TRIES,
+    moment_of,
+    new_run_id,
+    trigger,
+)
+from graph_compiler.run_client.unfinished_tasks import with_lost_results
+from graph_compiler.staging.store.stores import store_of
+
+_SECONDS_BETWEEN_LOOKS = 2.0
+
+
+class RunClient:
+    """A client for the runs of an Airflow; close it, or use it in a `with` statement.
+
+    A Dag is named by its id. A pipeline in a Dag with others is named as `graph-compiler history` names it:
+    `PIPELINE@DAG:GROUP:MAP_INDEX`. `staging_root` is where runs stage rows and leave their reports, as seen from this
+    host; by default, what the settings of this host's Airflow say.
+
+    All methods raise AirflowUnreachableError if Airflow does not answer, AirflowRefusedError if it refuses, and
+    RunNotFoundError if there is no such Dag or run.
+    """
+
+    def __init__(
+        self,
+        end: AirflowEnd,
+        *,
+        staging_root: str,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._end = end
+        self._root = staging_root
+        self._pause = pause
+
+    @classmethod
+    def of_api(cls, url: str, login: Login, *, staging_root: str | None = None) -> Self:
+        """Return a client for the Airflow whose API server has an address; raises ParameterError for a bad address."""
+        from graph_compiler.run_client.rest_end import RestEnd  # the core has no httpx
+
+        return cls(RestEnd(url, login), staging_root=staging_root or _staging_root(os.environ))
+
+    @classmethod
+    def local(
+        cls, environment: Mapping[str, str] | None = None, *, staging_root: str | None = None
+    ) -> Self:
+        """Return a client for the Airflow that an environment names, by default this process's: `AIRFLOW_HOME`."""
+        found = dict(os.environ if environment is None else environment)
+        end = LocalEnd(found | {"_AIRFLOW_PROCESS_CONTEXT": "server"})
+        return cls(end, staging_root=staging_root or _staging_root(found))
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Release connections and processes."""
+        self._end.close()
+
+    def has_scheduler(self) -> bool:
+        """Whether a scheduler is alive, without which runs wait."""
+        return self._end.has_scheduler()
+
+    def submit(
+        self,
+        dag: str,
+        *,
+        params: Mapping[str, object] | None = None,
+        date: str | None = None,
+        run_id: str | None = None,
+    ) -> RunStatus:
+        """Start a run and return it, without waiting for its end; `date` is its logical date, by default now.
+
+        A lost answer does not start a second run: the run's id is chosen here, and looked for. Raises RunStateError
+        for a Dag that is paused or cannot be imported, and if it has a run with this id or this date.
+        """
+        dag_id = RunIdentity.named(dag, "").dag_id
+        moment, named_after = moment_of(date)
+        wanted = Trigger(
+            dag_id=dag_id,
+            run_id=run_id or new_run_id(named_after),
+            logical_date=moment,
+            conf=dict(params or {}),
+        )
+        self._require_startable(dag_id)
+        if run_id is not None and self._end.find_run(dag_id, run_id) is not None:
+            raise RunStateError(f"Dag '{dag_id}' already has a run '{run_id}'")
+        trigger(self._end, wanted, self._pause)
+        return self.status(dag, wanted.run_id)
+
+    def status(self, dag: str, run_id: str | None = None) -> RunStatus:
+        """Return a run, by default the Dag's newest, with its tasks; for a pipeline in a Dag, only with that one's."""
+        identity = RunIdentity.named(dag, run_id or "")
+        found = self._end.find_run(identity.dag_id, run_id)
+        if found is None:
+            self._require_dag(identity.dag_id)
+            what = "runs" if run_id is None else f"run '{run_id}'"
+            raise RunNotFoundError(f"Dag '{identity.dag_id}' has no {what}, says {self._end.name}")
+        return found.only(identity)
+
+    def wait(
+        self,
+        dag: str,
+        run_id: str,
+        *,
+        seconds: float | None = None,
+        on_look: Callable[[RunStatus], None] = lambda _: None,
+    ) -> RunStatus:
+        """Wait until a run is over, and return it; raises TimeoutError after some seconds, if they are given.
+
+        `on_look` gets the run each time it is looked at. While Airflow does not answer, it is asked again.
+        """
+        deadline = None if seconds is None else time.monotonic() + seconds
+        silent = 0
+        while True:
+            try:
+                found = self.status(dag, run_id)
+                silent = 0
+            except AirflowUnreachableError:
+                silent += 1
+                if silent > TRIES:
+                    raise
+            else:
+                on_look(found)
+                if found.state.is_terminal:
+                    return found
+            if deadline is not None and time.monotonic() > deadline:
+                raise TimeoutError(f"run '{run_id}' of '{dag}' is not over after {seconds:g} s")
+            self._pause(_SECONDS_BETWEEN_LOOKS)
+
+    def cancel(self, dag: str, run_id: str) -> RunStatus:
+        """End a run: Airflow marks it as failed, ends its running tasks, and skips the others. Return it.
+
+        Rows that finished tasks have staged and published stay. Raises RunStateError if the run is over, or if only a
+        part of a Dag is named.
+        """
+        identity = RunIdentity.named(dag, run_id)
+        if not identity.is_whole_dag:
+            raise RunStateError(
+                f"'{dag}' is a part of Dag '{identity.dag_id}', and Airflow cancels only whole runs\n"
+                f"  hint: cancel the run of '{identity.dag_id}', or mark tasks as failed in Airflow's UI"
+            )
+        found = self.status(dag, run_id)
+        if found.state.is_terminal:
+            raise RunStateError(f"run '{run_id}' of '{dag}' is over: it is {found.state}")
+        self._end.fail(identity.dag_id, run_id)
+        return self.status(dag, run_id)
+
+    def resume(self, dag: str, run_id: str) -> tuple[TaskStatus, ...]:
+        """Let a failed or canceled run continue, and return the tasks that run again, as they were.
+
+        These are the tasks that failed or did not run for that, and those whose staged rows they need and which are
+        lost. No other task runs again. Raises RunStateError if the run is not over, or if nothing has failed.
+        """
+        identity = RunIdentity.named(dag, run_id)
+        whole = self.status(identity.dag_id, run_id)
+        if not whole.state.is_terminal:
+            raise RunStateError(
+                f"run '{run_id}' of '{dag}' is {whole.state}: it can be resumed when it is over\n"
+                "  hint: to end it, cancel it first"
+            )
+        found = whole.only(identity)
+        layouts = self._layouts(dag, run_id)
+        tasks = with_lost_results(store_of(self._root), layouts, found)
+        if not tasks:
+            raise RunStateError(
+                f"run '{run_id}' of '{dag}' has nothing to resume: all its tasks finished"
+            )
+        self._clear(identity.dag_id, run_id, tasks)
+        return tasks
+
+    def result(self, dag: str, run_id: str) -> RunResult:
+        """Return what a run has published so far; raises RunNotFoundError if the staging root has nothing of it."""
+        layouts = self._layouts(dag, run_id)
+        if not layouts:
+            raise RunNotFoundError(
+                f"nothing of run '{run_id}' of '{dag}' is in {self._root}\n"
+                "  hint: none of its tasks has begun, or its workers have another staging root"
+            )
+        return published(store_of(self._root), layouts)
+
+    def _layouts(self, dag: str, run_id: str) -> tuple[StagingLayout, ...]:
+        wanted = RunIdentity.named(dag, run_id)
+        return layouts_in(store_of(self._root), self._root, wanted, is_named="@" in dag)
+
+    def _require_startable(self, dag_id: str) -> None:
+        facts = self._require_dag(dag_id)
+        if facts.has_import_errors:
+            raise RunStateError(
+                f"the file of Dag '{dag_id}' cannot be imported\n"
+                "  hint: Airflow's UI shows the error; so does `graph-compiler validate`"
+            )
+        if facts.is_paused:
+            raise RunStateError(
+                f"Dag '{dag_id}' is paused: its run would be queued until someone unpauses it\n"
+                f"  hint: unpause it in Airflow's UI, or with `airflow dags unpause {dag_id}`"
+            )
+
+    def _require_dag(self, dag_id: str) -> DagFacts:
+        facts = self._end.find_dag(dag_id)
+        if facts is None:
+            raise RunNotFoundError(
+                f"there is no Dag '{dag_id}', says {self._end.name}\n"
+                "  hint: is there a file in its dags/ that builds it, and is Airflow's Dag processor running? A user "
+                "with fewer rights does not see every Dag"
+            )
+        return facts
+
+    def _clear(self, dag_id: str, run_id: str, tasks: Sequence[TaskStatus]) -> None:
+        """Clear tasks; after a lost answer, only if the run is still over: clearing and restarting it is one step."""
+        for left in reversed(range(TRIES)):
+            try:
+                self._end.clear(dag_id, run_id, tasks)
+                return
+            except AirflowUnreachableError:
+                self._pause(SECONDS_BETWEEN_TRIES)
+                found = self._end.find_run(dag_id, run_id)
+                if found is not None and not found.state.is_terminal:
+                    return
+                if not left:
+                    raise
+
+
+def _staging_root(environment: Mapping[str, str]) -> str:
+    home = Path(expanded(environment.get("AIRFLOW_HOME", "~/airflow")))
+    found = find_setting("staging_root", configuration_file(home, environment), environment)
+    return staging_root_at(found.value if found else str(home.absolute() / STAGING_FOLDER))
