@@ -72,6 +72,15 @@ def test_an_airflow_that_stays_silent_leaves_the_name_of_the_run(
     assert airflow.requests == 4
 
 
+def test_a_run_that_was_started_is_named_though_airflow_is_silent_afterwards(
+    client: RunClient, airflow: FakeAirflow
+) -> None:
+    airflow.silent_looks = 1
+    with pytest.raises(AirflowUnreachableError, match="run 'manual__2013-01-01__.* was started"):
+        client.submit("sales", date="2013-01-01")
+    assert len(airflow.runs) == 1
+
+
 def test_a_date_that_has_a_run_is_refused_with_that_run(
     client: RunClient, airflow: FakeAirflow
 ) -> None:

@@ -124,7 +124,12 @@ class RunClient:
         if run_id is not None and self._end.find_run(dag_id, run_id) is not None:
             raise RunStateError(f"Dag '{dag_id}' already has a run '{run_id}'")
         trigger(self._end, wanted, self._pause)
-        return self.status(dag, wanted.run_id)
+        try:
+            return self.status(dag, wanted.run_id)
+        except AirflowUnreachableError as error:
+            raise AirflowUnreachableError(
+                f"run '{wanted.run_id}' of '{dag_id}' was started, but its state is not known: {error}"
+            ) from None
 
     def status(self, dag: str, run_id: str | None = None) -> RunStatus:
         """Return a run, by default the Dag's newest, with its tasks; for a pipeline in a Dag, only with that one's."""

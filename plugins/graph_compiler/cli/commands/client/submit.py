@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -25,7 +26,14 @@ from graph_compiler.cli.console import AsJson, standard_error, standard_output
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.errors import ParameterError
 from graph_compiler.projects.pipeline_files import pipeline_names
-from graph_compiler.run_client import RunClient, RunNotFoundError, RunResult, RunState, RunStatus
+from graph_compiler.run_client import (
+    RunClient,
+    RunClientError,
+    RunNotFoundError,
+    RunResult,
+    RunState,
+    RunStatus,
+)
 
 _NOTHING = RunResult(sinks=(), contracts=(), failures=())
 
@@ -62,12 +70,17 @@ def submit(
     with asking(api_url) as client:
         dag, params = _dag_and_params(pipeline, param)
         run = client.submit(dag, params=params, date=day, run_id=run_id)
-        if not client.has_scheduler():
-            standard_error().print("no scheduler is alive: the run is queued until one starts")
+        _warn_without_scheduler(client)
         if detached:
             _show_detached(run, api_url, as_json=as_json)
         else:
             _follow(client, run, api_url, console, as_json=as_json)
+
+
+def _warn_without_scheduler(client: RunClient) -> None:
+    with suppress(RunClientError):  # the run has started, and its id must be printed in any case
+        if not client.has_scheduler():
+            standard_error().print("no scheduler is alive: the run is queued until one starts")
 
 
 def _dag_and_params(name: str, texts: Sequence[str] | None) -> tuple[str, Mapping[str, object]]:
