@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from graph_compiler.identifiers import name_of_segment
 from tests.end_to_end.conftest import Home
 
 pytestmark = pytest.mark.e2e
@@ -22,10 +23,11 @@ def test_a_run_without_any_task_is_a_failure(home: Home) -> None:
 def test_missing_inputs_are_reported_together_and_nothing_is_written(
     home: Home,
 ) -> None:
-    done = home.cli(
-        "run", "flights", "--param", "input=/nowhere", "--param", f"output={home.output}"
-    )
+    params = ("--param", "input=/nowhere", "--param", f"output={home.output}")
+    done = home.cli("run", "flights", "--date", "2013-01-01", *params)
     assert done.returncode == 1
+    (run,) = (home.staging / "flights").iterdir()
+    assert str(name_of_segment(run.name)).startswith("manual__2013-01-01T")
     failure = done.stdout[done.stdout.index("pipeline 'flights'") :].splitlines()
     assert (
         failure[0]

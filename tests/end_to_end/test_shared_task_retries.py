@@ -56,6 +56,7 @@ def test_a_retry_keeps_the_region_that_has_finished(home: Home, tmp_path: Path) 
     call(home, project, "graph_compiler", "run", "reports", "--date", "2024-01-01", "--json")
 
     (run,) = (home.staging / "reports").iterdir()
+    assert run_id(run).startswith("manual__2024-01-01T")
     applications = {
         json.loads(report.read_text())["application_id"]
         for report in run.glob("tasks/*/*/report.json")

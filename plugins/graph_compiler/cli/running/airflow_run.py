@@ -1,13 +1,15 @@
-"""One run under the project's own Airflow (`airflow dags test`), followed to its end."""
+"""One run under the project's own Airflow, as `airflow dags test` does it, followed to its end."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from rich.console import Console
 
+from graph_compiler.cli.arguments.run_dates import run_date
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.running.finished_run import FinishedRun, outputs_of, task_words
 from graph_compiler.cli.running.following import Followed, follow
@@ -52,7 +54,7 @@ def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> F
         pipeline=name,
         tasks=tasks,
         started=time.time(),
-        process=airflow.start_test_run(name, run.day, run.params, log),
+        process=airflow.start_test_run(name, run_date(run.day, datetime.now(UTC)), run.params, log),
         starting="Airflow",
         look=lambda: {
             task.id: executions(store, where, task.id) if (where := layout()) else ()

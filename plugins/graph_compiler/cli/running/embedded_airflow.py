@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import graph_compiler
+from graph_compiler.cli.arguments.run_dates import RunDate
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.documents.staging_layout import staging_root_at
@@ -164,10 +165,11 @@ class EmbeddedAirflow:
         (self.home / MIGRATED).touch()
 
     def start_test_run(
-        self, dag_id: str, day: str, params: Mapping[str, ParameterValue], log: Path
+        self, dag_id: str, date: RunDate, params: Mapping[str, ParameterValue], log: Path
     ) -> subprocess.Popen[bytes]:
-        """Start `airflow dags test`; its output goes to `log`."""
-        command = [*_AIRFLOW, "dags", "test", dag_id, day, "--conf", json.dumps(dict(params))]
+        """Start one run without a scheduler, as `airflow dags test` does; its output goes to `log`."""
+        words = [dag_id, date.day, date.named_after, json.dumps(dict(params))]
+        command = [sys.executable, "-m", _RUN, *words]
         with log.open("ab") as output:
             return subprocess.Popen(
                 command,
@@ -207,6 +209,7 @@ _SETTINGS = {
 """Defaults for one machine, which airflow.cfg may override."""
 _PACKAGE = Path(graph_compiler.__file__).parent
 _AIRFLOW = [sys.executable, "-m", "airflow"]
+_RUN = "graph_compiler.airflow_backend.client.dated_run"
 
 
 def _paths(variable: str) -> list[str]:
