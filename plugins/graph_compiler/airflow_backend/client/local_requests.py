@@ -6,7 +6,7 @@ Each line of the input is a request, each line of the output its answer, in the 
     {"request": "fail", "dag_id": "flights", "run_id": "x"}       →  {"status": 404, "detail": "…"}
 
 It calls the functions that Airflow's API calls. Airflow's own command line can neither mark a run as failed nor clear
-tasks of a run by its id (decision 50).
+tasks of a run by its id (decision 51).
 """
 
 from __future__ import annotations
