@@ -18,7 +18,7 @@ from graph_compiler import (
 from graph_compiler.projects.yaml.reader import parse_pipeline
 from graph_compiler.projects.yaml.writing.export import export_pipeline
 from tests.yaml.equality import assert_equal
-from tests.yaml.yaml_functions import LateParams, one
+from tests.yaml.yaml_functions import LateParams, alert, one
 
 BODY = """
 sources: {in: {csv: /in}}
@@ -76,6 +76,9 @@ RUNS: dict[str, dict[str, object]] = {
     "airflow: {default_args: {owner: me, on_failure_callback: tests.yaml.yaml_functions:one}}": {
         "airflow": AirflowArguments(default_args={"owner": "me", "on_failure_callback": one})
     },
+    "airflow: {dag: {on_failure_callback: tests.yaml.yaml_functions:alert}}": {
+        "airflow": AirflowArguments(dag={"on_failure_callback": alert})
+    },
     "airflow: {task_args: {out: {pool: p, on_retry_callback: [tests.yaml.yaml_functions:one, "
     "tests.yaml.yaml_functions:one]}}, group_args: {default: {retry_delay: 1 min, email: a@b}}}": {
         "airflow": AirflowArguments(
@@ -119,6 +122,9 @@ airflow:
     with pytest.raises(InvalidPipelineError, match="has no function 'on'") as refused:
         parse_pipeline(only, "p.yaml")
     assert "did you mean 'one'?" in str(refused.value)
+    misspelled = only.replace("yaml_functions:on}", "yaml_functions:alart}")
+    with pytest.raises(InvalidPipelineError, match="did you mean 'alert'"):
+        parse_pipeline(misspelled, "p.yaml")
 
 
 def test_collections_and_enums_of_python_are_written_plainly() -> None:

@@ -16,7 +16,7 @@ from graph_compiler.declaration.dag.airflow_arguments import (
 )
 from graph_compiler.errors import FunctionNotImportableError
 from graph_compiler.options.durations import format_duration
-from graph_compiler.projects.yaml.functions import find_function
+from graph_compiler.projects.yaml.functions import find_function, name_of
 from graph_compiler.projects.yaml.run_forms import Interval, Moment
 from graph_compiler.projects.yaml.values import Columns, Form, Names, PlainValue
 
@@ -177,10 +177,6 @@ def _listed(value: Any) -> Any:
 
 def _reference(function: Any) -> str:
     """Return `module:function`; raises ValueError for what cannot be imported by a name."""
-    reference = f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', '')}"
-    try:
-        if find_function(reference) is function:
-            return reference
-    except FunctionNotImportableError:
-        pass
-    raise ValueError(f"{function!r} cannot be imported by a name")
+    if (reference := name_of(function)) is None:
+        raise ValueError(f"{function!r} cannot be imported by a name")
+    return reference

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 import traceback
 from collections.abc import Callable
 from importlib import import_module
-from inspect import isfunction
+from inspect import isclass, isfunction
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from graph_compiler.declaration.parameters.parameter import is_model
@@ -20,9 +22,42 @@ _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 
 def find_function(reference: str) -> Callable[..., object]:
-    """Import `module:function`; raises FunctionNotImportableError, whatever the module itself raises."""
-    function: Callable[..., object] = _find(reference, "function", callable, isfunction)
+    """Import `module:function`; raises FunctionNotImportableError, whatever the module itself raises.
+
+    An object of the module that can be called is a function, too: a notifier of Airflow.
+    """
+    function: Callable[..., object] = _find(reference, "function", callable, _is_function)
     return function
+
+
+def name_of(function: object) -> str | None:
+    """Return the `module:name` under which an imported module has an object, None if none has.
+
+    A function has a module of its own. An object that can be called does not know where it is.
+    """
+    own = f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', '')}"
+    loaded = [(key, module) for key, module in sys.modules.items() if _has_names(key, module)]
+    named = (
+        f"{key}:{name}"
+        for key, module in sorted(loaded, key=lambda each: each[0])
+        for name, value in list(vars(module).items())
+        if value is function
+    )
+    for reference in (own, *(() if isfunction(function) else named)):
+        try:
+            if find_function(reference) is function:
+                return str(reference)
+        except FunctionNotImportableError:
+            continue
+    return None
+
+
+def _has_names(key: str, module: object) -> bool:
+    return key != "__main__" and isinstance(module, ModuleType)
+
+
+def _is_function(value: object) -> bool:
+    return callable(value) and not isclass(value)
 
 
 def find_model(reference: str) -> type[Any]:

@@ -17,11 +17,8 @@ class Links:
 
     def log(self, run: RunIdentity, name: TaskName, try_number: int) -> str:
         """Return the page of the log of a task in Airflow's UI."""
-        task = f"tasks/{quote(run.task_id(name), safe='')}"
-        if run.map_index != NOT_MAPPED:
-            task += f"/mapped/{run.map_index}"
-        dag_run = f"/dags/{quote(run.dag_id, safe='')}/runs/{quote(run.run_id, safe='')}"
-        return f"{dag_run}/{task}?try_number={try_number}"
+        page = task_page(run.dag_id, run.run_id, run.task_id(name), run.map_index)
+        return f"{page}?try_number={try_number}"
 
     def spark(self, application_id: str | None, live: str | None) -> str | None:
         """Return Spark's UI while it runs, then its page of the history server, if one is configured."""
@@ -30,6 +27,17 @@ class Links:
         if self.history_server is None or application_id is None:
             return None
         return f"{self.history_server.rstrip('/')}/history/{_quoted(application_id)}/jobs/"
+
+
+def run_page(dag_id: str, run_id: str) -> str:
+    """Return the page of a run in Airflow's UI."""
+    return f"/dags/{_quoted(dag_id)}/runs/{_quoted(run_id)}"
+
+
+def task_page(dag_id: str, run_id: str, task_id: str, map_index: int) -> str:
+    """Return the page of a task in a run."""
+    mapped = "" if map_index == NOT_MAPPED else f"/mapped/{map_index}"
+    return f"{run_page(dag_id, run_id)}/tasks/{_quoted(task_id)}{mapped}"
 
 
 def _quoted(name: str) -> str:

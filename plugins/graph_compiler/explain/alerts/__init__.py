@@ -1,0 +1,1 @@
+"""Alerts as values, and the forms in which people read them: text, HTML, blocks of Slack."""
