@@ -32,6 +32,12 @@ _CALLED = re.compile(r"(\w+)\.__init__\(\) ")
 _UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 _FILE = re.compile(r" \(/[^()]*\)$")
 _NAME = re.compile(r"cannot import name '(\w+)'")
+_NO_SESSION = "[SESSION_OR_CONTEXT_NOT_EXISTS]"
+"""How PySpark begins its message if something needs a Spark session and there is none."""
+_WITHOUT_SESSION = (
+    "there is no Spark session when a pipeline is loaded: write the type of a UDF as an object, "
+    "@udf(StringType()), and columns, as col(…), inside of functions"
+)
 
 
 @contextmanager
@@ -139,4 +145,13 @@ def _hint(error: BaseException) -> str | None:
         return did_you_mean(str(error.name), frames[-1].f_globals)
     if isinstance(error, ImportError) and (name := _NAME.search(str(error))):
         return did_you_mean(name[1], dir(sys.modules.get(str(error.name))))
-    return None
+    return _WITHOUT_SESSION if _needs_session(error) else None
+
+
+def _needs_session(error: BaseException) -> bool:
+    """Whether PySpark found no session; for columns it only asserts that there is one."""
+    frames = traceback.extract_tb(error.__traceback__)
+    is_assertion = isinstance(error, AssertionError) and bool(frames)
+    return _NO_SESSION in str(error) or (
+        is_assertion and "pyspark" in Path(frames[-1].filename).parts
+    )
