@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from tempfile import mkdtemp
 from typing import TypeAlias
+from uuid import uuid4
 
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
@@ -88,7 +89,8 @@ class MiniCluster:
         run = DeskRun(
             day=_day(day), params=_params(compiled, params or {}), run_id="test", staging_root=root
         )
-        tasks = [desk_task(region, run, execution_id="test") for region in regions]
+        # An id of its own, as in production: a sink names its files after it, and an earlier run may have written some.
+        tasks = [desk_task(region, run, execution_id=uuid4().hex) for region in regions]
         marker = RunMarker.of(tasks[0], host=_HOST, time=_now(day).timestamp())
         mark_run(store_of(root), marker)
         put_artifacts(store_of(root), tasks[0])

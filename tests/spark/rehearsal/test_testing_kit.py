@@ -317,6 +317,16 @@ def test_sinks_are_written_on_request(
     assert result.sink("out").rows == [written.asDict()]
 
 
+def test_a_sink_that_is_written_again_has_the_rows_of_the_last_run(
+    env: StreamExecutionEnvironment, pipeline_run: Run, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Two runs with the same id of an execution would name their files alike, and remove the new ones as old."""
+    env.from_source(Csv("/nowhere", schema="k STRING"), "in").sink_to(Parquet(f"{tmp_path}/out"))
+    for key in "ab":
+        pipeline_run(env, {"in": [{"k": key}]}, write_sinks=True)
+        assert [row.k for row in spark.read.parquet(f"{tmp_path}/out").collect()] == [key]
+
+
 def test_parameters_are_those_of_the_pipeline(pipeline_run: Run) -> None:
     env = StreamExecutionEnvironment("p", params={"least": 5})
     stream = env.from_source(Csv("/nowhere", schema="v INT"), "in")
