@@ -100,7 +100,7 @@ test-mends: $(READY) ## put each fixed fault back, and check that a test notices
 # Measuring takes nearly twice the time, so it is left out for tests that repeat what the rooms' tests run.
 NOT_MEASURED := tests/staging/publications/test_carry_out_across_mounts.py
 test-core: $(CORE_READY) ## run the compiler's tests without airflow and pyspark, and show how much of each room they cover
-	@$(CORE)/python -m pytest $(SPREAD) $(NEEDS_NOTHING) tests/architecture tests/cli tests/examples/test_readme.py tests/machine/test_mends.py tests/properties $(NOT_MEASURED)
+	@$(CORE)/python -m pytest $(SPREAD) $(NEEDS_NOTHING) tests/architecture tests/cli tests/examples/test_migration_page.py tests/examples/test_readme.py tests/machine/test_mends.py tests/properties $(NOT_MEASURED)
 	@$(CORE)/coverage run -m pytest $(SPREAD) $(NEEDS_NOTHING) --ignore $(NOT_MEASURED) \
 		tests/bad_input tests/compiler tests/conformance tests/declaration tests/deployment tests/driver_jvm tests/explain tests/graphs tests/projects tests/recipes tests/staging tests/testing tests/yaml
 	@$(CORE)/coverage combine --quiet
