@@ -16,7 +16,9 @@ pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
 
 def test_a_home_without_a_database_is_reported_and_left_alone(tmp_path: Path) -> None:
-    environment = os.environ | {"AIRFLOW_HOME": str(tmp_path)}
+    (tmp_path / "sitecustomize.py").write_text("print('what is imported prints', flush=True)\n")
+    path = f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"
+    environment = os.environ | {"AIRFLOW_HOME": str(tmp_path), "PYTHONPATH": path}
     environment.pop("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", None)
     with (
         RunClient.local(environment) as client,

@@ -21,6 +21,11 @@ _PROGRAM = "graph_compiler.airflow_backend.client.local_requests"
 _SECONDS_TO_END = 30
 
 
+def _is_answer(line: str) -> bool:
+    """Whether a line is an answer: what Airflow prints while it is imported is none."""
+    return line.startswith(('{"answer": ', '{"status": '))
+
+
 class LocalEnd:
     """The Airflow whose home and settings an environment names; its process starts with the first request."""
 
@@ -94,7 +99,7 @@ class LocalEnd:
         try:
             process.stdin.write(json.dumps({"request": request, **arguments}) + "\n")
             process.stdin.flush()
-            line = process.stdout.readline()
+            line = next(filter(_is_answer, process.stdout), "")
         except OSError:
             line = ""
         if not line:
