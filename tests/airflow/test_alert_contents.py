@@ -286,6 +286,7 @@ def test_a_failed_run_lists_its_failed_tasks_and_what_did_not_run() -> None:
     assert (alert.dag_id, alert.run_id, alert.reason) == ("nightly", RUN, "task_failure")
     assert [task.task_id for task in alert.tasks] == ["wait", "sales.kept"]
     assert alert.not_run == 1
+    assert list(links(alert.tasks[0])) == ["Task"], "the number of its try is not known"
     kept = alert.tasks[1]
     assert (kept.operator, kept.attempt.try_number, kept.attempt.is_retried) == ("kept", 2, False)
     assert links(kept)["Log of this try"].endswith("/tasks/sales.kept?try_number=2")

@@ -1,6 +1,7 @@
-"""Under a scheduler, a pipeline fails: mails of its retry, its failure, a killed task, and the run reach a server."""
+"""Under a scheduler, tasks fail and one is killed: mails of a retry, of failures and of the run reach a server."""
 
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -10,7 +11,7 @@ from tests.harness.standalone import standalone, until
 
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.long,  # three applications; tests/airflow/test_alert_*.py holds the same without Spark
+    pytest.mark.long,  # two applications; tests/airflow/test_alert_*.py holds the same without Spark
 ]
 DAG_FILE = '''"""An airflow dag that holds a pipeline that fails."""
 import os
@@ -26,6 +27,11 @@ alert = FailureNotifier(to="team@example.com")
 env = StreamExecutionEnvironment("sales")
 rows = env.from_source(Range(0, 30), "rows").filter("id < 9").name("first").stage("for a retry")
 rows.select(share="100 / (id - 5)").name("shares").sink_to(Parquet("{output}")).name("report")
+
+
+@task
+def refused():
+    raise ValueError("no <table>")
 
 
 @task(retries=0)
@@ -45,6 +51,7 @@ with DAG(
     }},
 ) as dag:
     build_task_group(env)
+    refused()
     killed()
 '''
 RUN = "manual__2026-01-01T00:00:00+00:00"
@@ -70,27 +77,28 @@ def test_people_are_told_of_each_failure_where_airflow_runs_its_callback(
                         (tmp_path / f"{number}.{kind}").write_text(part(mail, kind))
             shown = {str(mail["Subject"]): mail for mail in server.mails}
     assert sorted(shown) == [
-        "nightly: task 'killed' failed",
-        "nightly: the run failed, 2 failed tasks",
+        "nightly: task 'refused' failed",
+        "nightly: task 'refused' failed, Airflow tries again",
+        "nightly: the run failed, 3 failed tasks",
         "sales: task 'sales.report' failed",
-        "sales: task 'sales.report' failed, Airflow tries again",
-    ]
+    ], "Airflow calls back for a killed process only at the end of the run"
     assert len(server.mails) == 4, "each once"
-    again = part(shown["sales: task 'sales.report' failed, Airflow tries again"], "plain")
-    where = f"{tmp_path}/dags/nightly.py:13"
-    assert f"Operator     shares, declared at {where}" in again
+    again = part(shown["nightly: task 'refused' failed, Airflow tries again"], "plain")
     assert "Attempt      1 of 2; Airflow tries again after 1 s" in again
-    assert "DIVIDE_BY_ZERO" in again
-    assert "\tat " not in again
-    assert "  - region 'report': shares and report" in again
-    assert "read again, not computed again: the staged result 'first' of task 'first'" in again
-    assert (
-        "/runs/manual__2026-01-01T00%3A00%3A00%2B00%3A00/tasks/sales.report?try_number=1" in again
-    )
-    final = part(shown["sales: task 'sales.report' failed"], "plain")
-    assert "Attempt      2 of 2; Airflow does not try again" in final
-    run = part(shown["nightly: the run failed, 2 failed tasks"], "plain")
-    assert "Reason       task_failure" in run
-    assert f"Operator     shares, declared at {where}" in run
-    assert "Task 'killed'" in run
-    assert f">{RUN}</td>" in part(shown["nightly: the run failed, 2 failed tasks"], "html")
+    assert "  ValueError: no <table>" in again
+    ended = part(shown["nightly: task 'refused' failed"], "plain")
+    assert "Attempt      2 of 2; Airflow does not try again" in ended
+    failed = part(shown["sales: task 'sales.report' failed"], "plain")
+    where = f"Operator     shares, declared at {tmp_path}/dags/nightly.py:14"
+    assert where in failed
+    assert "Attempt      1 of 2; Airflow does not try again: the failure is permanent" in failed
+    assert "  [DIVIDE_BY_ZERO] Division by zero." in failed
+    assert "\tat " not in failed
+    assert "  - region 'report': shares and report" in failed
+    assert "read again, not computed again: the staged result 'first' of task 'first'" in failed
+    assert f"/runs/{quote(RUN)}/tasks/sales.report?try_number=1" in failed
+    run = shown["nightly: the run failed, 3 failed tasks"]
+    assert "Reason       task_failure" in part(run, "plain")
+    assert where in part(run, "plain")
+    assert "Task 'killed'" in part(run, "plain")
+    assert f">{RUN}</td>" in part(run, "html")

@@ -163,7 +163,7 @@ def test_only_addresses_of_http_are_links() -> None:
     links = tuple(Link(label="L", url=url) for url in urls)
     message = message_of(replace(ALERTS["final"], links=links, tasks=(replace(FINAL, links=()),)))
     assert Page(html_page(message)).links == ["https://a/b?x=<>|&y"]
-    slack = slack_blocks(message)[-1]["text"]["text"]
+    slack = slack_blocks(message)[2]["text"]["text"]
     assert slack == "<https://a/b?x=&lt;&gt;%7C&amp;y|L>"
 
 

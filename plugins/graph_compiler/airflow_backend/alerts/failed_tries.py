@@ -8,7 +8,6 @@ failure of the run     no          no      no    of the last try; the same
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,7 +127,11 @@ def _task_of_pipeline(  # the parts of one value
         cause=_cause(failed, found),
         attempt=_attempt(failed, number, is_permanent=found.is_permanent),
         repetition=_repetition(task, documents),
-        links=(*_links(failed, number, pages), *pages.spark(found.application_id)),
+        links=(
+            _log(failed, number, pages),
+            pages.plan_of_task(failed),
+            *pages.spark(found.application_id),
+        ),
         unknown=tuple(unknown),
     )
 
@@ -139,7 +142,7 @@ def _other_task(failed: FailedTry, pages: Pages) -> FailedTask:
         map_index=failed.shown_index,
         cause=_cause(failed, Diagnosis()),
         attempt=_attempt(failed, failed.try_number, is_permanent=False),
-        links=tuple(_links(failed, failed.try_number, pages))[:1],
+        links=(_log(failed, failed.try_number, pages),),
     )
 
 
@@ -187,10 +190,9 @@ def _repetition(task: DeploymentTaskOperator, documents: TryDocuments) -> Repeti
     return repetition(task.regions, documents.finished, task.others)
 
 
-def _links(failed: FailedTry, number: int | None, pages: Pages) -> Iterator[Link]:
-    if number is not None:
-        yield pages.log(failed, number)
-    yield pages.plan_of_task(failed)
+def _log(failed: FailedTry, number: int | None, pages: Pages) -> Link:
+    """Return the log of the try, or the task's page if its number is not known."""
+    return pages.task(failed) if number is None else pages.log(failed, number)
 
 
 def _words(error: BaseException) -> str:

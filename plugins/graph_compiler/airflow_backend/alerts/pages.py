@@ -45,6 +45,10 @@ class Pages:
         """Return the log of a try."""
         return Link(label="Log of this try", url=f"{self._task(task)}?try_number={number}")
 
+    def task(self, task: TaskOfRun) -> Link:
+        """Return the page of a task in the run."""
+        return Link(label="Task", url=self._task(task))
+
     def plan_of_task(self, task: TaskOfRun) -> Link:
         """Return the plan of a task's pipeline, with the attempts of this run."""
         return Link(label=_PLAN, url=f"{self._task(task)}/plugin/graph-compiler-region-plan")

@@ -24,7 +24,7 @@ def html_page(message: Message) -> str:
         f'<body style="margin:0;padding:16px;background:#ffffff;{_FONT}">\n'
         '<div style="max-width:760px">\n'
         f'<h1 style="margin:0 0 12px;font-size:19px;overflow-wrap:anywhere">{escape(message.title)}</h1>\n'
-        f"{_facts(message.facts)}{parts}{_links(message.links)}{_listed('Not known here', message.unknown)}"
+        f"{_facts(message.facts)}{_links(message.links)}{parts}{_listed('Not known here', message.unknown)}"
         "</div>\n</body></html>\n"
     )
 

@@ -17,9 +17,9 @@ def _lines(message: Message) -> Iterator[str]:
     yield message.title
     yield ""
     yield from _facts(message.facts)
+    yield from _links(message.links)
     for part in message.parts:
         yield from _part(part)
-    yield from _links(message.links)
     yield from _listed("Not known here", message.unknown)
 
 

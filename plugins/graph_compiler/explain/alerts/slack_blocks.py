@@ -41,11 +41,12 @@ def slack_blocks(message: Message) -> list[Block]:
 def _texts(message: Message) -> Iterator[str | None]:
     """Return the texts of sections, None for a line between two tasks."""
     yield _facts(message.facts)
+    yield from filter(None, [_links(message.links)])
     for part in message.parts:
         if part.title:
             yield None
         yield from _part(part)
-    yield from filter(None, (_links(message.links), _listed("Not known here", message.unknown)))
+    yield from filter(None, [_listed("Not known here", message.unknown)])
 
 
 def _part(part: Part) -> Iterator[str]:
