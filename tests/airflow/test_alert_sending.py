@@ -188,6 +188,8 @@ def test_slack_is_sent_the_blocks_and_the_title_for_notifications(
     (sent,) = slack
     assert (sent["conn_id"], sent["text"]) == ("alerts", "nightly: task 'wait' failed")
     assert any("ValueError: a &lt; b" in block["text"]["text"] for block in sent["blocks"])
+    notifier(to=None, slack_webhook_conn_id="alerts")(context(dag_id="<!channel>"))
+    assert slack[1]["text"].startswith("&lt;!channel&gt;: task"), "it mentions no one"
 
 
 def test_one_way_that_fails_does_not_stop_the_other(

@@ -17,7 +17,7 @@ from graph_compiler.errors import Problem
 from graph_compiler.explain.alerts.html_page import html_page
 from graph_compiler.explain.alerts.message import Message
 from graph_compiler.explain.alerts.plain_text import plain_text
-from graph_compiler.explain.alerts.slack_blocks import slack_blocks
+from graph_compiler.explain.alerts.slack_blocks import escaped, slack_blocks
 from graph_compiler.identifiers import shown
 
 _SECONDS, _AGAIN = 10, 0
@@ -87,7 +87,7 @@ class Slack:
 
         hook = SlackWebhookHook(slack_webhook_conn_id=self.slack_webhook_conn_id)
         hook.send(
-            text=message.title,
+            text=escaped(message.title),
             blocks=slack_blocks(message),
             unfurl_links=False,
             unfurl_media=False,
