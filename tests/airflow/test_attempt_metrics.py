@@ -4,11 +4,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -311,6 +313,27 @@ def test_what_goes_wrong_does_not_reach_the_task(
     end(key, FINISHED)
     assert "metrics of this try are not sent" in caplog.text
     assert statsd.own() == []
+
+
+def test_a_collector_that_does_not_answer_does_not_hold_a_task(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from graph_compiler.airflow_backend.metrics import emission
+
+    asked, answers = threading.Event(), threading.Event()
+
+    def force_flush() -> None:
+        asked.set()
+        answers.wait()
+
+    monkeypatch.setenv("AIRFLOW__METRICS__OTEL_ON", "True")
+    provider = SimpleNamespace(force_flush=force_flush)
+    monkeypatch.setattr(emission, "get_meter_provider", lambda: provider)
+    monkeypatch.setattr(emission, "_MOST_SECONDS", 0.01)
+    emission.flush()
+    assert asked.wait(10)
+    assert not answers.is_set()
+    answers.set()
 
 
 KILLED = """

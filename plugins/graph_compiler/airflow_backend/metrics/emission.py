@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 
 from airflow.sdk.configuration import conf
@@ -20,8 +21,8 @@ LOG = logging.getLogger(__name__)
 _SWITCHES = ("statsd_on", "statsd_datadog_enabled", "otel_on")
 _LONGEST = 200
 """The maximum characters of a tag: StatsD sends each value in one packet."""
-_MOST_MILLISECONDS = 5_000
-"""How long a flush may take: a collector that does not answer must not hold a task."""
+_MOST_SECONDS = 5.0
+"""How long a flush may hold a task, if a collector does not answer; the exporter itself waits for 10 s."""
 
 
 def report_ended(descriptors: Sequence[str]) -> None:
@@ -47,10 +48,16 @@ def flush() -> None:
     """Send what OpenTelemetry keeps until its next interval, since this process may be killed before."""
     if not _is_on("otel_on"):
         return
-    provider = get_meter_provider()
+    flushing = threading.Thread(target=_flush, name="metrics", daemon=True)
+    flushing.start()
+    flushing.join(_MOST_SECONDS)
+
+
+def _flush() -> None:
     try:
+        provider = get_meter_provider()
         if hasattr(provider, "force_flush"):
-            provider.force_flush(timeout_millis=_MOST_MILLISECONDS)
+            provider.force_flush()
     except Exception:
         LOG.warning("graph_compiler: metrics of this try are not flushed", exc_info=True)
 
