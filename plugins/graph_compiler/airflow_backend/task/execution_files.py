@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from airflow.sdk.exceptions import AirflowException
 
-from graph_compiler.airflow_backend.metrics.emission import report_ended
+from graph_compiler.airflow_backend.task.metrics import report_ended
 from graph_compiler.airflow_backend.task.task_try import TaskTry, descriptor_of
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.outcome import Outcome

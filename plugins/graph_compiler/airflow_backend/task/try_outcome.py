@@ -6,8 +6,8 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from graph_compiler.airflow_backend.metrics.emission import flush
 from graph_compiler.airflow_backend.task.execution_files import leave_outcomes
+from graph_compiler.airflow_backend.task.metrics import flush
 from graph_compiler.airflow_backend.task.submission.tracking import TrackingLostError
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.errors import GraphCompilerError

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from graph_compiler.airflow_backend.metrics.metric import Metric, MetricName
 from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.executions.region_execution import RegionExecution
+from graph_compiler.staging.metrics.metric import Metric, MetricName
 
 _OUTPUTS = {
     "sink": (MetricName.SINK_ROWS, MetricName.SINK_BYTES),

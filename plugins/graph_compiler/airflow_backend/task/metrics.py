@@ -10,11 +10,11 @@ from airflow.sdk.configuration import conf
 from airflow.sdk.observability import stats
 from opentelemetry.metrics import get_meter_provider
 
-from graph_compiler.airflow_backend.metrics.attempt_documents import timed_attempts
-from graph_compiler.airflow_backend.metrics.attempt_metrics import attempt_metrics
-from graph_compiler.airflow_backend.metrics.metric import Metric
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.staging.executions.executions import told
+from graph_compiler.staging.metrics.attempt_documents import timed_attempts
+from graph_compiler.staging.metrics.attempt_metrics import attempt_metrics
+from graph_compiler.staging.metrics.metric import Metric
 from graph_compiler.staging.store.stores import store_of
 
 LOG = logging.getLogger(__name__)

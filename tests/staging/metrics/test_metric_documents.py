@@ -2,14 +2,12 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
-import pytest
+from graph_compiler.staging.metrics.metric import TASK_TAGS, MetricName
 
-from tests.airflow.conftest import ROOT
-
-pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
-
+ROOT = Path(__file__).parents[3]
 PREFIX = "airflow_graph_compiler_"
 SERIES = r'\{__name__=~"(?P<name>\w+)\(_total\)\?", pipeline=~"\$pipeline"\}'
 SUM = rf"sum by \((?P<by>[\w, ]+)\) \((?P<series>{SERIES})\)"
@@ -33,8 +31,6 @@ def dashboard() -> dict[str, Any]:
 
 
 def test_the_table_has_every_metric_with_its_kind_and_tag() -> None:
-    from graph_compiler.airflow_backend.metrics.metric import TASK_TAGS, MetricName
-
     text = (ROOT / "docs" / "metrics.md").read_text()
     rows = re.findall(r"^\| `(graph_compiler[\w.]+)` \| (\w+)[^|]* \| (?:`(\w+)`)? ?\|", text, re.M)
     assert rows == [
@@ -46,8 +42,6 @@ def test_the_table_has_every_metric_with_its_kind_and_tag() -> None:
 
 
 def test_the_dashboard_asks_for_metrics_that_are_sent_by_tags_that_they_have() -> None:
-    from graph_compiler.airflow_backend.metrics.metric import TASK_TAGS, MetricName
-
     names = {in_prometheus(name.value): name for name in MetricName}
     asked = set()
     for panel in dashboard()["panels"]:
@@ -65,8 +59,6 @@ def test_the_dashboard_asks_for_metrics_that_are_sent_by_tags_that_they_have() -
 
 
 def test_the_dashboard_lists_pipelines_by_a_metric_that_each_run_sends() -> None:
-    from graph_compiler.airflow_backend.metrics.metric import MetricName
-
     (pipelines,) = (one for one in dashboard()["templating"]["list"] if one["name"] == "pipeline")
     assert in_prometheus(MetricName.FINISH.value) in pipelines["query"]["query"]
     assert PREFIX in pipelines["query"]["query"]

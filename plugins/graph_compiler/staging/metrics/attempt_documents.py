@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from graph_compiler.airflow_backend.metrics.attempt_metrics import TimedAttempt
 from graph_compiler.deployment.documents.staging_layout import (
     DESCRIPTOR,
     DRIVER,
@@ -16,6 +15,7 @@ from graph_compiler.deployment.documents.staging_layout import (
 from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.executions.execution_order import in_order
 from graph_compiler.staging.executions.region_execution import read_execution
+from graph_compiler.staging.metrics.attempt_metrics import TimedAttempt
 from graph_compiler.staging.store.staging_store import StagingStore
 
 _MOST = 16

@@ -1,0 +1,1 @@
+"""The metrics of attempts at a pipeline's regions, from the documents that they left."""
