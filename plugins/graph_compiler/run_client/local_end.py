@@ -132,4 +132,7 @@ class LocalEnd:
             lines = self._log.read().decode(errors="replace").strip().splitlines()
         self.close()
         last = (lines or ["it printed nothing"])[-1]
-        return AirflowUnreachableError(f"{self.name} does not answer: {last[:500]}")
+        return AirflowUnreachableError(
+            f"{self.name} does not answer: {last[:500]}\n"
+            "  hint: is AIRFLOW_HOME that of your Airflow? An Airflow of another host has an address: --api-url"
+        )
