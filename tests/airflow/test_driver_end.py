@@ -272,3 +272,19 @@ def test_a_short_log_is_whole() -> None:
     from graph_compiler.airflow_backend.task.submission.log_limit import limited
 
     assert list(limited(["a\n", "b\n"])) == ["a\n", "b\n"]
+
+
+def test_a_stopped_driver_ends_also_if_that_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from graph_compiler.airflow_backend.task import try_outcome
+
+    def away(*_: object) -> None:
+        raise OSError("the disk is away")
+
+    monkeypatch.setattr(try_outcome, "leave_outcomes", away)
+    ended = []
+    with try_outcome.stopping(["/staging/descriptor.json"]):
+        ended.append("driver")
+    assert ended == ["driver"]
+    assert "it is not recorded that this try was stopped" in caplog.text
