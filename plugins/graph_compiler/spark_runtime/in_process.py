@@ -64,11 +64,9 @@ class Progress:
 
     def begins(self, region: RegionDescriptor, operator: OperatorDescriptor, phase: Phase) -> None:
         """Add a line."""
-        vertex_id = RegionGraph.of(region).vertex_id(operator)
-        vertex = next(vertex for vertex in region.vertices if vertex.vertex_id == vertex_id)
         step = Step(
             region_id=region.region_id,
-            vertex=vertex.name,
+            vertex=RegionGraph.of(region).vertex_name(operator),
             operator=operator.name,
             phase=phase,
             time=time.time(),

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from airflow.sdk import BaseNotifier, Context
 from airflow.sdk.log import redact  # type: ignore[attr-defined]  # imported there for others
 
-from graph_compiler.airflow_backend.alerts.callback_alert import alert_of
 from graph_compiler.airflow_backend.alerts.sending import (
     Mail,
     Slack,
@@ -16,8 +15,6 @@ from graph_compiler.airflow_backend.alerts.sending import (
     missing_provider,
 )
 from graph_compiler.errors import ConfigurationError, Problem
-from graph_compiler.explain.alerts.alert import redacted
-from graph_compiler.explain.alerts.message import message_of
 
 
 class FailureNotifier(BaseNotifier):
@@ -83,6 +80,11 @@ class FailureNotifier(BaseNotifier):
 
     def notify(self, context: Context) -> None:
         """Send the alert all ways; what fails is in the log, and neither stops the other ways nor changes the task."""
+        # A Dag file is parsed all day, and few of its tasks fail.
+        from graph_compiler.airflow_backend.alerts.callback_alert import alert_of
+        from graph_compiler.explain.alerts.alert import redacted
+        from graph_compiler.explain.alerts.message import message_of
+
         message = message_of(redacted(alert_of(context), redact))  # type: ignore[arg-type]  # texts only
         for way in self.ways:
             try:

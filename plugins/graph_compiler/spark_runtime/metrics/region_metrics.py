@@ -87,17 +87,13 @@ class RegionMetrics:
     @contextmanager
     def running(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
         """Name Spark's jobs in the `with` block after an operator, and measure them unless they fail."""
-        vertex = {"vertex": self._vertex_name(operator)}
+        vertex = {"vertex": self._graph.vertex_name(operator)}
         with (
             program_log.about(vertex),
             self._reporting(operator, phase),
             self._measuring(operator, phase),
         ):
             yield
-
-    def _vertex_name(self, operator: OperatorDescriptor) -> str:
-        id = self._graph.vertex_id(operator)
-        return next(vertex.name for vertex in self.region.vertices if vertex.vertex_id == id)
 
     @contextmanager
     def _reporting(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:

@@ -12,6 +12,7 @@ from graph_compiler.deployment.documents.descriptor import (
     InputDescriptor,
     OperatorDescriptor,
     RegionDescriptor,
+    VertexDescriptor,
 )
 from graph_compiler.identifiers import JobVertexId
 
@@ -24,7 +25,7 @@ class RegionGraph:
     """The operators of a region by node id, in topological order, and the vertex of each."""
 
     operators: Mapping[int, OperatorDescriptor]
-    vertex_ids: Mapping[int, JobVertexId]
+    vertices: Mapping[int, VertexDescriptor]
 
     @classmethod
     def of(cls, region: RegionDescriptor) -> RegionGraph:
@@ -32,12 +33,16 @@ class RegionGraph:
         pairs = [(operator, vertex) for vertex in region.vertices for operator in vertex.operators]
         return cls(
             operators={operator.node_id: operator for operator, _ in pairs},
-            vertex_ids={operator.node_id: vertex.vertex_id for operator, vertex in pairs},
+            vertices={operator.node_id: vertex for operator, vertex in pairs},
         )
 
     def vertex_id(self, operator: OperatorDescriptor) -> JobVertexId:
         """Return the id of the vertex that an operator is chained into."""
-        return self.vertex_ids[operator.node_id]
+        return self.vertices[operator.node_id].vertex_id
+
+    def vertex_name(self, operator: OperatorDescriptor) -> str:
+        """Return the name of the vertex that an operator is chained into."""
+        return self.vertices[operator.node_id].name
 
     def name(self, edge: InputDescriptor) -> str | None:
         """Return the name of an edge's producer; None if it runs in another application."""
