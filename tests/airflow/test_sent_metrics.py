@@ -151,9 +151,9 @@ def test_names_of_operators_do_not_add_lines(statsd: Receiver, tmp_path: Path) -
 
 
 def test_without_metrics_nothing_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from graph_compiler.airflow_backend.task import metrics as emission
+    from graph_compiler.airflow_backend.task import ended_attempts
 
-    monkeypatch.setattr(emission, "told", lambda *_: pytest.fail("a document was read"))
+    monkeypatch.setattr(ended_attempts, "told", lambda *_: pytest.fail("a document was read"))
     end(start(tmp_path, "one"), FINISHED)
 
 
@@ -163,14 +163,14 @@ def test_what_goes_wrong_does_not_reach_the_task(
     key = start(tmp_path, "one")
     Path(key).write_text("no document")
     end(key, FINISHED)
-    assert "metrics of this try are not sent" in caplog.text
+    assert "the end of this try is not reported" in caplog.text
     assert statsd.own() == []
 
 
 def test_a_collector_that_does_not_answer_does_not_hold_a_task(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from graph_compiler.airflow_backend.task import metrics as emission
+    from graph_compiler.airflow_backend.task import ended_attempts, metrics
 
     asked, answers = threading.Event(), threading.Event()
 
@@ -180,9 +180,9 @@ def test_a_collector_that_does_not_answer_does_not_hold_a_task(
 
     monkeypatch.setenv("AIRFLOW__METRICS__OTEL_ON", "True")
     provider = SimpleNamespace(force_flush=force_flush)
-    monkeypatch.setattr(emission, "get_meter_provider", lambda: provider)
-    monkeypatch.setattr(emission, "_MOST_SECONDS", 0.01)
-    emission.flush()
+    monkeypatch.setattr(metrics, "get_meter_provider", lambda: provider)
+    monkeypatch.setattr(ended_attempts, "_MOST_SECONDS", 0.01)
+    ended_attempts.flush()
     assert asked.wait(10)
     assert not answers.is_set()
     answers.set()

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text()
 MARKER = re.compile(
-    r"pytest\.mark\.(spark|airflow|e2e|installed|long|browser|cluster|yarn|kubernetes|objects|hdfs|compose)\b"
+    r"pytest\.mark\.(spark|airflow|e2e|installed|long|browser|cluster|yarn|kubernetes|openlineage|objects|hdfs|compose)\b"
 )
 Test = ast.FunctionDef | ast.AsyncFunctionDef
 

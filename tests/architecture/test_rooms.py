@@ -146,6 +146,7 @@ JOIN_RUN_IDS = {
     "airflow_backend/installation/airflow_api.py": "addresses of Airflow's API",
     "run_client/rest_end.py": "addresses of Airflow's API",
     "airflow_backend/web/runs/links.py": "addresses of Airflow's pages",
+    "staging/lineage/attempt_lineage.py": "the version of a staged result, whose name has the rest",
     "spark_runtime/connectors/table.py": "what a table's column says of the run, by its identity",
 }
 

@@ -44,15 +44,7 @@ dag = build_dag(env, schedule=None)
 
 @pytest.mark.usefixtures("migrated_home")
 def test_a_retry_keeps_the_region_that_has_finished(home: Home, tmp_path: Path) -> None:
-    project = tmp_path / "project"
-    for name, text in {
-        "pipelines/__init__.py": "",
-        "pipelines/reports.py": PIPELINE,
-        "dags/reports.py": DAG,
-        "orders.csv": "id,region\n" + "".join(f"{id},{'abc'[id % 3]}\n" for id in range(1000)),
-    }.items():
-        (project / name).parent.mkdir(parents=True, exist_ok=True)
-        (project / name).write_text(text)
+    project = reports_project(tmp_path / "project")
     call(home, project, "graph_compiler", "run", "reports", "--date", "2024-01-01", "--json")
 
     (run,) = (home.staging / "reports").iterdir()
@@ -78,6 +70,19 @@ def test_a_retry_keeps_the_region_that_has_finished(home: Home, tmp_path: Path) 
         f"SELECT count(*), count(DISTINCT id) FROM read_parquet('{project}/out/large/*.parquet')"
     )[1]
     assert large == [(499, 499)], "appended once"
+
+
+def reports_project(folder: Path) -> Path:
+    """Write the project, and return its folder."""
+    for name, text in {
+        "pipelines/__init__.py": "",
+        "pipelines/reports.py": PIPELINE,
+        "dags/reports.py": DAG,
+        "orders.csv": "id,region\n" + "".join(f"{id},{'abc'[id % 3]}\n" for id in range(1000)),
+    }.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
 
 
 def run_id(run: Path) -> str:

@@ -184,6 +184,7 @@ def _execute(task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams) 
             recomputed=result.recomputed,
             failure=None,
             sources=result.sources,
+            schemas=result.schemas,
         )
     except (
         BaseException

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from airflow.sdk.exceptions import AirflowException
 
-from graph_compiler.airflow_backend.task.metrics import report_ended
+from graph_compiler.airflow_backend.task.ended_attempts import report_ended
 from graph_compiler.airflow_backend.task.task_try import TaskTry, descriptor_of
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.outcome import Outcome
@@ -30,7 +30,7 @@ from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import StagingError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.executions.execution_order import begin
-from graph_compiler.staging.executions.kept_executions import find_kept
+from graph_compiler.staging.executions.kept_executions import report_of
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.stores import store_of
 
@@ -55,7 +55,7 @@ def leave_submission(task: TaskTry, submission: Submission) -> None:
 
 
 def leave_outcomes(descriptors: Iterable[str], state: ExecutionState, reason: str | None) -> None:
-    """Write the outcome of each execution of a try that has none, and send its metrics.
+    """Write the outcome of each execution of a try that has none, and report its end to what watches Airflow.
 
     A driver that has not started gets no secret. An only execution has the outcome of its try. Of several, one that the
     driver has finished is FINISHED, and one that it had not begun is CANCELED if the try did not finish. The reason is
@@ -128,19 +128,12 @@ def read_report(execution: TaskDeploymentDescriptor) -> ExecutionReport | None:
 
     Raises AirflowException if it is missing or unreadable.
     """
-    store, layout, region_id = (
-        store_of(execution.staging_root),
-        execution.layout,
-        execution.region.region_id,
-    )
-    folder = execution_of(descriptor_of(execution))
+    store = store_of(execution.staging_root)
     try:
-        kept = find_kept(store, folder)
-        id = kept.execution_id if kept else execution.attempt.execution_id
-        key = layout.report(region_id, id)
-        report = get_document(store, key, ExecutionReport, version=VERSION)
+        report = report_of(store, execution)
     except StagingError as error:
         raise AirflowException(f"the Spark driver's report cannot be read: {error}") from None
-    if report is None and not store.is_there(f"{folder}/{OUTCOME}"):
+    if report is None and not store.is_there(f"{execution_of(descriptor_of(execution))}/{OUTCOME}"):
+        key = execution.layout.report(execution.region.region_id, execution.attempt.execution_id)
         raise AirflowException(f"the Spark driver ended without a report: there is no {key}")
     return report

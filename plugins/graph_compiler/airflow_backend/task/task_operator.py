@@ -25,6 +25,8 @@ from graph_compiler.airflow_backend.dag.logical_dates import explaining_template
 from graph_compiler.airflow_backend.dag.plan_document import PLAN_DOCUMENT
 from graph_compiler.airflow_backend.dag.restart_strategy import retry_arguments
 from graph_compiler.airflow_backend.installation.settings import Settings
+from graph_compiler.airflow_backend.lineage.spark_properties import with_parent_run
+from graph_compiler.airflow_backend.lineage.task_lineage import ReportsLineage
 from graph_compiler.airflow_backend.run_identities import identity_of_task
 from graph_compiler.airflow_backend.stores.connection_access import open_stores
 from graph_compiler.airflow_backend.task.driver_end import is_elsewhere, why_failed
@@ -79,7 +81,7 @@ from graph_compiler.staging.executions.executions import failure_times
 from graph_compiler.staging.store.stores import store_of
 
 
-class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider ships no types
+class DeploymentTaskOperator(ReportsLineage, SparkSubmitOperator):  # type: ignore[misc]  # the provider ships no types
     """Runs the deployment regions of a task, one after the other; each try is an execution of each of them.
 
     Airflow renders and shows `places` (paths) and `parameters`; the rest of the regions is never templated.
@@ -235,6 +237,7 @@ class DeploymentTaskOperator(SparkSubmitOperator):  # type: ignore[misc]  # the 
         return None
 
     def _submit_anew(self, task: TaskTry, context: Context) -> None:
+        self.conf = with_parent_run(self, context)
         prepared = self.prepare(task)
         prepared.ship()
         if prepared.place.is_tracked:

@@ -1,4 +1,4 @@
-"""The outcome of a try, in the documents of its executions and in Airflow's metrics."""
+"""The outcome of a try, in the documents of its executions and for what watches Airflow."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
+from graph_compiler.airflow_backend.task.ended_attempts import flush
 from graph_compiler.airflow_backend.task.execution_files import leave_outcomes
-from graph_compiler.airflow_backend.task.metrics import flush
 from graph_compiler.airflow_backend.task.submission.tracking import TrackingLostError
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.errors import GraphCompilerError
@@ -41,7 +41,7 @@ def recording(task: TaskTry, is_killed: Callable[[], bool]) -> Iterator[None]:
 def stopping(descriptors: Iterable[str]) -> Iterator[None]:
     """Write that a try was stopped: its process may be killed before it ends.
 
-    Within, the driver is ended, also if that cannot be written; it does not wait for a collector of metrics.
+    Within, the driver is ended, also if that cannot be written; it does not wait for a collector.
     """
     try:
         leave_outcomes(descriptors, ExecutionState.CANCELED, _STOPPED)

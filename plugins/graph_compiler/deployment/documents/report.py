@@ -13,7 +13,12 @@ from graph_compiler.deployment.documents.manifest import ContractCount, StagedRe
 from graph_compiler.deployment.documents.wire import from_json
 from graph_compiler.errors import SourceLocation
 from graph_compiler.extensions import UNSAID
-from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, RegionId
+from graph_compiler.identifiers import (
+    IntermediateDataSetId,
+    JobVertexId,
+    OperatorId,
+    RegionId,
+)
 
 VERSION = 4
 
@@ -182,10 +187,18 @@ class SourceFiles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorSchema:
+    """The columns of the rows that a source has read, or that a sink has written: Spark's schema JSON."""
+
+    operator_id: OperatorId
+    schema: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionReport:
     """The end of one execution; `failure` None means it finished. `application_id` None: Spark did not start.
 
-    `sources` are those whose files are known.
+    `sources` are those whose files are known. `schemas` are those of all sources and sinks of a finished execution.
     """
 
     version: int
@@ -198,6 +211,7 @@ class ExecutionReport:
     recomputed: tuple[RecomputedResult, ...]
     failure: Failure | None
     sources: tuple[SourceFiles, ...] = field(default=(), metadata={UNSAID: True})
+    schemas: tuple[OperatorSchema, ...] = field(default=(), metadata={UNSAID: True})
 
     @classmethod
     def from_json(cls, text: str) -> ExecutionReport:

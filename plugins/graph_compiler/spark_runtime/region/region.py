@@ -20,6 +20,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.manifest import ContractCount, StagedRead
 from graph_compiler.deployment.documents.report import (
+    OperatorSchema,
     Output,
     Phase,
     RecomputedResult,
@@ -36,7 +37,7 @@ from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.operators.contracts import Contract, check_contracts
 from graph_compiler.spark_runtime.region.coordination import make_coordinators
 from graph_compiler.spark_runtime.region.master_hooks import initialize_on_master
-from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
+from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation, schema_of
 from graph_compiler.spark_runtime.region.region_failover import RegionFailover
 from graph_compiler.spark_runtime.region.region_run import RegionRun
 from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
@@ -62,6 +63,7 @@ class RegionResult:
     reads: tuple[StagedRead, ...]
     recomputed: tuple[RecomputedResult, ...]
     sources: tuple[SourceFiles, ...]
+    schemas: tuple[OperatorSchema, ...]
 
 
 def run_region(
@@ -157,6 +159,10 @@ def _run(
         reads=tuple(failover.reads),
         recomputed=tuple(failover.recomputed),
         sources=evaluation.source_files(),
+        schemas=(
+            *evaluation.source_schemas(),
+            *(schema_of(sink, rows) for sink, rows in checked),
+        ),
     )
 
 

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector
+from graph_compiler.declaration.operators import Source
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.documents.descriptor import (
     InputDescriptor,
@@ -24,7 +25,7 @@ from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     StagedInput,
 )
-from graph_compiler.deployment.documents.report import SourceFiles
+from graph_compiler.deployment.documents.report import OperatorSchema, SourceFiles
 from graph_compiler.errors import SourceChangedError
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is
@@ -177,6 +178,14 @@ class RegionEvaluation:
         """Return what the sources have listed, as far as Spark shows it."""
         return tuple(listing.described(operator.name) for operator, listing in self.listings)
 
+    def source_schemas(self) -> tuple[OperatorSchema, ...]:
+        """Return the schemas of the sources that were evaluated."""
+        return tuple(
+            schema_of(operator, self.outputs[operator.node_id, None])
+            for operator in self.graph.operators.values()
+            if isinstance(operator.operator, Source)
+        )
+
     def _keep(self, operator: OperatorDescriptor, tag: str | None, rows: DataFrame) -> None:
         """Keep an output for its readers; it is fixed first if several readers could see different rows."""
         output = (operator.node_id, tag)
@@ -211,3 +220,8 @@ class RegionEvaluation:
         if edge.staged is None:
             return self.outputs.get((edge.node_id, edge.output_tag))
         return next((rows for (id, _), rows in self._staged.items() if id == edge.staged.id), None)
+
+
+def schema_of(operator: OperatorDescriptor, rows: DataFrame) -> OperatorSchema:
+    """Return the columns that an operator reads or writes."""
+    return OperatorSchema(operator_id=operator.operator_id, schema=rows.schema.json())

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.executions.region_execution import RegionExecution
@@ -37,6 +38,14 @@ class TimedAttempt:
     running: float | None
     ended: float
     is_reported: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedRegion:
+    """An execution that has just ended, and the attempts at its region up to it, first to last."""
+
+    execution: TaskDeploymentDescriptor
+    attempts: tuple[TimedAttempt, ...]
 
 
 def attempt_metrics(regions: Sequence[Sequence[TimedAttempt]]) -> tuple[Metric, ...]:

@@ -1,0 +1,161 @@
+"""Lineage in OpenLineage's classes: an attempt at a region is a run, whose parent is the run of its Airflow task.
+
+job      <dag>.<task>.<region>, in the namespace of Airflow's jobs
+run      one id for each execution, the same from whichever process it is sent
+events   START and COMPLETE, FAIL or ABORT, with the times of the attempt
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from openlineage.client.event_v2 import (
+    InputDataset,
+    Job,
+    OutputDataset,
+    Run,
+    RunEvent,
+    RunState,
+)
+from openlineage.client.facet_v2 import (
+    dataset_version_dataset,
+    error_message_run,
+    input_statistics_input_dataset,
+    job_type_job,
+    output_statistics_output_dataset,
+    parent_run,
+    schema_dataset,
+)
+from openlineage.client.uuid import generate_static_uuid
+
+from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.identifiers import RegionId
+from graph_compiler.staging.lineage.attempt_lineage import AttemptLineage
+from graph_compiler.staging.lineage.columns import Column, columns
+from graph_compiler.staging.lineage.dataset import Dataset
+from graph_compiler.staging.metrics.attempt_metrics import TimedAttempt
+
+PRODUCER = "urn:graph_compiler"
+"""Who has sent an event: OpenLineage wants a URI."""
+_STATES = {
+    ExecutionState.FINISHED: RunState.COMPLETE,
+    ExecutionState.CANCELED: RunState.ABORT,
+    ExecutionState.FAILED: RunState.FAIL,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRun:
+    """A job, and the id of one of its runs, as OpenLineage identifies them."""
+
+    namespace: str
+    name: str
+    run_id: str
+
+
+def attempt_events(
+    attempt: TimedAttempt, region_id: RegionId, lineage: AttemptLineage, task: JobRun, root: JobRun
+) -> tuple[RunEvent, RunEvent]:
+    """Return the events of an attempt that has ended; `task` is its Airflow task's try, `root` the Dag's run."""
+    execution = attempt.execution
+    started, ended = (datetime.fromtimestamp(at, UTC) for at in (execution.started, attempt.ended))
+    facets: dict[str, Any] = {"parent": _parent(task, root)}
+    if execution.reason is not None and execution.state is ExecutionState.FAILED:
+        facets["errorMessage"] = error_message_run.ErrorMessageRunFacet(
+            message=execution.reason, programmingLanguage="PYTHON", producer=PRODUCER
+        )
+    key = f"{task.run_id} {region_id} {execution.execution_id}"
+    run = Run(runId=str(generate_static_uuid(started, key.encode())), facets=facets)
+    kind = job_type_job.JobTypeJobFacet(
+        processingType="BATCH", integration="SPARK", jobType="REGION", producer=PRODUCER
+    )
+    job = Job(namespace=task.namespace, name=f"{task.name}.{region_id}", facets={"jobType": kind})
+    start, end = (
+        RunEvent(
+            eventType=state,
+            eventTime=at.isoformat(),
+            run=run,
+            job=job,
+            inputs=read(lineage),
+            outputs=written(lineage),
+            producer=PRODUCER,
+        )
+        for state, at in (
+            (RunState.START, started),
+            (_STATES.get(execution.state, RunState.FAIL), ended),
+        )
+    )
+    return start, end
+
+
+def read(lineage: AttemptLineage) -> list[InputDataset]:
+    """Return the inputs, with their columns as far as they are known, and how much a staged result has."""
+    return [
+        InputDataset(
+            namespace=each.place.namespace,
+            name=each.place.name,
+            facets=_facets(each),
+            inputFacets={
+                "inputStatistics": input_statistics_input_dataset.InputStatisticsInputDatasetFacet(
+                    rowCount=each.rows, size=each.bytes, producer=PRODUCER
+                )
+            }
+            if each.rows is not None
+            else {},
+        )
+        for each in lineage.inputs
+    ]
+
+
+def written(lineage: AttemptLineage) -> list[OutputDataset]:
+    """Return the outputs, with their columns, rows and bytes."""
+    return [
+        OutputDataset(
+            namespace=each.place.namespace,
+            name=each.place.name,
+            facets=_facets(each),
+            outputFacets={
+                "outputStatistics": output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(
+                    rowCount=each.rows, size=each.bytes, producer=PRODUCER
+                )
+            }
+            if each.rows is not None
+            else {},
+        )
+        for each in lineage.outputs
+    ]
+
+
+def _parent(task: JobRun, root: JobRun) -> parent_run.ParentRunFacet:
+    return parent_run.ParentRunFacet(
+        run=parent_run.Run(runId=task.run_id),
+        job=parent_run.Job(namespace=task.namespace, name=task.name),
+        root=parent_run.Root(
+            run=parent_run.RootRun(runId=root.run_id),
+            job=parent_run.RootJob(namespace=root.namespace, name=root.name),
+        ),
+        producer=PRODUCER,
+    )
+
+
+def _facets(dataset: Dataset) -> dict[str, Any]:
+    facets: dict[str, Any] = {}
+    if dataset.schema is not None:
+        facets["schema"] = schema_dataset.SchemaDatasetFacet(
+            fields=list(_fields(columns(dataset.schema))), producer=PRODUCER
+        )
+    if dataset.version is not None:
+        facets["version"] = dataset_version_dataset.DatasetVersionDatasetFacet(
+            datasetVersion=dataset.version, producer=PRODUCER
+        )
+    return facets
+
+
+def _fields(within: Iterable[Column]) -> Iterator[schema_dataset.SchemaDatasetFacetFields]:
+    for column in within:
+        yield schema_dataset.SchemaDatasetFacetFields(
+            name=column.name, type=column.type, fields=list(_fields(column.fields))
+        )

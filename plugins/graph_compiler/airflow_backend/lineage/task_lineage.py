@@ -1,0 +1,50 @@
+"""What the provider for OpenLineage asks a task: its datasets, those of all its regions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from graph_compiler.airflow_backend.lineage.places import RunsRegions, places_of
+from graph_compiler.staging.executions.executions import told
+from graph_compiler.staging.executions.kept_executions import report_of
+from graph_compiler.staging.lineage.attempt_lineage import (
+    AttemptLineage,
+    attempt_lineage,
+    declared_lineage,
+    task_lineage,
+)
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.store.stores import store_of
+
+
+class ReportsLineage:
+    """The methods that the provider calls on a task, if it is installed; a mixin of an operator."""
+
+    def get_openlineage_facets_on_start(self: RunsRegions) -> Any:
+        """Return the provider's `OperatorLineage` of a task that begins: the places of its sources and sinks."""
+        return _facets(declared_lineage(places_of(self)))
+
+    def get_openlineage_facets_on_complete(self: RunsRegions, _instance: Any) -> Any:
+        """Return the `OperatorLineage` of a task that has ended, or failed, from the reports of its executions."""
+        return _facets(task_lineage(list(_ended(self, self.application_args or ()))))
+
+
+def _ended(task: RunsRegions, descriptors: Sequence[str]) -> Iterator[AttemptLineage]:
+    places = {each.region.region_id: each for each in places_of(task)}
+    for key in descriptors:
+        store = store_of(key)
+        execution = told(store, key)
+        if execution is not None and execution.region.region_id in places:
+            log = ManifestLog(store=store, layout=execution.layout)
+            report = report_of(store, execution)
+            region = places[execution.region.region_id]
+            yield attempt_lineage(region, report, execution.layout, log)
+
+
+def _facets(lineage: AttemptLineage) -> Any:
+    from airflow.providers.openlineage.extractors import OperatorLineage
+
+    from graph_compiler.airflow_backend.lineage.events import read, written
+
+    return OperatorLineage(inputs=read(lineage), outputs=written(lineage))

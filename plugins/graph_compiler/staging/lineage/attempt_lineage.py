@@ -1,0 +1,154 @@
+"""What an attempt at a region has read and written: sources and staged results, sinks and staged results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from graph_compiler.declaration.connectors.asset_places import place_uri
+from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.declaration.parameters.parameter import ParameterValue
+from graph_compiler.deployment.describe.asset_uris import asset_uri
+from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, RegionDescriptor
+from graph_compiler.deployment.documents.manifest import Manifest
+from graph_compiler.deployment.documents.report import ExecutionReport
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId
+from graph_compiler.staging.lineage.dataset import Dataset, DatasetName
+from graph_compiler.staging.results.manifest_log import ManifestLog
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptLineage:
+    """The datasets of one attempt, each once."""
+
+    inputs: tuple[Dataset, ...]
+    outputs: tuple[Dataset, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionPlaces:
+    """A region before its templates are rendered, and the parameters of the run.
+
+    A place has one name in all runs: parameters are part of it, other templates are not.
+    """
+
+    region: RegionDescriptor
+    values: Mapping[str, ParameterValue]
+
+    def of(self, kind: type[Source | Sink]) -> Iterator[tuple[OperatorDescriptor, DatasetName]]:
+        """Yield the sources or sinks that have a place which others can use."""
+        for operator in self.region.operators:
+            if isinstance(operator.operator, kind):
+                uri = asset_uri(operator.operator.connector, self.values)
+                if uri is not None:
+                    yield operator, DatasetName.of_uri(uri)
+
+
+def declared_lineage(regions: Sequence[RegionPlaces]) -> AttemptLineage:
+    """Return what is known before anything has run: the places of sources and sinks."""
+    return AttemptLineage(
+        inputs=_distinct(Dataset(place=place) for each in regions for _, place in each.of(Source)),
+        outputs=_distinct(Dataset(place=place) for each in regions for _, place in each.of(Sink)),
+    )
+
+
+def attempt_lineage(
+    places: RegionPlaces, report: ExecutionReport | None, layout: StagingLayout, log: ManifestLog
+) -> AttemptLineage:
+    """Return the datasets of an attempt that has ended.
+
+    One that did not finish has no outputs: it published nothing. What it has read is what it would have read.
+    """
+    schemas = {} if report is None else {each.operator_id: each.schema for each in report.schemas}
+    sources = (
+        Dataset(place=place, schema=schemas.get(operator.operator_id))
+        for operator, place in places.of(Source)
+    )
+    staged = _StagedResults(places.region, layout, log)
+    if report is None or report.failure is not None:
+        read = (Dataset(place=staged.place(id)) for id in staged.producers)
+        return AttemptLineage(inputs=_distinct([*sources, *read]), outputs=())
+    reads = (
+        staged.at(each.result_id, each.epoch)
+        for each in report.reads
+        if each.result_id in staged.producers
+    )
+    return AttemptLineage(
+        inputs=_distinct([*sources, *reads]),
+        outputs=_distinct([*_published(places, report, schemas), *staged.written(report)]),
+    )
+
+
+def task_lineage(regions: Sequence[AttemptLineage]) -> AttemptLineage:
+    """Return the datasets of a task: those of its regions, without what one of them only hands to the next."""
+    outputs = _distinct(each for region in regions for each in region.outputs)
+    own = {each.place for each in outputs}
+    inputs = _distinct(each for region in regions for each in region.inputs)
+    return AttemptLineage(
+        inputs=tuple(each for each in inputs if each.place not in own or each.version is None),
+        outputs=outputs,
+    )
+
+
+def _published(
+    places: RegionPlaces, report: ExecutionReport, schemas: Mapping[OperatorId, str]
+) -> Iterator[Dataset]:
+    outputs = {each.name: each for each in report.outputs if each.kind == "sink"}
+    for operator, place in places.of(Sink):
+        if (output := outputs.get(operator.name)) is not None:
+            schema = schemas.get(operator.operator_id)
+            yield Dataset(place=place, schema=schema, rows=output.rows, bytes=output.bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class _StagedResults:
+    """The staged results of a run, as a region reads and writes them; without its manifest, no schema is known."""
+
+    region: RegionDescriptor
+    layout: StagingLayout
+    log: ManifestLog
+
+    @property
+    def producers(self) -> Mapping[IntermediateDataSetId, RegionId]:
+        """The results that the region reads, and which regions stage them."""
+        read = (edge.staged for each in self.region.operators for edge in each.inputs)
+        return {each.id: each.producer for each in read if each is not None}
+
+    def place(self, id: IntermediateDataSetId) -> DatasetName:
+        """Return the name of a staged result, the same in all runs."""
+        root = DatasetName.of_uri(place_uri(self.layout.root))
+        producer = self.producers.get(id, self.region.region_id)
+        return root.within(self.layout.identity.owner, producer, id)
+
+    def at(self, id: IntermediateDataSetId, epoch: int) -> Dataset:
+        """Return one epoch of a result."""
+        return self._described(id, epoch, self.log.find(id, epoch))
+
+    def written(self, report: ExecutionReport) -> Iterator[Dataset]:
+        """Yield the results that an attempt has committed, found by the place of their files."""
+        locations = {each.location for each in report.outputs if each.kind == "staged"}
+        for result in self.region.results:
+            for epoch in self.log.epochs(result.id):
+                manifest = self.log.find(result.id, epoch)
+                if manifest is not None and manifest.location in locations:
+                    yield self._described(result.id, epoch, manifest)
+
+    def _described(
+        self, id: IntermediateDataSetId, epoch: int, manifest: Manifest | None
+    ) -> Dataset:
+        return Dataset(
+            place=self.place(id),
+            version=f"{self.layout.identity.run_id}/{epoch}",
+            schema=None if manifest is None else manifest.schema,
+            rows=None if manifest is None else manifest.rows,
+            bytes=None if manifest is None else manifest.bytes,
+        )
+
+
+def _distinct(datasets: Iterable[Dataset]) -> tuple[Dataset, ...]:
+    """Return each place once, as it was found first."""
+    found: dict[DatasetName, Dataset] = {}
+    for each in datasets:
+        found.setdefault(each.place, each)
+    return tuple(found.values())
