@@ -1,5 +1,6 @@
-"""The plan in a serialized Dag of a version in which each region was a task."""
+"""The plan in serialized Dags of earlier versions."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,8 @@ pytestmark = [
     pytest.mark.airflow,
     pytest.mark.filterwarnings("default"),  # Airflow's own imports warn of much
 ]
-BEFORE = Path(__file__).parents[1] / "golden" / "staging_roots" / "one_region_a_task"
+ROOTS = Path(__file__).parents[1] / "golden" / "staging_roots"
+BEFORE = ROOTS / "one_region_a_task"
 
 
 def test_each_region_has_its_task() -> None:
@@ -30,3 +32,26 @@ def test_it_is_found_in_a_serialized_dag_as_that_of_the_pipelines_own_dag() -> N
     packed = (BEFORE / "plan_document.txt").read_text().strip()
     task = {"__var": {"task_id": "clean", PLAN_DOCUMENT: packed}}
     assert list(find_plans({"dag": {"tasks": [task]}})) == [""]
+
+
+def test_a_serialized_dag_of_before_task_groups_is_read() -> None:
+    """Airflow's scheduler and the view have it until the Dag file is parsed again."""
+    from airflow.serialization.serialized_objects import DagSerialization
+
+    from graph_compiler.airflow_backend.dag.plan_document import find_plans
+
+    document = json.loads((ROOTS / "shared_task" / "serialized_dag.json").read_text())
+    dag = DagSerialization.from_dict(document)
+    assert {task.task_id: sorted(task.downstream_task_ids) for task in dag.tasks} == {
+        "clean": ["by_region"],
+        "by_region": [],
+    }
+    plans = find_plans(document)
+    assert list(plans) == [""]
+    regions = plans[""].view["regions"]
+    assert isinstance(regions, list)
+    assert [region["id"] for region in regions if isinstance(region, dict)] == [
+        "clean",
+        "by_region",
+        "large_orders",
+    ]

@@ -39,7 +39,9 @@ def test_a_report_has_the_columns_that_sources_read_and_sinks_write(
     }
 
 
-def shown(names: dict[OperatorId, str], reports: list[ExecutionReport]) -> Iterator[tuple[str, str]]:
+def shown(
+    names: dict[OperatorId, str], reports: list[ExecutionReport]
+) -> Iterator[tuple[str, str]]:
     for report in reports:
         for each in report.schemas:
             found = ", ".join(f"{column.name}: {column.type}" for column in columns(each.schema))

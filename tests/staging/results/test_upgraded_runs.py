@@ -1,7 +1,8 @@
-"""A run that began before tasks could have several regions, and goes on after the update.
+"""Runs of earlier versions, which continue after an upgrade: `clean` and `by_region` finished, `large_orders` failed.
 
-`tests/golden/staging_roots/one_region_a_task` is what the commit before left: `clean` and `by_region` have finished,
-`large_orders` has failed. Both reports are one task now.
+`tests/golden/staging_roots` has what each version left:
+one_region_a_task    each region was a task; both reports are one task now
+shared_task          both reports shared a task, before pipelines could be task groups in other Dags
 """
 
 import json
@@ -37,27 +38,33 @@ from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.results.plan_log import check_inputs
 from graph_compiler.staging.store.local_store import LocalStore
 
-BEFORE = Path(__file__).parents[2] / "golden" / "staging_roots" / "one_region_a_task"
-RUN = "in_process__2024-01-01"
+ROOTS = Path(__file__).parents[2] / "golden" / "staging_roots"
+BEFORE = {
+    "one_region_a_task": "in_process__2024-01-01",
+    "shared_task": "manual__2026-11-25T09:11:01.210045+00:00",
+}
+"""Each version, and the id of its run."""
 CLEAN, BY_REGION, LARGE = map(RegionId, ("clean", "by_region", "large_orders"))
 STORE = LocalStore()
 
 
-@pytest.fixture
-def layout(tmp_path: Path) -> StagingLayout:
+@pytest.fixture(params=BEFORE)
+def layout(tmp_path: Path, request: pytest.FixtureRequest) -> StagingLayout:
     root = tmp_path / "root"
-    shutil.copytree(BEFORE / "root", root)
+    shutil.copytree(ROOTS / request.param / "root", root)
     for file in root.rglob("*.json"):
         text = file.read_text().replace("@ROOT@", str(root)).replace("@FOLDER@", str(tmp_path))
         file.write_text(text)
-    layout = StagingLayout(root=str(root), identity=RunIdentity.own("reports", RUN))
+    layout = StagingLayout(
+        root=str(root), identity=RunIdentity.own("reports", BEFORE[request.param])
+    )
     (ledger,) = (root / ".targets").iterdir()  # its name follows from the path of the target
     ledger.rename(layout.publications(str(tmp_path / "out" / "by_region")))
     return layout
 
 
 def pipeline() -> Pipeline:
-    spec = spec_from_file_location("reports_before", BEFORE / "reports.py")
+    spec = spec_from_file_location("reports_before", ROOTS / "one_region_a_task" / "reports.py")
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
@@ -101,6 +108,7 @@ def next_try(
         replace(
             before,
             region=region,
+            try_number=None if before.try_number is None else before.try_number + 1,
             attempt=ExecutionAttempt(
                 execution_id="after",
                 attempt_number=attempts_begun(STORE, layout, region.region_id),
