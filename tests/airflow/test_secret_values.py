@@ -62,7 +62,7 @@ def submitted(
     from airflow.providers.apache.spark.hooks import spark_submit
     from airflow.sdk.exceptions import AirflowException
 
-    from graph_compiler.airflow_backend.task.submission import tracking
+    from graph_compiler.airflow_backend.task.following import tracking
 
     extra = {
         "deploy-mode": mode,

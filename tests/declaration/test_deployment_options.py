@@ -13,7 +13,7 @@ from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.options.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
 from graph_compiler.options.deployment_reader import parse_deployment_options
 from graph_compiler.options.effective_options import OptionOrigin, effective_options
-from graph_compiler.options.model import ShuffleMode
+from graph_compiler.options.modes import ShuffleMode
 from graph_compiler.options.reader import read_options
 
 MODE = "execution.batch-shuffle-mode"

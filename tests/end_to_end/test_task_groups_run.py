@@ -14,7 +14,7 @@ from tests.harness.standalone import standalone, until
 
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.long,  # twenty applications; tests/airflow/test_task_groups.py holds the same without Spark
+    pytest.mark.long,  # 24 applications; tests/airflow/test_task_groups.py holds the same without Spark
 ]
 
 DECLARED = '''"""An airflow dag that holds a pipeline: {what}."""
@@ -34,7 +34,7 @@ from airflow.sdk import DAG, task, task_group
 
 @task
 def ranges():
-    return [10, 20]
+    return [10, 20, 25]
 
 
 @task_group(group_id="each")
@@ -56,6 +56,7 @@ IDS = {
     "emea": range(4, 5),
     "0": range(10, 30),
     "1": range(20, 30),
+    "2": range(25, 30),
 }
 
 
@@ -97,7 +98,7 @@ def test_each_is_a_run_of_its_own_with_exact_rows(home: Home, tmp_path: Path) ->
     assert Counter((row["id"], row["run"]) for row in rows) == expected
     assert sorted((output / "mail").read_text().split()) == sorted(RUN_IDS)
     owners = ["counted", "counted@many:counted", "counted@many:emea"]
-    owners += ["counted@many:each.counted:0", "counted@many:each.counted:1"]
+    owners += [f"counted@many:each.counted:{index}" for index in range(3)]
     assert sorted(runs) == sorted((owner, run_id, 2) for owner in owners for run_id in RUN_IDS)
 
 

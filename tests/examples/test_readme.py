@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from graph_compiler import StreamExecutionEnvironment
-from graph_compiler.options.model import ShuffleMode
+from graph_compiler.options.modes import ShuffleMode
 from graph_compiler.testing import CompiledPlan
 
 ROOT = Path(__file__).parents[2]

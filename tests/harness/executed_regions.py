@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -31,11 +32,21 @@ class Store(dict[str, Any]):
 
 def execute(operator: DeploymentTaskOperator, store: Store | None, execution: str) -> Any:
     """Execute a try of a task; the last character of the execution's id is the try's number."""
+    return operator.execute(context_of(operator, store, execution))
+
+
+def context_of(operator: DeploymentTaskOperator, store: Store | None, execution: str) -> Any:
+    """Return what the task runner passes to a try."""
     named = {"dag_id": operator.regions[0].pipeline, "task_id": operator.task_id, "run_id": RUN}
     instance = SimpleNamespace(
-        **named, map_index=-1, id=execution, try_number=int(execution[-1]), stats_tags={}
+        **named,
+        map_index=-1,
+        id=execution,
+        try_number=int(execution[-1]),
+        stats_tags={},
+        start_date=datetime.now(UTC),
     )
-    return operator.execute({"ti": instance, "task_state_store": store})  # type: ignore[typeddict-item]
+    return {"ti": instance, "task_state_store": store}
 
 
 def folder_of(operator: DeploymentTaskOperator, execution: str) -> Path:

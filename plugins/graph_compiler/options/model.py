@@ -6,62 +6,23 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from graph_compiler.declaration.resources.deploy_mode import DeployMode
 from graph_compiler.declaration.retention import DEFAULT_TTL, HISTORY_SIZE, StagingRelease
 from graph_compiler.options.durations import Duration
+from graph_compiler.options.modes import (
+    DescriptionMode,
+    RestartStrategyType,
+    RuntimeMode,
+    Scheduler,
+    ShuffleMode,
+)
 
 MAX_PARALLELISM = 32768
 MAX_RESTARTS = 1_000_000
 """Flink allows 2³¹ − 1; Airflow adds tries when a task is cleared, and its databases allow no more than this."""
-
-
-class ShuffleMode(StrEnum):
-    """`execution.batch-shuffle-mode`: which exchanges are staged, unless the declaration decides it.
-
-    AUTO, the default, does not exist in Flink: it stages an exchange only for a reason, which is shown. The hybrid
-    modes compile as in Flink but cannot be deployed: Spark has no hybrid results.
-    """
-
-    AUTO = "AUTO"
-    ALL_EXCHANGES_BLOCKING = "ALL_EXCHANGES_BLOCKING"
-    ALL_EXCHANGES_PIPELINED = "ALL_EXCHANGES_PIPELINED"
-    ALL_EXCHANGES_HYBRID_FULL = "ALL_EXCHANGES_HYBRID_FULL"
-    ALL_EXCHANGES_HYBRID_SELECTIVE = "ALL_EXCHANGES_HYBRID_SELECTIVE"
-
-
-class RuntimeMode(StrEnum):
-    """`execution.runtime-mode`: BATCH (our default) ends by itself; AUTOMATIC is BATCH if every source ends."""
-
-    BATCH = "BATCH"
-    STREAMING = "STREAMING"
-    AUTOMATIC = "AUTOMATIC"
-
-
-class Scheduler(StrEnum):
-    """`jobmanager.scheduler`: Default (our default) decides all parallelism; AdaptiveBatch leaves unset ones open."""
-
-    DEFAULT = "Default"
-    ADAPTIVE_BATCH = "AdaptiveBatch"
-
-
-class DescriptionMode(StrEnum):
-    """`pipeline.vertex-description-mode`: the form in which plans show the operators of a chain."""
-
-    TREE = "TREE"
-    CASCADING = "CASCADING"
-
-
-class RestartStrategyType(StrEnum):
-    """`restart-strategy.type`: when a failed region is retried; unset leaves it to the Dag's `retries`."""
-
-    NONE = "none"
-    FIXED_DELAY = "fixed-delay"
-    EXPONENTIAL_DELAY = "exponential-delay"
-    FAILURE_RATE = "failure-rate"
 
 
 class PipelineOptions(BaseModel):
@@ -235,6 +196,12 @@ class PipelineOptions(BaseModel):
         default=None,
         alias="execution.deploy-mode",
         description="Where the driver runs; unset: what the Airflow connection says.",
+    )
+    deferrable: bool | None = Field(
+        default=None,
+        alias="execution.deferrable",
+        description="Whether a task waits in Airflow's triggerer for a driver on a host of the cluster; "
+        "unset: as `[operators] default_deferrable` says.",
     )
     task_sharing: bool = Field(
         default=True,

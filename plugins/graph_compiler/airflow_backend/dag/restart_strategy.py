@@ -30,11 +30,8 @@ from graph_compiler.deployment.restart_strategy import (
     NoRestart,
     RestartStrategy,
 )
-from graph_compiler.options.model import (
-    MAX_RESTARTS,
-    PipelineOptions,
-    RestartStrategyType,
-)
+from graph_compiler.options.model import MAX_RESTARTS, PipelineOptions
+from graph_compiler.options.modes import RestartStrategyType
 
 
 def restart_strategy(options: PipelineOptions) -> RestartStrategy | None:

@@ -5,14 +5,13 @@ render places and parameters → descriptor.json of each region → spark-submit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import Context
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.sdk.exceptions import AirflowException
 from jinja2 import Environment
 
 from graph_compiler.airflow_backend.dag.arguments import (
@@ -35,6 +34,13 @@ from graph_compiler.airflow_backend.task.execution_files import (
     is_done,
     read_report,
 )
+from graph_compiler.airflow_backend.task.following.application_operator import ApplicationOperator
+from graph_compiler.airflow_backend.task.following.tracking import (
+    Application,
+    check_lost,
+    follow,
+    remember,
+)
 from graph_compiler.airflow_backend.task.other_places import check_places, check_recorded_places
 from graph_compiler.airflow_backend.task.plan_check import check_plan
 from graph_compiler.airflow_backend.task.run_values import rendered, try_of_run
@@ -45,7 +51,6 @@ from graph_compiler.airflow_backend.task.submission.driver_tuning import make_ar
 from graph_compiler.airflow_backend.task.submission.log_limit import limit_log
 from graph_compiler.airflow_backend.task.submission.preparation import Preparation, prepare
 from graph_compiler.airflow_backend.task.submission.process_group import (
-    end_driver,
     end_with_this_process,
     lead_a_group,
     pass_environment,
@@ -53,20 +58,11 @@ from graph_compiler.airflow_backend.task.submission.process_group import (
 from graph_compiler.airflow_backend.task.submission.secret_values import secrets_at_hand
 from graph_compiler.airflow_backend.task.submission.submit_options import submit_options
 from graph_compiler.airflow_backend.task.submission.submit_target import (
-    ExecutionTargetError,
     hook_of,
-)
-from graph_compiler.airflow_backend.task.submission.tracking import (
-    Application,
-    check_lost,
-    follow,
-    is_unfinished,
-    remember,
-    unfinished,
 )
 from graph_compiler.airflow_backend.task.task_summary import TaskSummary, log_lines, summarize
 from graph_compiler.airflow_backend.task.task_try import TaskTry
-from graph_compiler.airflow_backend.task.try_outcome import recording, stopping
+from graph_compiler.airflow_backend.task.try_outcome import recording
 from graph_compiler.declaration.parameters.parameter import RUN_DATE, ParameterValue
 from graph_compiler.deployment.describe.templates import find_places
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
@@ -74,14 +70,13 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.plans.plan_record import PlanRecord
 from graph_compiler.deployment.restart_strategy import RestartStrategy
 from graph_compiler.deployment.targets.submit_settings import UNDECLARED, SubmitSettings
-from graph_compiler.errors import GraphCompilerError, SecretError
+from graph_compiler.errors import GraphCompilerError
 from graph_compiler.program_log import with_fields
-from graph_compiler.projects.code_archive import CodeArchiveError
 from graph_compiler.staging.executions.executions import failure_times
 from graph_compiler.staging.store.stores import store_of
 
 
-class DeploymentTaskOperator(ReportsLineage, SparkSubmitOperator):  # type: ignore[misc]  # the provider ships no types
+class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
     """Runs the deployment regions of a task, one after the other; each try is an execution of each of them.
 
     Airflow renders and shows `places` (paths) and `parameters`; the rest of the regions is never templated.
@@ -127,7 +122,8 @@ class DeploymentTaskOperator(ReportsLineage, SparkSubmitOperator):  # type: igno
         self._settings = settings
         self.arguments = arguments
         self._given: Mapping[str, ParameterValue] = {}
-        self._is_killed = False
+        self.staging = settings.staging_root, settings.staging_conn_id
+        self.defers = where.defers
 
     @property
     def regions(self) -> tuple[RegionDescriptor, ...]:
@@ -162,17 +158,17 @@ class DeploymentTaskOperator(ReportsLineage, SparkSubmitOperator):  # type: igno
     def execute(self, context: Context) -> TaskSummary:
         """Submit the regions; return their summary, or raise with the messages of their reports."""
         open_stores(self._settings.staging_root, self._settings.staging_conn_id)
-        task = self._try(context)
+        task = self.begun(context)
         known = self.variables(context) if self.others else context
         check_places(task, self.others, self, known)
         see_run(task)
-        application = self._unfinished(task, context)
+        application = self.unfinished(task, context)
         if application is not None:
             task = application.task
         else:
             deploy(task)
         self.application_args = list(task.descriptors)
-        with recording(task, lambda: self._is_killed):
+        with recording(task, lambda: self.is_killed):
             # Again, since of two tasks that start at the same moment, one now sees the other's descriptor.
             check_recorded_places(task, self.others)
             check_plan(task, self._plan)
@@ -184,16 +180,6 @@ class DeploymentTaskOperator(ReportsLineage, SparkSubmitOperator):  # type: igno
             check_reads(rerun_stale_consumers(task, self.others, self, self._settings.api_conn_id))
             self._announce(task, context, summary)
             return summary
-
-    def _unfinished(self, task: TaskTry, context: Context) -> Application | None:
-        """Return what an earlier try of this task has submitted, if it is to be waited for."""
-        application = unfinished(context, task, self)
-        if application is None:
-            return None
-        self.application_args = list(application.task.descriptors)  # a kill from here on is its end
-        with self._explained(task):
-            self.prepare(application.task)
-        return application if is_unfinished(application, self, context) else None
 
     def _announce(self, task: TaskTry, context: Context, summary: TaskSummary) -> None:
         """Keep the outlets to which this run has published: Airflow creates an event for each."""
@@ -207,7 +193,7 @@ class DeploymentTaskOperator(ReportsLineage, SparkSubmitOperator):  # type: igno
         self, task: TaskTry, application: Application | None, context: Context
     ) -> TaskSummary:
         """Submit, or follow what was submitted; return the summary of the reports."""
-        with self._explained(task):
+        with self.explained(task):
             error = self._wait(task, application, context)
         if error is not None and not is_done(task):
             check_lost(task, self, context)
@@ -238,7 +224,7 @@ class DeploymentTaskOperator(ReportsLineage, SparkSubmitOperator):  # type: igno
 
     def _submit_anew(self, task: TaskTry, context: Context) -> None:
         self.conf = with_parent_run(self, context)
-        prepared = self.prepare(task)
+        prepared = self.prepared(task)
         prepared.ship()
         if prepared.place.is_tracked:
             remember(context, task, self)
@@ -246,20 +232,6 @@ class DeploymentTaskOperator(ReportsLineage, SparkSubmitOperator):  # type: igno
             pass_environment(self._hook, {**secrets, **prepared.access.environment()})
             super().execute(context)
         make_archive_later(prepared.wanted)
-
-    @contextmanager
-    def _explained(self, task: TaskTry) -> Iterator[None]:
-        try:
-            yield
-        except (CodeArchiveError, ExecutionTargetError, SecretError) as error:
-            raise AirflowFailException(f"pipeline '{task.pipeline}': {error}") from None
-
-    def on_kill(self) -> None:
-        """End the whole application, after the task was marked, cleared, or timed out."""
-        self._is_killed = True
-        with stopping(self.application_args or ()):
-            if self._hook is None or not end_driver(self._hook):
-                super().on_kill()
 
     def _failures(self, context: Context) -> tuple[float, ...]:
         """Return when earlier tries of this task failed."""
@@ -280,7 +252,8 @@ class DeploymentTaskOperator(ReportsLineage, SparkSubmitOperator):  # type: igno
         self._track_driver_via_k8s_api = self._hook._track_driver_via_k8s_api
         return prepared
 
-    def _try(self, context: Context) -> TaskTry:
+    def begun(self, context: Context) -> TaskTry:
+        """Return the executions of this try; raises AirflowFailException for wrong parameters or places."""
         return try_of_run(
             rendered(self._regions, self.places),
             self.arguments.pipeline,

@@ -6,9 +6,11 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
+from airflow.sdk.exceptions import TaskDeferred
+
 from graph_compiler.airflow_backend.task.ended_attempts import flush
 from graph_compiler.airflow_backend.task.execution_files import leave_outcomes
-from graph_compiler.airflow_backend.task.submission.tracking import TrackingLostError
+from graph_compiler.airflow_backend.task.following.tracking import TrackingLostError
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.execution import ExecutionState
@@ -24,7 +26,7 @@ def recording(task: TaskTry, is_killed: Callable[[], bool]) -> Iterator[None]:
     reason = None
     try:
         yield
-    except TrackingLostError:  # it may still be running: the next try asks again
+    except (TrackingLostError, TaskDeferred):  # it may still be running: who continues asks again
         state = None
         raise
     except BaseException as error:

@@ -14,7 +14,8 @@ from graph_compiler.declaration.transformations import (
 from graph_compiler.errors import Problem, SourceLocation
 from graph_compiler.graphs.stream_graph import JobType
 from graph_compiler.identifiers import is_legal_name, listing
-from graph_compiler.options.model import MAX_PARALLELISM, PipelineOptions, RuntimeMode
+from graph_compiler.options.model import MAX_PARALLELISM, PipelineOptions
+from graph_compiler.options.modes import RuntimeMode
 
 
 def duplicate_uids(pipeline: Pipeline) -> Iterator[Problem]:

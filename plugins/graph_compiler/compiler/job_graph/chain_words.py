@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from graph_compiler.compiler.job_graph.chaining import Breaks, OperatorChain
 from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
-from graph_compiler.options.model import DescriptionMode
+from graph_compiler.options.modes import DescriptionMode
 
 _Text = Callable[[StreamNode], str]
 

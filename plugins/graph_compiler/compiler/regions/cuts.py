@@ -28,7 +28,8 @@ from graph_compiler.graphs.job_graph import (
 from graph_compiler.graphs.staging_reasons import Staging, StagingReason
 from graph_compiler.graphs.stream_graph import StreamGraph
 from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId, JobVertexId
-from graph_compiler.options.model import PipelineOptions, ShuffleMode
+from graph_compiler.options.model import PipelineOptions
+from graph_compiler.options.modes import ShuffleMode
 
 
 def cut_job_graph(stream_graph: StreamGraph, graph: JobGraph, options: PipelineOptions) -> JobGraph:

@@ -17,7 +17,8 @@ from graph_compiler.declaration.transformations import FeedbackTransformation, T
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.graphs.stream_graph import JobType, StreamGraph
 from graph_compiler.graphs.topology import post_order
-from graph_compiler.options.model import PipelineOptions, Scheduler
+from graph_compiler.options.model import PipelineOptions
+from graph_compiler.options.modes import Scheduler
 
 
 def generate_stream_graph(pipeline: Pipeline, options: PipelineOptions) -> StreamGraph:

@@ -33,7 +33,8 @@ from graph_compiler.graphs.job_graph import JobGraph
 from graph_compiler.graphs.regions import Apart, Deployment
 from graph_compiler.graphs.topology import CycleError
 from graph_compiler.identifiers import TaskName
-from graph_compiler.options.model import PipelineOptions, ShuffleMode
+from graph_compiler.options.model import PipelineOptions
+from graph_compiler.options.modes import ShuffleMode
 
 
 def deployment_tasks(

@@ -58,6 +58,19 @@ def _place_problems(where: SubmitSettings, name: str) -> Iterator[Problem]:
             f"'{where.deploy_mode}': {target.place(where.deploy_mode).refused}",
             allowed=listing(target.deploy_modes),
         )
+    elif where.defers and not _may_be_tracked(target, where):
+        refused = target.cluster.refused
+        why = f", and cluster mode is refused: {refused}" if refused else ""
+        yield Problem(
+            message=f"{name}: execution.deferrable is true, and a task of execution target '{target.name}' cannot wait "
+            f"in Airflow's triggerer: its driver is a process of the Airflow worker{why}",
+            allowed="false, unset, or deploy mode cluster on yarn or kubernetes",
+        )
+
+
+def _may_be_tracked(target: ExecutionTarget, where: SubmitSettings) -> bool:
+    modes = target.deploy_modes if where.deploy_mode is None else (where.deploy_mode,)
+    return any(target.place(mode).is_tracked for mode in modes)
 
 
 def _ignored_settings(

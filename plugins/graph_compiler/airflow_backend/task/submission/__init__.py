@@ -1,1 +1,1 @@
-"""Submit a task as a Spark application: where, with which settings, code and secrets, and how to find it again."""
+"""Submit a task as a Spark application: where, with which settings, code and secrets."""

@@ -13,6 +13,7 @@ from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 from graph_compiler.airflow_backend.stores.connection_access import RootAccess
 from graph_compiler.airflow_backend.task.execution_files import leave_submission
+from graph_compiler.airflow_backend.task.following.tracking import track
 from graph_compiler.airflow_backend.task.shared_root import pass_umask
 from graph_compiler.airflow_backend.task.submission.driver_environment import (
     driver_environment,
@@ -29,7 +30,6 @@ from graph_compiler.airflow_backend.task.submission.process_group import pass_en
 from graph_compiler.airflow_backend.task.submission.secret_values import pass_secrets
 from graph_compiler.airflow_backend.task.submission.store_access import pass_store_access
 from graph_compiler.airflow_backend.task.submission.submit_target import driver_place, submit_target
-from graph_compiler.airflow_backend.task.submission.tracking import track
 from graph_compiler.airflow_backend.task.submission.user_artifacts import (
     keep_worker_python,
     pass_artifacts,

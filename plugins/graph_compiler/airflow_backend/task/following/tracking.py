@@ -12,8 +12,7 @@ of the execution that submitted it: the next try of the task follows this execut
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
@@ -21,6 +20,7 @@ from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException
 
 from graph_compiler.airflow_backend.task.execution_files import is_done, leave_outcomes
+from graph_compiler.airflow_backend.task.following.cluster_answers import answered_status
 from graph_compiler.airflow_backend.task.submission.driver_pod import check_client
 from graph_compiler.airflow_backend.task.submission.submit_target import ExecutionTargetError
 from graph_compiler.airflow_backend.task.task_try import TaskTry
@@ -33,13 +33,10 @@ from graph_compiler.staging.executions.executions import told
 _EXECUTION, _PLACE = "graph_compiler_execution", "graph_compiler_place"
 _POD = "graph_compiler_pod"
 """The id of a pod, known before it is submitted: its try may die before the provider stores it."""
-_UNKNOWN = re.compile(r"YARN RM REST API returned HTTP 404\b")
 _WAITS = (
     "spark.yarn.submit.waitAppCompletion",
     "spark.kubernetes.submission.waitAppCompletion",
 )
-_GONE = "NOTFOUND"
-"""The provider's word for a pod that is not there; also used for an application that YARN does not know."""
 
 
 class TrackingLostError(AirflowException):
@@ -48,10 +45,11 @@ class TrackingLostError(AirflowException):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Application:
-    """What an earlier try has submitted: its id at the cluster, and the try."""
+    """What an earlier process has submitted: its id at the cluster, and its try; `is_own` if it is the current one."""
 
     id: str
     task: TaskTry
+    is_own: bool = False
 
 
 def track(hook: SparkSubmitHook, place: DriverPlace, task_id: str) -> None:
@@ -134,7 +132,6 @@ def is_unfinished(
         operator.log.warning("%s", application.task.log_line(reason))
         leave_outcomes(application.task.descriptors, ExecutionState.FAILED, reason)
         return False
-    _take_over(application.id, operator)
     status = _status(application.id, operator, context)
     if operator.is_job_active(status) or is_done(application.task):
         return True
@@ -143,12 +140,31 @@ def is_unfinished(
     return False
 
 
+def continued(
+    application: Application, operator: SparkSubmitOperator, context: Context
+) -> Application:
+    """Return an application as that of this try, which has waited in the triggerer.
+
+    Raises TrackingLostError if the connection leads to another cluster by now.
+    """
+    before, now = context["task_state_store"].get(_PLACE), _place(operator)
+    if before != now:
+        raise TrackingLostError(
+            f"application {application.id} of {before} cannot be followed: the connection is now {now}"
+        )
+    return replace(application, is_own=True)
+
+
 def follow(application: Application, operator: SparkSubmitOperator, context: Context) -> None:
-    """Wait until an application ends, unless its driver has left its reports; raises RuntimeError if it fails."""
-    if is_done(application.task):
-        return
-    words = f"waiting for {application.id}, of an earlier try"
-    operator.log.info("%s", application.task.log_line(words))
+    """Wait until an application ends, unless its driver has left its reports; raises RuntimeError if it fails.
+
+    The provider tidies up after that of its own try: it is asked in any case, and does not wait.
+    """
+    if not application.is_own:
+        if is_done(application.task):
+            return
+        words = f"waiting for {application.id}, of an earlier try"
+        operator.log.info("%s", application.task.log_line(words))
     operator.poll_until_complete(application.id, context)
 
 
@@ -168,22 +184,11 @@ def _place(operator: SparkSubmitOperator) -> str:
     return f"{connection['master']}, deploy mode {connection['deploy_mode'] or DeployMode.CLIENT}"
 
 
-def _take_over(id: str, operator: SparkSubmitOperator) -> None:
-    """Let a kill of the task end an application that it has not submitted."""
-    hook = operator._hook
-    if hook._is_yarn:
-        hook._yarn_application_id = id
-    else:
-        hook._kubernetes_driver_pod = operator._parse_k8s_external_id(id)[1]
-
-
 def _status(id: str, operator: SparkSubmitOperator, context: Context) -> str:
     """Return an application's status in the provider's words; raises TrackingLostError without an answer."""
     try:
-        return str(operator.get_job_status(id, context))
+        return answered_status(operator, id, context)
     except Exception as error:  # each cluster's client has its own
-        if _UNKNOWN.search(str(error)):
-            return _GONE
         raise TrackingLostError(
             f"the cluster does not say what became of application {id}: {error}"
         ) from None

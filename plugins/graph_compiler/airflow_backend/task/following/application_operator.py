@@ -1,0 +1,132 @@
+"""A SparkSubmitOperator whose application may outlive its process: found again, waited for elsewhere, and ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.sdk import Context
+from airflow.sdk.bases.operator import TRIGGER_FAIL_REPR
+from airflow.sdk.exceptions import AirflowFailException
+
+from graph_compiler.airflow_backend.stores.connection_access import open_stores
+from graph_compiler.airflow_backend.task.execution_files import is_done
+from graph_compiler.airflow_backend.task.following.cluster_answers import take_over
+from graph_compiler.airflow_backend.task.following.deferral import (
+    defer,
+    forget_deferral,
+    is_deferrable,
+    was_deferred,
+)
+from graph_compiler.airflow_backend.task.following.tracking import (
+    Application,
+    continued,
+    is_unfinished,
+    unfinished,
+)
+from graph_compiler.airflow_backend.task.submission.preparation import Preparation
+from graph_compiler.airflow_backend.task.submission.process_group import end_driver
+from graph_compiler.airflow_backend.task.submission.submit_target import ExecutionTargetError
+from graph_compiler.airflow_backend.task.task_try import TaskTry
+from graph_compiler.airflow_backend.task.try_outcome import stopping
+from graph_compiler.errors import SecretError
+from graph_compiler.projects.code_archive import CodeArchiveError
+
+
+class ApplicationOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider ships no types
+    """Follows applications; a subclass says which executions a try has, and prepares them.
+
+    `staging` is the staging root, and Airflow's connection to it. `defers` is what the pipeline says of the triggerer.
+    """
+
+    staging: tuple[str, str | None]
+    defers: bool | None = None
+    is_killed = False
+    _is_continued = False
+    _waits_in_triggerer = False
+
+    def begun(self, context: Context) -> TaskTry:
+        """Return the executions of this try."""
+        raise NotImplementedError
+
+    def prepare(self, task: TaskTry) -> Preparation:
+        """Make the hook ready to submit a task."""
+        raise NotImplementedError
+
+    def prepared(self, task: TaskTry) -> Preparation:
+        """Prepare a task, and learn who will wait for its application."""
+        prepared = self.prepare(task)
+        deferrable = is_deferrable(prepared.place, self.defers, task.task_name)
+        self._waits_in_triggerer = deferrable and not self._is_continued
+        return prepared
+
+    @contextmanager
+    def explained(self, task: TaskTry) -> Iterator[None]:
+        """Within, what a retry cannot mend fails the task for good."""
+        try:
+            yield
+        except (CodeArchiveError, ExecutionTargetError, SecretError) as error:
+            raise AirflowFailException(f"pipeline '{task.pipeline}': {error}") from None
+
+    def unfinished(self, task: TaskTry, context: Context) -> Application | None:
+        """Return what an earlier try of this task, or this one, has submitted, if it is to be waited for."""
+        application = unfinished(context, task, self)
+        if application is None:
+            return None
+        self._take(application)
+        if application.task.execution_id == task.execution_id:
+            return continued(application, self, context)
+        if was_deferred(context, application.id) and not is_done(application.task):
+            self._end_application()
+            return None
+        return application if is_unfinished(application, self, context) else None
+
+    def poll_until_complete(self, external_id: Any, context: Context) -> None:
+        """Wait for an application; raises TaskDeferred if the triggerer is to do so."""
+        if self._waits_in_triggerer:
+            defer(self, str(external_id), self.staging, context)
+        super().poll_until_complete(external_id, context)
+
+    def execute_complete(self, context: Context, event: object = None) -> Any:
+        """Continue the try whose application has ended: its reports decide, whatever the event says."""
+        self.log.info("graph_compiler: the triggerer has waited: %s", event)
+        self._is_continued = True
+        forget_deferral(context)
+        return self.execute(context)
+
+    def resume_execution(
+        self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context
+    ) -> Any:
+        """Continue; if Airflow does so only to fail the task (a timeout, a failed trigger), end its application."""
+        if next_method == TRIGGER_FAIL_REPR:
+            try:
+                self._end_deferred(context)
+            except Exception:
+                self.log.warning("graph_compiler: its application was not ended", exc_info=True)
+        return super().resume_execution(next_method, next_kwargs, context)
+
+    def on_kill(self) -> None:
+        """End the whole application, after the task was marked, cleared, or timed out."""
+        self.is_killed = True
+        self._end_application()
+
+    def _end_deferred(self, context: Context) -> None:
+        open_stores(*self.staging)
+        application = unfinished(context, self.begun(context), self)
+        if application is not None:
+            self._take(application)
+            self._end_application()
+
+    def _take(self, application: Application) -> None:
+        """Prepare for an application of an earlier process: a kill from here on is its end."""
+        self.application_args = list(application.task.descriptors)
+        with self.explained(application.task):
+            self.prepared(application.task)
+        take_over(self, application.id)
+
+    def _end_application(self) -> None:
+        with stopping(self.application_args or ()):
+            if self._hook is None or not end_driver(self._hook):
+                super().on_kill()

@@ -1,0 +1,130 @@
+"""A task on YARN waits in Airflow's triggerer: no worker has it, and what ends the task ends its application."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.conftest import ROOT
+from tests.harness.reference import rows
+from tests.harness.standalone import processes_of, until
+from tests.harness.waiting_run import PRICES, Waiting, waiting
+from tests.yarn.conftest import YarnHome
+
+pytestmark = pytest.mark.yarn
+TRIGGERER = "airflow triggerer"
+
+
+@dataclass(frozen=True)
+class DeferringHome(YarnHome):
+    """A home whose tasks defer, and take no longer than `most_seconds`."""
+
+    most_seconds: int | None = None
+
+    def environment(self, **more: str) -> dict[str, str]:
+        settings = {"AIRFLOW__OPERATORS__DEFAULT_DEFERRABLE": "True"}
+        if self.most_seconds is not None:
+            settings["AIRFLOW__CORE__DEFAULT_TASK_EXECUTION_TIMEOUT"] = str(self.most_seconds)
+        return super().environment(**(settings | more))
+
+
+@dataclass(frozen=True)
+class Deferred:
+    """A run whose only task waits in the triggerer."""
+
+    run: Waiting
+    home: DeferringHome
+    before: frozenset[str]
+
+    def wait(self, number: int = 1) -> None:
+        """Wait until a try is deferred, and no process of a worker has it."""
+
+        def is_deferred() -> bool:
+            task = self.run.task()
+            return (task["state"], task["try_number"]) == ("deferred", number)
+
+        until(is_deferred, f"try {number} to defer", seconds=400)
+        until(lambda: not processes_of("airflow worker --"), "the worker's process to end")
+
+    def states(self) -> list[str]:
+        """Return the states of its applications, first to last."""
+        found = self.home.yarn.applications()
+        return [found[id][0] for id in sorted(found.keys() - self.before)]
+
+    def outcomes(self) -> list[bool]:
+        """Return whether each execution has an outcome."""
+        return [(folder / "outcome.json").exists() for folder in self.run.executions()]
+
+
+@contextmanager
+def deferred(
+    yarn_home: YarnHome, folder: Path, most_seconds: int | None = None
+) -> Iterator[Deferred]:
+    named = {field.name: getattr(yarn_home, field.name) for field in fields(yarn_home)}
+    home = DeferringHome(**named, most_seconds=most_seconds)
+    before = frozenset(home.yarn.applications())
+    with waiting(home, folder, home.yarn.shared, stored=True) as run:
+        found = Deferred(run, home, before)
+        found.wait()
+        yield found
+
+
+def test_a_triggerer_that_restarts_ends_nothing(yarn_home: YarnHome, tmp_path: Path) -> None:
+    with deferred(yarn_home, tmp_path) as waits:
+        for pid in processes_of(TRIGGERER):
+            os.kill(pid, signal.SIGKILL)
+        until(lambda: not processes_of(TRIGGERER), "the triggerer to end")
+        waits.run.may_go.touch()
+        assert waits.outcomes() == [False]
+        assert waits.run.task()["state"] == "deferred"
+        another = subprocess.Popen(
+            [sys.executable, "-m", "airflow", "triggerer"],
+            cwd=ROOT,
+            env=waits.home.environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            assert waits.run.end() == "success"
+        finally:
+            another.terminate()
+            another.wait(60)
+        assert waits.run.task()["try_number"] == 1
+        waits.run.execution()  # there is one
+        assert waits.states() == ["FINISHED"]
+    assert rows(yarn_home.output / "waited") == sorted(PRICES)
+
+
+def test_a_task_that_is_cleared_or_marked_ends_its_application(
+    yarn_home: YarnHome, tmp_path: Path
+) -> None:
+    with deferred(yarn_home, tmp_path) as waits:
+        run, name = waits.run, waits.run.task()["task_id"]
+        body = {"dry_run": False, "only_failed": False, "task_ids": [name]}
+        body["dag_run_id"] = run.path.rpartition("/")[2]
+        run.api.call("POST", "/api/v2/dags/waiting/clearTaskInstances", body)
+        waits.wait(2)
+        until(lambda: waits.states()[:1] == ["KILLED"], "the first application to end")
+        assert sorted(waits.outcomes()) == [False, True]
+        run.api.call("PATCH", f"{run.path}/taskInstances/{name}", {"new_state": "failed"})
+        until(lambda: waits.states() == ["KILLED", "KILLED"], "the second application to end")
+        until(lambda: all(waits.outcomes()), "its outcome")
+    assert not (yarn_home.output / "waited").exists()
+
+
+def test_a_timeout_ends_its_application_and_a_retry_starts_another(
+    yarn_home: YarnHome, tmp_path: Path
+) -> None:
+    with deferred(yarn_home, tmp_path, most_seconds=90) as waits:
+        waits.run.wait_for_try(2)
+        waits.run.may_go.touch()
+        until(lambda: waits.states()[:1] == ["KILLED"], "the first application to end")
+        assert waits.run.end() == "success"
+        assert waits.states() == ["KILLED", "FINISHED"]
+    assert rows(yarn_home.output / "waited") == sorted(PRICES)
