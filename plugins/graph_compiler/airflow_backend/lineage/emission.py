@@ -32,14 +32,17 @@ def are_wanted() -> bool:
 def events_of(ended: Sequence[EndedRegion]) -> tuple[RunEvent, ...]:
     """Return the events of attempts that are not reported yet; none if the policy for this task is to send none.
 
-    It reads the context of the task that is running in this process.
+    It reads the context of the task that is running in this process: the triggerer has none, and sends none.
     """
     from airflow.providers.openlineage.plugins import macros
     from airflow.providers.openlineage.utils.emission_policy import resolve_task_emission_policy
 
     from graph_compiler.airflow_backend.lineage.events import JobRun, attempt_events
 
-    context = get_current_context()
+    try:
+        context = get_current_context()
+    except RuntimeError:
+        return ()
     instance, operator = context["ti"], cast(Any, context["task"])
     policy = resolve_task_emission_policy(
         operator=operator, dag_id=instance.dag_id, task_id=instance.task_id

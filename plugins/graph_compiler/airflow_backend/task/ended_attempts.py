@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from graph_compiler.airflow_backend.lineage import emission
 from graph_compiler.airflow_backend.task import metrics
@@ -44,8 +45,10 @@ def flush() -> None:
     """Wait until everything is sent, since this process may be killed; for a few seconds at most."""
     until = time.monotonic() + _MOST_SECONDS
     _begin("metrics", metrics.flush)
-    while _SENDING:
-        _SENDING.pop().join(max(0.0, until - time.monotonic()))
+    for thread in [*_SENDING]:  # in the triggerer, several tasks may end at once
+        thread.join(max(0.0, until - time.monotonic()))
+        with suppress(ValueError):
+            _SENDING.remove(thread)
 
 
 def _ended(key: str) -> EndedRegion | None:
