@@ -194,8 +194,16 @@ def test_one_that_failed_says_why_and_has_written_nothing(tmp_path: Path, events
 
 @pytest.mark.usefixtures("instance")
 def test_one_that_was_stopped_is_aborted(tmp_path: Path, events: Path) -> None:
-    end(start(tmp_path / "staging", "e2", 2), ExecutionState.CANCELED)
+    key = start(tmp_path / "staging", "e2", 2)
+    Path(key).with_name("driver.json").write_text("{}")
+    end(key, ExecutionState.CANCELED)
     assert read(events)[-1]["eventType"] == "ABORT"
+
+
+@pytest.mark.usefixtures("instance")
+def test_a_region_that_a_try_has_not_reached_is_no_run(tmp_path: Path, events: Path) -> None:
+    end(start(tmp_path / "staging", "e2", 2), ExecutionState.CANCELED)
+    assert read(events) == []
 
 
 @pytest.mark.usefixtures("instance")

@@ -60,7 +60,7 @@ def events_of(ended: Sequence[EndedRegion]) -> tuple[RunEvent, ...]:
         task, region_id = region.execution, region.execution.region.region_id
         log = ManifestLog(store=store_of(task.staging_root), layout=task.layout)
         for attempt in region.attempts:
-            if not attempt.is_reported and region_id in places:
+            if attempt.was_reached and not attempt.is_reported and region_id in places:
                 report = attempt.execution.report
                 lineage = attempt_lineage(places[region_id], report, task.layout, log)
                 parent = _try(instance, attempt.execution.try_number)

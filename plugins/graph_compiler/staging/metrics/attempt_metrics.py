@@ -39,6 +39,11 @@ class TimedAttempt:
     ended: float
     is_reported: bool
 
+    @property
+    def was_reached(self) -> bool:
+        """Whether the try has come to its region before it ended."""
+        return self.running is not None or self.execution.state is not ExecutionState.CANCELED
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedRegion:
@@ -56,7 +61,7 @@ def attempt_metrics(regions: Sequence[Sequence[TimedAttempt]]) -> tuple[Metric, 
     found: list[Metric] = []
     restarted: set[str] = set()
     for region in regions:
-        attempts = [attempt for attempt in region if not _is_left_out(attempt)]
+        attempts = [attempt for attempt in region if attempt.was_reached]
         for number, attempt in enumerate(attempts):
             if attempt.is_reported:
                 continue
@@ -103,10 +108,6 @@ def _of_restart(before: TimedAttempt, attempt: TimedAttempt) -> Iterator[Metric]
 
 def _is_finished(attempt: TimedAttempt) -> bool:
     return attempt.execution.state is ExecutionState.FINISHED
-
-
-def _is_left_out(attempt: TimedAttempt) -> bool:
-    return attempt.running is None and attempt.execution.state is ExecutionState.CANCELED
 
 
 def _milliseconds(time: float, *, since: float) -> int:

@@ -25,6 +25,7 @@ from graph_compiler.airflow_backend.task.following.tracking import (
     continued,
     is_unfinished,
     unfinished,
+    why_elsewhere,
 )
 from graph_compiler.airflow_backend.task.submission.preparation import Preparation
 from graph_compiler.airflow_backend.task.submission.process_group import end_driver
@@ -72,14 +73,13 @@ class ApplicationOperator(SparkSubmitOperator):  # type: ignore[misc]  # the pro
 
     def unfinished(self, task: TaskTry, context: Context) -> Application | None:
         """Return what an earlier try of this task, or this one, has submitted, if it is to be waited for."""
-        application = unfinished(context, task, self)
+        application = self._found(task, context)
         if application is None:
             return None
-        self._take(application)
         if application.task.execution_id == task.execution_id:
             return continued(application, self, context)
-        if was_deferred(context, application.id) and not is_done(application.task):
-            self._end_application()
+        is_abandoned = was_deferred(context, application.id) and not is_done(application.task)
+        if is_abandoned and self._end(application, context):
             return None
         return application if is_unfinished(application, self, context) else None
 
@@ -114,17 +114,26 @@ class ApplicationOperator(SparkSubmitOperator):  # type: ignore[misc]  # the pro
 
     def _end_deferred(self, context: Context) -> None:
         open_stores(*self.staging)
-        application = unfinished(context, self.begun(context), self)
+        application = self._found(self.begun(context), context)
         if application is not None:
-            self._take(application)
-            self._end_application()
+            self._end(application, context)
 
-    def _take(self, application: Application) -> None:
-        """Prepare for an application of an earlier process: a kill from here on is its end."""
-        self.application_args = list(application.task.descriptors)
-        with self.explained(application.task):
-            self.prepared(application.task)
+    def _found(self, task: TaskTry, context: Context) -> Application | None:
+        """Return what an earlier process has submitted, prepared for: a kill from here on is its end."""
+        application = unfinished(context, task, self)
+        if application is not None:
+            self.application_args = list(application.task.descriptors)
+            with self.explained(application.task):
+                self.prepared(application.task)
+        return application
+
+    def _end(self, application: Application, context: Context) -> bool:
+        """End an application; False if the connection no longer leads to where it runs."""
+        if why_elsewhere(application, self, context) is not None:
+            return False
         take_over(self, application.id)
+        self._end_application()
+        return True
 
     def _end_application(self) -> None:
         with stopping(self.application_args or ()):

@@ -79,7 +79,10 @@ class ApplicationTrigger(BaseTrigger):
     async def on_kill(self) -> None:
         """End the application, and write that its executions were stopped: no later try follows it."""
         operator = await self._operator()
-        await sync_to_async(open_stores)(self.staging_root, self.staging_conn_id)
+        try:
+            await sync_to_async(open_stores)(self.staging_root, self.staging_conn_id)
+        except Exception:
+            self.log.warning("graph_compiler: no access to %s", self.staging_root, exc_info=True)
         await asyncio.to_thread(self._end, operator)
 
     def _end(self, operator: SparkSubmitOperator) -> None:

@@ -20,7 +20,10 @@ from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException
 
 from graph_compiler.airflow_backend.task.execution_files import is_done, leave_outcomes
-from graph_compiler.airflow_backend.task.following.cluster_answers import answered_status
+from graph_compiler.airflow_backend.task.following.cluster_answers import (
+    answered_status,
+    take_over,
+)
 from graph_compiler.airflow_backend.task.submission.driver_pod import check_client
 from graph_compiler.airflow_backend.task.submission.submit_target import ExecutionTargetError
 from graph_compiler.airflow_backend.task.task_try import TaskTry
@@ -126,18 +129,29 @@ def is_unfinished(
     """
     if is_done(application.task):
         return True
-    before, now = context["task_state_store"].get(_PLACE), _place(operator)
-    if before != now:
-        reason = f"application {application.id} of {before} cannot be followed: the connection is now {now}"
+    if (reason := why_elsewhere(application, operator, context)) is not None:
         operator.log.warning("%s", application.task.log_line(reason))
         leave_outcomes(application.task.descriptors, ExecutionState.FAILED, reason)
         return False
+    take_over(operator, application.id)
     status = _status(application.id, operator, context)
     if operator.is_job_active(status) or is_done(application.task):
         return True
     reason = f"application {application.id} is {status.lower()}"
     leave_outcomes(application.task.descriptors, ExecutionState.FAILED, reason)
     return False
+
+
+def why_elsewhere(
+    application: Application, operator: SparkSubmitOperator, context: Context
+) -> str | None:
+    """Return why an application cannot be asked for any more: the connection has changed. None if it has not."""
+    before, now = context["task_state_store"].get(_PLACE), _place(operator)
+    if before == now:
+        return None
+    return (
+        f"application {application.id} of {before} cannot be followed: the connection is now {now}"
+    )
 
 
 def continued(
@@ -147,11 +161,9 @@ def continued(
 
     Raises TrackingLostError if the connection leads to another cluster by now.
     """
-    before, now = context["task_state_store"].get(_PLACE), _place(operator)
-    if before != now:
-        raise TrackingLostError(
-            f"application {application.id} of {before} cannot be followed: the connection is now {now}"
-        )
+    if (reason := why_elsewhere(application, operator, context)) is not None:
+        raise TrackingLostError(reason)
+    take_over(operator, application.id)
     return replace(application, is_own=True)
 
 
