@@ -40,3 +40,27 @@ def test_pools_that_tasks_name_and_airflow_does_not_have_are_found() -> None:
     found: Any = pools()
     assert {"there", "gone"} <= set(found["named"])
     assert found["missing"] == {"gone": ["pooled.report"]}
+
+
+def test_a_triggerer_that_runs_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from datetime import UTC, datetime
+
+    from airflow.jobs.job import Job
+    from airflow.utils.session import create_session
+    from airflow.utils.state import JobState
+
+    from graph_compiler.airflow_backend.installation.health_report import triggerer
+
+    make_database()
+    assert triggerer() == {"is_alive": False, "is_default": False, "waiting": 0}
+    monkeypatch.setenv("AIRFLOW__OPERATORS__DEFAULT_DEFERRABLE", "True")
+    with create_session() as session:
+        now = datetime.now(UTC)
+        job: Any = Job(  # type: ignore[no-untyped-call]  # Airflow's
+            job_type="TriggererJob", state=JobState.RUNNING, latest_heartbeat=now
+        )
+        session.add(job)
+    found = triggerer()
+    with create_session() as session:
+        session.delete(session.merge(job))
+    assert found == {"is_alive": True, "is_default": True, "waiting": 0}

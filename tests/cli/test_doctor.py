@@ -41,6 +41,7 @@ HEALTHY: dict[str, dict[str, object]] = {
     },
     "api_connection": {"value": {"conn_id": None, "problem": None}},
     "pools": {"value": {"dags": 1, "named": ["big"], "missing": {}}},
+    "triggerer": {"value": {"is_alive": False, "is_default": False, "waiting": 0}},
 }
 
 
@@ -187,7 +188,11 @@ def test_a_file_system_that_gives_a_name_twice_is_refused(
 
 def test_a_good_airflow_passes() -> None:
     assert {name: finding.state for name, finding in states({}).items()} == dict.fromkeys(
-        ("Airflow", "plugin", "settings", "Spark connection", "API connection", "pools"), State.OK
+        (
+            *("Airflow", "plugin", "settings", "Spark connection", "API connection"),
+            *("pools", "triggerer"),
+        ),
+        State.OK,
     )
     assert states({})["Spark connection"].found == (
         "spark_default: spark://master:7077, deploy mode client"
@@ -199,6 +204,12 @@ def test_pools_are_unknown_until_a_pipeline_is_parsed() -> None:
     found = states({"pools": {"value": nothing}})["pools"]
     assert found.state is State.OK
     assert "has parsed no pipeline yet" in found.found
+
+
+def test_a_triggerer_that_runs_is_enough() -> None:
+    waits = {"is_alive": True, "is_default": True, "waiting": 2}
+    found = states({"triggerer": {"value": waits}})["triggerer"]
+    assert (found.state, found.found) == (State.OK, "one runs")
 
 
 @pytest.mark.parametrize(
@@ -249,6 +260,21 @@ def test_pools_are_unknown_until_a_pipeline_is_parsed() -> None:
             State.FAILED,
             "there is no pool 'b', so d.1, d.2, d.3 and 2 others will never be scheduled",
         ),
+        (
+            "triggerer",
+            {"value": {"is_alive": False, "is_default": False, "waiting": 2}},
+            "triggerer",
+            State.FAILED,
+            "none runs, and 2 tasks wait for one",
+        ),
+        (
+            "triggerer",
+            {"value": {"is_alive": False, "is_default": True, "waiting": 0}},
+            "triggerer",
+            State.WARNING,
+            "will wait for one",
+        ),
+        ("triggerer", {"error": "no database"}, "triggerer", State.FAILED, "no database"),
     ],
 )
 def test_each_fact_about_airflow_is_checked(

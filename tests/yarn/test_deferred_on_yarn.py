@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,8 @@ def test_a_triggerer_that_restarts_ends_nothing(yarn_home: YarnHome, tmp_path: P
         waits.run.may_go.touch()
         assert waits.outcomes() == [False]
         assert waits.run.task()["state"] == "deferred"
+        doctor = partial(waits.home.cli, "doctor")
+        until(lambda: "1 task waits for one" in doctor().stdout, "doctor to see it")
         another = subprocess.Popen(
             [sys.executable, "-m", "airflow", "triggerer"],
             cwd=ROOT,

@@ -13,13 +13,16 @@ from typing import Any
 
 import airflow
 from airflow import plugins_manager
+from airflow.api.common.airflow_health import HEALTHY, get_airflow_health
 from airflow.configuration import conf
 from airflow.models.dag import DagModel, DagTag
 from airflow.models.pool import Pool
 from airflow.models.serialized_dag import SerializedDagModel
+from airflow.models.taskinstance import TaskInstance
 from airflow.sdk import BaseHook
 from airflow.utils.session import create_session
-from sqlalchemy import inspect, select
+from airflow.utils.state import TaskInstanceState
+from sqlalchemy import func, inspect, select
 
 from graph_compiler.airflow_backend.dag.plan_document import TAG
 from graph_compiler.airflow_backend.installation.airflow_api import why_no_login
@@ -87,6 +90,21 @@ def pools() -> dict[str, Any]:
     return {"dags": len(dag_ids), "named": sorted(named), "missing": missing}
 
 
+def triggerer() -> dict[str, Any]:
+    """Return whether a triggerer runs, whether tasks defer by default, and how many of our tasks wait for one."""
+    with create_session() as session:
+        has_tables = inspect(session.get_bind()).has_table(TaskInstance.__tablename__)
+        ours = select(DagTag.dag_id).where(DagTag.name == TAG)
+        waiting = select(func.count()).where(
+            TaskInstance.dag_id.in_(ours), TaskInstance.state == TaskInstanceState.DEFERRED
+        )
+        return {
+            "is_alive": has_tables and get_airflow_health()["triggerer"]["status"] == HEALTHY,
+            "is_default": conf.getboolean("operators", "default_deferrable", fallback=False),
+            "waiting": session.scalar(waiting) if has_tables else 0,
+        }
+
+
 FACTS: Mapping[str, Callable[[], Any]] = {
     "airflow": versions,
     "plugin": plugin,
@@ -94,6 +112,7 @@ FACTS: Mapping[str, Callable[[], Any]] = {
     "spark_connection": spark_connection,
     "api_connection": api_connection,
     "pools": pools,
+    "triggerer": triggerer,
 }
 
 

@@ -230,6 +230,25 @@ def pools(health: AirflowHealth) -> Finding:
     )
 
 
+def triggerer(health: AirflowHealth) -> Finding:
+    """Check that a triggerer runs if tasks wait for one: without it, none of them continues."""
+    try:
+        found = health.value("triggerer")
+    except LookupError as error:
+        return failed(str(error), "airflow jobs check --job-type TriggererJob")
+    if found["is_alive"]:
+        return ok("one runs")
+    if found["waiting"]:
+        words = f"none runs, and {counted(found['waiting'], 'task waits', 'tasks wait')} for one"
+        return failed(words, "airflow triggerer")
+    if found["is_default"]:
+        return warning(
+            "none runs, and tasks on YARN and Kubernetes will wait for one: [operators] default_deferrable is on",
+            "airflow triggerer",
+        )
+    return ok("none runs, and no task waits for one")
+
+
 def _some(tasks: Sequence[str]) -> str:
     others = len(tasks) - _SHOWN
     return listing([*tasks[:_SHOWN], *([counted(others, "other")] if others > 0 else [])])
@@ -245,6 +264,7 @@ WORD_CHECKS: tuple[Check[AirflowHealth], ...] = (
     Check("Spark connection", spark_connection),
     Check("API connection", api_connection),
     Check("pools", pools),
+    Check("triggerer", triggerer),
 )
 
 
