@@ -51,7 +51,9 @@ class Deferred:
             return (task["state"], task["try_number"]) == ("deferred", number)
 
         until(is_deferred, f"try {number} to defer", seconds=400)
-        until(lambda: not processes_of("airflow worker --"), "the worker's process to end")
+        last = max(self.run.executions(), key=lambda folder: folder.stat().st_mtime).name
+        worker = f"airflow worker -- LocalExecutor: {last}"
+        until(lambda: not processes_of(worker), "the worker to be free")
 
     def states(self) -> list[str]:
         """Return the states of its applications, first to last."""
