@@ -19,7 +19,8 @@ from tests.harness.waiting_run import PRICES, Waiting, waiting
 from tests.yarn.conftest import YarnHome
 
 pytestmark = pytest.mark.yarn
-TRIGGERER = "airflow triggerer"
+TRIGGERER = "airflow\0triggerer"
+"""In the arguments of its processes."""
 
 
 @dataclass(frozen=True)
