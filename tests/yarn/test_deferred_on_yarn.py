@@ -45,7 +45,7 @@ class Deferred:
     before: frozenset[str]
 
     def wait(self, number: int = 1) -> None:
-        """Wait until a try is deferred, and no process of a worker has it."""
+        """Wait until a try is deferred, the triggerer has it, and no worker does."""
 
         def is_deferred() -> bool:
             task = self.run.task()
@@ -55,6 +55,8 @@ class Deferred:
         last = max(self.run.executions(), key=lambda folder: folder.stat().st_mtime).name
         worker = f"airflow worker -- LocalExecutor: {last}"
         until(lambda: not processes_of(worker), "the worker to be free")
+        log = f"logs/*/*/*/attempt={number}.log.trigger.*"
+        until(lambda: [*self.home.folder.glob(log)], "the triggerer to begin")
 
     def states(self) -> list[str]:
         """Return the states of its applications, first to last."""
