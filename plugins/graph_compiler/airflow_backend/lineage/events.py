@@ -93,40 +93,31 @@ def attempt_events(
 
 def read(lineage: AttemptLineage) -> list[InputDataset]:
     """Return the inputs, with their columns as far as they are known, and how much a staged result has."""
+    facet = input_statistics_input_dataset.InputStatisticsInputDatasetFacet
     return [
-        InputDataset(
-            namespace=each.place.namespace,
-            name=each.place.name,
-            facets=_facets(each),
-            inputFacets={
-                "inputStatistics": input_statistics_input_dataset.InputStatisticsInputDatasetFacet(
-                    rowCount=each.rows, size=each.bytes, producer=PRODUCER
-                )
-            }
-            if each.rows is not None
-            else {},
-        )
+        InputDataset(**_named(each), inputFacets=_statistics("inputStatistics", facet, each))
         for each in lineage.inputs
     ]
 
 
 def written(lineage: AttemptLineage) -> list[OutputDataset]:
     """Return the outputs, with their columns, rows and bytes."""
+    facet = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet
     return [
-        OutputDataset(
-            namespace=each.place.namespace,
-            name=each.place.name,
-            facets=_facets(each),
-            outputFacets={
-                "outputStatistics": output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(
-                    rowCount=each.rows, size=each.bytes, producer=PRODUCER
-                )
-            }
-            if each.rows is not None
-            else {},
-        )
+        OutputDataset(**_named(each), outputFacets=_statistics("outputStatistics", facet, each))
         for each in lineage.outputs
     ]
+
+
+def _named(dataset: Dataset) -> dict[str, Any]:
+    place = dataset.place
+    return {"namespace": place.namespace, "name": place.name, "facets": _facets(dataset)}
+
+
+def _statistics(name: str, facet: Any, dataset: Dataset) -> dict[str, Any]:
+    if dataset.rows is None:
+        return {}
+    return {name: facet(rowCount=dataset.rows, size=dataset.bytes, producer=PRODUCER)}
 
 
 def _parent(task: JobRun, root: JobRun) -> parent_run.ParentRunFacet:
