@@ -140,14 +140,25 @@ def test_airflows_scanner_sees_only_the_plugin_module() -> None:
     assert loaded_as_top_level == {"graph_compiler_plugin"}
 
 
-@pytest.mark.parametrize(("command", "imports"), [("dag-processor", True), ("api-server", False)])
-def test_the_dag_processor_imports_the_compiler_before_it_forks(
-    command: str, imports: bool, monkeypatch: pytest.MonkeyPatch
+TRIGGER = "graph_compiler.airflow_backend.task.following.application_trigger"
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "imports"),
+    [
+        ("dag-processor", "graph_compiler.airflow_backend", True),
+        ("dag-processor", TRIGGER, False),
+        ("triggerer", TRIGGER, True),
+        ("api-server", "graph_compiler.airflow_backend", False),
+    ],
+)
+def test_airflows_processes_import_what_they_would_import_again_and_again(
+    command: str, name: str, imports: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow import plugins_manager
 
-    name = "graph_compiler.airflow_backend"
-    saved = {module: sys.modules[module] for module in sys.modules if module.startswith(name)}
+    ours = "graph_compiler.airflow_backend"
+    saved = {module: sys.modules[module] for module in sys.modules if module.startswith(ours)}
     monkeypatch.setattr(sys, "argv", ["airflow", command])
     for module in saved:
         monkeypatch.delitem(sys.modules, module)
