@@ -41,7 +41,7 @@ def run(tmp_path: Path) -> Run:
 
 def lineage(run: Run, region: str, report: ExecutionReport | None) -> AttemptLineage:
     log = ManifestLog(store=LocalStore(), layout=run.layout)
-    return attempt_lineage(places(REGIONS[region]), report, run.layout, log)
+    return attempt_lineage(places(REGIONS[region]), report, log)
 
 
 def places(region: RegionDescriptor) -> RegionPlaces:
@@ -132,7 +132,7 @@ def test_a_sink_has_its_own_rows_and_a_declared_source_is_no_dataset(run: Run) -
     outputs = (output("sink", "/b", name="to /b"), output("sink", "/a", name="to /a", rows=7))
     report = replace(bare_report(), outputs=outputs)
     log = ManifestLog(store=LocalStore(), layout=run.layout)
-    found = attempt_lineage(places(region), report, run.layout, log)
+    found = attempt_lineage(places(region), report, log)
     assert {each.place.name: each.rows for each in found.outputs} == {"/b": 3, "/a": 7}
     assert found.inputs == ()
 

@@ -54,7 +54,7 @@ def events_of(ended: Sequence[EndedRegion]) -> tuple[RunEvent, ...]:
         name=macros.lineage_root_job_name(instance),
         run_id=macros.lineage_root_run_id(instance),
     )
-    places = {each.region.region_id: each for each in places_of(operator)}
+    places = places_of(operator)
     events: list[RunEvent] = []
     for region in ended:
         task, region_id = region.execution, region.execution.region.region_id
@@ -62,7 +62,7 @@ def events_of(ended: Sequence[EndedRegion]) -> tuple[RunEvent, ...]:
         for attempt in region.attempts:
             if attempt.was_reached and not attempt.is_reported and region_id in places:
                 report = attempt.execution.report
-                lineage = attempt_lineage(places[region_id], report, task.layout, log)
+                lineage = attempt_lineage(places[region_id], report, log)
                 parent = _try(instance, attempt.execution.try_number)
                 events += attempt_events(attempt, region_id, lineage, parent, root)
     return tuple(events)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
+from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.lineage.attempt_lineage import RegionPlaces
 
 
@@ -25,6 +26,9 @@ class RunsRegions(Protocol):
         """The keys of the descriptors that it has submitted."""
 
 
-def places_of(task: RunsRegions) -> tuple[RegionPlaces, ...]:
+def places_of(task: RunsRegions) -> Mapping[RegionId, RegionPlaces]:
     """Return the places of each region."""
-    return tuple(RegionPlaces(region=region, values=task.parameters) for region in task.regions)
+    return {
+        region.region_id: RegionPlaces(region=region, values=task.parameters)
+        for region in task.regions
+    }

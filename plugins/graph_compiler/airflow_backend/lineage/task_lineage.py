@@ -23,7 +23,7 @@ class ReportsLineage:
 
     def get_openlineage_facets_on_start(self: RunsRegions) -> Any:
         """Return the provider's `OperatorLineage` of a task that begins: the places of its sources and sinks."""
-        return _facets(declared_lineage(places_of(self)))
+        return _facets(declared_lineage(list(places_of(self).values())))
 
     def get_openlineage_facets_on_complete(self: RunsRegions, _instance: Any) -> Any:
         """Return the `OperatorLineage` of a task that has ended, or failed, from the reports of its executions."""
@@ -31,7 +31,7 @@ class ReportsLineage:
 
 
 def _ended(task: RunsRegions, descriptors: Sequence[str]) -> Iterator[AttemptLineage]:
-    places = {each.region.region_id: each for each in places_of(task)}
+    places = places_of(task)
     for key in descriptors:
         store = store_of(key)
         execution = told(store, key)
@@ -39,7 +39,7 @@ def _ended(task: RunsRegions, descriptors: Sequence[str]) -> Iterator[AttemptLin
             log = ManifestLog(store=store, layout=execution.layout)
             report = report_of(store, execution)
             region = places[execution.region.region_id]
-            yield attempt_lineage(region, report, execution.layout, log)
+            yield attempt_lineage(region, report, log)
 
 
 def _facets(lineage: AttemptLineage) -> Any:

@@ -44,7 +44,8 @@ def report_ended(descriptors: Sequence[str]) -> None:
 def flush() -> None:
     """Wait until everything is sent, since this process may be killed; for a few seconds at most."""
     until = time.monotonic() + _MOST_SECONDS
-    _begin("metrics", metrics.flush)
+    if metrics.are_kept():
+        _begin("metrics", metrics.flush)
     for thread in [*_SENDING]:  # in the triggerer, several tasks may end at once
         thread.join(max(0.0, until - time.monotonic()))
         with suppress(ValueError):

@@ -32,10 +32,15 @@ def send(ended: Sequence[EndedRegion]) -> None:
             stats.incr(metric.name.value, metric.value, tags=own)
 
 
+def are_kept() -> bool:
+    """Whether what was sent is kept until an interval ends, as OpenTelemetry does."""
+    return _is_on("otel_on")
+
+
 def flush() -> None:
-    """Send what OpenTelemetry keeps until its next interval, since this process may be killed before."""
+    """Send what is kept, since this process may be killed before its interval ends."""
     provider = get_meter_provider()
-    if _is_on("otel_on") and hasattr(provider, "force_flush"):
+    if hasattr(provider, "force_flush"):
         provider.force_flush()
 
 

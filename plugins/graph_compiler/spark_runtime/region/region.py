@@ -152,6 +152,11 @@ def _run(
         counts = area.contracts()
         evaluation.check_sources()
         failover.check_reads()
+        # Before anything is published: Spark is asked, and what it cannot answer then would fail a decided attempt.
+        schemas = (
+            *evaluation.source_schemas(),
+            *(schema_of(sink, rows) for sink, rows in checked),
+        )
         outputs.extend(coordinators.commit())
     return RegionResult(
         outputs=tuple(outputs),
@@ -159,10 +164,7 @@ def _run(
         reads=tuple(failover.reads),
         recomputed=tuple(failover.recomputed),
         sources=evaluation.source_files(),
-        schemas=(
-            *evaluation.source_schemas(),
-            *(schema_of(sink, rows) for sink, rows in checked),
-        ),
+        schemas=schemas,
     )
 
 

@@ -12,7 +12,6 @@ from graph_compiler.deployment.describe.asset_uris import asset_uri
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, RegionDescriptor
 from graph_compiler.deployment.documents.manifest import Manifest
 from graph_compiler.deployment.documents.report import ExecutionReport
-from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId
 from graph_compiler.staging.lineage.dataset import Dataset, DatasetName
 from graph_compiler.staging.results.manifest_log import ManifestLog
@@ -54,9 +53,9 @@ def declared_lineage(regions: Sequence[RegionPlaces]) -> AttemptLineage:
 
 
 def attempt_lineage(
-    places: RegionPlaces, report: ExecutionReport | None, layout: StagingLayout, log: ManifestLog
+    places: RegionPlaces, report: ExecutionReport | None, log: ManifestLog
 ) -> AttemptLineage:
-    """Return the datasets of an attempt that has ended.
+    """Return the datasets of an attempt that has ended; `log` is that of its run.
 
     One that did not finish has no outputs: it published nothing. What it has read is what it would have read.
     """
@@ -65,7 +64,7 @@ def attempt_lineage(
         Dataset(place=place, schema=schemas.get(operator.operator_id))
         for operator, place in places.of(Source)
     )
-    staged = _StagedResults(places.region, layout, log)
+    staged = _StagedResults(places.region, log)
     if report is None or report.failure is not None:
         read = (Dataset(place=staged.place(id)) for id in staged.producers)
         return AttemptLineage(inputs=_distinct([*sources, *read]), outputs=())
@@ -106,7 +105,6 @@ class _StagedResults:
     """The staged results of a run, as a region reads and writes them; without its manifest, no schema is known."""
 
     region: RegionDescriptor
-    layout: StagingLayout
     log: ManifestLog
 
     @property
@@ -117,9 +115,9 @@ class _StagedResults:
 
     def place(self, id: IntermediateDataSetId) -> DatasetName:
         """Return the name of a staged result, the same in all runs."""
-        root = DatasetName.of_uri(place_uri(self.layout.root))
+        root = DatasetName.of_uri(place_uri(self.log.layout.root))
         producer = self.producers.get(id, self.region.region_id)
-        return root.within(self.layout.identity.owner, producer, id)
+        return root.within(self.log.layout.identity.owner, producer, id)
 
     def at(self, id: IntermediateDataSetId, epoch: int) -> Dataset:
         """Return one epoch of a result."""
@@ -139,7 +137,7 @@ class _StagedResults:
     ) -> Dataset:
         return Dataset(
             place=self.place(id),
-            version=f"{self.layout.identity.run_id}/{epoch}",
+            version=f"{self.log.layout.identity.run_id}/{epoch}",
             schema=None if manifest is None else manifest.schema,
             rows=None if manifest is None else manifest.rows,
             bytes=None if manifest is None else manifest.bytes,

@@ -103,7 +103,7 @@ class ApplicationOperator(SparkSubmitOperator):  # type: ignore[misc]  # the pro
         if next_method == TRIGGER_FAIL_REPR:
             try:
                 self._end_deferred(context)
-            except Exception:
+            except Exception:  # whatever it is, the task fails with Airflow's reason
                 self.log.warning("graph_compiler: its application was not ended", exc_info=True)
         return super().resume_execution(next_method, next_kwargs, context)
 

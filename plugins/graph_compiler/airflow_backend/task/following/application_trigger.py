@@ -81,7 +81,7 @@ class ApplicationTrigger(BaseTrigger):
         operator = await self._operator()
         try:
             await sync_to_async(open_stores)(self.staging_root, self.staging_conn_id)
-        except Exception:
+        except Exception:  # of any store's client: the application is ended in any case
             self.log.warning("graph_compiler: no access to %s", self.staging_root, exc_info=True)
         await asyncio.to_thread(self._end, operator)
 
