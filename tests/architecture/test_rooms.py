@@ -1,4 +1,4 @@
-"""The rooms of the package: how large they may be, and which effects each may have."""
+"""The rooms of the package: what each is for, and which effects it may have."""
 
 import ast
 import sys
@@ -11,7 +11,6 @@ import graph_compiler
 
 PACKAGE = Path(graph_compiler.__file__).parent
 FOLDERS = sorted({module.parent for module in PACKAGE.rglob("*.py")})
-MOST_MODULES = 15
 PURE = ("compiler", "deployment", "explain", "graphs", "options")
 EFFECTS = frozenset(
     {"glob", "io", "os", "random", "secrets", "shutil", "socket", "subprocess", "tempfile", "threading", "time", "uuid"}
@@ -50,9 +49,7 @@ def room(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=map(room, FOLDERS))
-def test_a_room_is_small_and_says_what_it_is_for(folder: Path) -> None:
-    modules = [path.name for path in folder.glob("*.py") if path.stem != "__init__"]
-    assert len(modules) <= MOST_MODULES
+def test_a_room_says_what_it_is_for(folder: Path) -> None:
     words = ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))
     assert words
     assert words.splitlines()[0].endswith(".")
