@@ -180,32 +180,34 @@ def source(env: StreamExecutionEnvironment) -> DataStream:
 @pytest.mark.parametrize(
     ("source", "options"),
     [
-        (Csv("/in"), {"inferSchema": "true"}),
-        (
-            Csv("/in", schema="a INT"),
-            {"enforceSchema": "false", "mode": "FAILFAST"},
-        ),
-        (
-            Csv("/in", schema="a INT", on_schema_change="ignore"),
-            {"enforceSchema": "false", "mode": "PERMISSIVE"},
-        ),
-        (Json("/in"), {}),
-        (Json("/in", schema="a INT"), {"mode": "FAILFAST"}),
-        (Json("/in", schema="a INT", on_schema_change="ignore"), {}),
+        (Csv("/in"), {}),
+        (Json("/in", schema="a INT"), {}),
         (Parquet("/in", schema="a INT"), {}),
         (Files("/in", format="CSV"), {}),
-        (
-            Files("/in", format="CSV", schema="a INT"),
-            {"enforceSchema": "false", "mode": "FAILFAST"},
-        ),
-        (Files("/in", format="xml", schema="a INT"), {"mode": "FAILFAST"}),
+        (Files("/in", format="xml"), {"mode": "FAILFAST"}),
+        (Files("/in", format="XML", on_misfit="null"), {"mode": "PERMISSIVE"}),
         (Files("/in", format="avro", schema="a INT"), {}),
     ],
 )
-def test_values_are_checked_against_declared_types_if_files_have_none(
+def test_only_xml_is_checked_by_sparks_reader(
     source: FileConnector, options: dict[str, str]
 ) -> None:
     assert source.read_options() == options
+
+
+@pytest.mark.parametrize(
+    ("source", "reads_null"),
+    [
+        (Csv("/in"), False),
+        (Csv("/in", on_misfit="fail", on_schema_change="ignore"), False),
+        (Csv("/in", on_misfit="null"), True),
+        (Csv("/in", rejects="bad", on_schema_change="ignore"), False),
+        # as descriptors of earlier versions say it
+        (Csv("/in", on_schema_change="ignore"), True),
+    ],
+)
+def test_misfits_are_null_if_that_is_said(source: FileConnector, reads_null: bool) -> None:
+    assert source.reads_misfits_as_null is reads_null
 
 
 @pytest.mark.parametrize(

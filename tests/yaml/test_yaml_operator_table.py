@@ -135,7 +135,8 @@ CASES = (
 )  # fmt: skip
 
 SOURCES: tuple[tuple[str, Connector], ...] = (
-    ("{csv: /i, header: false, null_value: NA, schema: a INT, on_schema_change: ignore, options: {sep: ;, multiLine: true, quote: {secret: c, field: k}}}", Csv("/i", header=False, null_value="NA", schema="a INT", on_schema_change="ignore", options={"sep": ";", "multiLine": True, "quote": Secret("c", "k")})),
+    ("{csv: /i, header: false, null_value: NA, schema: a INT, on_schema_change: ignore, on_misfit: 'null', options: {sep: ;, multiLine: true, quote: {secret: c, field: k}}}", Csv("/i", header=False, null_value="NA", schema="a INT", on_schema_change="ignore", on_misfit="null", options={"sep": ";", "multiLine": True, "quote": Secret("c", "k")})),
+    ("{json: /i, rejects: bad}", Json("/i", rejects="bad")),
     ("{json: /i}", Json("/i")),
     ("{orc: /i}", Orc("/i")),
     ("{parquet: /i}", Parquet("/i")),

@@ -249,6 +249,12 @@ class PipelineOptions(BaseModel):
         alias="python.client.executable",
         description="Python of the driver; unset: that of the Airflow worker, in cluster mode that of the executors.",
     )
+    strict_sources: bool = Field(
+        default=True,
+        alias="sources.strict",
+        description="Whether sources check every record. false reads as before that, leniently, and will be removed in "
+        "the version after 0.2.",
+    )
     staging_release: StagingRelease = Field(
         default=StagingRelease.GC,
         alias="staging.release",

@@ -128,7 +128,8 @@ class DryRun:
 
     def _source(self, connector: Connector, parallelism: int | None) -> DataFrame:
         if self.shows_plans:  # a plan over empty inputs would be optimized away
-            return read_source(with_known_schema(connector, self.spark), self.spark, parallelism)
+            known = with_known_schema(connector, self.spark)
+            return read_source(known, self.spark, parallelism, scans=False)
         return self.spark.createDataFrame([], source_schema(connector, self.spark))
 
     def _staged(self, staged: StagedInput, _partitions: int | None) -> DataFrame:

@@ -165,20 +165,24 @@ def test_csv_files_with_another_header_fail(spark: SparkSession, tmp_path: Path)
     (tmp_path / "in" / "1.csv").write_text("k,delay\na,1\n")
     (tmp_path / "in" / "2.csv").write_text("delay,k\n2,b\n")
     for policy in ("fail", "ignore"):
-        source = Csv(f"{tmp_path}/in", schema=SCHEMA, on_schema_change=policy)
-        with pytest.raises(Exception, match="CSV header does not conform to the schema"):
+        source = Csv(f"{tmp_path}/in", schema=SCHEMA, on_schema_change=policy, on_misfit="fail")
+        with pytest.raises(Exception, match="does not fit INT"):
             read_source(source, spark).collect()
 
 
 @pytest.mark.parametrize("kind", [Csv, Json])
-def test_text_that_does_not_fit_its_type_fails_unless_ignored(
+def test_text_that_does_not_fit_its_type_fails_unless_it_is_read_as_null(
     kind: type[Csv | Json], spark: SparkSession, tmp_path: Path
 ) -> None:
     text = "k,delay\na,late\n" if kind is Csv else '{"k": "a", "delay": "late"}\n'
     (tmp_path / "in").write_text(text)
-    with pytest.raises(Exception, match="MALFORMED_RECORD_IN_PARSING"):
-        read_source(kind(f"{tmp_path}/in", schema=SCHEMA), spark).collect()
-    lenient = kind(f"{tmp_path}/in", schema=SCHEMA, on_schema_change="ignore")
+    for strict in (
+        kind(f"{tmp_path}/in", schema=SCHEMA),
+        kind(f"{tmp_path}/in", schema=SCHEMA, on_schema_change="ignore", on_misfit="fail"),
+    ):
+        with pytest.raises(Exception, match="does not fit INT"):
+            read_source(strict, spark).collect()
+    lenient = kind(f"{tmp_path}/in", schema=SCHEMA, on_misfit="null")
     assert list(map(tuple, read_source(lenient, spark).collect())) == [("a", None)]
 
 

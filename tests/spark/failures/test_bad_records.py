@@ -18,7 +18,7 @@ from graph_compiler.spark_runtime.failures.causes import Cause
 from tests.spark.conftest import RunPipeline
 
 pytestmark = pytest.mark.spark
-IGNORE = '\n  hint: on_schema_change="ignore" reads every value that does not fit as NULL'
+APART = 'hint: rejects="bad" sets such records aside, in a side output; on_misfit="null" reads NULL for what does not fit'
 SCHEMA = "id INT, day DATE, at TIMESTAMP"
 
 
@@ -79,13 +79,13 @@ def test_a_value_that_does_not_fit_is_reported_with_its_source(
     assert failure.declared_at is not None
     assert failure.declared_at.file == __file__
     assert failure.throwable_type == "NON_RECOVERABLE_ERROR"
-    says, record, *others = failure.message.splitlines()
-    assert says == f"the value {first} does not fit the type of its column"
-    assert record.startswith("  record: [")
+    says, *others = failure.message.splitlines()
+    assert says.startswith(f"the value {first} does not fit column '")
     assert others == [
+        f"  record: '{row}'",
         f"  file: {file}",
         *([f"  hint: {hint}"] if hint else []),
-        IGNORE.strip("\n"),
+        f"  {APART}",
         "  while writing 'out'",
     ]
 
@@ -98,9 +98,9 @@ def test_a_field_of_json_is_named(
     failure = failure_of(source, env, run_pipeline, tmp_path)
     assert failure.operator == "orders"
     assert failure.message == (
-        "the value 'NA' does not fit the type of column 'id'\n"
-        "  record: [null], in which null stands for the value\n"
-        f"  file: {tmp_path}/orders.json{IGNORE}\n  while writing 'out'"
+        "the value 'NA' does not fit column 'id', INT\n"
+        """  record: '{"id": "NA"}'\n"""
+        f"  file: {tmp_path}/orders.json\n  {APART}\n  while writing 'out'"
     )
 
 
@@ -125,8 +125,8 @@ def test_a_record_with_too_many_fields_is_shown(
     failure = failure_of(source, env, run_pipeline, tmp_path, after=lambda rows: rows)
     assert failure.operator == "orders"
     assert failure.message == (
-        "a record has more or fewer fields than the schema or the header has columns\n"
-        f"  record: '2,2020-01-02,x'\n  file: {tmp_path}/orders.csv\n  while writing 'out'"
+        "a record does not fit the columns: it does not have as many fields as there are columns\n"
+        f"  record: '2,2020-01-02,x'\n  file: {tmp_path}/orders.csv\n  {APART}\n  while writing 'out'"
     )
 
 
@@ -149,8 +149,8 @@ def test_two_sources_of_one_file_are_not_guessed_between(
     assert failure is not None
     assert failure.operator is None
     assert failure.message == (
-        "the value 'NA' does not fit the type of its column\n"
-        "  record: [null], in which null stands for the value\n"
+        "the value 'NA' does not fit column 'id', INT\n"
+        "  record: 'NA'\n"
         f"  file: {tmp_path}/orders.csv\n"
         "  in the chain of orders → again → out; Spark does not say in which of them"
     )
@@ -178,7 +178,7 @@ def test_hints_are_written_as_in_the_file_that_declares_the_source() -> None:
     )
     assert read_failure(cause, source)[3:] == [
         'hint: if it marks a missing value, declare null_value: "NA"',
-        "hint: on_schema_change: ignore reads every value that does not fit as NULL",
+        'hint: on_misfit: "null" reads every value that does not fit as NULL',
     ]
 
 

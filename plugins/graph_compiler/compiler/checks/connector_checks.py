@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from graph_compiler.declaration.checked import problems_at
-from graph_compiler.declaration.connectors import Connector, OnSchemaChange
+from graph_compiler.declaration.connectors import Connector, FileConnector, OnSchemaChange
+from graph_compiler.declaration.connectors.files import UNTYPED
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
@@ -42,6 +43,7 @@ def connectors(pipeline: Pipeline) -> Iterator[Problem]:
     """Find the problems of each connector."""
     for transformation, connector in connectors_of(pipeline):
         yield from _schemas(transformation, connector)
+        yield from _misfits(transformation, connector)
         yield from _secrets(transformation, connector)
         yield from problems_at(transformation, connector)
 
@@ -65,6 +67,27 @@ def _schemas(operator: PhysicalTransformation, connector: Connector) -> Iterator
             operator,
             f"on_schema_change is '{policy}', but no schema is declared",
             hint="declare schema=, or leave it out",
+        )
+
+
+def _misfits(operator: PhysicalTransformation, connector: Connector) -> Iterator[Problem]:
+    """Find `on_misfit` and `rejects` on a sink, and what said both until 0.2: columns, and values that do not fit."""
+    if not isinstance(connector, FileConnector):
+        return
+    set_names = [name for name in ("on_misfit", "rejects") if getattr(connector, name) is not None]
+    if isinstance(operator.operator, Sink):
+        for name in set_names:
+            yield problem_at(
+                operator, f"{name} is for sources; this is a sink", hint=f"leave out {name}"
+            )
+        return
+    says_both = connector.on_schema_change == OnSchemaChange.IGNORE and connector.schema is not None
+    if says_both and not set_names and connector.spark_format.lower() in UNTYPED:
+        yield problem_at(
+            operator,
+            "on_schema_change is 'ignore', which is about columns only; it no longer says that values which do not "
+            "fit are NULL",
+            allowed='on_misfit="null" with it, as before; on_misfit="fail"; or rejects="bad", a side output',
         )
 
 

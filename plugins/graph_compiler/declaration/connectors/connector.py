@@ -83,7 +83,7 @@ class OnSchemaChange(StrEnum):
              Spark cannot read files of both. A database's table is never altered: only narrower types are accepted.
              A missing column is refused in both cases: something reads it.
     IGNORE   exactly the expected columns, with their types, whatever is found: others are left out, missing ones are
-             NULL, types are cast. A value that does not fit its type fails the task.
+             NULL, types are cast. What happens to a value that does not fit its type, `on_misfit` says.
 
     Columns are compared with the footers of all files (one short job) or a CSV header. JSON, text, and CSV without a
     header have no column names to compare: rows are read and written as declared. NOT NULL of a table, or of files that
@@ -95,6 +95,20 @@ class OnSchemaChange(StrEnum):
     FAIL = "fail"
     EVOLVE = "evolve"
     IGNORE = "ignore"
+
+
+class OnMisfit(StrEnum):
+    """What happens to text in a file that is no value of its column's type.
+
+    FAIL   the task fails, and names the file, the record and the column. The default.
+    NULL   the value is NULL; a record with too few fields has NULLs, and additional fields are left out.
+
+    With `rejects`, such records are in that side output instead. Independent of `on_schema_change`, which is about
+    columns only.
+    """
+
+    FAIL = "fail"
+    NULL = "null"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +128,12 @@ class Connector(Extensible, metaclass=HeldToForm):
     source_hooks: ClassVar[tuple[MasterHook, ...]] = ()
     sink_hooks: ClassVar[tuple[MasterHook, ...]] = ()
     """What the driver does before any data moves, if it is a source or a sink."""
-    never_rendered: ClassVar[tuple[str, ...]] = ("schema", "on_schema_change")
+    never_rendered: ClassVar[tuple[str, ...]] = (
+        "schema",
+        "on_schema_change",
+        "on_misfit",
+        "rejects",
+    )
     """Text fields in which Jinja is not rendered."""
     schema: str | None = field(default=None, kw_only=True)
     on_schema_change: str | None = field(default=None, kw_only=True)
@@ -135,6 +154,10 @@ class Connector(Extensible, metaclass=HeldToForm):
         (`asset_places.py` has more).
         """
         return None
+
+    def output_tags(self) -> tuple[str, ...]:
+        """Return the tags of the side outputs of a source that reads it."""
+        return ()
 
     def create_input_splits(self, parallelism: int) -> tuple[InputSplit, ...] | None:  # noqa: ARG002  # most do not know theirs
         """Return the parts in which a source is read, None if Spark determines them (as for files)."""

@@ -13,6 +13,7 @@ from typing import ClassVar
 from graph_compiler.declaration.connectors.asset_places import lasting, place_uri
 from graph_compiler.declaration.connectors.connector import (
     Connector,
+    OnMisfit,
     OnSchemaChange,
     Options,
     SinkMode,
@@ -23,11 +24,15 @@ from graph_compiler.declaration.connectors.secret import SecretText
 from graph_compiler.declaration.connectors.spark_options import WRITE_OPTIONS, find_unknown_options
 from graph_compiler.declaration.coordination import MasterHook
 from graph_compiler.errors import Problem
-from graph_compiler.identifiers import listing
+from graph_compiler.extensions import UNSAID
+from graph_compiler.identifiers import did_you_mean, listing
 
 TABLE_FORMATS = ("delta", "hudi", "iceberg")
 """Formats whose tables are a log beside the files: publishing only the files would break the table."""
-_UNTYPED = ("csv", "json", "text", "xml")
+CHECKED = ("csv", "json", "text")
+"""Formats whose records are checked here, and can be set aside."""
+UNTYPED = (*CHECKED, "xml")
+"""Formats whose files contain no types."""
 _SAY_WHERE = frozenset(
     {"path", "paths", "mapreduce.output.basename", "mapreduce.output.fileoutputformat.outputdir"}
 )
@@ -44,7 +49,12 @@ class SchemaInFiles(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FileConnector(Connector):
-    """The base class of the file formats; `options` are those of Spark's reader and writer of the format."""
+    """The base class of the file formats; `options` are those of Spark's reader and writer of the format.
+
+    CSV, JSON, text and XML contain no types, so a source may find text that is no value of its column's type.
+    `on_misfit` is one of `OnMisfit`. With `rejects="bad"`, records that do not fit are in the side output `bad`, with
+    the columns file, record, column, text and reason, and in no other output.
+    """
 
     spark_modules: ClassVar[tuple[str, ...]] = (
         "graph_compiler.spark_runtime.connectors.file_source",
@@ -62,6 +72,8 @@ class FileConnector(Connector):
     sink_hooks: ClassVar[tuple[MasterHook, ...]] = (MasterHook.TARGET_CAN_BE_MADE,)
     path: str
     options: Options = field(default=(), kw_only=True)
+    on_misfit: str | None = field(default=None, kw_only=True, metadata={UNSAID: True})
+    rejects: str | None = field(default=None, kw_only=True, metadata={UNSAID: True})
 
     def __post_init__(self) -> None:
         """Keep the options as pairs."""
@@ -76,6 +88,27 @@ class FileConnector(Connector):
     def schema_in_files(self) -> SchemaInFiles:
         """Return what the files themselves contain about their columns."""
         return SchemaInFiles.TYPES
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether its records are checked one by one: Spark's own readers accept too much."""
+        return self.spark_format.lower() in CHECKED
+
+    @property
+    def has_header(self) -> bool:
+        """Whether the first line of each file contains the names of its columns."""
+        return self.schema_in_files is SchemaInFiles.NAMES
+
+    @property
+    def reads_misfits_as_null(self) -> bool:
+        """Whether values that do not fit are NULL. Descriptors of earlier versions say it with `on_schema_change`."""
+        if self.on_misfit is None:
+            return self.on_schema_change == OnSchemaChange.IGNORE and self.rejects is None
+        return self.on_misfit == OnMisfit.NULL
+
+    def output_tags(self) -> tuple[str, ...]:
+        """Return the tag of the records that do not fit."""
+        return () if self.rejects is None else (self.rejects,)
 
     @property
     def is_listed_once(self) -> bool:
@@ -127,15 +160,55 @@ class FileConnector(Connector):
         if evolves and self.schema_in_files is SchemaInFiles.NOTHING:
             message = f"on_schema_change is 'evolve', but {self.spark_format} files do not store their columns"
             yield Problem(message=message, allowed="fail, ignore")
+        yield from self._misfit_problems()
         yield from find_unknown_options(self.spark_format, as_pairs(self.options))
+
+    def _misfit_problems(self) -> Iterator[Problem]:
+        format = self.spark_format.lower()
+        if self.on_misfit is not None and self.on_misfit not in set(OnMisfit):
+            yield Problem(
+                message=f"on_misfit is '{self.on_misfit}'",
+                allowed=listing(OnMisfit),
+                hint=did_you_mean(str(self.on_misfit), OnMisfit),
+            )
+        if self.rejects is not None and not str(self.rejects).strip():
+            yield Problem(
+                message="its rejects are the empty text", allowed="the tag of a side output"
+            )
+        if self.rejects is not None and self.on_misfit is not None:
+            yield Problem(
+                message=f"it has rejects, and on_misfit='{self.on_misfit}'",
+                allowed="one of them: records that do not fit are either set aside, or fail the task, or have NULLs",
+            )
+        if self.on_misfit is not None and format not in UNTYPED:
+            message = f"{format} files have types, so no value in them is a misfit"
+            yield Problem(message=message, hint="leave out on_misfit")
+        if self.rejects is not None and format not in CHECKED:
+            message = f"records of {format} files cannot be set aside"
+            yield Problem(message=message, allowed=f"rejects= for {listing(CHECKED)}")
+        for name, value in as_pairs(self.options):
+            yield from self._option_problems(name, str(value))
+
+    def _option_problems(self, name: str, value: str) -> Iterator[Problem]:
+        """Yield options of Spark's readers that `on_misfit` and `rejects` replace."""
+        if self.spark_format.lower() not in UNTYPED:
+            return
+        if name.lower() == "mode" and value.upper() != "FAILFAST":
+            yield Problem(
+                message=f"option '{name}' is '{value}': Spark would apply it only to the columns that are read",
+                allowed='on_misfit="fail", on_misfit="null", or rejects="bad"',
+            )
+        if name.lower() == "columnnameofcorruptrecord":
+            message = f"option '{name}' is not used: records that do not fit are a side output"
+            yield Problem(message=message, allowed='rejects="bad"')
 
 
 @dataclass(frozen=True, slots=True)
 class Csv(FileConnector):
     """CSV files; `null_value` is the text of a missing value.
 
-    Without `schema` Spark infers one in a separate pass. With it, columns are found by the names in the header, and
-    a value that does not fit its type fails the task (`on_schema_change="ignore"` reads it as NULL).
+    Without `schema` Spark infers one in a separate pass. Columns are found by the names in the header. A record that
+    does not fit the schema, declared or inferred, fails the task, unless `on_misfit` or `rejects` says otherwise.
     """
 
     header: bool = field(default=True, kw_only=True)
@@ -159,22 +232,14 @@ class Csv(FileConnector):
         }
         return own | dict(as_pairs(self.options))
 
-    def read_options(self) -> dict[str, SecretText]:
-        """Return options that infer types, or check values against the declared ones."""
-        if self.schema is None:
-            return {"inferSchema": "true"}
-        strict = self.on_schema_change != OnSchemaChange.IGNORE
-        # Columns are found by the first file's header; a file with a different one must fail, and not be misread.
-        return {"enforceSchema": "false", "mode": "FAILFAST" if strict else "PERMISSIVE"}
-
 
 @dataclass(frozen=True, slots=True)
 class Json(FileConnector):
     """JSON, one object on each line. A missing key is NULL, as is an explicit null.
 
-    So files do not show which columns they have. With `schema`, other keys are left out, and a value that does not fit
-    its type fails the task (`on_schema_change="ignore"` reads it as NULL); without it, Spark infers one in a separate
-    pass.
+    So files do not show which columns they have. With `schema`, other keys are left out; without it, Spark infers one
+    in a separate pass. A record that does not fit the schema, declared or inferred, fails the task, unless `on_misfit`
+    or `rejects` says otherwise.
     """
 
     @property
@@ -186,11 +251,6 @@ class Json(FileConnector):
     def schema_in_files(self) -> SchemaInFiles:
         """Return that files contain nothing reliable: objects may omit keys."""
         return SchemaInFiles.NOTHING
-
-    def read_options(self) -> dict[str, SecretText]:
-        """Return options that check values against the declared types."""
-        strict = self.schema is not None and self.on_schema_change != OnSchemaChange.IGNORE
-        return {"mode": "FAILFAST"} if strict else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,14 +296,15 @@ class Text(FileConnector):
 class Files(FileConnector):
     """Files of any format Spark has a data source for: `Files(format="avro", path="/in")`.
 
-    The cluster must provide the data source's jars. XML, CSV and JSON contain no types: with `schema`, a value that
-    does not fit its type fails the task (`on_schema_change="ignore"` reads it as NULL).
+    The cluster must provide the data source's jars. CSV, JSON and text are read as by their own connectors. XML is
+    checked by Spark's reader, in the columns that are read: a value that does not fit fails the task, or is NULL with
+    `on_misfit="null"`.
 
     Delta, Iceberg and Hudi can be read, not written: such a table is a log beside its files, and this project publishes
     files.
     """
 
-    never_rendered: ClassVar[tuple[str, ...]] = ("schema", "on_schema_change", "format")
+    never_rendered: ClassVar[tuple[str, ...]] = (*FileConnector.never_rendered, "format")
     format: str
 
     @property
@@ -260,7 +321,7 @@ class Files(FileConnector):
     def _own(self) -> FileConnector | None:
         """Return the connector of a format whose files contain no types; XML is treated like JSON."""
         kind = self.format.lower()
-        if kind not in _UNTYPED:
+        if kind not in UNTYPED:
             return None
         own: FileConnector = Text(self.path) if kind == "text" else Json(self.path)
         if kind == "csv":
@@ -269,8 +330,10 @@ class Files(FileConnector):
         return replace(own, schema=self.schema, on_schema_change=self.on_schema_change)
 
     def read_options(self) -> dict[str, SecretText]:
-        """Return options that check values against the declared types; none without a schema."""
-        return {} if self._own is None or self.schema is None else self._own.read_options()
+        """Return the option with which Spark's reader checks values: only XML is read by it."""
+        if self.format.lower() != "xml":
+            return {}
+        return {"mode": "PERMISSIVE" if self.reads_misfits_as_null else "FAILFAST"}
 
     def problems(self) -> Iterator[Problem]:
         """Yield an empty format."""

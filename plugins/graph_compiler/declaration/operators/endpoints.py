@@ -28,6 +28,10 @@ class Source(Operator):
     is_legacy: bool = field(default=False, kw_only=True)
     is_parallel: bool = field(default=True, kw_only=True)
 
+    def output_tags(self) -> tuple[str, ...]:
+        """Return the tags of records that are set aside."""
+        return (*self.connector.output_tags(), *self.attributes.output_tags)
+
     def master_hooks(self) -> tuple[MasterHook, ...]:
         """Return the hooks of its connector."""
         return self.connector.source_hooks

@@ -24,7 +24,7 @@ from graph_compiler.deployment.documents.descriptor import (
     VertexDescriptor,
 )
 from graph_compiler.deployment.documents.digest import digest
-from graph_compiler.deployment.documents.session import SESSION
+from graph_compiler.deployment.documents.session import SESSION, STRICT_SOURCES
 from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.deployment.plans.plan_record import PlanRecord, plan_record
 from graph_compiler.errors import InvalidPipelineError
@@ -75,7 +75,7 @@ def describe_pipeline(compiled: CompiledPipeline) -> PipelineDescriptor:
         plan=plan_record(
             compiled.stream_graph,
             plan_id=plan_id,
-            session=_session(),
+            session=_session(compiled),
             digests=facts.digests,
             results={id: node_id for (node_id, _), id in facts.staged_results.items()},
         ),
@@ -100,7 +100,7 @@ def _facts(compiled: CompiledPipeline) -> _Facts:
         if compiled.options.staging_checksum
         else frozenset(),
         digests=digests,
-        fingerprints=fingerprints(compiled.stream_graph, digests, _session()),
+        fingerprints=fingerprints(compiled.stream_graph, digests, _session(compiled)),
         subtasks={vertex.id: vertex.parallelism for vertex in execution_graph.vertices},
         operator_ids=operator_ids(compiled),
     )
@@ -205,7 +205,7 @@ def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> R
             for output, id in facts.staged_results.items()
             if output[0] in node_ids
         ),
-        session=tuple(SESSION.items()),
+        session=tuple(_settings(facts.compiled).items()),
         resource_profile=facts.compiled.job_graph.resource_profile.get(region.slot_sharing_group),
         retention=Retention(
             release=facts.compiled.options.staging_release,
@@ -281,9 +281,14 @@ def _describe_result(output: Output, id: IntermediateDataSetId, facts: _Facts) -
     )
 
 
-def _session() -> dict[str, str]:
+def _settings(compiled: CompiledPipeline) -> Mapping[str, str]:
+    """Return the settings that are pinned for the application."""
+    return SESSION if compiled.options.strict_sources else {**SESSION, STRICT_SOURCES: "false"}
+
+
+def _session(compiled: CompiledPipeline) -> dict[str, str]:
     """Return the settings and versions, besides the declaration, that can change a result."""
-    return {**SESSION, "spark.version": _spark_version()}
+    return {**_settings(compiled), "spark.version": _spark_version()}
 
 
 def _spark_version() -> str:

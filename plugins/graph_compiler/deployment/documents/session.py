@@ -11,3 +11,5 @@ SESSION: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
 }
 """Settings pinned for every application, since they can change a result."""
+STRICT_SOURCES = "spark.graph_compiler.strict_sources"
+"""The setting that is "false" if sources read as in versions before 0.2: option `sources.strict`."""

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -91,8 +91,10 @@ def find_changes(expected: StructType, found: StructType) -> tuple[SchemaChange,
     return (*changes, *(_change(ChangeKind.ADDED, None, field) for field in added))
 
 
-def conform(rows: DataFrame, expectation: Expectation, found: StructType) -> DataFrame:
-    """Return the rows with the expected columns; raises SchemaChangedError with all problems.
+def conform(
+    rows: DataFrame, expectation: Expectation, found: StructType, kept: Sequence[str] = ()
+) -> DataFrame:
+    """Return the rows with the expected columns and those in `kept`; raises SchemaChangedError with all problems.
 
     `found` is the rows' schema, or a more exact one (with NOT NULL). Expected columns come first, under their
     expected names and in their order.
@@ -106,7 +108,7 @@ def conform(rows: DataFrame, expectation: Expectation, found: StructType) -> Dat
         _column(field, found, follows=field.name.lower() in follow) for field in expectation.schema
     ]
     added = [col(quoted(change.column)) for change in taken if change.kind is ChangeKind.ADDED]
-    return rows.select(*columns, *added)
+    return rows.select(*columns, *added, *kept)
 
 
 def ddl(schema: StructType) -> str:

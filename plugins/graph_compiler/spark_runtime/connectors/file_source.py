@@ -1,21 +1,147 @@
-"""Read files of any format that Spark has."""
+"""Read files of any format that Spark has.
+
+CSV, JSON and text are read as records whose fields are all checked (`text_records`). All other formats contain types.
+"""
 
 from __future__ import annotations
 
+import re
+from urllib.parse import unquote
+
+from pyspark.sql import DataFrameReader, SparkSession
+from pyspark.sql.types import (
+    DateType,
+    NumericType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
 from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.connectors.file_uris import local_path
+from graph_compiler.deployment.documents.session import STRICT_SOURCES
+from graph_compiler.errors import SchemaChangedError
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.connectors.file_schemas import held_schema
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
+from graph_compiler.spark_runtime.connectors.text_records import TextFiles, list_lines
 from graph_compiler.spark_runtime.secret_values import reveal_all
+
+_CORRUPT = "_corrupt_record"
+_TELLING = (NumericType, DateType, TimestampType, TimestampNTZType)
+"""Types of columns whose name, read as a value, does not fit."""
 
 
 @read.register
 def _(connector: FileConnector, reading: Reading) -> Found:
-    options = {**connector.read_options(), **connector.spark_options()}
-    reader = reading.spark.read.format(connector.spark_format).options(**reveal_all(options))
+    spark = reading.spark
+    if spark.conf.get(STRICT_SOURCES, "true") == "false":
+        return _as_before(connector, spark)
+    if connector.is_checked:
+        return _checked(connector, spark, scans=reading.scans)
+    reader = _reader(connector, spark)
     if connector.schema is None:
+        if not connector.read_options():
+            rows = reader.load(connector.path)
+            return Found(rows=rows, schema=rows.schema)
+        held = StructType([f for f in reader.load(connector.path).schema if f.name != _CORRUPT])
+    else:
+        held = held_schema(connector, spark, parse_schema(connector.schema))
+    return Found(rows=reader.schema(held).load(connector.path), schema=held)
+
+
+def _checked(connector: FileConnector, spark: SparkSession, *, scans: bool) -> Found:
+    listed = list_lines(connector, spark)
+    folders = listed.schema[1:]
+    if connector.schema is None:
+        held = _inferred(connector, spark)
+    else:
+        held = held_schema(connector, spark, parse_schema(connector.schema))
+    names = {field.name.lower() for field in folders}
+    known = {field.name.lower(): field for field in held}
+    columns = StructType([field for field in held if field.name.lower() not in names])
+    if not columns.fields:  # files of JSON without an object
+        rows = _reader(connector, spark).load(connector.path)
+        if _CORRUPT in rows.columns:
+            raise SchemaChangedError(
+                f"no line below {connector.path} is a JSON object\n"
+                '  hint: if each file is one object or one list over several lines, declare options={"multiLine": "true"}'
+            )
+        return Found(rows=rows, schema=rows.schema)
+    files = TextFiles(
+        connector=connector,
+        listed=listed,
+        columns=columns,
+        folders=StructType([known.get(field.name.lower(), field) for field in folders]),
+        header=columns.names if connector.has_header else None,
+        is_inferred=connector.schema is None,
+    )
+    if scans:
+        _check_headers(files)
+    return Found(rows=files.read(), schema=held)
+
+
+def _inferred(connector: FileConnector, spark: SparkSession) -> StructType:
+    """Return the columns that Spark finds in the files, which it reads for this."""
+    reader = _reader(connector, spark)
+    if connector.spark_format.lower() == "csv":
+        reader = reader.option("inferSchema", "true")
+    found = reader.load(connector.path).schema
+    return StructType([field for field in found if field.name != _CORRUPT])
+
+
+def _check_headers(files: TextFiles) -> None:
+    """Raise SchemaChangedError if a file has not exactly one header, where a header could be read as a record.
+
+    In all other files, a header in another order is a record that does not fit: it has a name in a column of numbers.
+    """
+    if files.header is None or not files.has_lines or _shows_headers(files):
+        return
+    counts = {unquote(file): count for file, count in files.count_headers()}
+    names = ", ".join(files.header)
+    for wrong, found in (
+        ([file for file, count in counts.items() if count == 0], "does not have the header"),
+        ([file for file, count in counts.items() if count > 1], "has more than once the header"),
+    ):
+        if wrong:
+            example = min(wrong)
+            others = f", and {len(wrong) - 1} others" if wrong[1:] else ""
+            raise SchemaChangedError(
+                f"the file {local_path(example) or example}{others} {found} {names}\n"
+                "  found elsewhere below the same path, in this order; all columns are text, so a header in another "
+                "order, or a second one, would be read as a record\n"
+                "  hint: read the files of each header by a source of its own"
+            )
+
+
+def _shows_headers(files: TextFiles) -> bool:
+    """Whether a header in any order is a misfit: a column of numbers or dates, and no name that could be a value."""
+    is_name = re.compile(r"(?!nan$|[+-]?inf)[^\d+.\-]", re.IGNORECASE)
+    names = files.header or ()
+    are_names = all(is_name.match(name) and name != files.null_value for name in names)
+    return are_names and any(isinstance(field.dataType, _TELLING) for field in files.columns)
+
+
+def _reader(connector: FileConnector, spark: SparkSession) -> DataFrameReader:
+    options = {**connector.read_options(), **connector.spark_options()}
+    return spark.read.format(connector.spark_format).options(**reveal_all(options))
+
+
+def _as_before(connector: FileConnector, spark: SparkSession) -> Found:
+    """Read as versions before 0.2 did: leniently without a schema, and with one only the columns that are used."""
+    format, declared = connector.spark_format.lower(), connector.schema
+    reader = spark.read.format(connector.spark_format)
+    if format == "csv" and declared is None:
+        reader = reader.option("inferSchema", "true")
+    if format == "csv" and declared is not None:
+        reader = reader.option("enforceSchema", "false")
+    if format in ("csv", "json", "xml") and declared is not None:
+        reader = reader.option(
+            "mode", "PERMISSIVE" if connector.reads_misfits_as_null else "FAILFAST"
+        )
+    reader = reader.options(**reveal_all(connector.spark_options()))
+    if declared is None:
         rows = reader.load(connector.path)
         return Found(rows=rows, schema=rows.schema)
-    declared = parse_schema(connector.schema)
-    held = held_schema(connector, reading.spark, declared)
+    held = held_schema(connector, spark, parse_schema(declared))
     return Found(rows=reader.schema(held).load(connector.path), schema=held)

@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 from graph_compiler.declaration.connectors import Connector, Csv, Json
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.connectors.source import read_source
+from graph_compiler.spark_runtime.connectors.text_records import MISFIT
 from graph_compiler.spark_runtime.secret_values import reveal_all
 
 SAMPLED_LINES = 1_000
@@ -53,7 +54,8 @@ def with_known_schema(connector: Connector, spark: SparkSession) -> Connector:
 
 
 def _inferred(connector: Connector, spark: SparkSession) -> StructType:
-    return read_source(connector, spark).schema
+    rows = read_source(connector, spark, scans=False)
+    return rows.drop(MISFIT).schema
 
 
 def _first_lines(path: str, spark: SparkSession) -> RDD[str]:

@@ -21,10 +21,14 @@ from graph_compiler.spark_runtime.columns.schema_change import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How rows are read: the session, and the source's parallelism; None if it sets none."""
+    """How rows are read: the session, and the source's parallelism; None if it sets none.
+
+    `scans`: whether files may be read for their checks before the rows are.
+    """
 
     spark: SparkSession
     parallelism: int | None
+    scans: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,21 +40,31 @@ class Found:
 
 
 def read_source(
-    connector: Connector, spark: SparkSession, parallelism: int | None = None
+    connector: Connector,
+    spark: SparkSession,
+    parallelism: int | None = None,
+    *,
+    scans: bool = True,
 ) -> DataFrame:
     """Return the rows of a source; to find the columns, it reads only what is needed.
+
+    With `scans`, files may be read for their checks. Records that the source sets aside are among the rows, with the
+    column MISFIT.
 
     Raises SchemaChangedError if the columns do not match the declared schema, ExtensionError for another package's
     connector whose Spark half is not installed; Spark raises PATH_NOT_FOUND for a missing path.
     """
     load_spark_half(type(connector))
-    return as_declared(connector, read(connector, Reading(spark=spark, parallelism=parallelism)))
+    return as_declared(
+        connector, read(connector, Reading(spark=spark, parallelism=parallelism, scans=scans))
+    )
 
 
 def as_declared(connector: Connector, found: Found) -> DataFrame:
     """Return found rows with the columns a source declares; raises SchemaChangedError if they differ too much."""
     if connector.schema is None:
         return found.rows
+    kept = [name for name in found.rows.columns if name not in found.schema.names]
     expectation = Expectation(
         schema=parse_schema(connector.schema),
         whose="that are declared",
@@ -58,7 +72,7 @@ def as_declared(connector: Connector, found: Found) -> DataFrame:
         evolves=SOURCE_EVOLVES,
         follows=frozenset({ChangeKind.WIDENED}),
     )
-    return conform(found.rows, expectation, found.schema)
+    return conform(found.rows, expectation, found.schema, kept=kept)
 
 
 @singledispatch

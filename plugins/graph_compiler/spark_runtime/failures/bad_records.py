@@ -1,6 +1,7 @@
 """Messages for a file that a source cannot read, above all for a value that does not fit its column's type.
 
-Spark reports the file; the record and the value are in the causes below it.
+CSV, JSON and text are checked here (`misfits.py`). For other formats, Spark reports the file; the record and the value
+are in the causes below it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from graph_compiler.declaration.operators import Source
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
 from graph_compiler.identifiers import shown
 from graph_compiler.spark_runtime.failures.causes import Cause
+from graph_compiler.spark_runtime.failures.misfits import misfit_lines, misfit_of
+from graph_compiler.spark_runtime.spark_internals.hadoop_files import first_bytes
 
 _FAILED_READ = "FAILED_READ_FILE"
 _RECORD = re.compile(r"\[MALFORMED_RECORD_IN_PARSING\S*\] .*?parsing: (?P<record>.*)\.\n", re.S)
@@ -58,6 +61,8 @@ class BadRecord:
 
 def unread_file(cause: Cause) -> str | None:
     """Return the file that could not be read; None for other failures. Spark reports it as a URI."""
+    if misfit := misfit_of(cause):
+        return misfit.path
     if not cause.condition.startswith(_FAILED_READ) or "path" not in cause.parameters:
         return None
     path = unquote(cause.parameters["path"])
@@ -99,6 +104,9 @@ def read_failure(cause: Cause, culprit: OperatorDescriptor | None) -> list[str]:
     """Return the message lines for a file that cannot be read; none for other causes."""
     file = unread_file(cause)
     connector = None if culprit is None else _files_of(culprit)
+    if misfit := misfit_of(cause):
+        is_yaml = culprit is not None and _is_yaml(culprit)
+        return list(misfit_lines(misfit, connector, is_yaml=is_yaml, first_bytes=first_bytes))
     if bad := bad_record(cause):
         return [*_what(bad), f"file: {bad.file}", *_hints(bad, culprit, connector)]
     is_incomplete = cause.condition == f"{_FAILED_READ}.NO_HINT" and len(cause.chain) > 1
@@ -125,14 +133,13 @@ def _hints(
 ) -> Iterator[str]:
     if connector is None or culprit is None:
         return
-    declared_at = culprit.declared_at
-    is_yaml = declared_at is not None and declared_at.file.endswith(".yaml")
+    is_yaml = _is_yaml(culprit)
     if bad.value is not None and (setting := _setting_for(bad.value, bad.reason, connector)):
         meaning, name, value = setting
         yield f"hint: {meaning}, declare {_written(name, value, connector, is_yaml=is_yaml)}"
     if not _FIELDS.search(bad.reason):
-        ignore = "on_schema_change: ignore" if is_yaml else 'on_schema_change="ignore"'
-        yield f"hint: {ignore} reads every value that does not fit as NULL"
+        null = 'on_misfit: "null"' if is_yaml else 'on_misfit="null"'
+        yield f"hint: {null} reads every value that does not fit as NULL"
 
 
 def _setting_for(value: str, reason: str, connector: FileConnector) -> tuple[str, str, str] | None:
@@ -162,6 +169,10 @@ def _written(name: str, value: str, connector: FileConnector, *, is_yaml: bool) 
     if name == "nullValue" and isinstance(connector, Csv):
         return f"null_value: {text}" if is_yaml else f"null_value={text}"
     return f"options: {{{name}: {text}}}" if is_yaml else f'options={{"{name}": {text}}}'
+
+
+def _is_yaml(culprit: OperatorDescriptor) -> bool:
+    return culprit.declared_at is not None and culprit.declared_at.file.endswith((".yaml", ".yml"))
 
 
 def _files_of(operator: OperatorDescriptor) -> FileConnector | None:

@@ -20,6 +20,7 @@ from graph_compiler.declaration.operators import (
     WithColumns,
 )
 from graph_compiler.identifiers import quoted
+from graph_compiler.spark_runtime.connectors.text_records import MISFIT, REJECTS
 from graph_compiler.spark_runtime.operators.columns import require_columns, require_new_columns
 from graph_compiler.spark_runtime.operators.contracts import observe
 from graph_compiler.spark_runtime.operators.evaluation import all_outputs, main_output
@@ -31,7 +32,8 @@ _DECIDED, _MADE = "graph_compiler_decided", "graph_compiler_made"
 
 @main_output.register
 def _(operator: Source, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    return scope.read(operator.connector, scope.parallelism)
+    rows = scope.read(operator.connector, scope.parallelism)
+    return rows.where(f"{MISFIT} IS NULL").drop(MISFIT) if MISFIT in rows.columns else rows
 
 
 @main_output.register
@@ -111,6 +113,16 @@ def _(operator: Expect, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     if operator.on_violation in (OnViolation.WARN, OnViolation.FAIL):
         return counted.drop(_DECIDED)
     return _kept(counted, "NOT")
+
+
+@all_outputs.register
+def _(operator: Source, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:
+    rows = scope.read(operator.connector, scope.parallelism)
+    (tag,) = operator.connector.output_tags()
+    if MISFIT not in rows.columns:  # a test's rows, or a dry run's
+        return {None: rows, tag: scope.spark.createDataFrame([], REJECTS)}
+    rejected = rows.where(f"{MISFIT} IS NOT NULL").selectExpr(f"{MISFIT}.*")
+    return {None: rows.where(f"{MISFIT} IS NULL").drop(MISFIT), tag: rejected}
 
 
 @all_outputs.register

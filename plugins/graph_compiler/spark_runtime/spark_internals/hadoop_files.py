@@ -8,9 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from graph_compiler.spark_runtime.spark_internals.java import hadoop_configuration, java_class
+from graph_compiler.spark_runtime.spark_internals.java import (
+    Py4JError,
+    hadoop_configuration,
+    java_class,
+)
+
+_HEAD = 1 << 16
 
 
 def unmatched_path(spark: SparkSession, path: str) -> str | None:
@@ -22,6 +29,24 @@ def unmatched_path(spark: SparkSession, path: str) -> str | None:
     ):  # null if no file has that name, empty if none matches the pattern
         return None
     return str(files.makeQualified(pattern).toString())
+
+
+def first_bytes(uri: str) -> bytes:
+    """Return the beginning of a file, empty if it cannot be read: 64 KiB are enough to tell how it is written."""
+    spark = SparkSession.getActiveSession()
+    if spark is None:
+        return b""
+    try:
+        path = java_class(spark, "org.apache.hadoop.fs.Path")(
+            java_class(spark, "java.net.URI")(uri)
+        )
+        stream = path.getFileSystem(hadoop_configuration(spark)).open(path)
+        try:
+            return bytes(stream.readNBytes(_HEAD))
+        finally:
+            stream.close()
+    except (Py4JError, PySparkException):  # the failure that is explained comes first
+        return b""
 
 
 def footer_rows(spark: SparkSession) -> Callable[[str], int]:

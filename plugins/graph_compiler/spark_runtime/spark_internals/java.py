@@ -122,6 +122,13 @@ def hadoop_configuration(spark: SparkSession) -> Any:
     return spark._jsc.hadoopConfiguration()
 
 
+def decimal_symbols(spark: SparkSession, locale: str) -> tuple[str, str]:
+    """Return how a locale (`de-DE`) writes the decimal point, and what it puts between thousands."""
+    tag = java_class(spark, "java.util.Locale").forLanguageTag(locale)
+    symbols = java_class(spark, "java.text.DecimalFormatSymbols").getInstance(tag)
+    return str(symbols.getDecimalSeparator()), str(symbols.getGroupingSeparator())
+
+
 def wait_for_listeners(spark: SparkSession, milliseconds: int) -> None:
     """Wait until listeners have received all events; raises the JVM's TimeoutException after that time.
 

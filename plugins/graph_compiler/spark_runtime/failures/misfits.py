@@ -1,0 +1,267 @@
+"""Messages for a record that does not fit its source's schema: what was found, where, and the option that reads it.
+
+The failed check has put the record into Spark's exception (`connectors/text_records.py`). Hints are found in the
+record, and in the first bytes of its file: another encoding, quotes, separators, one JSON value over several lines.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from graph_compiler.declaration.connectors import Csv, FileConnector
+from graph_compiler.declaration.connectors.file_uris import local_path
+from graph_compiler.identifiers import shown
+from graph_compiler.spark_runtime.connectors.text_records import (
+    CARRIAGE_RETURN,
+    IS_NULL,
+    MARK,
+    NOT_JSON,
+    ODD_KEY,
+    OPEN_QUOTE,
+    WRONG_ENCODING,
+    WRONG_NUMBER,
+)
+from graph_compiler.spark_runtime.failures.causes import Cause
+
+_MISFIT = re.compile(re.escape(MARK) + r"(\{.*\})", re.S)
+_TYPE = re.compile(r"it does not fit (?P<type>.*)", re.S)
+_DECIMAL_TYPE = re.compile(r"DECIMAL\((\d+),(\d+)\)")
+_NULL_MARKERS = frozenset(
+    {"", "-", "--", ".", "?", r"\n", "#n/a", "n/a", "na", "nan", "nil", "none", "null"}
+)
+_COMMA = re.compile(r"[+-]?\d+(\.\d{3})*,\d+")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
+_PLAIN = re.compile(r"[+-]?\d*\.?(\d*)")
+_DOUBLED = re.compile(r'""(?!\s*(,|;|\t|\||$))|[^,;\t|]""')
+_COMPRESSED = (
+    (b"\x1f\x8b", "gzip", ".gz"),
+    (b"BZh", "bzip2", ".bz2"),
+    (b"(\xb5/\xfd", "zstd", ".zst"),
+    (b"PK\x03\x04", "zip", ""),
+)
+_MILLISECONDS, _SECONDS = 13, 10
+"""Digits of a time since 1970, in our days."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Misfit:
+    """A record that does not fit. `column` and `text` are None if that is about the whole record."""
+
+    file: str
+    record: str
+    reason: str
+    column: str | None = None
+    text: str | None = None
+
+    @property
+    def path(self) -> str:
+        """Return the file's path, or its URI if it is not on this host's disk."""
+        uri = unquote(self.file)
+        return str(local_path(uri) or uri)
+
+    @property
+    def type(self) -> str | None:
+        """Return the type of the column that the text does not fit."""
+        found = _TYPE.fullmatch(self.reason)
+        return found["type"] if found else None
+
+
+def misfit_of(cause: Cause) -> Misfit | None:
+    """Return the record that failed its check; None for other failures."""
+    texts = (cause.message, *cause.parameters.values(), *cause.chain)
+    found = next((match for text in texts if (match := _MISFIT.search(text))), None)
+    if found is None:
+        return None
+    try:
+        fields, _ = json.JSONDecoder().raw_decode(found[1])
+    except ValueError:  # Spark cuts what is too long
+        return None
+    return Misfit(**fields)
+
+
+def misfit_lines(
+    misfit: Misfit,
+    connector: FileConnector | None,
+    *,
+    is_yaml: bool = False,
+    first_bytes: Callable[[str], bytes] = lambda _uri: b"",
+) -> Iterator[str]:
+    """Yield the lines of the message; `first_bytes` returns the beginning of a file."""
+    yield _headline(misfit)
+    yield f"record: {shown(misfit.record)}"
+    yield f"file: {misfit.path}"
+    if connector is None:
+        return
+    for meaning, setting in _settings(misfit, connector, first_bytes):
+        yield f"hint: {meaning}{_written(setting, connector, is_yaml=is_yaml)}"
+    if misfit.reason != OPEN_QUOTE and connector.is_checked:
+        apart, null = (
+            ("rejects: bad", 'on_misfit: "null"')
+            if is_yaml
+            else ('rejects="bad"', 'on_misfit="null"')
+        )
+        yield f"hint: {apart} sets such records aside, in a side output; {null} reads NULL for what does not fit"
+
+
+def _headline(misfit: Misfit) -> str:
+    if misfit.type is not None and misfit.text is not None:
+        return (
+            f"the value {shown(misfit.text)} does not fit column '{misfit.column}', {misfit.type}"
+        )
+    if misfit.column is not None:
+        return f"column '{misfit.column}': {misfit.reason}"
+    return f"a record does not fit the columns: {misfit.reason}"
+
+
+Setting = tuple[str, str] | None
+"""An option and its value, if the hint is one."""
+
+
+def _settings(
+    misfit: Misfit, connector: FileConnector, first_bytes: Callable[[str], bytes]
+) -> Iterator[tuple[str, Setting]]:
+    """Yield what could be meant, with the option that reads it so."""
+    if misfit.reason == WRONG_ENCODING:
+        yield from _encodings(first_bytes(misfit.file))
+    elif misfit.reason == OPEN_QUOTE:
+        yield from _quotes(misfit, connector)
+    elif misfit.reason == NOT_JSON:
+        yield from _json(misfit, connector)
+    elif misfit.reason == ODD_KEY:
+        yield "keys of JSON keep their case: write this key as the column is declared", None
+    elif misfit.reason == WRONG_NUMBER:
+        yield from _separators(misfit, connector)
+    elif misfit.reason == CARRIAGE_RETURN:
+        yield "if all lines end in a line feed, declare ", ("lineSep", "\\n")
+    elif misfit.reason == IS_NULL:
+        yield "leave out NOT NULL if values may be missing", None
+    elif misfit.text is not None and misfit.type is not None:
+        yield from _values(misfit.text, misfit.type, connector)
+
+
+def _encodings(head: bytes) -> Iterator[tuple[str, Setting]]:
+    for magic, name, suffix in _COMPRESSED:
+        if head.startswith(magic):
+            ends = (
+                f"a name that ends in {suffix}" if suffix else "other files: Spark cannot read it"
+            )
+            yield (
+                f"the file is compressed with {name}, and Spark knows that by the name: it needs {ends}",
+                None,
+            )
+            return
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        yield "the file begins as UTF-16 does: declare ", ("encoding", "UTF-16")
+    elif head[1:200:2].count(0) > len(head[:200]) // 4:
+        yield "every second byte is zero, as in UTF-16: declare ", ("encoding", "UTF-16LE")
+    elif any(0x80 <= byte <= 0x9F for byte in head):
+        yield (
+            "if it was written by an older program of Windows, declare ",
+            ("encoding", "windows-1252"),
+        )
+    else:
+        yield "if it was written in Western European letters, declare ", ("encoding", "ISO-8859-1")
+
+
+def _quotes(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
+    options = _options(connector)
+    if _DOUBLED.search(misfit.record) and options.get("escape") != '"':
+        yield (
+            "if a quote in a value is written twice, as Excel and RFC 4180 do, declare ",
+            ("escape", '"'),
+        )
+    if options.get("multiline", "").lower() != "true":
+        yield "if a value in quotes goes on in the next line, declare ", ("multiLine", "true")
+    yield "if quotes are part of the text, declare ", ("quote", "")
+
+
+def _json(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
+    text = misfit.record.strip()
+    is_whole = _options(connector).get("multiline", "").lower() == "true"
+    if re.search(r"\}[\s,]*\{", text) and text.startswith("{"):
+        yield (
+            "several objects are in one place: write each in a line of its own, or all in one list",
+            None,
+        )
+    elif not is_whole and not (text.startswith("{") and text.endswith("}")):
+        yield (
+            "if each file is one object or one list over several lines, declare ",
+            ("multiLine", "true"),
+        )
+
+
+def _separators(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
+    own = _options(connector).get("sep", ",")
+    for separator, written in ((";", ";"), ("\t", "\\t"), ("|", "|"), (",", ",")):
+        if (
+            own not in (separator, written)
+            and separator in misfit.record
+            and own not in misfit.record
+        ):
+            yield "if another character is between the fields, declare ", ("sep", written)
+            return
+
+
+def _values(text: str, type: str, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
+    is_csv = connector.spark_format.lower() == "csv"
+    decimal = _DECIMAL_TYPE.fullmatch(type)
+    if text.strip().lower() in _NULL_MARKERS and is_csv:
+        if not (isinstance(connector, Csv) and connector.null_value):  # there is one text for it
+            yield "if it marks a missing value, declare ", ("nullValue", text)
+        return
+    if text != text.strip() and is_csv:
+        side = "ignoreLeadingWhiteSpace" if text != text.lstrip() else "ignoreTrailingWhiteSpace"
+        yield "to leave out blanks around values, declare ", (side, "true")
+        return
+    if is_csv and (_COMMA.fullmatch(text) or _THOUSANDS.fullmatch(text)):
+        column = "" if decimal else "declare the column as DECIMAL, and "
+        if _COMMA.fullmatch(text):
+            yield f"if the comma is the decimal point, {column or 'declare '}", ("locale", "de-DE")
+        if _THOUSANDS.fullmatch(text):
+            yield f"if the comma is between thousands, {column or 'declare '}", ("locale", "en-US")
+        return
+    if decimal and (plain := _PLAIN.fullmatch(text)):
+        digits, scale = int(decimal[1]), len(plain[1].rstrip("0"))
+        if scale > int(decimal[2]):
+            wider = f"DECIMAL({min(38, digits - int(decimal[2]) + scale)}, {scale})"
+            yield f"to keep all digits, declare {wider}", None
+    if type == "DATE":
+        yield "if it is written in another way, declare ", ("dateFormat", "dd/MM/yyyy")
+    if type.startswith("TIMESTAMP"):
+        yield from _times(text, type)
+    if re.fullmatch(r"[+-]?0\d+", text):
+        yield "a number loses the zeros in front: declare schema= with STRING for this column", None
+
+
+def _times(text: str, type: str) -> Iterator[tuple[str, Setting]]:
+    if re.fullmatch(r"-?\d+(\.\d+)?", text):
+        function = "timestamp_seconds" if len(text) <= _SECONDS else "timestamp_millis"
+        unit = "seconds" if len(text) <= _SECONDS else "milliseconds"
+        yield (
+            f'if it counts {unit} since 1970, declare BIGINT, and add with_columns(at="{function}(at)")',
+            None,
+        )
+    elif re.search(r"\.\d{7,}", text):
+        yield "Spark keeps six digits of a second: declare STRING, and cast what you need", None
+    else:
+        name = "timestampNTZFormat" if type == "TIMESTAMP_NTZ" else "timestampFormat"
+        yield "if it is written in another way, declare ", (name, "dd/MM/yyyy HH:mm")
+
+
+def _options(connector: FileConnector) -> dict[str, str]:
+    return {name.lower(): str(value) for name, value in connector.spark_options().items()}
+
+
+def _written(setting: Setting, connector: FileConnector, *, is_yaml: bool) -> str:
+    """Write a setting as the declaration would: CSV's null value is an argument, all others are options."""
+    if setting is None:
+        return ""
+    name, value = setting
+    text = '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if name == "nullValue" and isinstance(connector, Csv):
+        return f"null_value: {text}" if is_yaml else f"null_value={text}"
+    return f"options: {{{name}: {text}}}" if is_yaml else f'options={{"{name}": {text}}}'
