@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pyspark.errors import ParseException
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import lit
 
@@ -84,7 +84,7 @@ def _query_plan(text: str, spark: SparkSession) -> Any:
     """Return the plan of a query, None for other text."""
     try:
         return _parser(spark).parseQuery(text)
-    except (ParseException, Py4JJavaError):
+    except (PySparkException, Py4JJavaError):  # of several kinds if a parameter is in an odd place
         return None
 
 
