@@ -41,7 +41,9 @@ def test_a_query_may_contain_the_words_of_commands(text: str) -> None:
 
 @given(queries, commands)
 def test_a_second_statement_is_found(query: str, command: str) -> None:
-    assert has_several_statements(f"{without_end(query)}\n; {command}")
+    text = f"{without_end(query)}\n; {command}"
+    assert has_several_statements(text)
+    assert query_problem(text) is not None
 
 
 @pytest.mark.parametrize(
@@ -56,6 +58,7 @@ def test_a_second_statement_is_found(query: str, command: str) -> None:
         ("CACHE TABLE x", "a command (CACHE TABLE)", "cache()"),
         ("DROP TABLE x", "a command (DROP TABLE)", None),
         ("BEGIN SELECT 1; END", "a script (BEGIN)", "an operator for each"),
+        ("SELECT 1; SELECT 2", "several statements", "an operator for each"),
         ("SELEC 1", "begins with 'SELEC'", "did you mean 'SELECT'?"),
         ("{orders}", "begins with '{'", None),
         ("-- SELECT 1", "only comments", None),

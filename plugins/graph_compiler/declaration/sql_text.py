@@ -9,7 +9,7 @@ is no Spark. It must not refuse a query that Spark accepts, so it leaves text th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile, pairwise, takewhile
 
@@ -90,7 +90,7 @@ _SECOND_WORDS = frozenset(
     }
 )
 """Words that may follow in a command's name: INSERT OVERWRITE LOCAL DIRECTORY."""
-_HINTS = {
+_HINTS: Mapping[str, str | None] = {
     **dict.fromkeys(("INSERT", "MERGE", "CREATE", "REPLACE", "LOAD"), "to write rows, use sink_to"),
     **dict.fromkeys(("SET", "RESET"), "Spark's settings are in the conf of a slot sharing group"),
     "ADD": "a pipeline names its files and jars: env.add_files(…), env.add_jars(…)",
@@ -170,24 +170,30 @@ def command_in(text: str) -> str | None:
 
 def query_problem(text: str) -> Problem | None:
     """Return why a text is not a query; None for a query, and for text that only Spark can judge."""
-    if command := command_in(text):
-        return not_a_query(
-            f"its SQL is a command ({command}), not a query", _HINTS.get(command.split()[0])
-        )
     statement = _main(list(tokens_of(text.partition(_VARIABLE)[0])))
     if not statement:
         return None if _VARIABLE in text else not_a_query("its SQL has only comments")
     first = statement[0]
-    if first.text == "BEGIN":
-        return not_a_query(
-            "its SQL is a script (BEGIN), not a query", "write an operator for each query"
+    hint: str | None = "write an operator for each query"
+    if command := command_in(text):
+        found, hint = f"is a command ({command}), not a query", _HINTS.get(first.text)
+    elif first.text == "BEGIN":
+        found = "is a script (BEGIN), not a query"
+    elif first.text not in _QUERY_WORDS:
+        found, hint = (
+            _beginning(text[first.start : first.end]),
+            did_you_mean(first.text, sorted(_QUERY_WORDS)),
         )
-    if first.text.startswith("/*"):
-        return not_a_query("its SQL begins with a comment that is not closed")
-    if first.text not in _QUERY_WORDS:
-        hint = did_you_mean(first.text, sorted(_QUERY_WORDS))
-        return not_a_query(f"its SQL begins with {shown(text[first.start : first.end])}", hint)
-    return None
+    elif has_several_statements(text):
+        found = "has several statements"
+    else:
+        return None
+    return not_a_query(f"its SQL {found}", hint)
+
+
+def _beginning(word: str) -> str:
+    is_open = word.startswith("/*")
+    return "begins with a comment that is not closed" if is_open else f"begins with {shown(word)}"
 
 
 def not_a_query(message: str, hint: str | None = None) -> Problem:

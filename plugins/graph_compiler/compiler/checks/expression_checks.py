@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from graph_compiler.declaration.connectors import Connector
-from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.declaration.operators import Sink, Source, Sql
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.sql_text import code_of, has_several_statements
@@ -56,15 +56,15 @@ def clocks_in_literals(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def several_statements(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find SQL text in which code follows a semicolon."""
+    """Find expressions that end and are followed by a statement; queries are checked by their operator."""
     for operator in pipeline.operators:
-        for expression in operator.operator.expressions():
+        expressions = () if isinstance(operator.operator, Sql) else operator.operator.expressions()
+        for expression in expressions:
             if has_several_statements(expression):
                 yield problem_at(
                     operator,
-                    f"the SQL text {shown(expression)} has several statements",
-                    allowed="one query, or one expression",
-                    hint="write an operator for each",
+                    f"the expression {shown(expression)} has several statements",
+                    allowed="one expression",
                 )
 
 
