@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 
+from graph_compiler import Jdbc
 from graph_compiler.declaration.sql_text import (
     code_of,
     command_in,
@@ -79,6 +80,22 @@ def test_the_problem_names_what_was_found(text: str, found: str, hint: str | Non
 def test_what_only_spark_can_judge_is_left_to_spark(text: str) -> None:
     assert query_problem(text) is None
     assert not has_several_statements(text)
+
+
+@pytest.mark.parametrize(
+    ("query", "is_refused"),
+    [
+        ("-- SELECT\nDELETE FROM orders", True),
+        ("WITH a AS (SELECT 1) UPDATE orders SET paid = true", True),
+        ("SELECT id FROM orders", False),
+        ("SHOW TABLES", False),
+        ("SELECT * FROM FINAL TABLE (DELETE FROM orders)", False),
+        ("SELECT $$;$$, 'a\\', [b;c] FROM orders", False),
+    ],
+)
+def test_commands_in_the_sql_of_a_database_are_refused(query: str, is_refused: bool) -> None:
+    problems = list(Jdbc("jdbc:postgresql://db/shop", query=query).problems())
+    assert bool(problems) == is_refused
 
 
 def test_a_variable_does_not_hide_a_command_before_it() -> None:

@@ -67,11 +67,9 @@ def parsed_query(query: str, parameters: Mapping[str, ParameterValue], spark: Sp
         filled = handler.substituteNamedParameters(text, _literals(parameters, spark))
         plan = _query_plan(filled._1(), spark)
     if plan is None:
-        problem = query_problem(text)
-        if problem is None:
-            name = _parser(spark).parsePlan(text).nodeName()
-            problem = not_a_query(f"its SQL is a command ({name}), not a query")
-        raise NotAQueryError(str(problem))
+        command = _parser(spark).parsePlan(text).nodeName()
+        named = query_problem(text) or not_a_query(f"its SQL is a command ({command}), not a query")
+        raise NotAQueryError(str(named))
     return plan
 
 
