@@ -1,8 +1,8 @@
 """A query's plan as Spark's parser makes it, with other plans in place of table names.
 
 The parser only reads the text. Spark executes a command as soon as it analyzes it, so text that is not a query must not
-get that far. The parser's rule for the query of a view (`parseQuery`) decides what a query is: it contains no command
-in any place, in no version of Spark.
+get that far. The parser's rule for the query of a view (`parseQuery`) decides what a query is: it allows no command in
+any place, so it also refuses those that a later version adds.
 
 Parameters are bound as `spark.sql(…, args=…)` binds them. `parseQuery`: 4.x. `NamedParameterContext`,
 `ParameterHandler` and `parsePlanWithParameters`: 4.3.
