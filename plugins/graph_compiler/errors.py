@@ -41,6 +41,7 @@
     ├── OperatorFailedError         an operator failed; its cause has the reason  [spark_runtime.failures.failures]
     ├── ExecutorNotPreparedError    an executor has no Python for a task's functions  [spark_runtime.executor_probe]
     ├── ColumnsError                the columns of an operator's inputs do not fit it  [spark_runtime.operators.columns]
+    ├── NotAQueryError              SQL text is a command or a script  [spark_runtime.spark_internals.parsed_queries]
     ├── ContractViolatedError       rows violate a contract  [spark_runtime.operators.contracts]
     ├── PlanTooLargeError           an executed plan is too large to read  [spark_runtime.spark_internals.executed_plan]
     ├── SameNameError               two columns of a row have the same name  [spark_runtime.rehearsal.collected_rows]

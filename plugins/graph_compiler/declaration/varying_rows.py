@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from graph_compiler.declaration.sql_text import code_of
+
 
 class Treatment(StrEnum):
     """How a nondeterministic function or operator is treated.
@@ -166,14 +168,13 @@ FREE_OF_ORDER = frozenset(
 FREE_OF_TIES = frozenset({"Rank", "DenseRank", "PercentRank", "CumeDist"})
 """Catalyst's window functions that return the same value for rows that are equal in the order."""
 
-_NOT_CODE = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _CALL = re.compile(r"\b([a-z_]\w*)\s*\(", re.IGNORECASE)
 
 
 def called_in(expressions: tuple[str, ...]) -> tuple[str, VaryingRows] | None:
     """Return the first nondeterministic function in SQL text, with its row; Spark's plan decides in the end."""
     for expression in expressions:
-        for call in _CALL.finditer(_NOT_CODE.sub(" ", expression)):
+        for call in _CALL.finditer(code_of(expression)):
             name = call[1].lower()
             for row in VARYING_ROWS:
                 if name in row.calls:

@@ -1,13 +1,22 @@
 """SQL text over DataFrames."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
+from hypothesis import given, settings
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.spark_runtime.operators.queries import query_over, query_over_views
 from graph_compiler.spark_runtime.spark_internals import parsed_queries
+from graph_compiler.spark_runtime.spark_internals.parsed_queries import (
+    NotAQueryError,
+    check_syntax,
+    parsed_query,
+)
+from tests.harness.sql_texts import COMMANDS, QUERIES, commands, queries
 
 pytestmark = pytest.mark.spark
 
@@ -42,3 +51,132 @@ def test_an_unbound_parameter_is_named(spark: SparkSession) -> None:
     for parameters in ({}, {"x": 1}):
         with pytest.raises(AnalysisException, match="UNBOUND_SQL_PARAMETER.*: y"):
             query_over({"t": spark.range(5)}, "SELECT :y FROM t", parameters, spark)
+
+
+def is_query(text: str, spark: SparkSession) -> bool:
+    """Whether the text has a plan; nothing is analyzed."""
+    try:
+        parsed_query(text, {}, spark)
+    except (NotAQueryError, ParseException):
+        return False
+    return True
+
+
+@pytest.mark.parametrize("text", QUERIES)
+def test_sparks_parser_takes_the_queries(text: str, spark: SparkSession) -> None:
+    assert is_query(text, spark)
+
+
+@pytest.mark.parametrize("text", COMMANDS)
+def test_a_command_is_refused_though_sparks_parser_takes_it(text: str, spark: SparkSession) -> None:
+    check_syntax(text, spark)
+    with pytest.raises(NotAQueryError, match="not a query"):
+        parsed_query(text, {}, spark)
+
+
+@settings(max_examples=150, derandomize=True, deadline=None)
+@given(queries, commands)
+def test_the_lexer_and_sparks_parser_agree(spark: SparkSession, query: str, command: str) -> None:
+    assert is_query(query, spark)
+    assert not is_query(command, spark)
+
+
+def test_a_command_that_only_spark_knows_is_refused(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parsed_queries, "query_problem", lambda _text: None)
+    for text, name in (("CACHE TABLE x", "CacheTable"), ("BEGIN SELECT 1; END", "CompoundBody")):
+        with pytest.raises(NotAQueryError, match=rf"its SQL is a command \({name}\), not a query"):
+            parsed_query(text, {}, spark)
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    """Return a file of somebody else, in a folder that commands would overwrite."""
+    (tmp_path / "archive").mkdir()
+    (tmp_path / "archive" / "kept.csv").write_text("1\n2\n3\n")
+    return tmp_path / "archive" / "kept.csv"
+
+
+OVERWRITES = (
+    "INSERT OVERWRITE DIRECTORY '{folder}' USING csv SELECT id FROM t",
+    "insert /* SELECT */ overwrite local directory '{folder}' using csv TABLE t",
+    "WITH a AS (SELECT id FROM t) INSERT OVERWRITE DIRECTORY '{folder}' USING csv SELECT * FROM a",
+    "FROM t INSERT OVERWRITE DIRECTORY '{folder}' USING csv SELECT id",
+    "EXECUTE IMMEDIATE \"INSERT OVERWRITE DIRECTORY '{folder}' USING csv SELECT 1\"",
+    "BEGIN INSERT OVERWRITE DIRECTORY '{folder}' USING csv SELECT 1; END",
+    "CREATE TABLE made USING csv LOCATION '{folder}' AS SELECT 1 AS a",
+    "SELECT id FROM t; INSERT OVERWRITE DIRECTORY '{folder}' USING csv SELECT 1",
+    "SELECT * FROM (INSERT OVERWRITE DIRECTORY '{folder}' USING csv SELECT 1)",
+    "${{spark.test.overwrite}} DIRECTORY '{folder}' USING csv SELECT 1",
+    "SELECT id FROM t WHERE (\ntrue); INSERT OVERWRITE DIRECTORY '{folder}' USING csv SELECT (1\n)",
+)
+"""Each of them would replace the file, or tries to."""
+
+
+@pytest.mark.parametrize("query", [query_over, query_over_views])
+@pytest.mark.parametrize("parameters", [{}, {"x": 1}], ids=["", "with a parameter"])
+@pytest.mark.parametrize("text", OVERWRITES)
+def test_no_command_is_executed(
+    text: str,
+    parameters: dict[str, int],
+    query: Callable[..., DataFrame],
+    archive: Path,
+    spark: SparkSession,
+) -> None:
+    spark.conf.set("spark.test.overwrite", "INSERT OVERWRITE")
+    before = archive.stat()
+    with pytest.raises((NotAQueryError, ParseException)):
+        query({"t": spark.range(3)}, text.format(folder=archive.parent), parameters, spark)
+    assert archive.stat() == before
+    assert list(archive.parent.iterdir()) == [archive]
+    assert not spark.catalog.tableExists("made")
+
+
+def test_one_of_these_commands_would_have_replaced_the_file(
+    archive: Path, spark: SparkSession
+) -> None:
+    spark.sql(OVERWRITES[0].format(folder=archive.parent).replace("FROM t", "FROM range(3) AS t"))
+    assert not archive.exists()
+
+
+def test_a_variable_of_spark_may_contain_a_query(spark: SparkSession) -> None:
+    spark.conf.set("spark.test.query", "SELECT id FROM t")
+    for query in (query_over, query_over_views):
+        found = query({"t": spark.range(2)}, "${spark.test.query} WHERE id > 0;", {}, spark)
+        assert found.collect() == [(1,)]
+
+
+PLACES = {
+    "SELECT id FROM t WHERE id < :x ;": 2,
+    "SELECT id FROM t LIMIT :x; -- :y": 2,
+    "SELECT CAST(id AS DECIMAL(:x, 1)) FROM t LIMIT 3": 3,
+    "SELECT id FROM t WHERE timestamp_seconds(0) < timestamp_seconds(id) - INTERVAL :x SECOND": 2,
+    "SELECT id FROM t TABLESAMPLE (:x ROWS)": 2,
+    "SELECT :x FROM IDENTIFIER('t') LIMIT 1": 1,
+}
+
+
+@pytest.mark.parametrize("text", PLACES)
+def test_a_parameter_may_be_where_spark_needs_a_value_to_parse(
+    text: str, spark: SparkSession
+) -> None:
+    for query in (query_over, query_over_views):
+        rows = query({"t": spark.range(5)}, text, {"x": 2, "unused": "'; DROP"}, spark)
+        assert rows.count() == PLACES[text]
+
+
+def test_calls_of_java_are_only_made_for_rows(spark: SparkSession) -> None:
+    text = "SELECT java_method('java.lang.System', 'setProperty', 'test.called', 'yes') FROM t"
+    for query in (query_over, query_over_views):
+        rows = query({"t": spark.range(1)}, text, {}, spark)
+        assert rows.columns
+        assert java_property("test.called", spark) is None
+    rows.collect()
+    assert java_property("test.called", spark) == "yes"
+
+
+def java_property(name: str, spark: SparkSession) -> str | None:
+    assert spark._jvm is not None
+    found = spark._jvm.java.lang.System.getProperty(name)
+    return None if found is None else str(found)

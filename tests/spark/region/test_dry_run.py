@@ -1,6 +1,7 @@
 """A dry run finds what Spark would refuse, in every task at once, and reads no data."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,15 +9,19 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler import Csv, DataStream, Json, Parquet, Range, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.operators import Sql
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.descriptor import (
     VERSION,
     ExecutionAttempt,
+    OperatorDescriptor,
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.dry_run import DryRunAnswer
+from graph_compiler.deployment.documents.report import ThrowableType
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.spark_runtime.dry_run import dry_run
+from graph_compiler.spark_runtime.main import execute
 from graph_compiler.spark_runtime.shell import named_rows
 from pipelines.flights import env as flights
 from tests.harness.flights_data import DATA
@@ -287,3 +292,63 @@ def test_findings_are_in_the_order_of_the_file(
     lines = [finding.declared_at.line for finding in findings if finding.declared_at]
     assert lines == sorted(lines)
     assert [finding.operator for finding in findings] == ["one", "two", "three", "four"]
+
+
+def with_query(task: TaskDeploymentDescriptor, query: str) -> TaskDeploymentDescriptor:
+    """Return a task with another query, which no check of the declaration has seen."""
+
+    def changed(operator: OperatorDescriptor) -> OperatorDescriptor:
+        kind = operator.operator
+        return (
+            replace(operator, operator=replace(kind, query=query))
+            if isinstance(kind, Sql)
+            else operator
+        )
+
+    vertices = tuple(
+        replace(vertex, operators=tuple(map(changed, vertex.operators)))
+        for vertex in task.region.vertices
+    )
+    return replace(task, region=replace(task.region, vertices=vertices))
+
+
+@pytest.mark.parametrize("shows_plans", [False, True])
+def test_a_command_is_a_finding_and_nothing_is_overwritten(
+    rows: DataStream, spark: SparkSession, tmp_path: Path, shows_plans: bool
+) -> None:
+    archive = tmp_path / "archive"
+    archive.mkdir()
+    (archive / "2023.csv").write_text("1\n2\n3\n")
+    rows.environment.sql("SELECT * FROM {a}", a=rows).name("command").sink_to(Parquet("/out"))
+    command = f"INSERT OVERWRITE DIRECTORY '{archive}' USING csv SELECT * FROM {{a}}"
+    given = [with_query(task, command) for task in tasks(rows.environment, tmp_path)]
+    (finding,) = dry_run(given, spark, shows_plans=shows_plans).findings
+    assert finding.operator == "command"
+    assert finding.declared_at is not None
+    assert finding.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR
+    assert finding.message.splitlines() == [
+        "its SQL is a command (INSERT OVERWRITE DIRECTORY), not a query",
+        "  allowed: SELECT …, WITH … SELECT, VALUES …, TABLE … or FROM …",
+        "  hint: to write rows, use sink_to",
+    ]
+    assert {file.name: file.read_text() for file in archive.iterdir()} == {"2023.csv": "1\n2\n3\n"}
+
+
+def test_a_run_refuses_a_command_unexecuted(
+    rows: DataStream, spark: SparkSession, tmp_path: Path
+) -> None:
+    archive = tmp_path / "archive"
+    archive.mkdir()
+    (archive / "2023.csv").write_text("1\n2\n3\n")
+    rows.environment.sql("SELECT * FROM {a}", a=rows).name("command").sink_to(
+        Parquet(f"{tmp_path}/out")
+    )
+    command = f"WITH b AS (TABLE {{a}}) INSERT OVERWRITE DIRECTORY '{archive}' USING csv TABLE b"
+    (task,) = tasks(rows.environment, tmp_path / "staging")
+    failure = execute(with_query(task, command), spark).failure
+    assert failure is not None
+    assert failure.operator == "command"
+    assert failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR
+    assert "is a command (INSERT OVERWRITE DIRECTORY), not a query" in failure.message
+    assert [file.name for file in archive.iterdir()] == ["2023.csv"]
+    assert not (tmp_path / "out").exists()

@@ -6,20 +6,18 @@ import re
 from collections.abc import Iterator
 
 from graph_compiler.declaration.connectors import Connector
-from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.declaration.operators import Sink, Source, Sql
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
 from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.sql_text import code_of, has_several_statements
 from graph_compiler.declaration.transformations import (
     PhysicalTransformation,
     problem_at,
 )
 from graph_compiler.errors import Problem
-from graph_compiler.identifiers import did_you_mean, listing
+from graph_compiler.identifiers import did_you_mean, listing, shown
 
 _PARAM = re.compile(r"\bparams\.([A-Za-z_]\w*)")
-_NOT_CODE = re.compile(
-    r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", re.DOTALL
-)
 # Neither `::int` (a cast) nor `v:field` (a path into a variant).
 _BOUND = re.compile(r"(?<![\w:\])]):([A-Za-z_]\w*)")
 _CLOCK_LITERAL = re.compile(
@@ -57,6 +55,19 @@ def clocks_in_literals(pipeline: Pipeline) -> Iterator[Problem]:
                 )
 
 
+def several_statements(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find expressions that end and are followed by a statement; queries are checked by their operator."""
+    for operator in pipeline.operators:
+        expressions = () if isinstance(operator.operator, Sql) else operator.operator.expressions()
+        for expression in expressions:
+            if has_several_statements(expression):
+                yield problem_at(
+                    operator,
+                    f"the expression {shown(expression)} has several statements",
+                    allowed="one expression",
+                )
+
+
 def unknown_parameters(pipeline: Pipeline) -> Iterator[Problem]:
     """Find undeclared parameters."""
     known = [*(name for name, _ in pipeline.params), RUN_DATE]
@@ -80,4 +91,4 @@ def _parameters(operator: PhysicalTransformation) -> Iterator[str]:
         for template in (template for text in texts for template in _TEMPLATE.findall(text)):
             yield from _PARAM.findall(template)
     for expression in operator.operator.expressions():
-        yield from _BOUND.findall(_NOT_CODE.sub(" ", expression))
+        yield from _BOUND.findall(code_of(expression))

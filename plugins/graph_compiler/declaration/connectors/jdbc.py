@@ -31,6 +31,7 @@ from graph_compiler.declaration.connectors.table_name import (
     parse_table_name,
     with_quotes_where_needed,
 )
+from graph_compiler.declaration.sql_text import WRITING_WORDS, command_in
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
 
@@ -182,6 +183,13 @@ class Jdbc(Connector):
             yield Problem(message=both, allowed="table= or query=")
         if any(not getattr(self, name).strip() for name in given):
             yield Problem(message=f"its {given[0]} is empty", allowed="table= or query=")
+        command = command_in(self.query or "")
+        if command and command.split()[0] in WRITING_WORDS:  # some databases have SHOW … as a table
+            yield Problem(
+                message=f"its query is a command ({command})",
+                allowed="a query of the database: SELECT …",
+                hint="a source only reads: the database takes its query in parentheses, as a table",
+            )
         if template := TEMPLATE.search(self.query or ""):
             yield Problem(
                 message=f"its query contains a template ({template[0]} …)",

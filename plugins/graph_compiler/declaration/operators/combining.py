@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.declaration.sql_text import query_problem
 from graph_compiler.declaration.windows import CALENDAR, wrong_interval
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import did_you_mean
@@ -143,7 +144,9 @@ class Sql(Operator):
         return (self.query,)
 
     def problems(self) -> Iterator[Problem]:
-        """Yield names without an input, and inputs that the query does not read."""
+        """Yield a text that is no query, names without an input, and inputs that the query does not read."""
+        if self.query.strip() and (problem := query_problem(self.query)):
+            yield problem
         unknown = [name for name in _READ.findall(self.query) if name not in self.names]
         if unknown:
             known = ", ".join(f"{{{name}}}" for name in self.names)

@@ -4,6 +4,7 @@
     no memory, disk or master; executor, worker gone  ENVIRONMENT              another machine, or later
     a staging root this worker does not share         ENVIRONMENT              another machine may have it mounted
     analysis: a column, a type, SQL                   NON_RECOVERABLE          the same plan fails the same way
+    SQL text that is a command                        NON_RECOVERABLE          the same text is refused again
     a contract with on_violation="fail"               NON_RECOVERABLE          the same rows violate it again
     data that a cast, a sum, a division cannot take   NON_RECOVERABLE          the same rows fail the same way
     a record of a file that does not fit its schema   NON_RECOVERABLE          the same file fails the same way
@@ -52,6 +53,7 @@ from graph_compiler.spark_runtime.failures.causes import PYTHON_WORKER, Cause
 from graph_compiler.spark_runtime.operators import ColumnsError
 from graph_compiler.spark_runtime.operators.contracts import ContractViolatedError
 from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError, Py4JNetworkError
+from graph_compiler.spark_runtime.spark_internals.parsed_queries import NotAQueryError
 
 # The order matters: conflicts and pending publications are also PublicationErrors.
 _OF_ERRORS: tuple[tuple[type[Exception], ThrowableType], ...] = (
@@ -72,6 +74,7 @@ _OF_ERRORS: tuple[tuple[type[Exception], ThrowableType], ...] = (
     (ExtensionError, ThrowableType.NON_RECOVERABLE_ERROR),
     (FunctionNotImportableError, ThrowableType.NON_RECOVERABLE_ERROR),
     (ColumnsError, ThrowableType.NON_RECOVERABLE_ERROR),
+    (NotAQueryError, ThrowableType.NON_RECOVERABLE_ERROR),
     (ContractViolatedError, ThrowableType.NON_RECOVERABLE_ERROR),
     (Py4JNetworkError, ThrowableType.ENVIRONMENT_ERROR),  # the JVM is gone, or does not respond
 )

@@ -1,4 +1,4 @@
-"""SQL text over DataFrames, with parameters bound as typed values."""
+"""SQL text over DataFrames, with parameters bound as typed values; text that is not a query is never executed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from pyspark.errors import ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.parameters.parameter import ParameterValue
+from graph_compiler.declaration.sql_text import without_end
 from graph_compiler.spark_runtime.spark_internals.java import Py4JError, Py4JJavaError
-from graph_compiler.spark_runtime.spark_internals.parsed_queries import check_syntax, rows_of_query
+from graph_compiler.spark_runtime.spark_internals.parsed_queries import (
+    check_syntax,
+    parsed_query,
+    rows_of_query,
+)
 
 
 def query_over(
@@ -22,7 +27,7 @@ def query_over(
     """Return the rows of a query that reads tables only in its main FROM: their plans replace the names.
 
     A view for each table, as in `query_over_views`, costs 50 ms of the driver's CPU, appears as a query in Spark's SQL
-    tab, and leaves three more nodes in the plan for every later analysis.
+    tab, and leaves three more nodes in the plan for every later analysis. Raises NotAQueryError.
     """
     try:
         with _placing_syntax_errors(query, spark):
@@ -39,12 +44,16 @@ def query_over_views(
     parameters: Mapping[str, ParameterValue],
     spark: SparkSession,
 ) -> DataFrame:
-    """Return the rows of any query, including one with subqueries and common table expressions."""
+    """Return the rows of any query, including one with subqueries and common table expressions.
+
+    Raises NotAQueryError.
+    """
     for name, rows in tables.items():
         rows.createOrReplaceTempView(name)
     try:
         with _placing_syntax_errors(query, spark):
-            return spark.sql(query, args=dict(parameters))
+            parsed_query(query, parameters, spark)
+            return spark.sql(without_end(query), args=dict(parameters))
     finally:
         for name in tables:
             spark.catalog.dropTempView(name)
