@@ -5,12 +5,14 @@ from __future__ import annotations
 from pyspark.sql.types import (
     ByteType,
     DataType,
+    DateType,
     DecimalType,
     DoubleType,
     FloatType,
     IntegerType,
     LongType,
     ShortType,
+    TimestampNTZType,
 )
 
 _WHOLE: tuple[type[DataType], ...] = (ByteType, ShortType, IntegerType, LongType)
@@ -23,6 +25,8 @@ def is_wider(wide: DataType, narrow: DataType) -> bool:
         return _is_wider_than_whole(wide, type(narrow))
     if isinstance(narrow, FloatType):
         return isinstance(wide, DoubleType)
+    if isinstance(narrow, DateType):
+        return isinstance(wide, TimestampNTZType)
     if isinstance(narrow, DecimalType) and isinstance(wide, DecimalType):
         whole = wide.precision - wide.scale >= narrow.precision - narrow.scale
         return wide != narrow and whole and wide.scale >= narrow.scale

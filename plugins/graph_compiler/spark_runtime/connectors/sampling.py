@@ -46,6 +46,8 @@ def with_known_schema(connector: Connector, spark: SparkSession) -> Connector:
     if connector.schema is not None or not isinstance(connector, Csv | Json):
         return connector
     columns = source_schema(connector, spark)
+    if not columns.names:  # reading it says so
+        return connector
     return replace(
         connector,
         schema=", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in columns),

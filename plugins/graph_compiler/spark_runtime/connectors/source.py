@@ -13,8 +13,11 @@ from graph_compiler.extensions import load_spark_half
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.columns.schema_change import (
     SOURCE_EVOLVES,
+    UNKNOWN,
     ChangeKind,
     Expectation,
+    Origin,
+    Part,
     conform,
 )
 
@@ -29,10 +32,15 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Rows, and their columns as the source itself describes them (Spark's readers forget NOT NULL)."""
+    """Rows, and their columns as the source itself describes them (Spark's readers forget NOT NULL).
+
+    `others` are the rest of the rows, if a declared source has parts in which a column has different types.
+    """
 
     rows: DataFrame
     schema: StructType
+    others: tuple[Part, ...] = ()
+    origin: Origin = UNKNOWN
 
 
 def read_source(
@@ -53,12 +61,12 @@ def as_declared(connector: Connector, found: Found) -> DataFrame:
         return found.rows
     expectation = Expectation(
         schema=parse_schema(connector.schema),
-        whose="that are declared",
         policy=OnSchemaChange(connector.on_schema_change or OnSchemaChange.FAIL),
         evolves=SOURCE_EVOLVES,
         follows=frozenset({ChangeKind.WIDENED}),
     )
-    return conform(found.rows, expectation, found.schema)
+    parts = (Part(rows=found.rows, schema=found.schema), *found.others)
+    return conform(parts, expectation, found.origin)
 
 
 @singledispatch
