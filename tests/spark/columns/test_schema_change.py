@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from graph_compiler import Csv, Json, Orc, Parquet, StreamExecutionEnvironment
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.errors import SchemaChangedError
+from graph_compiler.spark_runtime.columns.declared_schema import ddl
 from graph_compiler.spark_runtime.connectors import read_source
 from tests.harness.sinks import Sinks
 from tests.spark.conftest import RunPipeline
@@ -375,9 +376,3 @@ def evolving(tmp_path: Path) -> Parquet:
 def rows_of(target: FileConnector, spark: SparkSession) -> list[tuple[object, ...]]:
     rows = spark.read.format(target.spark_format).load(target.path).collect()
     return sorted((tuple(row) for row in rows), key=str)
-
-
-def ddl(schema: object) -> str:
-    from graph_compiler.spark_runtime.columns.schema_change import ddl as words
-
-    return words(schema)  # type: ignore[arg-type]

@@ -62,6 +62,22 @@ def with_all_fields(own: StructType, all_fields: StructType) -> StructType:
     return _filled_struct(own, all_fields)
 
 
+def all_nullable(schema: StructType) -> StructType:
+    """Return the same columns, in which everything at every depth may be NULL."""
+    return StructType([StructField(field.name, as_nullable(field.dataType)) for field in schema])
+
+
+def as_nullable(data_type: DataType) -> DataType:
+    """Return the same type, in which every field, element and value may be NULL."""
+    if isinstance(data_type, StructType):
+        return all_nullable(data_type)
+    if isinstance(data_type, ArrayType):
+        return ArrayType(as_nullable(data_type.elementType))
+    if isinstance(data_type, MapType):
+        return MapType(as_nullable(data_type.keyType), as_nullable(data_type.valueType))
+    return data_type
+
+
 def _aligned(value: Column, found: DataType, wanted: DataType) -> Column:
     if _is_alike(found, wanted):
         return value

@@ -17,12 +17,13 @@ from itertools import chain
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
+from pyspark.sql.functions import col
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from graph_compiler.declaration.connectors import OnSchemaChange
 from graph_compiler.errors import SchemaChangedError
-from graph_compiler.identifiers import listing
-from graph_compiler.spark_runtime.columns.alignment import align, by_name
+from graph_compiler.identifiers import listing, quoted
+from graph_compiler.spark_runtime.columns.alignment import align, as_nullable, by_name
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, type_words
 from graph_compiler.spark_runtime.columns.type_widening import is_wider
 
@@ -131,6 +132,8 @@ def conform(parts: Sequence[Part], expectation: Expectation, origin: Origin = UN
         raise SchemaChangedError(_refusal(refused, changes, schemas, expectation, origin))
     try:
         aligned = [align(part.rows, wanted) for part in parts]
+        if expectation.target is not None:
+            aligned = [_with_nullable_fields(rows) for rows in aligned]
     except AnalysisException as error:
         if not (error.getCondition() or "").startswith("DATATYPE_MISMATCH"):
             raise
@@ -140,6 +143,20 @@ def conform(parts: Sequence[Part], expectation: Expectation, origin: Origin = UN
         said = _refusal(refused, changes, schemas, expectation, origin)
         raise SchemaChangedError(said) from None
     return reduce(DataFrame.union, aligned)
+
+
+def _with_nullable_fields(rows: DataFrame) -> DataFrame:
+    """Return rows whose structs have no NOT NULL inside: some files of the target may not have these fields.
+
+    Spark reads them as NULL in any case; pyarrow refuses a REQUIRED field that another file does not have. Only
+    nullability differs between the types, so Spark's cast changes no value.
+    """
+    structs = {
+        field.name: col(quoted(field.name)).cast(as_nullable(field.dataType))
+        for field in rows.schema
+        if field.dataType != as_nullable(field.dataType)
+    }
+    return rows.withColumns(structs) if structs else rows
 
 
 def common_schema(schemas: Sequence[StructType]) -> StructType | None:

@@ -23,7 +23,12 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from graph_compiler.errors import SchemaChangedError
-from graph_compiler.spark_runtime.columns.alignment import by_name, united, with_all_fields
+from graph_compiler.spark_runtime.columns.alignment import (
+    all_nullable,
+    by_name,
+    united,
+    with_all_fields,
+)
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, type_words
 from graph_compiler.spark_runtime.columns.schema_change import (
     Origin,
@@ -69,7 +74,7 @@ class TypedFiles:
         They have several parts if a column has different types. Columns that are names of folders have the expected
         types. NOT NULL is read from Parquet's footers if something expected is NOT NULL.
         """
-        rows = self._merged()
+        rows = self._merged(always=expected is not None)
         if isinstance(rows, _NoFiles):
             return ()
         if rows is None:
@@ -130,10 +135,13 @@ class TypedFiles:
             )
         )
 
-    def _merged(self) -> DataFrame | _NoFiles | None:
-        """Return the rows as Spark merges their columns; None if it cannot, since types differ."""
+    def _merged(self, *, always: bool) -> DataFrame | _NoFiles | None:
+        """Return the rows as Spark merges their columns; None if it cannot, since types differ.
+
+        An option may say that the columns of one file are enough, unless columns are `always` compared.
+        """
         reader = self._reader()
-        if self.format in _FOOTERS:
+        if self.format in _FOOTERS and (always or "mergeschema" not in self._option_names):
             reader = reader.option("mergeSchema", "true")
         try:
             rows = or_no_files(lambda: reader.load(list(self.where)))
@@ -158,19 +166,25 @@ class TypedFiles:
             known = by_name(schema)
             kept += [field for field in folders if field.name.lower() not in known]
             schema = _with_types(StructType(kept), set(in_folders), expected)
+            if not has_not_null(expected):
+                schema = all_nullable(schema)
             # Folders below the one root are columns; Spark finds them in no other case.
             base = roots[0] if folders.names and len(roots) == 1 else None
             yield Part(rows=self._load(schema, map(literal, files), base), schema=schema)
 
     def _load(self, schema: StructType, where: Iterable[str], base: str | None = None) -> DataFrame:
         reader = self._reader().schema(schema)
-        if base is not None and "basepath" not in map(str.lower, self.options):
+        if base is not None and "basepath" not in self._option_names:
             reader = reader.option("basePath", base)
         return reader.load(list(where))
 
     def _reader(self) -> DataFrameReader:
         """Return a new reader: Spark's readers keep what they are given."""
         return self.spark.read.format(self.format).options(**self.options)
+
+    @property
+    def _option_names(self) -> set[str]:
+        return {name.lower() for name in self.options}
 
     @cached_property
     def _listing(self) -> DataFrame:

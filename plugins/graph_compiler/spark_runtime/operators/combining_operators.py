@@ -112,13 +112,12 @@ def _with_same_fields(streams: list[DataFrame]) -> list[DataFrame]:
     Spark compares and unites structs by position, unless they are outside of maps and its union is by name.
     """
     fields = united(*(rows.schema for rows in streams))
-    for rows in streams:
-        changes = find_changes(fields, rows.schema)
-        if odd := sorted(change.column for change in changes if change.kind in _MISSING):
-            raise ColumnsError(
-                f"its inputs have structs with different fields: only some have {listing(odd)}",
-                "select structs with the same fields, or union_by_name(…, allow_missing_columns=True)",
-            )
+    changes = [change for rows in streams for change in find_changes(fields, rows.schema)]
+    if odd := sorted({change.column for change in changes if change.kind in _MISSING}):
+        raise ColumnsError(
+            f"its inputs have structs with different fields: only some have {listing(odd)}",
+            "select structs with the same fields, or union_by_name(…, allow_missing_columns=True)",
+        )
     return [_in_order(rows, fields) for rows in streams]
 
 
