@@ -25,8 +25,7 @@ from pyspark.sql.functions import (
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from graph_compiler.identifiers import quoted
-from graph_compiler.spark_runtime.columns.exact_casts import exact_cast
-from graph_compiler.spark_runtime.columns.type_widening import is_wider
+from graph_compiler.spark_runtime.columns.exact_casts import exact_cast, is_wider
 
 
 def by_name(schema: StructType) -> dict[str, StructField]:

@@ -12,6 +12,7 @@ from pyspark.sql.functions import abs as absolute
 from pyspark.sql.functions import coalesce, concat, lit, raise_error, when
 from pyspark.sql.types import (
     BooleanType,
+    ByteType,
     DataType,
     DateType,
     DecimalType,
@@ -20,14 +21,16 @@ from pyspark.sql.types import (
     IntegerType,
     LongType,
     NumericType,
+    ShortType,
     StringType,
     TimestampNTZType,
     TimestampType,
 )
 
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
-from graph_compiler.spark_runtime.columns.type_widening import is_wider
 
+_WHOLE: tuple[type[DataType], ...] = (ByteType, ShortType, IntegerType, LongType)
+_DIGITS: dict[type[DataType], int] = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 19}
 _COMPARED = (NumericType, BooleanType, DateType, TimestampType, TimestampNTZType)
 """Types whose values are compared after a cast there and back."""
 _SATURATES: dict[type[DataType], float] = {IntegerType: 2.0**31, LongType: 2.0**63}
@@ -49,6 +52,20 @@ def exact_cast(value: Column, found: DataType, wanted: DataType) -> Column:
         coalesce(value.cast(StringType()), lit("NULL")),
     )
     return when(value.isNull() | kept, cast).otherwise(raise_error(lost).cast(wanted))
+
+
+def is_wider(wide: DataType, narrow: DataType) -> bool:
+    """Whether `wide` holds every value of `narrow` and is a different type: BIGINT of INT, DOUBLE of FLOAT and INT."""
+    if isinstance(narrow, _WHOLE):
+        return _is_wider_than_whole(wide, type(narrow))
+    if isinstance(narrow, FloatType):
+        return isinstance(wide, DoubleType)
+    if isinstance(narrow, DateType):
+        return isinstance(wide, TimestampNTZType)
+    if isinstance(narrow, DecimalType) and isinstance(wide, DecimalType):
+        whole = wide.precision - wide.scale >= narrow.precision - narrow.scale
+        return wide != narrow and whole and wide.scale >= narrow.scale
+    return False
 
 
 def _kept(value: Column, cast: Column, found: DataType, wanted: DataType) -> Column | None:
@@ -76,3 +93,11 @@ def _kept_from_text(value: Column, cast: Column, wanted: DataType) -> Column | N
         longer = DecimalType(_MOST_DIGITS, _MOST_DIGITS - whole)
         return cast.eqNullSafe(value.try_cast(longer))
     return None
+
+
+def _is_wider_than_whole(wide: DataType, narrow: type[DataType]) -> bool:
+    if isinstance(wide, _WHOLE):
+        return _WHOLE.index(type(wide)) > _WHOLE.index(narrow)
+    if isinstance(wide, DecimalType):
+        return wide.precision - wide.scale >= _DIGITS[narrow]
+    return isinstance(wide, DoubleType) and narrow is not LongType

@@ -25,7 +25,7 @@ from graph_compiler.errors import SchemaChangedError
 from graph_compiler.identifiers import listing, quoted
 from graph_compiler.spark_runtime.columns.alignment import align, as_nullable, by_name
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, type_words
-from graph_compiler.spark_runtime.columns.type_widening import is_wider
+from graph_compiler.spark_runtime.columns.exact_casts import is_wider
 
 
 class ChangeKind(StrEnum):

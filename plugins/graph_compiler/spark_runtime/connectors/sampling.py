@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from graph_compiler.declaration.connectors import Connector, Csv, Json
-from graph_compiler.identifiers import quoted
+from graph_compiler.spark_runtime.columns.declared_schema import ddl
 from graph_compiler.spark_runtime.connectors.source import read_source
 from graph_compiler.spark_runtime.secret_values import reveal_all
 
@@ -48,10 +48,7 @@ def with_known_schema(connector: Connector, spark: SparkSession) -> Connector:
     columns = source_schema(connector, spark)
     if not columns.names:  # reading it says so
         return connector
-    return replace(
-        connector,
-        schema=", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in columns),
-    )
+    return replace(connector, schema=ddl(columns))
 
 
 def _inferred(connector: Connector, spark: SparkSession) -> StructType:

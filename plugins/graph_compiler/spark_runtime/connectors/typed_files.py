@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 from urllib.parse import unquote, urlparse
 
 from pyspark.errors import AnalysisException, PySparkException
@@ -154,9 +155,8 @@ class TypedFiles:
 
     def _apart(self, expected: StructType) -> Iterator[Part]:
         """Yield the rows of files whose types agree."""
-        listing = self._listing
-        folders = listing.schema
-        roots = listed_paths(plan_leaves(listing)[0].index)
+        folders = self._listing.schema
+        roots = listed_paths(self._index)
         groups = _groups(self._footers)
         everything = united(*(schema for schema, _ in groups))
         for own, files in groups:
@@ -194,8 +194,14 @@ class TypedFiles:
     @cached_property
     def _files(self) -> list[str]:
         """The files that contain something, in order: Spark passes over files of 0 bytes."""
-        found: list[FileVersion] = sorted(versions(plan_leaves(self._listing)[0].index))
+        found: list[FileVersion] = sorted(versions(self._index))
         return [file.path for file in found if file.bytes]
+
+    @property
+    def _index(self) -> Any:
+        """Spark's index of the listed files."""
+        (leaf,) = plan_leaves(self._listing)
+        return leaf.index
 
     @cached_property
     def _footers(self) -> dict[str, StructType]:
