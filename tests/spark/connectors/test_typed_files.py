@@ -179,7 +179,10 @@ def test_columns_of_all_files_are_read(
     kind: type[FileConnector], spark: SparkSession, write: Write
 ) -> None:
     path = write(kind, a="SELECT 1 AS id, 'x' AS a", b="SELECT 2 AS id, 'SAVE5' AS coupon")
-    assert read_rows(kind(str(path)), spark) == [(1, "x", None), (2, None, "SAVE5")]
+    rows = read_source(kind(str(path)), spark).select(
+        "id", "a", "coupon"
+    )  # ORC files are in any order
+    assert sorted(map(tuple, rows.collect())) == [(1, "x", None), (2, None, "SAVE5")]
     one_file = read_source(kind(str(path), options={"mergeSchema": "false"}), spark)
     assert one_file.columns in (["id", "a"], ["id", "coupon"])
 
