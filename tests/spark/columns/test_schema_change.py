@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from graph_compiler import Csv, Json, Orc, Parquet, StreamExecutionEnvironment
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.errors import SchemaChangedError
+from graph_compiler.spark_runtime.columns.declared_schema import ddl
 from graph_compiler.spark_runtime.connectors import read_source
 from tests.harness.sinks import Sinks
 from tests.spark.conftest import RunPipeline
@@ -61,7 +62,69 @@ def test_a_source_refuses_columns_that_differ_from_its_schema(
         read_source(source, spark)
     lines = str(refusal.value).splitlines()
     assert lines[:2] == ["its columns are not those that are declared", f"  {words}"]
+    if change != "dropped":
+        assert lines.pop(2).startswith(f"    file: file:{source.path}/part-00000-")
     assert lines[2] == "  allowed: k STRING, delay INT (on_schema_change='fail')"
+
+
+EVOLVE = "on_schema_change='evolve' accepts these changes"
+HINTS = {
+    "added": (EVOLVE, "leaves out gate"),
+    "dropped": ('to accept them, declare schema="k STRING"', "reads delay as NULL"),
+    "renamed": (
+        'to accept them, declare schema="k STRING, late INT"',
+        "leaves out late, and reads delay as NULL",
+    ),
+    "widened": (EVOLVE, "casts delay, and fails if a value does not fit"),
+    "narrowed": (EVOLVE, "casts delay, and fails if a value does not fit"),
+    "retyped": (
+        'to accept them, declare schema="k STRING, delay STRING"',
+        "casts delay, and fails if a value does not fit",
+    ),
+}
+
+
+@pytest.mark.parametrize("change", ALL)
+def test_a_refusal_says_how_to_accept_the_changes_and_what_ignore_does_to_the_rows(
+    change: str, spark: SparkSession, holding: Callable[[str], str]
+) -> None:
+    source = Parquet(holding(CHANGES[change][0]), schema=SCHEMA)
+    with pytest.raises(SchemaChangedError) as refusal:
+        read_source(source, spark)
+    lines = [line for line in str(refusal.value).splitlines() if "hint:" in line]
+    accepts, loses = HINTS[change]
+    assert lines == [f"  hint: {accepts}", f"  hint: on_schema_change='ignore' {loses}"]
+    if accepts != EVOLVE:  # the text can be pasted
+        declared = accepts.partition('"')[2].rstrip('"')
+        assert read_source(Parquet(source.path, schema=declared), spark).count() == 1
+
+
+def test_the_schema_of_a_hint_is_that_of_the_file_at_every_depth(
+    spark: SparkSession, holding: Callable[[str], str]
+) -> None:
+    path = holding("array(named_struct('x y', 1L, 'b', named_struct('d', 'e'))) AS s, 2 AS n")
+    source = Parquet(path, schema="s ARRAY<STRUCT<b: STRUCT<c: INT>, a: INT>>")
+    with pytest.raises(SchemaChangedError) as refusal:
+        read_source(source, spark)
+    declared = "s ARRAY<STRUCT<b: STRUCT<d: STRING>, `x y`: BIGINT>>, n INT"
+    message = str(refusal.value)
+    assert f'declare schema="{declared}"' in message
+    assert "leaves out s.element.b.d, s.element.x y and n" in message
+    assert "reads s.element.b.c and s.element.a as NULL" in message
+    assert read_source(Parquet(path, schema=declared), spark).count() == 1
+
+
+def test_ignore_refuses_types_between_which_there_is_no_cast(
+    spark: SparkSession, holding: Callable[[str], str]
+) -> None:
+    path = holding("named_struct('a', 1) AS s, 'x' AS k")
+    source = Parquet(
+        path, schema="s STRUCT<a: STRUCT<b: INT>>, k STRING", on_schema_change="ignore"
+    )
+    with pytest.raises(SchemaChangedError) as refusal:
+        read_source(source, spark)
+    assert "column 's.a' has another type: found INT; expected struct<b:int>" in str(refusal.value)
+    assert "Spark has no cast between these types" in str(refusal.value)
 
 
 @pytest.mark.parametrize(
@@ -377,9 +440,3 @@ def evolving(tmp_path: Path) -> Parquet:
 def rows_of(target: FileConnector, spark: SparkSession) -> list[tuple[object, ...]]:
     rows = spark.read.format(target.spark_format).load(target.path).collect()
     return sorted((tuple(row) for row in rows), key=str)
-
-
-def ddl(schema: object) -> str:
-    from graph_compiler.spark_runtime.columns.schema_change import ddl as words
-
-    return words(schema)  # type: ignore[arg-type]

@@ -108,9 +108,11 @@ def test_an_empty_result_is_readable(
     columns = "v" if format == "text" and not partition_by else "v, k"
     query = f"SELECT {columns} FROM VALUES ('a', 'x') AS t(v, k)"
     assert sinks.write(target, f"{query} WHERE false", partition_by=partition_by).rows == 0
-    rows = read_source(target, spark)
+    # Empty JSON has no columns: a source without schema is refused.
+    source = Json(target.path, schema="v STRING, k STRING") if format == "json" else target
+    rows = read_source(source, spark)
     assert rows.count() == 0
-    if format in ("parquet", "orc", "csv"):
+    if format != "text":
         assert set(rows.columns) == {"v", "k"}
     sinks.write(target, query, run="r2", mode="append", partition_by=partition_by)
     assert [

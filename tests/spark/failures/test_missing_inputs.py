@@ -46,6 +46,14 @@ def test_an_equal_extension_alone_is_not_similar(tmp_path: Path) -> None:
     assert "hint" not in does_not_exist("s3a://bucket/two.csv")
 
 
+def test_a_missing_folder_says_how_a_day_without_files_is_declared(tmp_path: Path) -> None:
+    said = does_not_exist(f"{tmp_path}/day=2024-03-31")
+    assert said.endswith("create the folder and declare schema=: an empty folder has no rows")
+    assert "hint" not in does_not_exist(f"{tmp_path}/day=*")
+    (tmp_path / "day=2024-03-30").mkdir()
+    assert "did you mean" in does_not_exist(f"{tmp_path}/day=2024-03-31")
+
+
 @pytest.mark.parametrize(
     ("words", "scheme", "package"),
     [

@@ -21,7 +21,7 @@ def published_preview(
 ) -> Preview | str | None:
     """Return rows, largest `sorted_by` first; None if there is no such sink, it is large, or not on a disk."""
     # Imported when called: `explain` and `env` do not need it.
-    from pyarrow import parquet
+    from pyarrow import ArrowException, parquet
 
     names = [
         node.declared_name
@@ -34,7 +34,10 @@ def published_preview(
     (sink, *_) = found
     if local_path(sink.location) is None:
         return None
-    rows = parquet.read_table(sink.location)
+    try:
+        rows = parquet.read_table(sink.location)
+    except ArrowException as error:  # its files have types that only Spark reads as one table
+        return f"{sink.name} cannot be shown here: {error}"
     if sorted_by is not None and sorted_by not in rows.column_names:
         return f"{sink.name} has no column '{sorted_by}' to sort by; it has {listing(rows.column_names)}"
     if sorted_by is not None:

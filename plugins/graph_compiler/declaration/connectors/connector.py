@@ -72,7 +72,8 @@ class OnSchemaChange(StrEnum):
     """What happens when columns differ from the expected ones.
 
     A source expects its declared `schema`; a sink expects its declared `schema`, and the columns of rows that stay.
-    Names are compared as Spark does, ignoring case; the order of columns never matters.
+    Names are compared as Spark does, ignoring case; the order of columns never matters. The same holds for fields of
+    structs, in arrays and maps too: they are found by name, and their differences have paths (`items.element.price`).
 
     FAIL     a column that was added, dropped or renamed, has a different type, or may be NULL although it must not
              be, is refused before a row is read or written. The default wherever something is expected.
@@ -83,11 +84,14 @@ class OnSchemaChange(StrEnum):
              Spark cannot read files of both. A database's table is never altered: only narrower types are accepted.
              A missing column is refused in both cases: something reads it.
     IGNORE   exactly the expected columns, with their types, whatever is found: others are left out, missing ones are
-             NULL, types are cast. What happens to a value that does not fit its type, `on_misfit` says.
+             NULL, types are cast. A cast that would lose a value fails the task: nothing is rounded or cut off, except
+             DOUBLE to FLOAT. What happens to text that is no value of its column's type, `on_misfit` says.
 
     Columns are compared with the footers of all files (one short job) or a CSV header. JSON, text, and CSV without a
     header have no column names to compare: rows are read and written as declared. NOT NULL of a table, or of files that
     stay in a target, is not compared: Spark seldom knows that a column has no NULL, and a database refuses it itself.
+
+    If a column has different types in a source's Parquet or ORC files, each type is compared with the declared one.
 
     An overwrite replaces all files, so it expects what is declared, and the target's columns only if this is set.
     """

@@ -255,7 +255,11 @@ class Json(FileConnector):
 
 @dataclass(frozen=True, slots=True)
 class Parquet(FileConnector):
-    """Parquet files; they contain their schema."""
+    """Parquet files; they contain their schema.
+
+    Without `schema`, a source has the columns of all files, and is refused if their types differ. With
+    `options={"mergeSchema": "false"}` it has those of one file, and the others are not compared.
+    """
 
     sink_modes: ClassVar[tuple[SinkMode, ...]] = tuple(SinkMode)
 
@@ -267,7 +271,11 @@ class Parquet(FileConnector):
 
 @dataclass(frozen=True, slots=True)
 class Orc(FileConnector):
-    """ORC files; they contain their schema."""
+    """ORC files; they contain their schema.
+
+    Without `schema`, a source has the columns of all files, and is refused if their types differ. With
+    `options={"mergeSchema": "false"}` it has those of one file, and the others are not compared.
+    """
 
     sink_modes: ClassVar[tuple[SinkMode, ...]] = tuple(SinkMode)
 

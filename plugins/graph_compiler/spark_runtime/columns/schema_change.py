@@ -3,24 +3,29 @@
     expected  carrier STRING, delay INT        found  carrier STRING, delay BIGINT, gate STRING
     →  delay WIDENED, gate ADDED               fail: refused   evolve: as found   ignore: carrier, delay (as INT)
 
+Fields of structs are compared like columns, at every depth: `pos.lat`, `items.element.price`, `prices.value.net`.
 `OnSchemaChange` documents each policy for a source and for a sink.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial, reduce
+from itertools import chain
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql.functions import col, lit
-from pyspark.sql.types import DataType, StructField, StructType
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import col
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from graph_compiler.declaration.connectors import OnSchemaChange
 from graph_compiler.errors import SchemaChangedError
-from graph_compiler.identifiers import quoted
-from graph_compiler.spark_runtime.columns.declared_schema import type_words
-from graph_compiler.spark_runtime.columns.type_widening import is_wider
+from graph_compiler.identifiers import listing, quoted
+from graph_compiler.spark_runtime.columns.alignment import align, as_nullable, by_name
+from graph_compiler.spark_runtime.columns.declared_schema import ddl, type_words
+from graph_compiler.spark_runtime.columns.exact_casts import is_wider
 
 
 class ChangeKind(StrEnum):
@@ -37,7 +42,7 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaChange:
-    """One column that differs; `expected` or `found` is None if there is no such column."""
+    """One column that differs, by its dotted path; `expected` or `found` is None if there is no such column."""
 
     kind: ChangeKind
     column: str
@@ -53,17 +58,45 @@ class SchemaChange:
             expected += " NOT NULL"
         return f"column '{self.column}' {self.kind}: found {found}; expected {expected}"
 
+    @property
+    def is_of_type(self) -> bool:
+        """Whether the column is there, with another type."""
+        return self.kind in (ChangeKind.WIDENED, ChangeKind.NARROWED, ChangeKind.RETYPED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where rows come from, for a refusal: `file_with` returns a file that has a change, None if that is not known."""
+
+    file_with: Callable[[SchemaChange], str | None] = lambda _: None
+    notes: tuple[str, ...] = ()
+
+
+UNKNOWN = Origin()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """The expected columns of a DataFrame: where they come from, and what may differ under EVOLVE."""
+    """The expected columns of a DataFrame, and what may differ under EVOLVE.
+
+    `target` names a sink's target whose columns they are; None if they are declared.
+    """
 
     schema: StructType
-    whose: str
     policy: OnSchemaChange
     evolves: frozenset[ChangeKind]
     follows: frozenset[ChangeKind] = frozenset()
     """The tolerated type changes that keep the found type; otherwise rows are cast to the expected type."""
+    target: str | None = None
+    is_sink: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Rows with their schema, which may be more exact than that of the DataFrame (with NOT NULL)."""
+
+    rows: DataFrame
+    schema: StructType
 
 
 SOURCE_EVOLVES = frozenset(
@@ -74,63 +107,135 @@ TABLES_EVOLVE = frozenset({ChangeKind.NARROWED})
 
 
 def find_changes(expected: StructType, found: StructType) -> tuple[SchemaChange, ...]:
-    """Return every column that differs: the expected ones in their order, then the additional ones in theirs."""
-    there = {field.name.lower(): field for field in found}
-    here = {field.name.lower(): field for field in expected}
+    """Return every column and field that differs: the expected ones in their order, then the additional ones.
+
+    Added fields of a struct come after those that are expected in it.
+    """
+    return tuple(_in_struct(expected, found, ""))
+
+
+def conform(parts: Sequence[Part], expectation: Expectation, origin: Origin = UNKNOWN) -> DataFrame:
+    """Return the rows of all parts with the expected columns; raises SchemaChangedError with all problems.
+
+    The parts' columns may differ in type only. Expected columns come first, under their expected names and in their
+    order; so do the fields of structs.
+    """
+    schemas = [part.schema for part in parts]
+    changes = _distinct(find_changes(expectation.schema, schema) for schema in schemas)
+    refused = [change for change in changes if not _is_tolerated(change, expectation)]
+    wanted = expectation.schema
+    if expectation.policy is OnSchemaChange.EVOLVE:
+        for schema in schemas:
+            wanted = followed(wanted, schema, expectation.follows)
+        refused = refused or _distinct(map(partial(_irreconcilable, wanted), schemas))
+    if refused:
+        raise SchemaChangedError(_refusal(refused, changes, schemas, expectation, origin))
+    try:
+        aligned = [align(part.rows, wanted) for part in parts]
+        if expectation.target is not None:
+            aligned = [_with_nullable_fields(rows) for rows in aligned]
+    except AnalysisException as error:
+        if not (error.getCondition() or "").startswith("DATATYPE_MISMATCH"):
+            raise
+        refused = [change for change in changes if change.kind is ChangeKind.RETYPED]
+        no_cast = f"on_schema_change={expectation.policy.value!r} casts, and Spark has no cast between these types"
+        origin = replace(origin, notes=(*origin.notes, no_cast))
+        said = _refusal(refused, changes, schemas, expectation, origin)
+        raise SchemaChangedError(said) from None
+    return reduce(DataFrame.union, aligned)
+
+
+def _with_nullable_fields(rows: DataFrame) -> DataFrame:
+    """Return rows whose structs have no NOT NULL inside: some files of the target may not have these fields.
+
+    Spark reads them as NULL in any case; pyarrow refuses a REQUIRED field that another file does not have. Only
+    nullability differs between the types, so Spark's cast changes no value.
+    """
+    structs = {
+        field.name: col(quoted(field.name)).cast(as_nullable(field.dataType))
+        for field in rows.schema
+        if field.dataType != as_nullable(field.dataType)
+    }
+    return rows.withColumns(structs) if structs else rows
+
+
+def common_schema(schemas: Sequence[StructType]) -> StructType | None:
+    """Return the columns of all schemas, each with the widest of its types; None if no type is the widest."""
+    common = reduce(partial(followed, follows=frozenset({ChangeKind.WIDENED})), schemas)
+    return None if any(_irreconcilable(common, schema) for schema in schemas) else common
+
+
+def _irreconcilable(common: StructType, schema: StructType) -> tuple[SchemaChange, ...]:
+    """Return the columns whose values a common type does not hold."""
+    changes = find_changes(common, schema)
+    return tuple(one for one in changes if one.kind in (ChangeKind.WIDENED, ChangeKind.RETYPED))
+
+
+def followed(expected: StructType, found: StructType, follows: frozenset[ChangeKind]) -> StructType:
+    """Return the expected columns, then the added ones, at every depth; a WIDENED type that is followed as found."""
+    there = by_name(found)
+    fields = []
+    for field in expected:
+        other = there.pop(field.name.lower(), None)
+        kind = field.dataType
+        if other is not None:
+            kind = _followed(kind, other.dataType, follows)
+        fields.append(StructField(field.name, kind, field.nullable))
+    return StructType([*fields, *there.values()])
+
+
+def _followed(expected: DataType, found: DataType, follows: frozenset[ChangeKind]) -> DataType:
+    if isinstance(expected, StructType) and isinstance(found, StructType):
+        return followed(expected, found, follows)
+    if isinstance(expected, ArrayType) and isinstance(found, ArrayType):
+        return ArrayType(_followed(expected.elementType, found.elementType, follows))
+    if isinstance(expected, MapType) and isinstance(found, MapType):
+        return MapType(
+            _followed(expected.keyType, found.keyType, follows),
+            _followed(expected.valueType, found.valueType, follows),
+        )
+    return found if ChangeKind.WIDENED in follows and is_wider(found, expected) else expected
+
+
+def _in_struct(expected: StructType, found: StructType, path: str) -> Iterator[SchemaChange]:
+    there, here = by_name(found), by_name(expected)
     added = [field for field in found if field.name.lower() not in here]
-    changes: list[SchemaChange] = []
     for position, field in enumerate(expected):
         other = there.get(field.name.lower())
         if other is not None:
-            changes.extend(_of_column(field, other))
+            yield from _of_column(f"{path}{field.name}", field, other)
         elif (renamed := _renamed(field, position, added, found)) is not None:
             added.remove(renamed)
-            changes.append(_change(ChangeKind.RENAMED, field, renamed))
+            yield _change(ChangeKind.RENAMED, path, field, renamed)
         else:
-            changes.append(_change(ChangeKind.DROPPED, field, None))
-    return (*changes, *(_change(ChangeKind.ADDED, None, field) for field in added))
+            yield _change(ChangeKind.DROPPED, path, field, None)
+    yield from (_change(ChangeKind.ADDED, path, None, field) for field in added)
 
 
-def conform(
-    rows: DataFrame, expectation: Expectation, found: StructType, kept: Sequence[str] = ()
-) -> DataFrame:
-    """Return the rows with the expected columns and those in `kept`; raises SchemaChangedError with all problems.
-
-    `found` is the rows' schema, or a more exact one (with NOT NULL). Expected columns come first, under their
-    expected names and in their order.
-    """
-    changes = find_changes(expectation.schema, found)
-    if refused := [change for change in changes if not _is_tolerated(change, expectation)]:
-        raise SchemaChangedError(_refusal(refused, expectation))
-    taken = changes if expectation.policy is OnSchemaChange.EVOLVE else ()
-    follow = {change.column.lower() for change in taken if change.kind in expectation.follows}
-    columns = [
-        _column(field, found, follows=field.name.lower() in follow) for field in expectation.schema
-    ]
-    added = [col(quoted(change.column)) for change in taken if change.kind is ChangeKind.ADDED]
-    return rows.select(*columns, *added, *kept)
-
-
-def ddl(schema: StructType) -> str:
-    """Return a schema as Spark DDL: `carrier STRING NOT NULL, delay INT`."""
-    return ", ".join(
-        f"{field.name} {_type(field)}{'' if field.nullable else ' NOT NULL'}" for field in schema
-    )
-
-
-def _of_column(expected: StructField, found: StructField) -> Iterator[SchemaChange]:
-    if found.dataType != expected.dataType and not _same_but_null(
-        found.dataType, expected.dataType
-    ):
-        if is_wider(found.dataType, expected.dataType):
+def _of_column(path: str, expected: StructField, found: StructField) -> Iterator[SchemaChange]:
+    one, other = expected.dataType, found.dataType
+    if isinstance(one, StructType) and isinstance(other, StructType):
+        yield from _in_struct(one, other, f"{path}.")
+    elif isinstance(one, ArrayType) and isinstance(other, ArrayType):
+        yield from _of_inner(f"{path}.element", one.elementType, other.elementType)
+    elif isinstance(one, MapType) and isinstance(other, MapType):
+        yield from _of_inner(f"{path}.key", one.keyType, other.keyType)
+        yield from _of_inner(f"{path}.value", one.valueType, other.valueType)
+    elif one != other:
+        kind = ChangeKind.RETYPED
+        if is_wider(other, one):
             kind = ChangeKind.WIDENED
-        elif is_wider(expected.dataType, found.dataType):
+        elif is_wider(one, other):
             kind = ChangeKind.NARROWED
-        else:
-            kind = ChangeKind.RETYPED
-        yield _change(kind, expected, found)
+        yield SchemaChange(kind=kind, column=path, expected=expected, found=found)
     if found.nullable and not expected.nullable:
-        yield _change(ChangeKind.NULLABLE, expected, found)
+        yield SchemaChange(kind=ChangeKind.NULLABLE, column=path, expected=expected, found=found)
+
+
+def _of_inner(path: str, expected: DataType, found: DataType) -> Iterator[SchemaChange]:
+    """Compare elements, keys or values: whether they may be NULL is not compared, since DDL cannot declare it."""
+    name = path.rpartition(".")[2]
+    yield from _of_column(path, StructField(name, expected), StructField(name, found))
 
 
 def _renamed(
@@ -142,52 +247,127 @@ def _renamed(
     return next(iter(in_place or (alike if len(alike) == 1 else ())), None)
 
 
+def _distinct(found: Iterable[tuple[SchemaChange, ...]]) -> list[SchemaChange]:
+    return list({str(change): change for change in chain.from_iterable(found)}.values())
+
+
 def _is_tolerated(change: SchemaChange, expectation: Expectation) -> bool:
     if expectation.policy is OnSchemaChange.FAIL:
         return False
     if expectation.policy is OnSchemaChange.EVOLVE:
         return change.kind in expectation.evolves
+    return not _never_ignored(change)
+
+
+def _never_ignored(change: SchemaChange) -> bool:
+    """Whether a column is missing that must not be NULL."""
     gone = change.kind in (ChangeKind.DROPPED, ChangeKind.RENAMED)
-    return not (gone and change.expected is not None and not change.expected.nullable)
+    return gone and change.expected is not None and not change.expected.nullable
 
 
-def _column(expected: StructField, found: StructType, *, follows: bool) -> Column:
-    names = {field.name.lower(): field for field in found}
-    field = names.get(expected.name.lower())
-    if field is None:
-        return lit(None).cast(expected.dataType).alias(expected.name)
-    column = col(quoted(field.name))
-    if not follows and field.dataType != expected.dataType:
-        column = column.cast(expected.dataType)
-    return column.alias(expected.name)
-
-
-def _refusal(refused: list[SchemaChange], expectation: Expectation) -> str:
-    lines = [f"its columns are not those {expectation.whose}"]
-    lines += [f"  {change}" for change in refused]
-    lines.append(
-        f"  allowed: {ddl(expectation.schema)} (on_schema_change={expectation.policy.value!r})"
+def _refusal(
+    refused: Sequence[SchemaChange],
+    changes: Sequence[SchemaChange],
+    schemas: Sequence[StructType],
+    expectation: Expectation,
+    origin: Origin,
+) -> str:
+    target, policy = expectation.target, expectation.policy
+    whose = "that are declared" if target is None else f"that {target} has"
+    return "\n".join(
+        [
+            f"its columns are not those {whose}",
+            *(line for change in refused for line in _lines(change, origin)),
+            f"  allowed: {ddl(expectation.schema)} (on_schema_change={policy.value!r})",
+            *(f"  {note}" for note in origin.notes),
+            *(f"  hint: {hint}" for hint in _hints(changes, schemas, expectation)),
+        ]
     )
-    kinds = {change.kind for change in refused}
-    if expectation.policy is OnSchemaChange.FAIL and kinds <= expectation.evolves:
-        lines.append("  hint: on_schema_change='evolve' accepts these changes")
-    elif expectation.policy is not OnSchemaChange.IGNORE:
-        lines.append("  hint: on_schema_change='ignore' keeps exactly the expected columns")
-    return "\n".join(lines)
+
+
+def _lines(change: SchemaChange, origin: Origin) -> Iterator[str]:
+    yield f"  {change}"
+    if file := origin.file_with(change):
+        yield f"    file: {file}"
+
+
+def _hints(
+    changes: Sequence[SchemaChange], schemas: Sequence[StructType], expectation: Expectation
+) -> Iterator[str]:
+    """Yield ways to accept the changes that keep all rows as they are, and what 'ignore' does to them."""
+    kinds, policy = {change.kind for change in changes}, expectation.policy
+    common = common_schema(schemas)
+    if policy is OnSchemaChange.FAIL and kinds <= expectation.evolves:
+        yield "on_schema_change='evolve' accepts these changes"
+    elif expectation.target is not None:
+        yield "change the rows before the sink (select, cast), or write them to another target"
+    elif common is not None:
+        also = ", and on_schema_change='evolve'" if len(schemas) > 1 else ""
+        yield f'to accept them, declare schema="{ddl(_accepting(expectation.schema, common))}"{also}'
+    if policy is not OnSchemaChange.IGNORE and not any(map(_never_ignored, changes)):
+        yield f"on_schema_change='ignore' {_and(_losses(changes, expectation))}"
+
+
+def _losses(changes: Sequence[SchemaChange], expectation: Expectation) -> Iterator[str]:
+    """Yield what 'ignore' does to the rows."""
+    gone = [change.column for change in changes if change.found is None]
+    gone += [change.column for change in changes if change.kind is ChangeKind.RENAMED]
+    extra = [change.column for change in changes if change.expected is None]
+    extra += [
+        f"{change.column.rpartition('.')[0]}.{change.found.name}".lstrip(".")
+        for change in changes
+        if change.kind is ChangeKind.RENAMED and change.found is not None
+    ]
+    if extra:
+        yield f"leaves out {listing(extra)}"
+    if gone:
+        yield f"{'writes' if expectation.is_sink else 'reads'} {listing(gone)} as NULL"
+    if cast := [change.column for change in changes if change.is_of_type]:
+        yield f"casts {listing(cast)}, and fails if a value does not fit"
+    if null := [change.column for change in changes if change.kind is ChangeKind.NULLABLE]:
+        yield f"takes NULL in {listing(null)}"
+
+
+def _and(words: Iterator[str]) -> str:
+    *first, last = words
+    return f"{', '.join(first)}, and {last}" if first else last
+
+
+def _accepting(expected: StructType, found: StructType) -> StructType:
+    """Return what would have to be declared: the expected columns that are there, then the others, as found."""
+    there = by_name(found)
+    kept = [
+        StructField(
+            field.name,
+            _type_accepting(field.dataType, other.dataType),
+            field.nullable or other.nullable,
+        )
+        for field in expected
+        if (other := there.pop(field.name.lower(), None))
+    ]
+    return StructType([*kept, *there.values()])
+
+
+def _type_accepting(expected: DataType, found: DataType) -> DataType:
+    if isinstance(expected, StructType) and isinstance(found, StructType):
+        return _accepting(expected, found)
+    if isinstance(expected, ArrayType) and isinstance(found, ArrayType):
+        return ArrayType(_type_accepting(expected.elementType, found.elementType))
+    if isinstance(expected, MapType) and isinstance(found, MapType):
+        return MapType(
+            _type_accepting(expected.keyType, found.keyType),
+            _type_accepting(expected.valueType, found.valueType),
+        )
+    return found
 
 
 def _change(
-    kind: ChangeKind, expected: StructField | None, found: StructField | None
+    kind: ChangeKind, path: str, expected: StructField | None, found: StructField | None
 ) -> SchemaChange:
     field = expected or found
     assert field is not None
-    return SchemaChange(kind=kind, column=field.name, expected=expected, found=found)
+    return SchemaChange(kind=kind, column=f"{path}{field.name}", expected=expected, found=found)
 
 
 def _type(field: StructField | None) -> str:
     return "no such column" if field is None else type_words(field.dataType)
-
-
-def _same_but_null(one: DataType, other: DataType) -> bool:
-    """Whether nested types differ only in nullability: Spark's readers make everything nested nullable."""
-    return one.simpleString() == other.simpleString()

@@ -3,7 +3,7 @@
 A kind of connector names the modules that register how it is read (`source.read`) and written (`sink.claim_target`).
 They are imported when the first connector of the kind is used. The built-in ones:
 
-file_source file_schemas file_sink    all file formats
+file_source typed_files file_schemas file_sink    all file formats
 jdbc_source jdbc_sink                 databases
 table                                 Spark's catalog
 memory                                values, ranges, functions

@@ -19,12 +19,14 @@ from pyspark.sql.types import (
 
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.declaration.connectors.file_uris import local_path
+from graph_compiler.declaration.connectors.files import SchemaInFiles
 from graph_compiler.deployment.documents.session import STRICT_SOURCES
 from graph_compiler.errors import SchemaChangedError
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.connectors.file_schemas import held_schema
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.connectors.text_records import TextFiles, list_lines
+from graph_compiler.spark_runtime.connectors.typed_files import TypedFiles, no_columns, or_no_files
 from graph_compiler.spark_runtime.secret_values import reveal_all
 
 _CORRUPT = "_corrupt_record"
@@ -39,35 +41,38 @@ def _(connector: FileConnector, reading: Reading) -> Found:
         return _as_before(connector, spark)
     if connector.is_checked:
         return _checked(connector, spark, scans=reading.scans)
+    if connector.schema_in_files is SchemaInFiles.TYPES:
+        return _typed(connector, spark)
+    held = _columns(connector, spark)
+    return Found(rows=_reader(connector, spark).schema(held).load(connector.path), schema=held)
+
+
+def _columns(connector: FileConnector, spark: SparkSession) -> StructType:
+    """Return the columns of files without types: as declared, or as Spark infers them, for which it reads the files."""
+    if connector.schema is not None:
+        return held_schema(connector, spark, parse_schema(connector.schema))
     reader = _reader(connector, spark)
-    if connector.schema is None:
-        if not connector.read_options():
-            rows = reader.load(connector.path)
-            return Found(rows=rows, schema=rows.schema)
-        held = StructType([f for f in reader.load(connector.path).schema if f.name != _CORRUPT])
-    else:
-        held = held_schema(connector, spark, parse_schema(connector.schema))
-    return Found(rows=reader.schema(held).load(connector.path), schema=held)
+    if connector.spark_format.lower() == "csv":
+        reader = reader.option("inferSchema", "true")
+    rows = or_no_files(lambda: reader.load(connector.path))
+    fields = [] if rows is None else [f for f in rows.schema if f.name != _CORRUPT]
+    if rows is not None and rows.columns and not fields:
+        raise SchemaChangedError(
+            f"no line below {connector.path} is a record\n"
+            '  hint: if each file is one object or one list over several lines, declare options={"multiLine": "true"}'
+        )
+    if not fields:
+        raise no_columns(connector.path)
+    return StructType(fields)
 
 
 def _checked(connector: FileConnector, spark: SparkSession, *, scans: bool) -> Found:
     listed = list_lines(connector, spark)
-    folders = listed.schema[1:]
-    if connector.schema is None:
-        held = _inferred(connector, spark)
-    else:
-        held = held_schema(connector, spark, parse_schema(connector.schema))
+    folders, held = listed.schema[1:], _columns(connector, spark)
     names = {field.name.lower() for field in folders}
     known = {field.name.lower(): field for field in held}
     columns = StructType([field for field in held if field.name.lower() not in names])
-    if not columns.fields:  # files of JSON without an object
-        rows = _reader(connector, spark).load(connector.path)
-        if _CORRUPT in rows.columns:
-            raise SchemaChangedError(
-                f"no line below {connector.path} is a JSON object\n"
-                '  hint: if each file is one object or one list over several lines, declare options={"multiLine": "true"}'
-            )
-        return Found(rows=rows, schema=rows.schema)
+    _refuse_one_column(connector, columns)
     files = TextFiles(
         connector=connector,
         listed=listed,
@@ -81,13 +86,19 @@ def _checked(connector: FileConnector, spark: SparkSession, *, scans: bool) -> F
     return Found(rows=files.read(), schema=held)
 
 
-def _inferred(connector: FileConnector, spark: SparkSession) -> StructType:
-    """Return the columns that Spark finds in the files, which it reads for this."""
-    reader = _reader(connector, spark)
-    if connector.spark_format.lower() == "csv":
-        reader = reader.option("inferSchema", "true")
-    found = reader.load(connector.path).schema
-    return StructType([field for field in found if field.name != _CORRUPT])
+def _refuse_one_column(connector: FileConnector, columns: StructType) -> None:
+    """Raise SchemaChangedError if an inferred column has a name like a header with another separator."""
+    if connector.schema is not None or not connector.has_header or len(columns) != 1:
+        return
+    (name,) = columns.names
+    found = next((each for each in (";", "\t", "|") if each in name), None)
+    if found is not None:
+        written = "\\t" if found == "\t" else found
+        raise SchemaChangedError(
+            f"the header below {connector.path} is one column, {name!r}\n"
+            f'  hint: if its fields have another separator, declare options={{"sep": "{written}"}}; '
+            "if it is one column, declare schema="
+        )
 
 
 def _check_headers(files: TextFiles) -> None:
@@ -145,3 +156,26 @@ def _as_before(connector: FileConnector, spark: SparkSession) -> Found:
         return Found(rows=rows, schema=rows.schema)
     held = held_schema(connector, spark, parse_schema(declared))
     return Found(rows=reader.schema(held).load(connector.path), schema=held)
+
+
+def _typed(connector: FileConnector, spark: SparkSession) -> Found:
+    files = TypedFiles(
+        spark=spark,
+        format=connector.spark_format.lower(),
+        options=reveal_all(connector.spark_options()),
+        where=(connector.path,),
+    )
+    if connector.schema is None:
+        part = files.one_schema(None)
+        if part is None:
+            raise no_columns(connector.path)
+        return Found(rows=part.rows, schema=part.schema)
+    declared = parse_schema(connector.schema)
+    parts = files.parts(declared) or (files.empty(declared),)
+    first, *others = parts
+    return Found(
+        rows=first.rows,
+        schema=first.schema,
+        others=tuple(others),
+        origin=files.origin(parts, declared),
+    )

@@ -9,6 +9,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from graph_compiler.declaration.connectors import FunctionSource, Range, Values
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
+from graph_compiler.spark_runtime.columns.exact_casts import exact_cast
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.driver_process import call_function
 
@@ -19,7 +20,10 @@ def _(connector: Values, reading: Reading) -> Found:
     schema = parse_schema(connector.schema)
     texts = StructType([StructField(field.name, StringType()) for field in schema])
     rows = [tuple(None if cell is None else str(cell) for cell in row) for row in connector.rows]
-    columns = [col(quoted(field.name)).cast(field.dataType).alias(field.name) for field in schema]
+    columns = [
+        exact_cast(col(quoted(field.name)), StringType(), field.dataType).alias(field.name)
+        for field in schema
+    ]
     return Found(rows=reading.spark.createDataFrame(rows, texts).select(*columns), schema=schema)
 
 

@@ -10,9 +10,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from graph_compiler.declaration.connectors import Connector, Csv, Json
-from graph_compiler.identifiers import quoted
-from graph_compiler.spark_runtime.connectors.source import read_source
-from graph_compiler.spark_runtime.connectors.text_records import MISFIT
+from graph_compiler.spark_runtime.columns.declared_schema import ddl
+from graph_compiler.spark_runtime.connectors.source import MISFIT, read_source
 from graph_compiler.spark_runtime.secret_values import reveal_all
 
 SAMPLED_LINES = 1_000
@@ -47,10 +46,9 @@ def with_known_schema(connector: Connector, spark: SparkSession) -> Connector:
     if connector.schema is not None or not isinstance(connector, Csv | Json):
         return connector
     columns = source_schema(connector, spark)
-    return replace(
-        connector,
-        schema=", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in columns),
-    )
+    if not columns.names:  # reading it says so
+        return connector
+    return replace(connector, schema=ddl(columns))
 
 
 def _inferred(connector: Connector, spark: SparkSession) -> StructType:

@@ -30,6 +30,7 @@ from graph_compiler.spark_runtime.columns.schema_change import (
     TABLES_EVOLVE,
     ChangeKind,
     Expectation,
+    Part,
     conform,
 )
 from graph_compiler.spark_runtime.publishing.merge_keys import key_columns
@@ -103,20 +104,21 @@ class Target:
 def conform_to_target(rows: DataFrame, connector: Connector, target: Target) -> DataFrame:
     """Return the rows with the declared columns, then with those of the target."""
     policy = OnSchemaChange(connector.on_schema_change or OnSchemaChange.FAIL)
-    expected = []
+    expected: list[tuple[StructType, str | None]] = []
     if connector.schema is not None:
-        expected.append((parse_schema(connector.schema), "that are declared"))
+        expected.append((parse_schema(connector.schema), None))
     if target.held is not None:
-        expected.append((target.held, f"that {target.name} has"))
-    for schema, whose in expected:
+        expected.append((target.held, target.name))
+    for schema, name in expected:
         expectation = Expectation(
             schema=schema,
-            whose=whose,
             policy=policy,
             evolves=target.evolves,
             follows=target.follows,
+            target=name,
+            is_sink=True,
         )
-        rows = conform(rows, expectation, rows.schema)
+        rows = conform([Part(rows=rows, schema=rows.schema)], expectation)
     return rows
 
 

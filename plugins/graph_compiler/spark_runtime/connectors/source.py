@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 
 from pyspark.sql import DataFrame, SparkSession
@@ -13,10 +13,18 @@ from graph_compiler.extensions import load_spark_half
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.columns.schema_change import (
     SOURCE_EVOLVES,
+    UNKNOWN,
     ChangeKind,
     Expectation,
+    Origin,
+    Part,
     conform,
 )
+
+MISFIT = "graph_compiler_misfit"
+"""The column of a record that is set aside: a struct of REJECTS; NULL for all other records."""
+REJECTS = "file STRING, record STRING, column STRING, text STRING, reason STRING"
+"""The columns of records that are set aside. `column` and `text` are NULL if the record as a whole does not fit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +41,15 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Rows, and their columns as the source itself describes them (Spark's readers forget NOT NULL)."""
+    """Rows, and their columns as the source itself describes them (Spark's readers forget NOT NULL).
+
+    `others` are the rest of the rows, if a declared source has parts in which a column has different types.
+    """
 
     rows: DataFrame
     schema: StructType
+    others: tuple[Part, ...] = ()
+    origin: Origin = UNKNOWN
 
 
 def read_source(
@@ -64,15 +77,20 @@ def as_declared(connector: Connector, found: Found) -> DataFrame:
     """Return found rows with the columns a source declares; raises SchemaChangedError if they differ too much."""
     if connector.schema is None:
         return found.rows
-    kept = [name for name in found.rows.columns if name not in found.schema.names]
     expectation = Expectation(
         schema=parse_schema(connector.schema),
-        whose="that are declared",
         policy=OnSchemaChange(connector.on_schema_change or OnSchemaChange.FAIL),
         evolves=SOURCE_EVOLVES,
         follows=frozenset({ChangeKind.WIDENED}),
     )
-    return conform(found.rows, expectation, found.schema, kept=kept)
+    parts = (Part(rows=found.rows.drop(MISFIT), schema=found.schema), *found.others)
+    rows = conform(parts, expectation, found.origin)
+    if MISFIT not in found.rows.columns:
+        return rows
+    mark = found.rows.schema[MISFIT]
+    with_mark = replace(expectation, schema=StructType([*expectation.schema, mark]))
+    marked = Part(rows=found.rows, schema=StructType([*found.schema, mark]))
+    return conform((marked,), with_mark, found.origin)
 
 
 @singledispatch

@@ -16,13 +16,19 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import lit
 from pyspark.sql.types import StringType, StructType
 
-from graph_compiler.declaration.connectors import SinkMode, Table
+from graph_compiler.declaration.connectors import OnSchemaChange, SinkMode, Table
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.wire import ABSENT
-from graph_compiler.errors import PublicationError
-from graph_compiler.identifiers import OperatorId, listing, quoted
+from graph_compiler.errors import PublicationError, SchemaChangedError
+from graph_compiler.identifiers import OperatorId, listing
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
-from graph_compiler.spark_runtime.columns.schema_change import TABLES_EVOLVE
+from graph_compiler.spark_runtime.columns.schema_change import (
+    TABLES_EVOLVE,
+    ChangeKind,
+    Expectation,
+    Part,
+    conform,
+)
 from graph_compiler.spark_runtime.connectors.own_rows import (
     AppendedBefore,
     refuse_rows_of_others,
@@ -42,6 +48,8 @@ from graph_compiler.spark_runtime.results.data_files import write_result
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import Confirmation, Publication
+
+_REFUSALS = (PySparkException, SchemaChangedError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,9 +118,7 @@ class TableSink:
             publication = self.ledger.decide_behind_others(publication, finish)
         try:
             _carry_out(publication, self.connector, self.spark, self.ledger)
-        except (
-            PySparkException
-        ):  # Spark would refuse the rows again: later runs must not wait for them
+        except _REFUSALS:  # the rows would be refused again: later runs must not wait for them
             self.ledger.give_up(publication)
             raise
 
@@ -185,12 +191,27 @@ def _without_attempt(
 
 
 def _finish(earlier: Publication, *, connector: Table, spark: SparkSession, ledger: Ledger) -> None:
-    """Carry out what another execution decided, or give it up if Spark refuses its rows."""
+    """Carry out what another execution decided, or give it up if its rows are refused."""
     assert isinstance(earlier, InsertPublication), "a table's ledger has nothing else"
     try:
         _carry_out(earlier, connector, spark, ledger)
-    except PySparkException:
+    except _REFUSALS:
         ledger.give_up(earlier)
+
+
+def _as_table(rows: DataFrame, schema: StructType, name: str) -> DataFrame:
+    """Return the columns and the fields of structs in the table's order: Spark inserts all by position.
+
+    Raises SchemaChangedError if the table was altered since the rows were checked.
+    """
+    expectation = Expectation(
+        schema=schema,
+        policy=OnSchemaChange.EVOLVE,
+        evolves=frozenset({ChangeKind.NARROWED, ChangeKind.NULLABLE}),
+        target=f"table {name}",
+        is_sink=True,
+    )
+    return conform([Part(rows=rows, schema=rows.schema)], expectation)
 
 
 def _carry_out(
@@ -204,8 +225,7 @@ def _carry_out(
     rows = rows.withColumns({name: lit(text) for name, text in said})
     options = reveal_all(connector.spark_options())
     if spark.catalog.tableExists(connector.name):
-        # Spark inserts by position.
-        rows = rows.select(*map(quoted, spark.table(connector.name).columns))
+        rows = _as_table(rows, spark.table(connector.name).schema, connector.name)
         writer = rows.write.options(**options)
         writer.insertInto(connector.name, overwrite=publication.replaces)
     else:

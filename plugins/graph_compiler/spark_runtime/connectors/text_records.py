@@ -25,13 +25,10 @@ from graph_compiler.declaration.connectors.spark_options import OF_FILES
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.columns.strict_values import TextFormat, literal
+from graph_compiler.spark_runtime.connectors.source import MISFIT
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.java import decimal_symbols
 
-MISFIT = "graph_compiler_misfit"
-"""The column of a record that does not fit: a struct of REJECTS, NULL for all other records."""
-REJECTS = "file STRING, record STRING, column STRING, text STRING, reason STRING"
-"""The columns of rejected records. `column` and `text` are NULL if the record as a whole does not fit."""
 MARK = "graph_compiler misfit: "
 """The start of the message with which a misfit fails; the struct follows as JSON."""
 WRONG_ENCODING = "it has bytes that are not of its encoding"

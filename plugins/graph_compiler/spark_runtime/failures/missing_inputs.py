@@ -13,6 +13,10 @@ from graph_compiler.spark_runtime.failures.causes import Cause
 _NO_CLASS = re.compile(r"Class org\.apache\.hadoop\.fs\.(?P<scheme>[a-z0-9]+)\.\w+ not found")
 _NO_SCHEME = re.compile(r'No FileSystem for scheme[: ]+"?(?P<scheme>\w+)')
 _NO_FORMAT = "AVRO_DATA_SOURCE_NOT_ENABLED"
+_PATTERN = frozenset("*?[{")
+_MAY_BE_MISSING = (
+    "if there may be no files, create the folder and declare schema=: an empty folder has no rows"
+)
 _MOST = 10_000
 """Maximum number of a folder's names to compare with the missing one."""
 
@@ -32,8 +36,13 @@ def missing_input(cause: Cause) -> list[str]:
 
 
 def does_not_exist(path: str) -> str:
-    """Return the message for a missing input, with a name similar to its first missing part."""
-    hint = _similar(path)
+    """Return the message for a missing input, with a name similar to its first missing part.
+
+    If no name is similar, and it may be a folder, the message says how a day without files is declared.
+    """
+    name = path.rpartition("/")[2]
+    is_folder = not Path(name).suffix and not _PATTERN & set(name)
+    hint = _similar(path) or (_MAY_BE_MISSING if is_folder else None)
     return f"its input {path} does not exist" + (f"\n  hint: {hint}" if hint else "")
 
 

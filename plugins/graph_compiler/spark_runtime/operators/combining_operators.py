@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial, reduce
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from graph_compiler.declaration.operators import (
     Except,
@@ -18,6 +19,13 @@ from graph_compiler.declaration.operators import (
     UnionByName,
 )
 from graph_compiler.identifiers import listing, quoted
+from graph_compiler.spark_runtime.columns.alignment import (
+    align,
+    by_name,
+    united,
+    with_all_fields,
+)
+from graph_compiler.spark_runtime.columns.schema_change import ChangeKind, find_changes
 from graph_compiler.spark_runtime.operators.columns import (
     ColumnsError,
     has_column,
@@ -27,6 +35,7 @@ from graph_compiler.spark_runtime.operators.evaluation import main_output
 from graph_compiler.spark_runtime.operators.scope import Scope, on_lines
 
 _LEFT, _RIGHT, _PREFIX = "graph_compiler_left", "graph_compiler_right", "graph_compiler_"
+_MISSING = frozenset({ChangeKind.DROPPED, ChangeKind.RENAMED})
 _SQL: Mapping[JoinType, str] = {
     JoinType.INNER: "INNER JOIN",
     JoinType.LEFT: "LEFT OUTER JOIN",
@@ -65,11 +74,14 @@ def _(operator: SetOperator, inputs: list[DataFrame], scope: Scope) -> DataFrame
         (Except, False): DataFrame.subtract,
         (Except, True): DataFrame.exceptAll,
     }
-    return operations[type(operator), operator.all](left, right.select(*left.columns))
+    left, right = _with_same_fields([left, right.select(*left.columns)])
+    return operations[type(operator), operator.all](left, right)
 
 
 @main_output.register
 def _(operator: UnionByName, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    fields = united(*(rows.schema for rows in inputs))
+    inputs = [_in_order(rows, fields) for rows in inputs]
     return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), inputs)
 
 
@@ -91,7 +103,29 @@ def union(streams: list[DataFrame]) -> DataFrame:
                 f"it reads a union of streams with different columns: only one has {listing(odd)}",
                 "select the same columns from each, or union_by_name(…, allow_missing_columns=True)",
             )
-    return reduce(DataFrame.unionByName, streams)
+    return reduce(DataFrame.unionByName, _with_same_fields(streams))
+
+
+def _with_same_fields(streams: list[DataFrame]) -> list[DataFrame]:
+    """Return streams whose structs have their fields in the same order; raises ColumnsError if the fields differ.
+
+    Spark compares and unites structs by position, unless they are outside of maps and its union is by name.
+    """
+    fields = united(*(rows.schema for rows in streams))
+    changes = [change for rows in streams for change in find_changes(fields, rows.schema)]
+    if odd := sorted({change.column for change in changes if change.kind in _MISSING}):
+        raise ColumnsError(
+            f"its inputs have structs with different fields: only some have {listing(odd)}",
+            "select structs with the same fields, or union_by_name(…, allow_missing_columns=True)",
+        )
+    return [_in_order(rows, fields) for rows in streams]
+
+
+def _in_order(rows: DataFrame, fields: StructType) -> DataFrame:
+    """Return the same columns with all fields of structs, in their order, and with the types they have."""
+    there = by_name(fields)
+    kept = StructType([there[name.lower()] for name in rows.columns])
+    return align(rows, with_all_fields(rows.schema, kept))
 
 
 def _join(operator: Join, inputs: list[DataFrame], scope: Scope) -> DataFrame:

@@ -20,7 +20,7 @@ from graph_compiler.declaration.operators import (
     WithColumns,
 )
 from graph_compiler.identifiers import quoted
-from graph_compiler.spark_runtime.connectors.text_records import MISFIT, REJECTS
+from graph_compiler.spark_runtime.connectors.source import MISFIT, REJECTS
 from graph_compiler.spark_runtime.operators.columns import require_columns, require_new_columns
 from graph_compiler.spark_runtime.operators.contracts import observe
 from graph_compiler.spark_runtime.operators.evaluation import all_outputs, main_output

@@ -10,6 +10,7 @@ from pyspark.sql.types import StructType
 
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import counted, listing, quoted
+from graph_compiler.spark_runtime.columns.alignment import align
 
 _SHOWN = 3
 
@@ -55,14 +56,8 @@ def unusable_keys(rows: DataFrame, keys: tuple[str, ...]) -> list[Row]:
 
 def merge(old: DataFrame, new: DataFrame, keys: tuple[str, ...]) -> DataFrame:
     """Return the old rows whose key is not in the new rows, and the new rows; with the new rows' columns."""
-    held = {name.lower() for name in old.columns}
-    same = [
-        (col(quoted(f.name)) if f.name.lower() in held else lit(None))
-        .cast(f.dataType)
-        .alias(f.name)
-        for f in new.schema
-    ]
-    stays = old.select(*same).join(new.select(*_columns(keys)), list(keys), "left_anti")
+    same = align(old, new.schema)
+    stays = same.join(new.select(*_columns(keys)), list(keys), "left_anti")
     return stays.select(*map(quoted, new.columns)).union(new)
 
 

@@ -1,15 +1,18 @@
 """Files as the libraries in Spark's JVM see them: Hadoop's patterns, the footers of Parquet and ORC.
 
-Spark includes these libraries. The calls here are public API of each: 4.3, with Hadoop 3 and parquet-java.
+Spark includes these libraries. The calls here are public API of each: 4.3, with Hadoop 3 and parquet-java. Types of
+columns are converted by Spark's own classes.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from graph_compiler.spark_runtime.spark_internals.java import (
     Py4JError,
@@ -18,6 +21,8 @@ from graph_compiler.spark_runtime.spark_internals.java import (
 )
 
 _HEAD = 1 << 16
+
+_DATA_SOURCES = "org.apache.spark.sql.execution.datasources"
 
 
 def unmatched_path(spark: SparkSession, path: str) -> str | None:
@@ -80,19 +85,76 @@ def orc_rows(spark: SparkSession) -> Callable[[str], int]:
     return rows
 
 
-def required_columns(spark: SparkSession, files: list[str]) -> frozenset[str]:
-    """Return the top-level columns that are REQUIRED in each of these Parquet files; reads all their footers."""
+def parquet_columns(spark: SparkSession) -> Callable[[str], StructType]:
+    """Return a function that reads a Parquet file's columns from its footer; a REQUIRED field is NOT NULL at any depth.
+
+    Types are those that Spark reads. `ParquetFileFormat.readSchemaFromFooter`, `ParquetToSparkSchemaConverter`: 4.3.
+    """
     open_file = _parquet_opener(spark)
-    found: frozenset[str] | None = None
-    for name in files:
-        reader = open_file(name)
+    formats = f"{_DATA_SOURCES}.parquet"
+    spark_columns = java_class(spark, f"{formats}.ParquetFileFormat").readSchemaFromFooter
+    footer = java_class(spark, "org.apache.parquet.hadoop.Footer")
+    hadoop_path = java_class(spark, "org.apache.hadoop.fs.Path")
+    session_state = spark._jsparkSession.sessionState()
+    converter = java_class(spark, f"{formats}.ParquetToSparkSchemaConverter")(session_state.conf())
+
+    def columns(path: str) -> StructType:
+        reader = open_file(path)
         try:
-            columns = reader.getFooter().getFileMetaData().getSchema().getFields()
-            required = {column.getName() for column in columns if _is_required(column)}
+            metadata = reader.getFooter()
         finally:
             reader.close()
-        found = frozenset(required) if found is None else found & required
-    return found or frozenset()
+        typed = _schema(spark_columns(footer(hadoop_path(path), metadata), converter))
+        # Spark's own text in the footer may be a copy: only the file's schema says what is REQUIRED.
+        physical = _schema(converter.convert(metadata.getFileMetaData().getSchema()))
+        return _with_nullability(typed, physical)
+
+    return columns
+
+
+def orc_columns(spark: SparkSession) -> Callable[[str], StructType]:
+    """Return a function that reads an ORC file's columns from its footer. `OrcUtils`: 4.3."""
+    hadoop_path = java_class(spark, "org.apache.hadoop.fs.Path")
+    orc = java_class(spark, f"{_DATA_SOURCES}.orc.OrcUtils")
+    configuration = hadoop_configuration(spark)
+
+    def columns(path: str) -> StructType:
+        found = orc.readSchema(hadoop_path(path), configuration, False, False)
+        return _schema(orc.toCatalystSchema(found.get())) if found.isDefined() else StructType()
+
+    return columns
+
+
+def _schema(java: Any) -> StructType:
+    return StructType.fromJson(json.loads(java.json()))
+
+
+def _with_nullability(typed: StructType, physical: StructType) -> StructType:
+    """Return fields that are NOT NULL only if both schemas say so."""
+    known = {field.name: field for field in physical}
+    fields = []
+    for field in typed:
+        other = known.get(field.name)
+        kind, nullable = field.dataType, field.nullable or other is None or other.nullable
+        if other is not None:
+            kind = _type_with_nullability(kind, other.dataType)
+        fields.append(StructField(field.name, kind, nullable))
+    return StructType(fields)
+
+
+def _type_with_nullability(typed: DataType, physical: DataType) -> DataType:
+    if isinstance(typed, StructType):
+        return _with_nullability(
+            typed, physical if isinstance(physical, StructType) else StructType()
+        )
+    if isinstance(typed, ArrayType) and isinstance(physical, ArrayType):
+        return ArrayType(_type_with_nullability(typed.elementType, physical.elementType))
+    if isinstance(typed, MapType) and isinstance(physical, MapType):
+        return MapType(
+            _type_with_nullability(typed.keyType, physical.keyType),
+            _type_with_nullability(typed.valueType, physical.valueType),
+        )
+    return typed
 
 
 def _parquet_opener(spark: SparkSession) -> Callable[[str], Any]:
@@ -109,7 +171,3 @@ def _parquet_opener(spark: SparkSession) -> Callable[[str], Any]:
         java_class(spark, "org.apache.parquet.HadoopReadOptions").builder(configuration).build()
     )
     return lambda name: reader.open(input_file.fromPath(hadoop_path(name), configuration), options)
-
-
-def _is_required(column: Any) -> bool:
-    return str(column.getRepetition().toString()) == "REQUIRED"

@@ -1,0 +1,103 @@
+"""Casts that change no value: a value that the wanted type cannot hold fails the task.
+
+    BIGINT 9007199254740993 → DOUBLE    DOUBLE 1.5 → INT    TIMESTAMP 12:30 → DATE    STRING '1.256' → DECIMAL(5,2)
+
+Spark's ANSI cast fails on overflow, and rounds, truncates or saturates all of these.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql.functions import abs as absolute
+from pyspark.sql.functions import coalesce, concat, lit, raise_error, when
+from pyspark.sql.types import (
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    NumericType,
+    ShortType,
+    StringType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from graph_compiler.spark_runtime.columns.declared_schema import type_words
+
+_WHOLE: tuple[type[DataType], ...] = (ByteType, ShortType, IntegerType, LongType)
+_DIGITS: dict[type[DataType], int] = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 19}
+_COMPARED = (NumericType, BooleanType, DateType, TimestampType, TimestampNTZType)
+"""Types whose values are compared after a cast there and back."""
+_SATURATES: dict[type[DataType], float] = {IntegerType: 2.0**31, LongType: 2.0**63}
+"""The first number that Spark casts to the largest whole number instead of failing."""
+_MOST_DIGITS = 38
+
+
+def exact_cast(value: Column, found: DataType, wanted: DataType) -> Column:
+    """Return the value as the wanted type; NULL stays NULL.
+
+    DOUBLE to FLOAT is the exception: it is rounded, and fails only if the number is too large.
+    """
+    cast = value.cast(wanted)
+    kept = None if is_wider(wanted, found) else _kept(value, cast, found, wanted)
+    if kept is None:
+        return cast
+    lost = concat(
+        lit(f"a {type_words(found)} does not fit {type_words(wanted)}: "),
+        coalesce(value.cast(StringType()), lit("NULL")),
+    )
+    return when(value.isNull() | kept, cast).otherwise(raise_error(lost).cast(wanted))
+
+
+def is_wider(wide: DataType, narrow: DataType) -> bool:
+    """Whether `wide` holds every value of `narrow` and is a different type: BIGINT of INT, DOUBLE of FLOAT and INT."""
+    if isinstance(narrow, _WHOLE):
+        return _is_wider_than_whole(wide, type(narrow))
+    if isinstance(narrow, FloatType):
+        return isinstance(wide, DoubleType)
+    if isinstance(narrow, DateType):
+        return isinstance(wide, TimestampNTZType)
+    if isinstance(narrow, DecimalType) and isinstance(wide, DecimalType):
+        whole = wide.precision - wide.scale >= narrow.precision - narrow.scale
+        return wide != narrow and whole and wide.scale >= narrow.scale
+    return False
+
+
+def _kept(value: Column, cast: Column, found: DataType, wanted: DataType) -> Column | None:
+    """Return the condition that the cast has kept a value; None for casts that fail or keep it by themselves."""
+    if isinstance(found, StringType):
+        return _kept_from_text(value, cast, wanted)
+    if isinstance(found, DoubleType) and isinstance(wanted, FloatType):
+        return (absolute(cast) == float("inf")) == (absolute(value) == float("inf"))
+    if not isinstance(found, _COMPARED) or not isinstance(wanted, _COMPARED):
+        return None
+    kept = cast.try_cast(found).eqNullSafe(value)
+    for number, other, kind in ((value, found, wanted), (cast, wanted, found)):
+        limit = _SATURATES.get(type(kind))
+        if limit is not None and isinstance(other, FloatType | DoubleType):
+            kept = kept & (number < limit)
+    return kept
+
+
+def _kept_from_text(value: Column, cast: Column, wanted: DataType) -> Column | None:
+    """Return the condition for text: Spark ignores what follows a date, and rounds decimals."""
+    if isinstance(wanted, DateType):
+        return cast.cast(TimestampNTZType()).eqNullSafe(value.try_cast(TimestampNTZType()))
+    if isinstance(wanted, DecimalType):
+        whole = wanted.precision - wanted.scale
+        longer = DecimalType(_MOST_DIGITS, _MOST_DIGITS - whole)
+        return cast.eqNullSafe(value.try_cast(longer))
+    return None
+
+
+def _is_wider_than_whole(wide: DataType, narrow: type[DataType]) -> bool:
+    if isinstance(wide, _WHOLE):
+        return _WHOLE.index(type(wide)) > _WHOLE.index(narrow)
+    if isinstance(wide, DecimalType):
+        return wide.precision - wide.scale >= _DIGITS[narrow]
+    return isinstance(wide, DoubleType) and narrow is not LongType

@@ -1,0 +1,309 @@
+"""Read files that contain names and types of their columns: Parquet, ORC, and other formats that declare them.
+
+Spark merges the columns of all files in one short job. It fails if a column has different types, and its readers do not
+convert types reliably: ORC returns NULL for a BIGINT that is read as INT, Parquet other numbers for an INT that is read
+as SMALLINT or DATE. So every file is read with its own types, and our casts, which fail instead of losing a value, do
+the rest:
+
+    01.parquet   id INT                01, 02   id INT      ┐
+    02.parquet   id INT, note STRING   03       id BIGINT   ┘ →  id BIGINT, note STRING
+    03.parquet   id BIGINT
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
+
+from graph_compiler.errors import SchemaChangedError
+from graph_compiler.spark_runtime.columns.alignment import (
+    all_nullable,
+    by_name,
+    united,
+    with_all_fields,
+)
+from graph_compiler.spark_runtime.columns.declared_schema import ddl, type_words
+from graph_compiler.spark_runtime.columns.schema_change import (
+    Origin,
+    Part,
+    SchemaChange,
+    common_schema,
+    find_changes,
+)
+from graph_compiler.spark_runtime.failures.causes import read_cause
+from graph_compiler.spark_runtime.publishing.literal_paths import literal
+from graph_compiler.spark_runtime.publishing.partition_names import unescaped
+from graph_compiler.spark_runtime.spark_internals.file_listings import (
+    FileVersion,
+    listed_paths,
+    plan_leaves,
+    versions,
+)
+from graph_compiler.spark_runtime.spark_internals.hadoop_files import orc_columns, parquet_columns
+from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
+
+_FOOTERS: Mapping[str, Callable[[SparkSession], Callable[[str], StructType]]] = {
+    "parquet": parquet_columns,
+    "orc": orc_columns,
+}
+"""How a file's columns are read from its footer."""
+_AT_A_TIME = 8
+_MOST_FILES_OF_A_MESSAGE = 1_000
+"""Maximum number of files among which a refusal looks for an example."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TypedFiles:
+    """Files of one format: the paths or patterns they match, and the options they are read with."""
+
+    spark: SparkSession
+    format: str
+    options: Mapping[str, str]
+    where: tuple[str, ...]
+
+    def parts(self, expected: StructType | None) -> tuple[Part, ...]:
+        """Return all rows, with the columns of all files; none if there are no files.
+
+        They have several parts if a column has different types. Columns that are names of folders have the expected
+        types. NOT NULL is read from Parquet's footers if something expected is NOT NULL.
+        """
+        rows = self._merged(always=expected is not None)
+        if isinstance(rows, _NoFiles):
+            return ()
+        if rows is None:
+            return tuple(self._apart(expected or StructType()))
+        if expected is None:
+            return (Part(rows=rows, schema=rows.schema),)
+        schema = _with_types(rows.schema, self._folders(rows), expected)
+        if schema != rows.schema:
+            rows = self._load(schema, self.where)
+        if self.format == "parquet" and has_not_null(expected):
+            schema = with_all_fields(united(*self._footers.values()), schema)
+        return (Part(rows=rows, schema=schema),)
+
+    def empty(self, schema: StructType) -> Part:
+        """Return no rows, of files that have no columns; Spark lists them."""
+        return Part(rows=self._load(schema, self.where), schema=schema)
+
+    def origin(self, parts: tuple[Part, ...], expected: StructType) -> Origin:
+        """Return what a refusal says about the files."""
+        notes = tuple(self.differences()) if len(parts) > 1 else ()
+        return Origin(file_with=lambda change: self._file_with(change, expected), notes=notes)
+
+    def differences(self) -> Iterator[str]:
+        """Yield each column that has different types, with a file for each."""
+        types: dict[str, tuple[str, dict[str, str]]] = {}
+        for file, schema in self._footers.items():
+            for column, words in _types(schema, ""):
+                _, files = types.setdefault(column.lower(), (column, {}))
+                files.setdefault(words, file)
+        for column, files in types.values():
+            if len(files) > 1:
+                found = ", ".join(f"{words} in {file}" for words, file in files.items())
+                yield f"files differ in column '{column}': {found}"
+
+    def one_schema(self, expected: StructType | None) -> Part | None:
+        """Return all rows if every column has one type; None if there are no files.
+
+        Raises SchemaChangedError if types differ.
+        """
+        parts = self.parts(expected)
+        if len(parts) < 2:
+            return parts[0] if parts else None
+        common = common_schema([part.schema for part in parts])
+        hints = [
+            'declare schema= with one type for each, and on_schema_change="ignore": values are '
+            "cast, and one that does not fit fails the task"
+        ]
+        if common is not None:
+            hints = [f'schema="{ddl(common)}" with on_schema_change="evolve" reads them all']
+        raise SchemaChangedError(
+            "\n".join(
+                [
+                    "a column has different types in its files",
+                    *(f"  {line}" for line in self.differences()),
+                    "  allowed: one type for each column",
+                    *(f"  hint: {hint}" for hint in hints if expected is None),
+                ]
+            )
+        )
+
+    def _merged(self, *, always: bool) -> DataFrame | _NoFiles | None:
+        """Return the rows as Spark merges their columns; None if it cannot, since types differ.
+
+        An option may say that the columns of one file are enough, unless columns are `always` compared.
+        """
+        reader = self._reader()
+        if self.format in _FOOTERS and (always or "mergeschema" not in self._option_names):
+            reader = reader.option("mergeSchema", "true")
+        try:
+            rows = or_no_files(lambda: reader.load(list(self.where)))
+        except (PySparkException, Py4JJavaError) as error:
+            is_ours = self.format in _FOOTERS
+            if is_ours and read_cause(error).condition == "CANNOT_MERGE_SCHEMAS":
+                return None
+            raise
+        return _NoFiles() if rows is None else rows
+
+    def _apart(self, expected: StructType) -> Iterator[Part]:
+        """Yield the rows of files whose types agree."""
+        folders = self._listing.schema
+        roots = listed_paths(self._index)
+        groups = _groups(self._footers)
+        everything = united(*(schema for schema, _ in groups))
+        for own, files in groups:
+            schema = with_all_fields(own, everything)
+            in_folders = by_name(folders)
+            kept = [in_folders.get(field.name.lower(), field) for field in schema]
+            known = by_name(schema)
+            kept += [field for field in folders if field.name.lower() not in known]
+            schema = _with_types(StructType(kept), set(in_folders), expected)
+            if not has_not_null(expected):
+                schema = all_nullable(schema)
+            # Folders below the one root are columns; Spark finds them in no other case.
+            base = roots[0] if folders.names and len(roots) == 1 else None
+            yield Part(rows=self._load(schema, map(literal, files), base), schema=schema)
+
+    def _load(self, schema: StructType, where: Iterable[str], base: str | None = None) -> DataFrame:
+        reader = self._reader().schema(schema)
+        if base is not None and "basepath" not in self._option_names:
+            reader = reader.option("basePath", base)
+        return reader.load(list(where))
+
+    def _reader(self) -> DataFrameReader:
+        """Return a new reader: Spark's readers keep what they are given."""
+        return self.spark.read.format(self.format).options(**self.options)
+
+    @property
+    def _option_names(self) -> set[str]:
+        return {name.lower() for name in self.options}
+
+    @cached_property
+    def _listing(self) -> DataFrame:
+        """List the files without reading one; the columns are those of folders."""
+        return self._load(StructType(), self.where)
+
+    @cached_property
+    def _files(self) -> list[str]:
+        """The files that contain something, in order: Spark passes over files of 0 bytes."""
+        found: list[FileVersion] = sorted(versions(self._index))
+        return [file.path for file in found if file.bytes]
+
+    @property
+    def _index(self) -> Any:
+        """Spark's index of the listed files."""
+        (leaf,) = plan_leaves(self._listing)
+        return leaf.index
+
+    @cached_property
+    def _footers(self) -> dict[str, StructType]:
+        """The columns of each file."""
+        columns = _FOOTERS[self.format](self.spark)
+        with ThreadPoolExecutor(_AT_A_TIME) as pool:
+            return dict(zip(self._files, pool.map(columns, self._files), strict=True))
+
+    def _folders(self, rows: DataFrame) -> set[str]:
+        """Return the columns, in lower case, whose values are names of folders: `year=2013`."""
+        paths = {urlparse(file).path.rpartition("/")[0] for file in rows.inputFiles()}
+        parts = {unquote(part) for path in paths for part in path.split("/")}
+        names = {unescaped(part.partition("=")[0]).lower() for part in parts if "=" in part}
+        # The name of a folder above the path is no column, even if a column has the same name.
+        return set(by_name(self._listing.schema)) if names & set(by_name(rows.schema)) else set()
+
+    def _file_with(self, change: SchemaChange, expected: StructType) -> str | None:
+        if change.found is None or self.format not in _FOOTERS:
+            return None
+        if len(self._files) > _MOST_FILES_OF_A_MESSAGE:
+            return None
+        for file, schema in self._footers.items():
+            for found in find_changes(expected, schema):
+                is_same = (found.kind, found.column) == (change.kind, change.column)
+                if is_same and (str(found) == str(change) or not change.is_of_type):
+                    return file
+        return None
+
+
+def or_no_files(load: Callable[[], DataFrame]) -> DataFrame | None:
+    """Return rows whose columns Spark infers; None if there is no file from which it could."""
+    try:
+        return load()
+    except AnalysisException as error:
+        if error.getCondition() != "UNABLE_TO_INFER_SCHEMA":
+            raise
+        return None
+
+
+def no_columns(path: str) -> SchemaChangedError:
+    """Return the refusal of an input that has no columns, because it has no files or only empty ones."""
+    return SchemaChangedError(
+        f"its input {path} has no files with columns\n"
+        '  hint: declare schema="…"; then an empty folder has no rows'
+    )
+
+
+class _NoFiles:
+    """There is no file, or only empty ones."""
+
+
+def has_not_null(schema: DataType) -> bool:
+    """Whether a column, or a field at any depth, is NOT NULL."""
+    if isinstance(schema, StructType):
+        return any(not field.nullable or has_not_null(field.dataType) for field in schema)
+    if isinstance(schema, ArrayType):
+        return has_not_null(schema.elementType)
+    if isinstance(schema, MapType):
+        return has_not_null(schema.keyType) or has_not_null(schema.valueType)
+    return False
+
+
+def _groups(footers: Mapping[str, StructType]) -> list[tuple[StructType, list[str]]]:
+    """Return few groups of files within which every column has one type, each with its merged columns."""
+    alike: dict[StructType, list[str]] = {}
+    for file, schema in footers.items():
+        alike.setdefault(schema, []).append(file)
+    groups: list[tuple[StructType, list[str]]] = []
+    for schema, files in alike.items():
+        for number, (merged, others) in enumerate(groups):
+            if not any(change.is_of_type for change in find_changes(merged, schema)):
+                groups[number] = (united(merged, schema), [*others, *files])
+                break
+        else:
+            groups.append((schema, files))
+    return groups
+
+
+def _with_types(schema: StructType, folders: set[str], expected: StructType) -> StructType:
+    """Return the schema, in which columns that are names of folders have the expected types."""
+    known = by_name(expected)
+    fields = []
+    for field in schema:
+        wanted = known.get(field.name.lower()) if field.name.lower() in folders else None
+        kind = field.dataType if wanted is None else wanted.dataType
+        fields.append(StructField(field.name, kind, field.nullable, field.metadata))
+    return StructType(fields)
+
+
+def _types(data_type: DataType, path: str) -> Iterator[tuple[str, str]]:
+    """Yield each column and field, by its dotted path, with its type in words; without the fields of a struct."""
+    if isinstance(data_type, StructType):
+        if path:
+            yield path, "STRUCT"
+        for field in data_type:
+            yield from _types(field.dataType, f"{path}.{field.name}".lstrip("."))
+    elif isinstance(data_type, ArrayType):
+        yield path, "ARRAY"
+        yield from _types(data_type.elementType, f"{path}.element")
+    elif isinstance(data_type, MapType):
+        yield path, "MAP"
+        yield from _types(data_type.keyType, f"{path}.key")
+        yield from _types(data_type.valueType, f"{path}.value")
+    else:
+        yield path, type_words(data_type)
