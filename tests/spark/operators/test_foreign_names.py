@@ -79,7 +79,7 @@ def test_the_code_of_a_hint_is_accepted(code: str, spark: SparkSession, tmp_path
     if not isinstance(made, DataStream) or "from_source" in code:
         return
     made.sink_to(Parquet(str(tmp_path / "out")))
-    answer = dry_run(tasks(env, str(tmp_path)), spark)
+    answer = dry_run(tasks(env, tmp_path), spark)
     assert not answer.findings
 
 
