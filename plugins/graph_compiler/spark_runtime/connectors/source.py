@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import singledispatch
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from graph_compiler.declaration.connectors import Connector, OnSchemaChange
+from graph_compiler.declaration.connectors import Connector, FileConnector, OnSchemaChange
 from graph_compiler.extensions import load_spark_half
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.columns.schema_change import (
@@ -17,6 +18,11 @@ from graph_compiler.spark_runtime.columns.schema_change import (
     Expectation,
     conform,
 )
+from graph_compiler.spark_runtime.repeatability.source_files import refuse_unread_files
+from graph_compiler.spark_runtime.secret_values import reveal_all
+
+_NO_FILES = "UNABLE_TO_INFER_SCHEMA"
+"""What Spark raises if a folder has no file that it reads, from which it could learn the columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +46,20 @@ def read_source(
 ) -> DataFrame:
     """Return the rows of a source; to find the columns, it reads only what is needed.
 
-    Raises SchemaChangedError if the columns do not match the declared schema, ExtensionError for another package's
-    connector whose Spark half is not installed; Spark raises PATH_NOT_FOUND for a missing path.
+    Raises SchemaChangedError if the columns do not match the declared schema, UnreadFilesError if files below its
+    folder would be left out, ExtensionError for another package's connector whose Spark half is not installed; Spark
+    raises PATH_NOT_FOUND for a missing path.
     """
     load_spark_half(type(connector))
-    return as_declared(connector, read(connector, Reading(spark=spark, parallelism=parallelism)))
+    try:
+        found = read(connector, Reading(spark=spark, parallelism=parallelism))
+    except AnalysisException as error:
+        if error.getCondition() == _NO_FILES and isinstance(connector, FileConnector):
+            lines = spark.read.format("text").options(**reveal_all(connector.spark_options()))
+            refuse_unread_files(lines.load(connector.path))
+        raise
+    refuse_unread_files(found.rows)
+    return as_declared(connector, found)
 
 
 def as_declared(connector: Connector, found: Found) -> DataFrame:

@@ -21,7 +21,17 @@ from graph_compiler.spark_runtime.spark_internals.plans import (
 
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 _ROW_BY_ROW = frozenset(
-    ["CollectMetrics", "Filter", "Generate", "GlobalLimit", "LocalLimit", "Project", "Sample", "SubqueryAlias", "View"]
+    [
+        "CollectMetrics",
+        "Filter",
+        "Generate",
+        "GlobalLimit",
+        "LocalLimit",
+        "Project",
+        "Sample",
+        "SubqueryAlias",
+        "View",
+    ]
 )
 
 
