@@ -12,7 +12,7 @@ orders.connect(orders).filter("amount > 0")
 orders.print()
 orders.amount.sink_to(Parquet("/out/amounts"))
 # graph-compiler validate says:
-# pipelines/names_of_other_libraries.py: pipeline 'names_of_other_libraries' has 11 problems
+# pipelines/names_of_other_libraries.py: pipeline 'names_of_other_libraries' has 12 problems
 #   after 'orders': a stream has no 'nlargest': that is pandas'
 #     hint: `top_n(10, "amount DESC")`
 #     declared at pipelines/names_of_other_libraries.py:5
@@ -30,6 +30,9 @@ orders.amount.sink_to(Parquet("/out/amounts"))
 #     declared at pipelines/names_of_other_libraries.py:7
 #   after 'orders': a stream has no columns to index: found […]
 #     hint: columns are named in expressions: `select("id", "country")`, `filter("amount > 10")`, `with_columns(twice="amount * 2")`
+#     declared at pipelines/names_of_other_libraries.py:7
+#   a stream has no 'sort_values': that is pandas'
+#     hint: `sort("amount DESC", "id")`
 #     declared at pipelines/names_of_other_libraries.py:7
 #   after 'orders': a stream has no 'columns': that is PySpark's
 #     hint: `graph-compiler dry-run NAME` shows columns and types; a module only declares

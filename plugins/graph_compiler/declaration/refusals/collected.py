@@ -12,7 +12,6 @@ from contextvars import ContextVar
 from typing import Protocol, Self
 
 from graph_compiler.declaration.locations import caller_location
-from graph_compiler.declaration.refusals.foreign_names import foreign_name
 from graph_compiler.errors import InvalidPipelineError, Problem
 
 _COLLECTED: ContextVar[list[Problem] | None] = ContextVar("collected", default=None)
@@ -66,6 +65,9 @@ class Refused:
         """Return a value for any attribute; for a name of another library, one that notes its use."""
         if name.startswith("_"):
             raise AttributeError(name)
+        # Imported when needed: a driver has no use for the table.
+        from graph_compiler.declaration.refusals.foreign_names import foreign_name
+
         foreign = foreign_name(name) if self._is_stream else None
         if foreign is None:
             is_stream = self._is_stream or name in _RETURN_ROWS

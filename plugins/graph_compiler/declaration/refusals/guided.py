@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from graph_compiler.declaration.refusals.collected import Unused, is_collecting
-from graph_compiler.declaration.refusals.foreign_names import foreign_name, plain
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.identifiers import shown
 
@@ -70,6 +69,9 @@ class Guided:
 
 def _meant(kind: type[Guided], name: str) -> tuple[str, str] | None:
     """Return why a class has no such name, and a hint with the call that is meant; None for an unknown name."""
+    # Imported when needed: a driver has no use for the table.
+    from graph_compiler.declaration.refusals.foreign_names import foreign_name, plain
+
     words, wanted = f"{kind._noun} has no '{name}'", plain(name)
     own = {plain(call): call for call in _calls(kind)}
     if wanted in own:

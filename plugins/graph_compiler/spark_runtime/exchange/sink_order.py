@@ -1,4 +1,4 @@
-"""Give a sink its rows in the order of the last sort, in as many partitions as it is to write files.
+"""The rows of a sink in the order of the last sort, in as many partitions as it is to write files.
 
 What the sink reads in memory is in order already. A number of files or a parallelism redistributes the rows, and a
 staged result is read back in any order: then they are sorted again. Spark leaves out the first sort if it can.
