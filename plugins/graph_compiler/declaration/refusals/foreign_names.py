@@ -4,8 +4,8 @@ foreign_name("groupBy")   →   ForeignName(whose="PySpark's", hint='`key_by("co
 foreign_name("group_by")  →   the same: case and underscores do not count
 
 Spelling leads away from the right call (`explode` is closest to `expect`), so these names have hints of their own. The
-code in a hint can be run as it is (`tests/spark/operators/test_names_of_pyspark.py` does) if these are defined: `rows` and
-`other`, streams with columns such as `id` and `amount`; `env`, `function`, `path`, `url` and `file`.
+code in a hint can be run as it is (`tests/spark/operators/test_names_of_pyspark.py` does), if these are defined: `rows`
+and `other`, streams with columns such as `id` and `amount`; `env`, `function`, `path`, `url` and `file`.
 """
 
 from __future__ import annotations
