@@ -9,11 +9,14 @@ from graph_compiler import (
     Csv,
     DataStream,
     InvalidPipelineError,
+    Jdbc,
     Parquet,
     Range,
     StreamExecutionEnvironment,
+    Table,
 )
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.row_order import columns_of, row_orders
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 
@@ -154,3 +157,15 @@ def test_each_sink_of_a_sort_is_looked_at() -> None:
     rows.rebalance().sink_to(Parquet("/out/c"), files=2).name("c")
     found = {sink.name: order.lost_at is None for sink, order in row_orders(env.pipeline())}
     assert found == {"a": True, "b": False}
+
+
+@pytest.mark.parametrize(("sink", "settings"), [
+    (Table("sold"), {}), (Jdbc("jdbc:postgresql://db/shop", table="sold"), {}),
+    (Parquet("/out"), {"mode": "merge", "keys": "y"}),
+])  # fmt: skip
+def test_other_sinks_have_no_order(sink: Connector, settings: dict[str, Any]) -> None:
+    env = StreamExecutionEnvironment("sorted")
+    rows = env.from_source(Range(0, 9), "rows").select(x="id", y="-id").sort("x").select("y")
+    rows.stage("a reason").sink_to(sink, **settings).set_parallelism(2)
+    assert not list(row_orders(env.pipeline()))
+    compile_pipeline(env.pipeline())

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from graph_compiler.declaration.operators import Operator
+from graph_compiler.declaration.operators import Operator, Sink
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import (
     PartitionTransformation,
@@ -81,10 +81,12 @@ def row_order(
 
 
 def row_orders(pipeline: Pipeline) -> Iterator[tuple[SinkTransformation, RowOrder]]:
-    """Yield every sink whose rows are in an order."""
+    """Yield every sink that writes its rows in an order."""
     by_id = {each.id: each for each in pipeline.transformations}
     for sink in pipeline.transformations:
-        if isinstance(sink, SinkTransformation) and (order := row_order(sink, by_id.get)):
+        if not isinstance(sink, SinkTransformation) or not isinstance(sink.operator, Sink):
+            continue
+        if sink.operator.writes_in_order() and (order := row_order(sink, by_id.get)):
             yield sink, order
 
 
