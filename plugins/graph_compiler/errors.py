@@ -32,6 +32,7 @@
     ├── InitializeOnMasterError     inputs or targets of a task are invalid; carries every Problem found
     ├── SecretError                 a secret cannot be passed to the driver, or has not reached it
     ├── SchemaChangedError          a source or a target has other columns than are expected
+    ├── UnreadFilesError            there are files below a source's folder that would not be read
     ├── SourceChangedError          a source changed while it was read; a retry may succeed
     ├── RepeatedReadError           a source is read more than once, and its rows may differ each time
     ├── PublicationError            a sink's target cannot take what was written for it
@@ -268,6 +269,10 @@ class SecretError(GraphCompilerError):
 
 class SchemaChangedError(GraphCompilerError):
     """Columns differ from those that a source or a sink expects; the message lists all of them."""
+
+
+class UnreadFilesError(GraphCompilerError):
+    """There are files below a source's folder, and Spark would leave them out without an error."""
 
 
 class SourceChangedError(GraphCompilerError):

@@ -34,7 +34,7 @@ def _compile(pipeline: Pipeline, deployment: DeploymentOptions) -> CompiledPipel
     job_graph = cut_job_graph(stream_graph, generate_job_graph(stream_graph, options), options)
     regions = deployment_regions(stream_graph, job_graph)
     deployment_of_regions = deployment_tasks(regions, job_graph, options)
-    check_deployment(stream_graph, job_graph)
+    check_deployment(pipeline, stream_graph, job_graph)
     job_graph = read_sources_again(stream_graph, job_graph, deployment_of_regions)
     return CompiledPipeline(
         pipeline=pipeline,

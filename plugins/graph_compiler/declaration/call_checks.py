@@ -16,27 +16,20 @@ from typing import Any, NoReturn, Protocol, TypeVar, get_type_hints
 
 from graph_compiler.declaration.refusals.call_forms import form_of, form_problem
 from graph_compiler.declaration.refusals.collected import (
-    add_new,
+    Remembering,
     is_collecting,
     note,
     problems_of,
     refused_among,
 )
 from graph_compiler.declaration.value_types import fits, type_words
-from graph_compiler.errors import InvalidPipelineError, Problem
+from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.identifiers import listing, shown
 
 Kind = TypeVar("Kind")
 Method = TypeVar("Method", bound=Callable[..., Any])
 _NOT_HELD = ("DataStream", "StreamGraph")
 """Types that are only imported for type checkers."""
-
-
-class Remembering(Protocol):
-    """An environment: it keeps the refusals of its calls, because a module is imported once and may be read again."""
-
-    name: str
-    refused: list[Problem]
 
 
 class Refusing(Protocol):
@@ -73,9 +66,7 @@ def held_to_signature(method: Method) -> Method:
         except InvalidPipelineError as error:
             if not is_collecting():
                 raise
-            refused = note(error.problems)
-            add_new(self.environment.refused, refused)
-            return refused
+            return note(error.problems, self.environment)
 
     return call  # type: ignore[return-value]  # it is called like the method
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 
 from graph_compiler.declaration.artifacts.artifact_methods import ArtifactMethods
 from graph_compiler.declaration.call_checks import held_to_signature
@@ -24,6 +24,7 @@ from graph_compiler.declaration.parameters.parameter import Parameter, Params, r
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.refusals.collected import Refused, add_new
 from graph_compiler.declaration.refusals.constructors import StandsIn
+from graph_compiler.declaration.refusals.guided import Guided
 from graph_compiler.declaration.streams import DataStream
 from graph_compiler.declaration.transformations import SourceTransformation, Transformation
 from graph_compiler.errors import InvalidPipelineError, Problem
@@ -37,7 +38,7 @@ _LONGEST_TAG = 100
 """The longest tag that Airflow stores, in characters."""
 
 
-class StreamExecutionEnvironment(ArtifactMethods, metaclass=StandsIn):
+class StreamExecutionEnvironment(ArtifactMethods, Guided, metaclass=StandsIn):
     """Collects the transformations of one pipeline.
 
     `name` becomes the Airflow Dag id. `config` holds options under Flink's keys; `params` the run's parameters, as
@@ -45,6 +46,11 @@ class StreamExecutionEnvironment(ArtifactMethods, metaclass=StandsIn):
     in expressions. `schedule`, `description`, `tags` and `airflow` are suggestions for the Dag, which `build_dag` may
     override. Raises InvalidPipelineError for an invalid name or invalid parameters.
     """
+
+    _noun: ClassVar[str] = "an environment"
+    _for_streams: ClassVar[str] = (
+        'call it on a stream: `from_source(Csv(path), "orders")` returns one'
+    )
 
     def __init__(  # noqa: PLR0913  # each by its keyword
         self,

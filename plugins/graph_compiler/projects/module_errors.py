@@ -15,7 +15,7 @@ from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.functions import IMPORTABLE, WHERE_TO_MOVE
 from graph_compiler.declaration.pipeline import IncompletePipelineError, Pipeline
 from graph_compiler.declaration.refusals.collected import collecting_refusals
-from graph_compiler.declaration.streams import DataStream, DataStreamSink
+from graph_compiler.declaration.refusals.foreign_names import OF_SESSION
 from graph_compiler.declaration.streams.settings_methods import Declared
 from graph_compiler.errors import (
     FunctionNotImportableError,
@@ -52,7 +52,10 @@ def importing(name: str, file: Path) -> Iterator[list[Problem]]:
         except InvalidPipelineError as error:
             raise InvalidPipelineError(error.pipeline, [*refused, *error.problems]) from None
         except (Exception, SystemExit) as error:
-            problems = [*refused, _problem(error, file)]
+            problem = _problem(error, file)
+            # what fails at the line of a refused call fails because of it: `a, b = rows.randomSplit(…)`
+            lines = {known.declared_at for known in refused}
+            problems = refused if problem.declared_at in lines else [*refused, problem]
             raise IncompletePipelineError(
                 name, problems, declared=_declared_before(error, file)
             ) from None
@@ -109,9 +112,10 @@ def _hint_of_attribute(error: AttributeError) -> str | None:
     if not isinstance(error.obj, Declared | ModuleType | StreamExecutionEnvironment):
         return None
     public = [name for name in dir(error.obj) if not name.startswith("_")]
-    if isinstance(error.obj, DataStreamSink) and hasattr(DataStream, str(error.name)):
-        return "a sink has no output: call it on the stream, before sink_to(…)"
-    return did_you_mean(str(error.name), public)
+    name = str(error.name)
+    if (near := did_you_mean(name, public)) or not hasattr(error.obj, "select"):
+        return near
+    return f'if {name} is a column, name it in an expression: filter("{name} IS NOT NULL")'
 
 
 def _form_of_call(error: TypeError) -> tuple[str | None, str | None]:
@@ -142,7 +146,9 @@ def _hint(error: BaseException) -> str | None:
         return _hint_of_attribute(error)
     if isinstance(error, NameError):
         frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-        return did_you_mean(str(error.name), frames[-1].f_globals)
+        return OF_SESSION.get(str(error.name)) or did_you_mean(
+            str(error.name), frames[-1].f_globals
+        )
     if isinstance(error, ImportError) and (name := _NAME.search(str(error))):
         return did_you_mean(name[1], dir(sys.modules.get(str(error.name))))
     return _WITHOUT_SESSION if _needs_session(error) else None

@@ -17,8 +17,11 @@ from graph_compiler.declaration.connectors.file_uris import (
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.row_order import RowOrder, row_orders
 from graph_compiler.declaration.transformations import (
     PhysicalTransformation,
+    SinkTransformation,
+    label,
     problem_at,
 )
 from graph_compiler.errors import Problem
@@ -104,6 +107,35 @@ def relative_sources(pipeline: Pipeline) -> Iterator[Problem]:
                 allowed="an absolute path or a URI",
                 hint=_FROM_A_FILE,
             )
+
+
+def orders(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find sinks whose rows are redistributed after a sort, and cannot be sorted again."""
+    for sink, order in row_orders(pipeline):
+        files = sink.operator.files if isinstance(sink.operator, Sink) else None
+        parallel = [
+            each
+            for each in (*order.operators, sink)
+            if each.settings.parallelism is not None and not each.operator.is_non_parallel
+        ]
+        what = f"files={files}" if files is not None else None
+        if what is None and parallel:
+            at = parallel[0]
+            what = f"set_parallelism({at.settings.parallelism}) of '{label(at)}'"
+        if order.lost_at is not None and what is not None:
+            yield unordered(sink, order, f"{what} redistributes them")
+
+
+def unordered(sink: SinkTransformation, order: RowOrder, why: str) -> Problem:
+    """Return the problem of a sink whose rows cannot be brought into their order again."""
+    assert order.lost_at is not None, "otherwise they are sorted again"
+    by, lost = listing(order.order_by), label(order.lost_at)
+    return problem_at(
+        sink,
+        f"its rows are sorted by {by}, {why}, and they cannot be sorted again: '{lost}' changes the columns",
+        allowed="an order of columns that reach the sink as they are",
+        hint=f"sort after '{lost}', or keep the columns; rebalance() after the sort if the order does not matter",
+    )
 
 
 def _mode(

@@ -54,6 +54,7 @@ CHECKS: Checks = (
     connector_checks.connectors,
     sink_checks.sinks,
     sink_checks.targets_that_meet,
+    sink_checks.orders,
     operator_checks.task_ids,
 )
 STREAM_GRAPH_CHECKS: Checks = tuple(

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
+from graph_compiler.compiler.checks.sink_checks import unordered
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.row_order import row_orders
 from graph_compiler.declaration.varying_rows import called_in
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.graphs.job_graph import JobGraph, JobVertex
@@ -11,12 +15,13 @@ from graph_compiler.graphs.stream_graph import StreamEdge, StreamGraph, StreamNo
 from graph_compiler.identifiers import OperatorId
 
 
-def check_deployment(stream_graph: StreamGraph, graph: JobGraph) -> None:
+def check_deployment(pipeline: Pipeline, stream_graph: StreamGraph, graph: JobGraph) -> None:
     """Check a compiled pipeline; raises InvalidPipelineError with all problems."""
     problems = [
         *_shared_result_ids(stream_graph, graph),
         *_staged_though_pipelined(stream_graph, graph),
         *_shared_though_pipelined(stream_graph),
+        *_unordered(pipeline, graph),
     ]
     if problems:
         raise InvalidPipelineError(graph.job_name, problems)
@@ -34,6 +39,20 @@ def why_fixed(node: StreamNode) -> str | None:
         return None
     name, row = called
     return f"of {name}(…): {row.reason}"
+
+
+def _unordered(pipeline: Pipeline, job_graph: JobGraph) -> Iterator[Problem]:
+    """Find sinks whose sorted rows are staged on the way, and cannot be sorted again."""
+    staged = {
+        (edge.stream_edge.source_id, edge.stream_edge.target_id): edge.staging.explanation
+        for edge in job_graph.edges
+        if edge.staging is not None
+    }
+    for sink, order in row_orders(pipeline):
+        path = [each.id for each in (*order.operators, sink)]
+        reasons = [staged[pair] for pair in pairwise(path) if pair in staged]
+        if reasons and order.lost_at is not None:
+            yield unordered(sink, order, f"staged on the way, {reasons[0]}")
 
 
 def _staged_though_pipelined(graph: StreamGraph, job_graph: JobGraph) -> Iterator[Problem]:

@@ -57,7 +57,17 @@ class Operator(Extensible):
     """Whether Spark itself brings all its rows into one partition, as late as possible."""
     is_non_parallel: ClassVar[bool] = False
     """Whether it always has exactly one subtask (Flink's `forceNonParallel`)."""
+    keeps_order: ClassVar[bool] = False
+    """Whether its rows come in the order of the rows that it reads."""
     attributes: OperatorAttributes = field(default=OperatorAttributes(), kw_only=True)
+
+    def sorts_by(self) -> tuple[str, ...]:
+        """Return the order that it gives its rows, none if it does not sort."""
+        return ()
+
+    def keeps_column(self, name: str) -> bool:  # noqa: ARG002  # for operators that change columns
+        """Whether an operator that keeps the order has this column of its input, with the same values."""
+        return True
 
     def expressions(self) -> tuple[str, ...]:
         """Return its SQL texts, in which Jinja is refused and `:name` is a parameter."""

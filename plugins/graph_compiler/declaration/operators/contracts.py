@@ -26,6 +26,7 @@ class Expect(Operator):
     """
 
     default_name: ClassVar[str] = "Expect"
+    keeps_order: ClassVar[bool] = True
     contract: str
     condition: str
     on_violation: OnViolation

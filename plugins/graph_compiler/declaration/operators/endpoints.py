@@ -63,6 +63,11 @@ class Sink(Operator):
     has_writer: bool = field(default=False, kw_only=True)
     """Whether its writer is a separate operator that the translation adds (Flink's Sink V2)."""
 
+    def writes_in_order(self) -> bool:
+        """Whether its files keep the order of its rows: tables have none, and a merge mixes old rows with new ones."""
+        has_files = isinstance(self.connector, Connector) and self.connector.has_folders
+        return has_files and self.mode is not SinkMode.MERGE
+
     def copies_what_it_reads(self) -> bool:
         """Whether its connector writes files; a database or a catalog could refuse the rows."""
         return self.connector.has_folders

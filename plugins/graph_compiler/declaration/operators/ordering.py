@@ -25,6 +25,10 @@ class Sort(Operator):
         """Return the order."""
         return self.order_by
 
+    def sorts_by(self) -> tuple[str, ...]:
+        """Return the order."""
+        return self.order_by
+
     def problems(self) -> Iterator[Problem]:
         """Yield a missing order."""
         if not self.order_by:
@@ -42,6 +46,10 @@ class TopN(Operator):
     order_by: tuple[str, ...]
 
     def expressions(self) -> tuple[str, ...]:
+        """Return the order."""
+        return self.order_by
+
+    def sorts_by(self) -> tuple[str, ...]:
         """Return the order."""
         return self.order_by
 

@@ -19,6 +19,7 @@ class Filter(Operator):
     """Keeps rows for which `condition` is true; the others (false, NULL) go to the side output `rejects`, if named."""
 
     default_name: ClassVar[str] = "Filter"
+    keeps_order: ClassVar[bool] = True
     condition: str
     rejects: str | None = None
 
@@ -36,6 +37,7 @@ class Filter(Operator):
 class ColumnOperator(Operator):
     """The base class: column names and their expressions, in order."""
 
+    keeps_order: ClassVar[bool] = True
     columns: tuple[tuple[str, str], ...]
 
     def expressions(self) -> tuple[str, ...]:
@@ -55,6 +57,13 @@ class Select(ColumnOperator):
 
     default_name: ClassVar[str] = "Select"
 
+    def keeps_column(self, name: str) -> bool:
+        """Whether it selects the column as it is."""
+        return any(
+            new.lower() == name.lower() == expression.strip().strip("`").lower()
+            for new, expression in self.columns
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class WithColumns(ColumnOperator):
@@ -62,13 +71,22 @@ class WithColumns(ColumnOperator):
 
     default_name: ClassVar[str] = "With Columns"
 
+    def keeps_column(self, name: str) -> bool:
+        """Whether it does not replace the column."""
+        return name.lower() not in {new.lower() for new, _ in self.columns}
+
 
 @dataclass(frozen=True, slots=True)
 class Drop(Operator):
     """Removes these columns; a missing one is an error."""
 
     default_name: ClassVar[str] = "Drop"
+    keeps_order: ClassVar[bool] = True
     columns: tuple[str, ...]
+
+    def keeps_column(self, name: str) -> bool:
+        """Whether it does not remove the column."""
+        return name.lower() not in {column.lower() for column in self.columns}
 
     def problems(self) -> Iterator[Problem]:
         """Yield missing columns."""
@@ -81,7 +99,12 @@ class Rename(Operator):
     """Renames columns, in their places: (old, new). A missing one is an error."""
 
     default_name: ClassVar[str] = "Rename"
+    keeps_order: ClassVar[bool] = True
     names: tuple[tuple[str, str], ...]
+
+    def keeps_column(self, name: str) -> bool:
+        """Whether neither an old nor a new name is that of the column."""
+        return name.lower() not in {one.lower() for pair in self.names for one in pair}
 
     def problems(self) -> Iterator[Problem]:
         """Yield missing columns, and columns that would have the same name."""
@@ -95,7 +118,12 @@ class Cast(Operator):
     """Changes the types of columns, in their places: (column, Spark type). A value that does not fit is an error."""
 
     default_name: ClassVar[str] = "Cast"
+    keeps_order: ClassVar[bool] = True
     types: tuple[tuple[str, str], ...]
+
+    def keeps_column(self, name: str) -> bool:
+        """Whether it does not change the type of the column."""
+        return name.lower() not in {column.lower() for column, _ in self.types}
 
     def expressions(self) -> tuple[str, ...]:
         """Return the types."""
@@ -115,6 +143,7 @@ class FlatMap(Operator):
     """
 
     default_name: ClassVar[str] = "Flat Map"
+    keeps_order: ClassVar[bool] = True
     generator: str
     columns: tuple[str, ...]
     outer: bool = False
@@ -135,6 +164,7 @@ class Sample(Operator):
     """Keeps about this share (0 to 1) of the rows; with a seed, the same rows as long as the files are the same."""
 
     default_name: ClassVar[str] = "Sample"
+    keeps_order: ClassVar[bool] = True
     fraction: float
     seed: int | None = None
 
@@ -167,4 +197,5 @@ class Cache(Operator):
     """
 
     default_name: ClassVar[str] = "Cache"
+    keeps_order: ClassVar[bool] = True
     level: StorageLevel = StorageLevel.MEMORY_AND_DISK

@@ -9,27 +9,148 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Protocol, Self
 
-from graph_compiler.errors import Problem
+from graph_compiler.declaration.locations import caller_location
+from graph_compiler.errors import InvalidPipelineError, Problem
 
 _COLLECTED: ContextVar[list[Problem] | None] = ContextVar("collected", default=None)
 
 
-class Refused:
-    """The result of a refused call while refusals are collected: any call on it, or with it, is accepted."""
+_RETURN_ROWS = frozenset(
+    {
+        "csv",
+        "jdbc",
+        "json",
+        "load",
+        "orc",
+        "parquet",
+        "table",
+        "text",
+        "xml",
+        "drop",
+        "fill",
+        "replace",
+    }
+)
+"""Methods of PySpark's readers, and of `na`, that return a DataFrame."""
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+
+class Remembering(Protocol):
+    """An environment: it keeps the refusals of its calls, because a module is imported once and may be read again."""
+
+    name: str
+    refused: list[Problem]
+
+
+class Refused:
+    """The result of a refused call while refusals are collected: any call on it, or with it, is accepted.
+
+    `environment` is where it was declared, if that is known. In place of a stream, its names of other libraries are
+    noted, too: a chain of calls is reported as a whole.
+    """
+
+    def __init__(
+        self,
+        problems: Iterable[Problem],
+        environment: Remembering | None = None,
+        *,
+        is_stream: bool = True,
+    ) -> None:
         self._problems = tuple(problems)
+        self._environment = environment
+        self._is_stream = is_stream
 
     def __getattr__(self, name: str) -> Refused:
-        """Return itself for any attribute."""
-        if name.startswith("__"):
+        """Return a value for any attribute; for a name of another library, one that notes its use."""
+        if name.startswith("_"):
             raise AttributeError(name)
-        return self
+        # Imported when needed: a driver has no use for the table.
+        from graph_compiler.declaration.refusals.foreign_names import foreign_name
+
+        foreign = foreign_name(name) if self._is_stream else None
+        if foreign is None:
+            is_stream = self._is_stream or name in _RETURN_ROWS
+            return Refused(self._problems, self._environment, is_stream=is_stream)
+        problem = Problem(
+            message=f"a stream has no '{name}': that is {foreign.whose}",
+            hint=foreign.hint,
+            declared_at=caller_location(),
+        )
+        # a writer's methods have names of streams, such as `replace`
+        is_stream = not name.startswith("write")
+        return Unused([problem], self._environment, is_stream=is_stream)
 
     def __call__(self, *_: object, **__: object) -> Refused:
         """Return itself."""
         return self
+
+    def __getitem__(self, key: object) -> Refused:
+        """Return a value in place of a column, or of rows."""
+        return Refused(self._problems, self._environment, is_stream=not isinstance(key, str | int))
+
+    def __setitem__(self, key: object, _: object) -> None:
+        """Accept the value."""
+        self[key]
+
+    def __iter__(self) -> Iterator[Refused]:
+        """Return no values: a loop over them is left out."""
+        return iter(())
+
+    def __len__(self) -> int:
+        """Return 0."""
+        return 0
+
+    def __bool__(self) -> bool:
+        """Return True, as for a stream."""
+        return True
+
+    def _same(self, *_: object) -> Self:
+        return self
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = (
+        _same
+    )
+    __lt__ = __le__ = __gt__ = __ge__ = __and__ = __rand__ = __or__ = __ror__ = __invert__ = (
+        __neg__
+    ) = _same
+
+
+class Unused(Refused):
+    """An attribute that only another library has: its problems are noted once it is called, or used otherwise."""
+
+    def __getattr__(self, name: str) -> Refused:
+        """Note the problems, and return a value for an attribute of readers, writers and the like."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        self._note()
+        return Refused(self._problems, self._environment, is_stream=name in _RETURN_ROWS)
+
+    def __call__(self, *_: object, **__: object) -> Refused:
+        """Note the problems, and return a value in place of a stream, or of a writer."""
+        self._note()
+        return Refused(self._problems, self._environment, is_stream=self._is_stream)
+
+    def __getitem__(self, key: object) -> Refused:
+        """Note the problems."""
+        self._note()
+        return super().__getitem__(key)
+
+    def __iter__(self) -> Iterator[Refused]:
+        """Note the problems."""
+        self._note()
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        """Note the problems."""
+        self._note()
+        return 0
+
+    def _note(self) -> None:
+        if not is_collecting():
+            name = "" if self._environment is None else self._environment.name
+            raise InvalidPipelineError(name, self._problems)
+        note(self._problems, self._environment)
 
 
 @contextmanager
@@ -48,12 +169,14 @@ def is_collecting() -> bool:
     return _COLLECTED.get() is not None
 
 
-def note(problems: Iterable[Problem]) -> Refused:
-    """Note problems, each once, and return a value in place of the refused call's result."""
-    refused = Refused(problems)
+def note(problems: Iterable[Problem], environment: Remembering | None = None) -> Refused:
+    """Note problems, each once, also in their environment; return a value in place of the refused call's result."""
+    refused = Refused(problems, environment)
     collected = _COLLECTED.get()
     assert collected is not None, "refusals are collected"
     add_new(collected, refused)
+    if environment is not None:
+        add_new(environment.refused, refused)
     return refused
 
 

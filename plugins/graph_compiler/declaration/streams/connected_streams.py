@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from graph_compiler.declaration.call_checks import held_to_signatures
 from graph_compiler.declaration.operators import Transform
 from graph_compiler.declaration.parameters.reference import Argument
+from graph_compiler.declaration.refusals.guided import Guided
 from graph_compiler.declaration.streams.bound_arguments import bound_arguments
 from graph_compiler.declaration.streams.stream import Stream
 
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
 
 
 @held_to_signatures
-class ConnectedStreams:
+class ConnectedStreams(Guided):
     """The result of `connect`. The streams keep their partitioning."""
+
+    _noun: ClassVar[str] = "the result of connect"
+    _for_streams: ClassVar[str] = "call `transform(function)` first: it returns a stream"
 
     def __init__(self, first: Stream, others: tuple[Stream, ...]) -> None:
         self._first = first

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn
 
 from graph_compiler.declaration.call_checks import held_to_signatures
 from graph_compiler.declaration.connectors import Connector, SinkMode
@@ -22,6 +22,7 @@ from graph_compiler.declaration.operators import (
 )
 from graph_compiler.declaration.parameters.reference import Argument
 from graph_compiler.declaration.partitioners import GlobalPartitioner
+from graph_compiler.declaration.refusals.guided import Guided
 from graph_compiler.declaration.streams.bound_arguments import bound_arguments
 from graph_compiler.declaration.streams.combining_methods import CombiningMethods
 from graph_compiler.declaration.streams.function_methods import FunctionMethods
@@ -41,6 +42,9 @@ _Columns = Mapping[str, str] | None
 
 class DataStreamSink(Declared):
     """The end of a stream."""
+
+    _noun: ClassVar[str] = "a sink"
+    _for_streams: ClassVar[str] = "a sink has no output: call it on the stream, before sink_to(…)"
 
 
 @held_to_signatures
@@ -187,8 +191,11 @@ class KeyedStream(DataStream):
 
 
 @held_to_signatures
-class WindowedStream:
+class WindowedStream(Guided):
     """Rows in windows, to be aggregated."""
+
+    _noun: ClassVar[str] = "the result of window"
+    _for_streams: ClassVar[str] = 'call `aggregate(n="count(*)")` first: it returns a stream'
 
     def __init__(self, stream: DataStream, keys: tuple[str, ...], window: Window) -> None:
         self._stream = stream

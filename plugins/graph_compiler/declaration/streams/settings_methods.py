@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 
 from graph_compiler.declaration.call_checks import held_to_signatures
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import ChainingStrategy
 from graph_compiler.declaration.partitioners import Partitioner
+from graph_compiler.declaration.refusals.guided import Guided
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.declaration.transformations import (
@@ -28,8 +29,11 @@ if TYPE_CHECKING:
 
 
 @held_to_signatures
-class Declared:
+class Declared(Guided):
     """The operator of a stream, or the sink at its end, and its settings."""
+
+    _noun: ClassVar[str] = "a stream"
+    _for_streams: ClassVar[str] = 'call it after `key_by("country")`'
 
     def __init__(self, environment: StreamExecutionEnvironment, id: int) -> None:
         self.environment = environment

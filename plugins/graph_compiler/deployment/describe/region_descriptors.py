@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 
 from graph_compiler.declaration.retention import Retention
+from graph_compiler.declaration.row_order import row_orders
 from graph_compiler.deployment.describe.deployability import check_deployable
 from graph_compiler.deployment.describe.fingerprints import fingerprints, own_digests
 from graph_compiler.deployment.describe.result_consumers import (
@@ -103,6 +104,11 @@ def _facts(compiled: CompiledPipeline) -> _Facts:
         fingerprints=fingerprints(compiled.stream_graph, digests, _session(compiled)),
         subtasks={vertex.id: vertex.parallelism for vertex in execution_graph.vertices},
         operator_ids=operator_ids(compiled),
+        orders={
+            sink.id: order.order_by
+            for sink, order in row_orders(compiled.pipeline)
+            if order.lost_at is None
+        },
     )
 
 
@@ -118,6 +124,8 @@ class _Facts:
     fingerprints: Mapping[int, str]
     subtasks: Mapping[JobVertexId, int]
     operator_ids: Mapping[int, OperatorId]
+    orders: Mapping[int, tuple[str, ...]]
+    """The order of each sink whose rows are in one, if it can still be computed."""
 
     def staged_input(self, edge: StreamEdge) -> StagedInput | None:
         """Return the staged result that an edge reads, None if the edge stays in memory."""
@@ -264,6 +272,7 @@ def _describe_operator(node: StreamNode, facts: _Facts) -> OperatorDescriptor:
             for edge in facts.compiled.stream_graph.in_edges[node.id]
         ),
         declared_at=node.declared_at,
+        order_by=facts.orders.get(node.id, ()),
     )
 
 

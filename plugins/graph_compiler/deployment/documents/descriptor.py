@@ -66,7 +66,7 @@ class InputDescriptor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorDescriptor:
-    """One operator."""
+    """One operator. `order_by` is the order that a sink gets its rows in, none if they are in none."""
 
     node_id: int
     operator_id: OperatorId
@@ -75,6 +75,7 @@ class OperatorDescriptor:
     settings: RuntimeSettings = field(metadata={FLAT: True})
     inputs: tuple[InputDescriptor, ...]
     declared_at: SourceLocation | None
+    order_by: tuple[str, ...] = field(default=(), metadata={UNSAID: True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

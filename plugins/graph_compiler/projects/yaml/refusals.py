@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from functools import partial
 from typing import Any
 
@@ -10,6 +11,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from graph_compiler.declaration.operators.combining import join_type_meant
+from graph_compiler.declaration.refusals.foreign_names import foreign_name
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.errors import Problem, SourceLocation
 from graph_compiler.identifiers import did_you_mean, listing
@@ -154,7 +156,11 @@ def _no_kind(path: KeyPath, value: object, tree: Node, file: str) -> Problem:
         return problem_in(tree, file, path, message, allowed="one")
     # A key of other steps, such as `name`, is not a misspelled one.
     settings = {key for form in STEP_FORMS.values() for key in _keys_of(form)} - set(known)
-    hints = (did_you_mean(str(key), known) for key in value if key not in settings)
+    hints = (
+        _of_library(str(key), known) or did_you_mean(str(key), known)
+        for key in value
+        if key not in settings
+    )
     return problem_in(
         tree,
         file,
@@ -169,6 +175,17 @@ def _of_package(value: object) -> str | None:
     """Return why a package's kind has no form, if a mapping uses its key."""
     keys = [key for key in value if key in REFUSED] if isinstance(value, dict) else []
     return f"'{keys[0]}' of a package: {REFUSED[keys[0]]}" if keys else None
+
+
+def _of_library(key: str, known: Collection[str]) -> str | None:
+    """Return our keys for a name of another library, or what to do instead; None if a known key is not for it."""
+    foreign = foreign_name(key)
+    if foreign is None:
+        return None
+    named = re.findall(r"(\w+)\(", " ".join(foreign.code))
+    calls = dict.fromkeys(call for call in named if call in known)
+    here = f"here it is {listing(calls)}" if calls else foreign.hint
+    return f"{key} is {foreign.whose}: {here}" if calls or not named else None
 
 
 def _kinds_at(path: KeyPath) -> tuple[str, list[str]]:

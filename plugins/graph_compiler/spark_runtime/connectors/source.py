@@ -8,7 +8,9 @@ from functools import singledispatch
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from graph_compiler.declaration.connectors import Connector, OnSchemaChange
+from graph_compiler.declaration.connectors import Connector, FileConnector, OnSchemaChange
+from graph_compiler.deployment.documents.session import STRICT_SOURCES
+from graph_compiler.errors import SchemaChangedError
 from graph_compiler.extensions import load_spark_half
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.columns.schema_change import (
@@ -20,6 +22,8 @@ from graph_compiler.spark_runtime.columns.schema_change import (
     Part,
     conform,
 )
+from graph_compiler.spark_runtime.repeatability.source_files import refuse_unread_files
+from graph_compiler.spark_runtime.secret_values import reveal_all
 
 MISFIT = "graph_compiler_misfit"
 """The column of a record that is set aside: a struct of REJECTS; NULL for all other records."""
@@ -64,13 +68,21 @@ def read_source(
     With `scans`, files may be read for their checks. Records that the source sets aside are among the rows, with the
     column MISFIT.
 
-    Raises SchemaChangedError if the columns do not match the declared schema, ExtensionError for another package's
-    connector whose Spark half is not installed; Spark raises PATH_NOT_FOUND for a missing path.
+    Raises SchemaChangedError if the columns do not match the declared schema, UnreadFilesError if files below its
+    folder would be left out, ExtensionError for another package's connector whose Spark half is not installed; Spark
+    raises PATH_NOT_FOUND for a missing path.
     """
     load_spark_half(type(connector))
-    return as_declared(
-        connector, read(connector, Reading(spark=spark, parallelism=parallelism, scans=scans))
-    )
+    try:
+        found = read(connector, Reading(spark=spark, parallelism=parallelism, scans=scans))
+    except SchemaChangedError:  # perhaps all files are in folders below
+        if isinstance(connector, FileConnector):
+            lines = spark.read.format("text").options(**reveal_all(connector.spark_options()))
+            refuse_unread_files(lines.load(connector.path))
+        raise
+    if spark.conf.get(STRICT_SOURCES, "true") != "false":
+        refuse_unread_files(found.rows)
+    return as_declared(connector, found)
 
 
 def as_declared(connector: Connector, found: Found) -> DataFrame:

@@ -45,6 +45,7 @@ from graph_compiler.errors import (
     SecretError,
     StagingRootNotSharedError,
     StaleResultError,
+    UnreadFilesError,
     UpstreamMustRerunError,
 )
 from graph_compiler.spark_runtime.executor_probe import ExecutorNotPreparedError
@@ -68,6 +69,7 @@ _OF_ERRORS: tuple[tuple[type[Exception], ThrowableType], ...] = (
     (StaleResultError, ThrowableType.NON_RECOVERABLE_ERROR),
     (RepeatedReadError, ThrowableType.NON_RECOVERABLE_ERROR),
     (SchemaChangedError, ThrowableType.NON_RECOVERABLE_ERROR),
+    (UnreadFilesError, ThrowableType.NON_RECOVERABLE_ERROR),
     (SecretError, ThrowableType.NON_RECOVERABLE_ERROR),
     (DescriptorError, ThrowableType.NON_RECOVERABLE_ERROR),
     (ExecutorNotPreparedError, ThrowableType.NON_RECOVERABLE_ERROR),

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import counted
+from graph_compiler.spark_runtime.exchange.partition_counts import has_exactly
 from graph_compiler.spark_runtime.publishing.partition_names import watch_folders
 from graph_compiler.spark_runtime.publishing.store_target import StoreTarget
 from graph_compiler.spark_runtime.publishing.written_files import (
@@ -68,7 +69,7 @@ class BucketTarget(StoreTarget):
         self, execution: str, rows: DataFrame, format: FileFormat
     ) -> tuple[tuple[WrittenFile, ...], int]:
         """Write rows, and compare the parts that the store has with what was written."""
-        if format.files is not None:
+        if format.files is not None and not has_exactly(rows, format.files):
             rows = rows.repartition(format.files)
         watched = watch_folders(rows, format.partition_by)
         writing = self._writing(execution)

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import counted
+from graph_compiler.spark_runtime.exchange.partition_counts import has_exactly
 from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads_everything
 from graph_compiler.spark_runtime.publishing.partition_names import watch_folders
 from graph_compiler.spark_runtime.spark_internals.executed_plan import WriteMetrics
@@ -117,7 +118,7 @@ def write_files(
     Raises PublicationError if the files do not contain the rows that were written, or if a folder's name cannot
     store a value.
     """
-    if format.files is not None:
+    if format.files is not None and not has_exactly(rows, format.files):
         rows = rows.repartition(format.files)
     watched = watch_folders(rows, format.partition_by)
     writer = watched.rows.write.format(format.name).options(**{**format.options, **_PINNED})

@@ -31,6 +31,7 @@ from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is
 from graph_compiler.spark_runtime.exchange.distribution import distribute_all, partitions_read
 from graph_compiler.spark_runtime.exchange.partition_counts import with_exactly
+from graph_compiler.spark_runtime.exchange.sink_order import in_order
 from graph_compiler.spark_runtime.failures.failures import InputSchema, OperatorFailedError
 from graph_compiler.spark_runtime.operators import Scope, evaluate, evaluate_outputs, union
 from graph_compiler.spark_runtime.operators.contracts import Contract
@@ -103,6 +104,9 @@ class RegionEvaluation:
 
     def rows_into(self, sink: OperatorDescriptor) -> DataFrame:
         """Return the rows that a sink will write."""
+        if sink.order_by:
+            (edge,) = sink.inputs
+            return in_order(self._rows(edge, None), sink, self.parameters)
         ((_, streams),) = self.inputs(sink).items()
         return with_exactly(union(streams), sink.settings.parallelism)
 

@@ -10,45 +10,48 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.deployment.documents.report import SourceFiles
-from graph_compiler.errors import SourceChangedError
+from graph_compiler.errors import SourceChangedError, UnreadFilesError
 from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.spark_internals.file_listings import (
     FileVersion,
+    Listing,
     PlanLeaf,
     listed_paths,
     plan_leaves,
+    unread_files,
     versions,
     versions_again,
 )
 
 _IN_MEMORY = frozenset({"LocalRelation", "Range", "OneRowRelation"})
 """Leaf nodes of a plan whose rows are on the driver."""
+_SHOWN = 3
+"""How many unread files a message names."""
 _RDD = frozenset({"LogicalRDD"})
 """Leaf nodes whose rows come from Python: a given list, or what a function returns whenever they are computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedFiles:
-    """One listing by Spark, which every action on its rows reads. `index` is Spark's object."""
+    """One listing by Spark, which every action on its rows reads."""
 
     spark: SparkSession
-    index: Any
+    listing: Listing
     files: frozenset[FileVersion]
 
     @classmethod
-    def of(cls, spark: SparkSession, index: Any) -> ListedFiles:
-        """Return the listing of Spark's file index."""
-        return cls(spark, index, frozenset(versions(index)))
+    def of(cls, spark: SparkSession, listing: Listing) -> ListedFiles:
+        """Return the files of a listing that are read."""
+        return cls(spark, listing, frozenset(versions(listing)))
 
     def described(self, operator: str) -> SourceFiles:
         """Return the listing as it is recorded for an operator."""
-        return SourceFiles(operator=operator, paths=listed_paths(self.index), digest=self.digest)
+        return SourceFiles(operator=operator, paths=listed_paths(self.listing), digest=self.digest)
 
     @property
     def digest(self) -> str:
@@ -66,7 +69,7 @@ class ListedFiles:
 
     def why_changed(self) -> str | None:
         """Return what has changed since the listing; None if nothing has changed."""
-        now = {version.path: version for version in versions_again(self.spark, self.index)}
+        now = {version.path: version for version in versions_again(self.spark, self.listing)}
         changed = sorted(file for file in self.files if now.get(file.path) != file)
         if not changed:
             return None
@@ -93,13 +96,31 @@ class SourceRows:
 def are_held(leaves: Iterable[PlanLeaf], *, holds_given_rows: bool) -> bool:
     """Whether rows come only from listings and from rows on the driver; fetches no list of files."""
     in_memory = _IN_MEMORY | _RDD if holds_given_rows else _IN_MEMORY
-    return all(leaf.index is not None or leaf.kind in in_memory for leaf in leaves)
+    return all(leaf.listing is not None or leaf.kind in in_memory for leaf in leaves)
 
 
 def listings_of(spark: SparkSession, leaves: Iterable[PlanLeaf]) -> tuple[ListedFiles, ...]:
     """Return the listings that the leaves of a plan read."""
-    indexes = (leaf.index for leaf in leaves)
-    return tuple(ListedFiles.of(spark, index) for index in indexes if index is not None)
+    listings = (leaf.listing for leaf in leaves)
+    return tuple(ListedFiles.of(spark, listing) for listing in listings if listing is not None)
+
+
+def refuse_unread_files(rows: DataFrame) -> None:
+    """Raise UnreadFilesError if there are files below the folders of a source that Spark does not read."""
+    for leaf in plan_leaves(rows):
+        paths = [] if leaf.listing is None else unread_files(leaf.listing)
+        if leaf.listing is None or not paths:
+            continue
+        roots = listed_paths(leaf.listing)
+        root = next((root for root in roots if paths[0].startswith(f"{root}/")), roots[0])
+        others = f"\n    and {counted(len(paths) - _SHOWN, 'other')}" if paths[_SHOWN:] else ""
+        shown = "".join(f"\n    {path}" for path in paths[:_SHOWN])
+        raise UnreadFilesError(
+            f"{counted(len(paths), 'file')} below {root} would not be read:{shown}{others}\n"
+            "  allowed: files in the folder itself, or all files in folders named column=value\n"
+            "  hint: options={'recursiveFileLookup': 'true'} reads the files of all folders below; a path that ends in "
+            "/* reads one folder deeper, and one that ends in /*.csv reads such files of the folder itself only"
+        )
 
 
 def _difference(before: FileVersion, after: FileVersion | None) -> str:

@@ -1,5 +1,8 @@
 """The files that Spark has listed for a source: `InMemoryFileIndex`, which a relation of files contains.
 
+It lists everything below the paths of a read, and then leaves out files for which it has no place: those in folders
+that are not named `column=value`, and those beside such folders.
+
 `HadoopFsRelation` and its file index, undocumented classes of Spark: 4.3.
 """
 
@@ -17,12 +20,13 @@ from graph_compiler.spark_runtime.spark_internals.java import (
     Py4JJavaError,
     java_class,
     java_class_name,
-    scala_map,
     scala_object,
 )
 from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan, elements
 
 _FILE_SOURCES = "org.apache.spark.sql.execution.datasources"
+_FILTERS = ("pathGlobFilter", "modifiedBefore", "modifiedAfter")
+"""Options of a read that leave out files on purpose."""
 _STATUS = re.compile(
     r"path=(?P<path>.*?); isDirectory=false; length=(?P<bytes>\d+);.*? modification_time=(?P<modified>\d+);",
     re.DOTALL,
@@ -39,11 +43,19 @@ class FileVersion:
 
 
 @dataclass(frozen=True, slots=True)
+class Listing:
+    """Spark's index of the files that were listed for a read, and the options of that read."""
+
+    index: Any
+    options: Any
+
+
+@dataclass(frozen=True, slots=True)
 class PlanLeaf:
-    """A leaf of a plan by its class; `index` is Spark's index of the listed files, None if a leaf has none."""
+    """A leaf of a plan by its class; `listing` is that of its files, None if a leaf has none."""
 
     kind: str
-    index: Any
+    listing: Listing | None
 
 
 def plan_leaves(rows: DataFrame) -> list[PlanLeaf]:
@@ -58,27 +70,72 @@ def listed_files(rows: DataFrame) -> tuple[int, int]:
     return len(location.inputFiles()), int(location.sizeInBytes())
 
 
-def versions_again(spark: SparkSession, index: Any) -> Iterator[FileVersion]:
-    """List the files again, without changing the index that the plan reads."""
+def versions_again(spark: SparkSession, listing: Listing) -> Iterator[FileVersion]:
+    """List the files again with the same options, without changing the index that the plan reads.
+
+    Filters are left out: a file that was written again is no longer before the time of `modifiedBefore`.
+    """
     none = scala_object(spark, "scala.None")
-    no_options = scala_map(spark, {})
+    options = listing.options
+    for name in _FILTERS:
+        options = getattr(options, "$minus")(name)
     cache = scala_object(spark, f"{_FILE_SOURCES}.NoopCache")
     again = java_class(spark, f"{_FILE_SOURCES}.InMemoryFileIndex")
     try:
-        listed = again(spark._jsparkSession, index.rootPaths(), no_options, none, cache, none, none)
+        roots = listing.index.rootPaths()
+        listed = again(spark._jsparkSession, roots, options, none, cache, none, none)
     except (Py4JJavaError, PySparkException):  # the listed files are gone
         return
-    yield from versions(listed)
+    yield from _versions(listed.allFiles())
 
 
-def listed_paths(index: Any) -> tuple[str, ...]:
-    """Return the files and folders that an index has listed."""
-    return tuple(str(path.toString()) for path in elements(index.rootPaths()))
+def listed_paths(listing: Listing) -> tuple[str, ...]:
+    """Return the files and folders that were listed."""
+    return tuple(str(path.toString()) for path in elements(listing.index.rootPaths()))
 
 
-def versions(index: Any) -> Iterator[FileVersion]:
-    """Yield the files of an index; their statuses are fetched as one text, since each call to the JVM takes time."""
-    statuses = index.allFiles()
+def versions(listing: Listing) -> Iterator[FileVersion]:
+    """Yield the files that are read."""
+    yield from _versions(listing.index.allFiles())
+
+
+def unread_files(listing: Listing) -> list[str]:
+    """Return the files with rows that were listed, are not read, and are not left out by an option of the read.
+
+    Numbers are compared first: only if they differ is a list of files fetched.
+    """
+    index = listing.index
+    listed, partitions = index.leafFiles(), index.partitionSpec().partitions()
+    if partitions.isEmpty():
+        if listed.size() == index.allFiles().size():
+            return []
+        read = {file.path for file in versions(listing)}
+        unread = [file for file in _versions(listed.values().toSeq()) if file.path not in read]
+    else:
+        folders = index.leafDirToChildrenFiles().size()
+        if folders == partitions.size() or index.ignoreInvalidPartitionPaths():
+            return []
+        read = {str(partition.path().toString()) for partition in elements(partitions)}
+        files = _versions(listed.values().toSeq())
+        unread = [file for file in files if file.path.rpartition("/")[0] not in read]
+    found = {file.path for file in unread if file.bytes and not _is_hidden(file.path)}
+    if not found or not any(listing.options.contains(name) for name in _FILTERS):
+        return sorted(found)
+    statuses = (
+        (status, str(status.getPath().toString())) for status in elements(listed.values().toSeq())
+    )
+    return sorted(
+        path for status, path in statuses if path in found and index.matchPathPattern(status)
+    )
+
+
+def _is_hidden(path: str) -> bool:
+    """Whether a file is not one of rows; Spark lists Parquet's summaries, `_metadata`."""
+    return path.rpartition("/")[2].startswith(("_", "."))
+
+
+def _versions(statuses: Any) -> Iterator[FileVersion]:
+    """Yield the files of statuses, which are fetched as one text, since each call to the JVM takes time."""
     found = [
         FileVersion(match["path"], int(match["bytes"]), int(match["modified"]))
         for match in _STATUS.finditer(str(statuses.mkString("\n")))
@@ -91,12 +148,14 @@ def versions(index: Any) -> Iterator[FileVersion]:
         yield FileVersion(path, int(status.getLen()), int(status.getModificationTime()))
 
 
-def _listing(leaf: Any) -> Any:
-    """Return the index of the files that were listed when the plan was made, None if a leaf has none."""
+def _listing(leaf: Any) -> Listing | None:
+    """Return the listing of files from when the plan was made, None if a leaf has none."""
     if java_class_name(leaf) != "LogicalRelation":
         return None
     relation = leaf.relation()
     if java_class_name(relation) != "HadoopFsRelation":
         return None
     index = relation.location()
-    return index if java_class_name(index) == "InMemoryFileIndex" else None
+    if java_class_name(index) != "InMemoryFileIndex":
+        return None
+    return Listing(index, relation.options())

@@ -1,0 +1,391 @@
+"""Our calls for the names that PySpark, pandas and PyFlink have: people write these from memory.
+
+foreign_name("groupBy")   →   ForeignName(whose="PySpark's", hint='`key_by("country").aggregate(…)`')
+foreign_name("group_by")  →   the same: case and underscores do not count
+
+Spelling leads away from the right call (`explode` is closest to `expect`), so these names have hints of their own. The
+code in a hint can be run as it is (`tests/spark/operators/test_names_of_pyspark.py` does), if these are defined: `rows`
+and `other`, streams with columns such as `id` and `amount`; `env`, `function`, `path`, `url` and `file`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+_COUNT = '`aggregate(n="count(*)")`'
+_SUM = '`aggregate(total="sum(amount)")`; for each key: `key_by("country").aggregate(total="sum(amount)")`'
+_BY_KEY = '`key_by("country").aggregate(n="count(*)", total="sum(amount)")`'
+_ROWS = "`graph-compiler run NAME --until OPERATOR` shows rows; a module only declares"
+_COLUMNS = "`graph-compiler dry-run NAME` shows columns and types; a module only declares"
+_PLAN = "`graph-compiler explain NAME` shows the plan; a module only declares"
+_VIEW = '`env.sql("SELECT * FROM {orders} WHERE amount > 10", orders=rows)`'
+_FILTER = '`filter("amount > 10")`'
+_NOT_NULL = '`filter("country IS NOT NULL")`'
+_NULL = '`filter("country IS NULL")`'
+_FILL = "`with_columns(country=\"coalesce(country, 'unknown')\")`"
+_REPLACE = "`with_columns(country=\"CASE country WHEN 'AT' THEN 'at' ELSE country END\")`"
+_WITH = '`with_columns(twice="amount * 2")`'
+_RENAME = '`rename({"id": "order"})`'
+_CAST = '`cast(amount="BIGINT")`'
+_SORT = '`sort("amount DESC", "id")`'
+_FIRST = '`top_n(10, "id")`, or `limit(10)` for any rows'
+_ONE_OF_EACH = '`deduplicate("country", order_by="id")`'
+_WINDOW = (
+    '`with_columns(before="lag(amount) OVER (PARTITION BY country ORDER BY id)")`, '
+    "and other window functions"
+)
+_UNPIVOT = '`sql("SELECT * FROM {input} UNPIVOT (number FOR kind IN (id, amount))")`'
+_PIVOT = '`key_by("country").aggregate(a="sum(amount) FILTER (WHERE text = \'a\')")`'
+_FLAT_MAP = '`flat_map("explode(split(text, \' \'))", "word")`'
+_BATCHES = '`map_partitions(function, "id INT")`, with an importable function'
+_TRANSFORM = "`transform(function)`, with an importable function of a DataFrame"
+_GROUPS = '`key_by("country").apply_in_pandas(function, "country STRING, id INT")`'
+_SINK = '`sink_to(Parquet(path))`; modes: `sink_to(Parquet(path), mode="append")`'
+_LATERAL = (
+    '`env.sql("SELECT a.*, b.amount AS last FROM {a} a, LATERAL (SELECT amount FROM {b} b WHERE b.id <= a.id '
+    'ORDER BY b.id DESC LIMIT 1) b", a=rows, b=other)`'
+)
+_SEMI = '`join(other, on="id", how="semi")`'
+_SPLIT = (
+    '`filter("pmod(hash(id), 10) < 8", rejects="rest")`; the other rows are its side output rest'
+)
+_STAGE = '`stage("expensive", same_task=True)`, or `stage("expensive")` for a task of its own'
+_SETTINGS = (
+    "the pipeline's options: "
+    '`StreamExecutionEnvironment("sales", config={"spark.sql.shuffle.partitions": 64})`'
+)
+_NO_SESSION = "leave it out: there is no session when a pipeline is loaded"
+_NO_INDEX = "leave it out: rows have no index"
+_MATHS = '`with_columns(amount="greatest(amount, 0)")`, and other functions of Spark SQL'
+
+_PYSPARK: Mapping[str, str] = {
+    # DataFrame
+    "agg": '`aggregate(n="count(*)", total="sum(amount)")`',
+    "alias": "the sides of a join are called left and right: "
+    '`join(other, on="id", condition="left.amount > right.least")`',
+    "approxQuantile": '`aggregate(median="approx_percentile(amount, 0.5)")`',
+    "asTable": _TRANSFORM,
+    "checkpoint": _STAGE,
+    "coalesce": "one partition: `global_()`; before a sink: `sink_to(Parquet(path), files=1)`",
+    "colRegex": '`select("id", "country")`',
+    "collect": _ROWS,
+    "columns": _COLUMNS,
+    "corr": '`aggregate(r="corr(amount, id)")`',
+    "count": _COUNT,
+    "cov": '`aggregate(c="covar_samp(amount, id)")`',
+    "createGlobalTempView": _VIEW,
+    "createOrReplaceGlobalTempView": _VIEW,
+    "createOrReplaceTempView": _VIEW,
+    "createTempView": _VIEW,
+    "crossJoin": '`join(other.select(other="id"), how="cross")`',
+    "crosstab": _PIVOT,
+    "describe": '`aggregate(least="min(amount)", most="max(amount)", mean="avg(amount)")`',
+    "distinct": "`deduplicate()`",
+    "dropDuplicates": _ONE_OF_EACH,
+    "dropDuplicatesWithinWatermark": _ONE_OF_EACH,
+    "dropna": _NOT_NULL,
+    "dtypes": _COLUMNS,
+    "exceptAll": "`except_(other, all=True)`",
+    "executionInfo": _PLAN,
+    "exists": _SEMI,
+    "explain": _PLAN,
+    "fillna": _FILL,
+    "first": _ROWS,
+    "foreach": _BATCHES,
+    "foreachPartition": _BATCHES,
+    "freqItems": '`key_by("country").aggregate(n="count(*)").top_n(10, "n DESC")`',
+    "groupBy": _BY_KEY,
+    "head": _FIRST,
+    "hint": '`join(other.broadcast(), on="id")`; other hints in a function: `transform(function)`',
+    "inputFiles": '`with_columns(file="input_file_name()")`',
+    "intersectAll": "`intersect(other, all=True)`",
+    "isEmpty": _COUNT,
+    "isLocal": _PLAN,
+    "isStreaming": _PLAN,
+    "lateralJoin": _LATERAL,
+    "localCheckpoint": _STAGE,
+    "mapInArrow": '`map_partitions(function, "id INT", batches="arrow")`',
+    "mapInPandas": _BATCHES,
+    "melt": _UNPIVOT,
+    "mergeInto": '`sink_to(Parquet(path), mode="merge", keys="id")`',
+    "metadataColumn": _TRANSFORM,
+    "na": f"{_FILL}, {_NOT_NULL}",
+    "nearestByJoin": _LATERAL,
+    "observe": '`expect("amount_is_known", "amount IS NOT NULL")`',
+    "offset": '`sql("SELECT * FROM {input} ORDER BY id LIMIT 10 OFFSET 5")`',
+    "orderBy": _SORT,
+    "pandas_api": _BATCHES,
+    "persist": '`cache("DISK_ONLY")`',
+    "plot": f"write the rows, {_SINK}, and draw them elsewhere",
+    "printSchema": _COLUMNS,
+    "randomSplit": _SPLIT,
+    "rdd": _BATCHES,
+    "registerTempTable": _VIEW,
+    "repartition": "`rebalance()`; before a sink: `sink_to(Parquet(path), files=8)`",
+    "repartitionById": '`partition_custom("id")`',
+    "repartitionByRange": _SORT,
+    "replace": _REPLACE,
+    "sameSemantics": _PLAN,
+    "sampleBy": "`filter(\"pmod(hash(id), 100) < CASE country WHEN 'at' THEN 10 ELSE 50 END\")`",
+    "scalar": '`sql("SELECT *, (SELECT max(amount) FROM {input}) AS most FROM {input}")`',
+    "schema": _COLUMNS,
+    "selectExpr": '`select("id", twice="amount * 2")`',
+    "semanticHash": _PLAN,
+    "show": _ROWS,
+    "sortWithinPartitions": '`sql("SELECT * FROM {input} SORT BY id")`',
+    "sparkSession": _NO_SESSION,
+    "stat": '`aggregate(r="corr(amount, id)")`',
+    "storageLevel": _PLAN,
+    "subtract": "`except_(other)`",
+    "summary": '`aggregate(least="min(amount)", most="max(amount)", mean="avg(amount)")`',
+    "tail": '`top_n(10, "id DESC")`',
+    "take": _FIRST,
+    "to": _CAST,
+    "toArrow": _ROWS,
+    "toDF": _RENAME,
+    "toJSON": '`select(json="to_json(struct(*))")`',
+    "toLocalIterator": _ROWS,
+    "toPandas": _ROWS,
+    "transpose": _TRANSFORM,
+    "unionAll": "`union(other)`",
+    "unpersist": "leave it out: a cache ends with its application",
+    "unpivot": _UNPIVOT,
+    "where": _FILTER,
+    "withColumn": _WITH,
+    "withColumnRenamed": _RENAME,
+    "withColumnsRenamed": _RENAME,
+    "withMetadata": _TRANSFORM,
+    "withWatermark": "leave it out: a batch has all its rows. "
+    'Windows: `key_by("country").window(TumblingEventTimeWindows("at", "1 hour")).aggregate(n="count(*)")`',
+    "write": _SINK,
+    "writeStream": _SINK,
+    "writeTo": '`sink_to(Table("sold"), mode="append")`',
+    "zip": '`join(other, on="id")`',
+    "zipWithIndex": '`with_columns(n="row_number() OVER (ORDER BY id)")`',
+    # GroupedData
+    "applyInArrow": _GROUPS,
+    "applyInPandasWithState": _GROUPS,
+    "avg": '`aggregate(mean="avg(amount)")`; for each key: `key_by("country").aggregate(mean="avg(amount)")`',
+    "cogroup": "`connect(other).transform(function)`, with an importable function of two DataFrames",
+    "max": '`aggregate(most="max(amount)")`; for each key: `key_by("country").aggregate(most="max(amount)")`',
+    "mean": '`aggregate(mean="avg(amount)")`; for each key: `key_by("country").aggregate(mean="avg(amount)")`',
+    "min": '`aggregate(least="min(amount)")`; for each key: `key_by("country").aggregate(least="min(amount)")`',
+    "pivot": _PIVOT,
+    "sum": _SUM,
+    "transformWithState": _GROUPS,
+    "transformWithStateInPandas": _GROUPS,
+    # functions and methods of Column, called on a stream
+    "astype": _CAST,
+    "between": '`filter("amount BETWEEN 1 AND 10")`',
+    "explode": _FLAT_MAP,
+    "isNotNull": _NOT_NULL,
+    "isNull": _NULL,
+    "isin": "`filter(\"country IN ('at', 'de')\")`",
+    "like": "`filter(\"country LIKE 'a%'\")`",
+    "otherwise": "`with_columns(size=\"CASE WHEN amount > 10 THEN 'big' ELSE 'small' END\")`",
+    "over": _WINDOW,
+    "posexplode": '`flat_map("posexplode(split(text, \' \'))", "position", "word")`',
+    "when": "`with_columns(size=\"CASE WHEN amount > 10 THEN 'big' ELSE 'small' END\")`",
+}
+"""For each name of PySpark that no call of ours has."""
+
+_PANDAS: Mapping[str, str] = {
+    "abs": _MATHS,
+    "add_prefix": _RENAME,
+    "add_suffix": _RENAME,
+    "append": "`union(other)`",
+    "applymap": _WITH,
+    "asof_join": _LATERAL,
+    "assign": _WITH,
+    "at": _FILTER,
+    "bfill": '`with_columns(country="first_value(country) IGNORE NULLS OVER (ORDER BY id ROWS BETWEEN CURRENT ROW '
+    'AND UNBOUNDED FOLLOWING)")`',
+    "clip": _MATHS,
+    "concat": "`union(other)`",
+    "copy": "leave it out: a stream never changes; use the same one twice",
+    "cumsum": '`with_columns(so_far="sum(amount) OVER (ORDER BY id)")`',
+    "diff": _WINDOW,
+    "duplicated": '`key_by("id").aggregate(n="count(*)").filter("n > 1")`',
+    "empty": _COUNT,
+    "eval": _WITH,
+    "ewm": _WINDOW,
+    "expanding": _WINDOW,
+    "ffill": '`with_columns(country="last_value(country) IGNORE NULLS OVER (ORDER BY id)")`',
+    "iat": _FILTER,
+    "iloc": _FIRST,
+    "index": _NO_INDEX,
+    "info": _COLUMNS,
+    "insert": _WITH,
+    "interpolate": _WINDOW,
+    "isna": _NULL,
+    "iterrows": _BATCHES,
+    "itertuples": _BATCHES,
+    "loc": _FILTER,
+    "mask": _REPLACE,
+    "median": '`aggregate(middle="median(amount)")`',
+    "merge": '`join(other, on="id", how="left")`',
+    "merge_asof": _LATERAL,
+    "nlargest": '`top_n(10, "amount DESC")`',
+    "notna": _NOT_NULL,
+    "notnull": _NOT_NULL,
+    "nsmallest": '`top_n(10, "amount")`',
+    "nunique": '`aggregate(n="count(DISTINCT country)")`',
+    "pct_change": _WINDOW,
+    "pipe": _TRANSFORM,
+    "pivot_table": _PIVOT,
+    "quantile": '`aggregate(median="approx_percentile(amount, 0.5)")`',
+    "query": _FILTER,
+    "rank": '`with_columns(place="rank() OVER (PARTITION BY country ORDER BY amount DESC)")`',
+    "reindex": _NO_INDEX,
+    "resample": '`window_all(TumblingEventTimeWindows("at", "1 hour")).aggregate(n="count(*)")`',
+    "reset_index": _NO_INDEX,
+    "rolling": _WINDOW,
+    "round": _MATHS,
+    "set_index": _NO_INDEX,
+    "shape": _COUNT,
+    "shift": _WINDOW,
+    "size": _COUNT,
+    "sort_index": _SORT,
+    "sort_values": _SORT,
+    "stack": _UNPIVOT,
+    "std": '`aggregate(deviation="stddev(amount)")`',
+    "to_csv": "`sink_to(Csv(path), files=1)`",
+    "to_dict": _ROWS,
+    "to_json": "`sink_to(Json(path), files=1)`",
+    "to_parquet": "`sink_to(Parquet(path))`",
+    "to_sql": '`sink_to(Table("sold"))`; databases: `sink_to(Jdbc(url, table="sold"))`',
+    "unstack": _PIVOT,
+    "value_counts": '`key_by("country").aggregate(n="count(*)").sort("n DESC")`',
+    "values": _ROWS,
+    "var": '`aggregate(variance="variance(amount)")`',
+}
+"""For each name of pandas that neither we nor PySpark have."""
+
+_PYFLINK: Mapping[str, str] = {
+    "add_sink": "`sink_to(Parquet(path))`",
+    "assign_timestamps_and_watermarks": "leave it out: a batch has all its rows. "
+    'Windows: `key_by("country").window(TumblingEventTimeWindows("at", "1 hour")).aggregate(n="count(*)")`',
+    "execute_and_collect": _ROWS,
+    "execute_insert": "`sink_to(Parquet(path))`",
+    "left_outer_join": '`join(other, on="id", how="left")`',
+    "map": _WITH,
+    "minus": "`except_(other)`",
+    "print": _ROWS,
+}
+"""For each name of PyFlink that no other table has."""
+
+_OF_ENVIRONMENT: Mapping[str, Mapping[str, str]] = {
+    "PySpark's": {
+        "active": _NO_SESSION,
+        "addArtifact": "`env.add_files(file)`, `env.add_jars(file)`",
+        "addArtifacts": "`env.add_files(file)`, `env.add_jars(file)`",
+        "addTag": 'leave it out: each operator has a name, `rows.filter("id > 1").name("orders")`',
+        "Builder": _SETTINGS,
+        "builder": _SETTINGS,
+        "catalog": '`env.from_source(Table("bought"), "bought")`',
+        "clearProgressHandlers": _NO_SESSION,
+        "clearTags": _NO_SESSION,
+        "client": _NO_SESSION,
+        "conf": _SETTINGS,
+        "copyFromLocalToFs": "`env.add_files(file)`",
+        "createDataFrame": '`env.from_source(Values([(1, "a")], "id INT, text STRING"), "orders")`',
+        "dataSource": '`env.from_source(Files(path, format="avro"), "orders")`',
+        "emptyDataFrame": '`env.from_source(Values([], "id INT, text STRING"), "orders")`',
+        "getActiveSession": _NO_SESSION,
+        "getTags": _NO_SESSION,
+        "interruptAll": _NO_SESSION,
+        "interruptOperation": _NO_SESSION,
+        "interruptTag": _NO_SESSION,
+        "newSession": _NO_SESSION,
+        "profile": _NO_SESSION,
+        "range": '`env.from_source(Range(0, 10), "numbers")`',
+        "read": '`env.from_source(Csv(path), "orders")`, or Parquet, Json, Orc, Text, Files, Jdbc, Table',
+        "readStream": '`env.from_source(Csv(path), "orders")`: a run reads all rows',
+        "registerProgressHandler": _NO_SESSION,
+        "removeProgressHandler": _NO_SESSION,
+        "removeTag": _NO_SESSION,
+        "sparkContext": _NO_SESSION,
+        "stop": _NO_SESSION,
+        "streams": _NO_SESSION,
+        "table": '`env.from_source(Table("bought"), "bought")`',
+        "tvf": _VIEW,
+        "udf": "decorate an importable function with `@udf(StringType())`, and call it in a function of a DataFrame: "
+        "`rows.transform(function)`",
+        "udtf": '`rows.flat_map("explode(split(text, \' \'))", "word")`, or `rows.transform(function)`',
+        "version": _NO_SESSION,
+    },
+    "pandas'": {
+        "DataFrame": '`env.from_source(Values([(1, "a")], "id INT, text STRING"), "orders")`',
+        "concat": "`rows.union(other)`",
+        "merge": '`rows.join(other, on="id")`',
+        "read_csv": '`env.from_source(Csv(path), "orders")`',
+        "read_json": '`env.from_source(Json(path), "orders")`',
+        "read_parquet": '`env.from_source(Parquet(path), "orders")`',
+        "read_sql": '`env.from_source(Jdbc(url, table="orders"), "orders")`',
+        "read_table": '`env.from_source(Csv(path), "orders")`',
+    },
+    "PyFlink's": {
+        "add_source": '`env.from_source(Csv(path), "orders")`',
+        "from_collection": '`env.from_source(Values([(1, "a")], "id INT, text STRING"), "orders")`',
+        "from_elements": '`env.from_source(Values([(1, "a")], "id INT, text STRING"), "orders")`',
+        "set_parallelism": '`StreamExecutionEnvironment("sales", config={"parallelism.default": 2})`',
+        "sql_query": _VIEW,
+    },
+}
+"""For each name of a session, an environment or a module."""
+
+OF_SESSION: Mapping[str, str] = {
+    "spark": '`env.from_source(Csv(path), "orders")` reads, `env.sql("SELECT * FROM {orders}", orders=rows)` queries: '
+    "there is no session when a pipeline is loaded",
+    "sc": _NO_SESSION,
+    "sqlContext": _VIEW,
+    "display": _ROWS,
+}
+"""For each variable that a notebook or a shell of PySpark defines."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignName:
+    """A name of another library: whose it is ("PySpark's"), and our call for it."""
+
+    whose: str
+    hint: str
+
+    @property
+    def code(self) -> tuple[str, ...]:
+        """The pieces of code in the hint."""
+        return tuple(re.findall("`([^`]*)`", self.hint))
+
+
+def foreign_name(name: str, *, of_environment: bool = False) -> ForeignName | None:
+    """Return our call for a name of another library, in any spelling; None for an unknown name.
+
+    `of_environment`: a name of a session, where a stream has others.
+    """
+    return _known(of_environment).get(plain(name))
+
+
+def plain(name: str) -> str:
+    """Return a name without case and underscores: `groupBy`, `groupby` and `group_by` are alike."""
+    return name.replace("_", "").lower()
+
+
+def foreign_names(*, of_environment: bool = False) -> dict[str, ForeignName]:
+    """Return all names that have a call of ours, as their libraries spell them."""
+    of_streams = {"PySpark's": _PYSPARK, "pandas'": _PANDAS, "PyFlink's": _PYFLINK}
+    tables = _OF_ENVIRONMENT if of_environment else of_streams
+    return {
+        name: ForeignName(whose, hint)
+        for whose, table in reversed([*tables.items()])
+        for name, hint in table.items()
+    }
+
+
+@cache
+def _known(of_environment: bool) -> Mapping[str, ForeignName]:
+    return {
+        plain(name): found for name, found in foreign_names(of_environment=of_environment).items()
+    }

@@ -1,0 +1,42 @@
+"""The rows of a sink in the order of the last sort, in as many partitions as it is to write files.
+
+What the sink reads in memory is in order already. A number of files or a parallelism redistributes the rows, and a
+staged result is read back in any order: then they are sorted again. Spark leaves out the first sort if it can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame
+
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.declaration.parameters.parameter import ParameterValue
+from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
+from graph_compiler.identifiers import quoted
+from graph_compiler.spark_runtime.operators.grouping_operators import on_order
+from graph_compiler.spark_runtime.operators.queries import query_over
+from graph_compiler.spark_runtime.spark_internals.row_order import are_sorted, in_ranges
+
+_ROWS = "graph_compiler_rows"
+
+
+def in_order(
+    rows: DataFrame, sink: OperatorDescriptor, parameters: Mapping[str, ParameterValue]
+) -> DataFrame:
+    """Return the rows for a sink in its `order_by`, before any exchange for its parallelism."""
+    assert isinstance(sink.operator, Sink)
+    partitions = sink.operator.files or sink.settings.parallelism
+    if partitions is None and are_sorted(rows):
+        return rows
+
+    def ordered(items: list[str]) -> DataFrame:
+        order = ", ".join(map(on_order, items))
+        query = f"SELECT * FROM {_ROWS} AS {_ROWS} ORDER BY {order}"
+        return query_over({_ROWS: rows}, query, parameters, rows.sparkSession)
+
+    again = ordered([*sink.order_by])
+    if partitions is None:
+        return again
+    folders = [quoted(name) for name in sink.operator.partition_by]
+    return in_ranges(again, partitions, ordered(folders) if folders else None)
