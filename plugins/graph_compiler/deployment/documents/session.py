@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 SESSION: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",
+    # Otherwise numbers that pandas functions return wrap or lose digits if they do not fit their column.
+    "spark.sql.execution.pandas.convertToArrowArraySafely": "true",
     # Spark's default, INT96, is deprecated and does not imply UTC: other engines read it as local times.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.session.timeZone": "UTC",

@@ -1,0 +1,201 @@
+"""Functions over pandas: numbers that a frame, or a column of the result, would change fail the task.
+
+    BIGINT 9007199254740993 beside a NULL   →  a column of doubles, which has 9007199254740992: refused
+    a result 1.5, Decimal('1.5') for INT     →  Spark would cut it to 1: refused
+
+Arrow checks the rest of what a function returns (`spark.sql.execution.pandas.convertToArrowArraySafely`, which every
+session has). Spark pickles what this module returns by value: Python workers need only the function's module.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import (
+    ArrayType,
+    ByteType,
+    DataType,
+    DayTimeIntervalType,
+    IntegerType,
+    LongType,
+    MapType,
+    ShortType,
+    StructType,
+)
+
+from graph_compiler.identifiers import quoted
+from graph_compiler.spark_runtime.operators.scope import Scope
+
+_WHOLE = (ByteType, ShortType, IntegerType, LongType)
+_ROUNDED = "pandas would round column "
+_CUT = "its function returns a number with a fraction for column "
+_TOO_LONG = "pandas cannot hold column "
+_EXTENSION_TYPES = "spark.sql.execution.pythonUDF.pandas.preferIntExtensionDtype"
+_UNSAFE = re.compile(
+    r"column '(?P<column>.*?)' with type '(?P<found>.*?)' to Arrow type '(?P<wanted>.*?)'"
+    r"|pandas\.Series \((?P<found_4_1>.*?)\) with name '(?P<column_4_1>.*?)' to Arrow Array \((?P<wanted_4_1>.*?)\)"
+)
+_OUT_OF_BOUNDS = re.compile(r"from timestamp\[us.*to timestamp\[ns.* out of bounds")
+_Check = Callable[[Any], None]
+
+
+def exact(
+    function: Callable[..., object], name: str, rows: StructType, result: StructType
+) -> Callable[..., object]:
+    """Return a function over pandas with checks of the frames that it is called with, and of those that it returns.
+
+    `rows` and `result` are their columns; messages contain `name`, by which failures find the operator.
+    """
+    look, look_at_result = _refuse_rounded(name, rows), _refuse_cut(name, result)
+
+    @wraps(function)
+    def checked(*inputs: object) -> object:
+        def frames(found: Iterator[Any], check: _Check) -> Iterator[Any]:
+            for frame in found:
+                check(frame)
+                yield frame
+
+        def seen(value: Any, check: _Check) -> Any:
+            if hasattr(value, "__next__"):
+                return frames(value, check)
+            check(value)
+            return value
+
+        return seen(function(*(seen(each, look) for each in inputs)), look_at_result)
+
+    # Spark counts a function's parameters, and reads their types.
+    checked.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # inspect looks here first
+    return checked
+
+
+def without_long_intervals(rows: DataFrame, scope: Scope) -> DataFrame:
+    """Return the rows; an interval of more than 292 years fails the task, since pandas would make it another one."""
+    if not any(isinstance(field.dataType, DayTimeIntervalType) for field in rows.schema):
+        return rows
+    columns = []
+    for field in rows.schema:
+        column = quoted(field.name)
+        if isinstance(field.dataType, DayTimeIntervalType):
+            words = f"{_TOO_LONG}'{field.name}': it has an INTERVAL of more than 292 years"
+            text = words.replace("\\", "\\\\").replace("'", "\\'")
+            is_long = f"{column} NOT BETWEEN INTERVAL '-106751' DAY AND INTERVAL '106751' DAY"
+            column = f"IF({is_long}, raise_error('{text}'), {column}) AS {column}"
+        columns.append(column)
+    return scope.select(", ".join(columns), rows)
+
+
+def refusal(message: str) -> list[str]:
+    """Return the lines of a message that a check here, or Spark's conversion to and from pandas, has raised."""
+    if message.startswith((_ROUNDED, _CUT)):
+        return [line.strip() for line in message.splitlines()]
+    if _OUT_OF_BOUNDS.search(message):
+        return [
+            "pandas cannot hold a timestamp of its input: a frame has nanoseconds, from 1677-09-22 to 2262-04-11",
+            'hint: map_partitions(…, batches="arrow"), or cast the column to DATE or STRING before',
+        ]
+    if "convertToArrowArraySafely" in message and (found := _UNSAFE.search(message)):
+        parts = [found[name] or found[f"{name}_4_1"] for name in ("column", "found", "wanted")]
+        return [
+            f"its function returns values for column '{parts[0]}' that its type would change",
+            f"found: {parts[1]}; allowed: what {parts[2]} holds exactly",
+            "hint: round or convert them in the function, or declare a wider type in its schema",
+        ]
+    return []
+
+
+def _refuse_rounded(name: str, rows: StructType) -> _Check:
+    """Return a check of BIGINT columns, which Spark makes columns of doubles if a batch has a NULL in them."""
+    columns = [
+        (position, field.name)
+        for position, field in enumerate(rows)
+        if isinstance(field.dataType, LongType) and field.nullable
+    ]
+    words, hint = _ROUNDED, _hint()
+
+    def check(frame: Any) -> None:
+        if not hasattr(frame, "iloc"):
+            return
+        for position, column in columns:
+            values = frame.iloc[:, position]
+            if values.dtype.kind == "f" and (abs(values.to_numpy()) >= 2.0**53).any():
+                raise OverflowError(
+                    f"{words}'{column}' (BIGINT) for {name}: a batch has a NULL in it, so that its numbers are doubles\n"
+                    f"  found: numbers of 2^53 (9007199254740992) or more; allowed beside a NULL: smaller ones\n"
+                    f"  hint: {hint}"
+                )
+
+    return check
+
+
+def _hint() -> str:
+    return (
+        'cast the column to STRING before, filter out the NULLs, or map_partitions(…, batches="arrow"); '
+        f"{_EXTENSION_TYPES}: true among the options gives frames columns of Int64 (Spark 4.2)"
+    )
+
+
+def _refuse_cut(name: str, result: StructType) -> _Check:
+    """Return a check of whole numbers among Python's objects, whose fractions Arrow cuts without an error."""
+    columns = {
+        field.name: (position, _path(field.dataType))
+        for position, field in enumerate(result)
+        if _path(field.dataType) is not None
+    }
+    words, infinite = _CUT, float("inf")
+
+    def is_cut(value: Any, path: Any) -> bool:
+        if value is None or path is None:
+            return False
+        if path == "number":
+            if type(value) is int or not hasattr(value, "__trunc__") or value != value:
+                return False  # NaN is NULL
+            return abs(value) == infinite or bool(value != value.__trunc__())
+        kind, inner = path
+        if kind == "items":
+            if not hasattr(value, "__iter__") or getattr(value, "dtype", None) in ("int64", "int32"):
+                return False
+            return any(is_cut(item, inner) for item in value)
+        if kind == "map":
+            pairs = value.items() if hasattr(value, "items") else value
+            return any(is_cut(k, inner[0]) or is_cut(v, inner[1]) for k, v in pairs)
+        fields = value if hasattr(value, "get") else dict(zip(inner, value, strict=False))
+        return any(is_cut(fields.get(field), way) for field, way in inner.items())
+
+    def check(frame: Any) -> None:
+        if not hasattr(frame, "iloc") or not hasattr(frame, "columns"):
+            return
+        by_name = any(isinstance(label, str) for label in frame.columns)
+        for column, (position, path) in columns.items():
+            if by_name and column not in frame.columns or position >= len(frame.columns):
+                continue  # Spark refuses it
+            values = frame[column] if by_name else frame.iloc[:, position]
+            if getattr(values, "dtype", None) != object:
+                continue
+            for value in values:
+                if is_cut(value, path):
+                    raise OverflowError(
+                        f"{words}'{column}', of {name}\n  found: {value!r}; allowed: whole numbers\n"
+                        "  hint: round it in the function, or declare another type in its schema"
+                    )
+
+    return check
+
+
+def _path(kind: DataType) -> object:
+    """Return where a type has whole numbers, in plain values that Python workers can read; None if nowhere."""
+    if isinstance(kind, _WHOLE):
+        return "number"
+    if isinstance(kind, ArrayType):
+        return ("items", inner) if (inner := _path(kind.elementType)) else None
+    if isinstance(kind, MapType):
+        inner = (_path(kind.keyType), _path(kind.valueType))
+        return ("map", inner) if any(inner) else None
+    if isinstance(kind, StructType):
+        fields = {field.name: _path(field.dataType) for field in kind}
+        return ("struct", fields) if any(fields.values()) else None
+    return None
