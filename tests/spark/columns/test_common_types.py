@@ -76,21 +76,24 @@ def column(kind: str, number: int) -> str:
 
 def exact(value: object) -> object:
     """Return a value that is equal to others only if it means the same."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, int | float | Decimal):
-        return Fraction(value)
-    if isinstance(value, bytearray | bytes):
-        return bytes(value).decode()
-    if isinstance(value, datetime):
-        return value.replace(tzinfo=UTC)
-    if isinstance(value, date):
-        return datetime(value.year, value.month, value.day, tzinfo=UTC)
-    if isinstance(value, dict):
-        return {key: exact(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [exact(item) for item in value]
-    return value
+    match value:
+        case bool():
+            found: object = value
+        case int() | float() | Decimal():
+            found = Fraction(value)
+        case bytearray() | bytes():
+            found = bytes(value).decode()
+        case datetime():
+            found = value.replace(tzinfo=UTC)
+        case date():
+            found = datetime(value.year, value.month, value.day, tzinfo=UTC)
+        case dict():
+            found = {key: exact(item) for key, item in value.items()}
+        case list() | tuple():
+            found = [exact(item) for item in value]
+        case _:
+            found = value
+    return found
 
 
 def table(spark: SparkSession, kinds: list[str]) -> DataFrame:
@@ -147,16 +150,20 @@ def test_a_join_of_allowed_types_pairs_exactly_equal_values(
         pair
         for pair in allowed
         if works(
-            lambda pair=pair: table(spark, [pair[0]])  # type: ignore[misc]
-            .alias("a")
-            .join(table(spark, [pair[1]]).alias("b"))
-            .selectExpr("a.c0 = b.c0")
+            lambda pair=pair: (
+                table(spark, [pair[0]])  # type: ignore[misc]
+                .alias("a")
+                .join(table(spark, [pair[1]]).alias("b"))
+                .selectExpr("a.c0 = b.c0")
+            )
         )
     ]
     one, other = (table(spark, [pair[side] for pair in can]) for side in (0, 1))
     equal = [f"a.c{at} <=> b.c{at}" for at in range(len(can))]
     found = one.alias("a").crossJoin(other.alias("b"))
-    for row in found.selectExpr("struct(a.*) AS x", "struct(b.*) AS y", f"array({','.join(equal)}) AS z").collect():
+    for row in found.selectExpr(
+        "struct(a.*) AS x", "struct(b.*) AS y", f"array({','.join(equal)}) AS z"
+    ).collect():
         wrong = [
             (pair, left, right)
             for pair, left, right, same in zip(can, row.x, row.y, row.z, strict=True)
@@ -215,9 +222,7 @@ OPERATORS: dict[str, Declare] = {
     "intersect": lambda a, b: a.intersect(b),
     "except": lambda a, b: a.except_(b, all=True),
     "join": lambda a, b: a.join(b.rename({"k": "o"}), on="id"),
-    "join of other names": lambda a, b: a.join(
-        b.rename({"k": "o", "id": "ID2"}), on={"id": "id2"}
-    ),
+    "join of other names": lambda a, b: a.join(b.rename({"k": "o", "id": "ID2"}), on={"id": "id2"}),
     "full join": lambda a, b: a.join(b.rename({"k": "o"}), on="id", how="full"),
     "semi join": lambda a, b: a.join(b, on=["k", "id"], how="semi"),
     "anti join": lambda a, b: a.join(b, on=["k", "id"], how="anti"),
@@ -294,4 +299,3 @@ def test_all_columns_that_change_are_named_with_their_casts(
         'cast(id="BIGINT") on the right, where it is DOUBLE and '
         'cast(day="DATE") on the right, where it is STRING'
     ) in report.failure.message
-

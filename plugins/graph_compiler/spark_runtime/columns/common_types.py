@@ -35,7 +35,6 @@ _DIGITS: dict[type[DataType], int] = {ByteType: 3, ShortType: 5, IntegerType: 10
 _MOST_DIGITS = 38
 _DOUBLE_DIGITS = 15
 """A DOUBLE holds every whole number with so many digits."""
-_FLOATING = (FloatType, DoubleType)
 
 
 def share_a_type(one: DataType, other: DataType) -> bool:
@@ -44,41 +43,37 @@ def share_a_type(one: DataType, other: DataType) -> bool:
         return True
     if isinstance(one, StringType) or isinstance(other, StringType):
         return all(isinstance(each, StringType | BinaryType) for each in (one, other))
-    if isinstance(one, ArrayType) and isinstance(other, ArrayType):
-        return share_a_type(one.elementType, other.elementType)
-    if isinstance(one, MapType) and isinstance(other, MapType):
-        return share_a_type(one.keyType, other.keyType) and share_a_type(
-            one.valueType, other.valueType
-        )
-    if isinstance(one, StructType) and isinstance(other, StructType):
-        return _structs_share_types(one, other)
-    if isinstance(one, _FLOATING) or isinstance(other, _FLOATING):
+    if isinstance(one, FloatType | DoubleType) or isinstance(other, FloatType | DoubleType):
         return _is_held_by_double(one) and _is_held_by_double(other)
-    left, right = _as_decimal(one), _as_decimal(other)
-    if left is None or right is None:
-        return True
-    whole = max(left.precision - left.scale, right.precision - right.scale)
-    return whole + max(left.scale, right.scale) <= _MOST_DIGITS
+    if inner := _pairs_within(one, other):
+        return all(share_a_type(*pair) for pair in inner)
+    return _decimals_fit(_as_decimal(one), _as_decimal(other))
 
 
 def cast_to_share(one: DataType, other: DataType) -> tuple[int, str]:
     """Return which of two types to cast (0 or 1), and to what: the text, or the less exact one, to the other."""
     inexact = (StringType, FloatType, DoubleType)
-    first = next((kind for kind in inexact if isinstance(one, kind) != isinstance(other, kind)), None)
+    first = next(
+        (kind for kind in inexact if isinstance(one, kind) != isinstance(other, kind)), None
+    )
     number = 0 if first is not None and isinstance(one, first) else 1
     return number, type_words((other, one)[number])
 
 
-def _structs_share_types(one: StructType, other: StructType) -> bool:
-    """Compare fields by name if the names are the same, as unions do, else by position."""
-    names = [name.lower() for name in one.names], [name.lower() for name in other.names]
-    fields = list(other.fields)
-    if names[0] != names[1] and sorted(names[0]) == sorted(names[1]):
-        fields = [fields[names[1].index(name)] for name in names[0]]
-    return all(
-        share_a_type(left.dataType, right.dataType)
-        for left, right in zip(one.fields, fields, strict=False)
-    )
+def _pairs_within(one: DataType, other: DataType) -> list[tuple[DataType, DataType]]:
+    """Return the types in two types that meet; fields by name if the names are the same, as in unions."""
+    match one, other:
+        case ArrayType(), ArrayType():
+            return [(one.elementType, other.elementType)]
+        case MapType(), MapType():
+            return [(one.keyType, other.keyType), (one.valueType, other.valueType)]
+        case StructType(), StructType():
+            names, others = ([name.lower() for name in each.names] for each in (one, other))
+            fields = list(other.fields)
+            if sorted(names) == sorted(others):
+                fields = [fields[others.index(name)] for name in names]
+            return [(a.dataType, b.dataType) for a, b in zip(one.fields, fields, strict=False)]
+    return []
 
 
 def _is_held_by_double(kind: DataType) -> bool:
@@ -92,3 +87,11 @@ def _as_decimal(kind: DataType) -> DecimalType | None:
         return kind
     digits = _DIGITS.get(type(kind))
     return None if digits is None else DecimalType(digits, 0)
+
+
+def _decimals_fit(one: DecimalType | None, other: DecimalType | None) -> bool:
+    """Whether a DECIMAL has room for the digits of both; True if one is no number."""
+    if one is None or other is None:
+        return True
+    whole = max(one.precision - one.scale, other.precision - other.scale)
+    return whole + max(one.scale, other.scale) <= _MOST_DIGITS

@@ -55,9 +55,7 @@ def has_column(rows: DataFrame, name: str) -> bool:
     return name.lower() in (column.lower() for column in rows.columns)
 
 
-def require_comparable(
-    left: DataFrame, right: DataFrame, pairs: Iterable[tuple[str, str]]
-) -> None:
+def require_comparable(left: DataFrame, right: DataFrame, pairs: Iterable[tuple[str, str]]) -> None:
     """Raise ColumnsError for columns of two sides that Spark compares only after it has changed their values."""
     ones, others = ({field.name.lower(): field for field in rows.schema} for rows in (left, right))
     wrong = _unlike((ones[one.lower()], others[other.lower()]) for one, other in pairs)

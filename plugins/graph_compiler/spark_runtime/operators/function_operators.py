@@ -34,14 +34,14 @@ def _(operator: MapPartitions, inputs: list[DataFrame], scope: Scope) -> DataFra
     if operator.batches is Batches.ARROW:
         function = operator.load(scope.parameters)
         return inputs[0].mapInArrow(function, operator.schema)  # type: ignore[arg-type]  # Spark checks what it gives
-    rows = without_long_intervals(inputs[0], scope)
+    rows = without_long_intervals(inputs[0], str(operator.function), scope)
     function, schema = _over_pandas(operator, rows, scope)
     return rows.mapInPandas(function, schema)  # type: ignore[arg-type]  # Spark checks what it gives
 
 
 @main_output.register
 def _(operator: ApplyInPandas, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    rows = without_long_intervals(inputs[0], scope)
+    rows = without_long_intervals(inputs[0], str(operator.function), scope)
     function, schema = _over_pandas(operator, rows, scope)
     return rows.groupBy(*operator.keys).applyInPandas(function, schema)  # type: ignore[arg-type]  # as above
 

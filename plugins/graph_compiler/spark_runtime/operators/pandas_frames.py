@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from typing import Any
 
@@ -31,17 +31,16 @@ from pyspark.sql.types import (
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.operators.scope import Scope
 
-_WHOLE = (ByteType, ShortType, IntegerType, LongType)
 _ROUNDED = "pandas would round column "
 _CUT = "its function returns a number with a fraction for column "
 _TOO_LONG = "pandas cannot hold column "
-_EXTENSION_TYPES = "spark.sql.execution.pythonUDF.pandas.preferIntExtensionDtype"
 _UNSAFE = re.compile(
     r"column '(?P<column>.*?)' with type '(?P<found>.*?)' to Arrow type '(?P<wanted>.*?)'"
     r"|pandas\.Series \((?P<found_4_1>.*?)\) with name '(?P<column_4_1>.*?)' to Arrow Array \((?P<wanted_4_1>.*?)\)"
 )
 _OUT_OF_BOUNDS = re.compile(r"from timestamp\[us.*to timestamp\[ns.* out of bounds")
 _Check = Callable[[Any], None]
+_Finds = Callable[[Any], bool]
 
 
 def exact(
@@ -73,7 +72,7 @@ def exact(
     return checked
 
 
-def without_long_intervals(rows: DataFrame, scope: Scope) -> DataFrame:
+def without_long_intervals(rows: DataFrame, name: str, scope: Scope) -> DataFrame:
     """Return the rows; an interval of more than 292 years fails the task, since pandas would make it another one."""
     if not any(isinstance(field.dataType, DayTimeIntervalType) for field in rows.schema):
         return rows
@@ -81,7 +80,7 @@ def without_long_intervals(rows: DataFrame, scope: Scope) -> DataFrame:
     for field in rows.schema:
         column = quoted(field.name)
         if isinstance(field.dataType, DayTimeIntervalType):
-            words = f"{_TOO_LONG}'{field.name}': it has an INTERVAL of more than 292 years"
+            words = f"{_TOO_LONG}'{field.name}': an INTERVAL of more than 292 years, for {name}"
             text = words.replace("\\", "\\\\").replace("'", "\\'")
             is_long = f"{column} NOT BETWEEN INTERVAL '-106751' DAY AND INTERVAL '106751' DAY"
             column = f"IF({is_long}, raise_error('{text}'), {column}) AS {column}"
@@ -115,7 +114,7 @@ def _refuse_rounded(name: str, rows: StructType) -> _Check:
         for position, field in enumerate(rows)
         if isinstance(field.dataType, LongType) and field.nullable
     ]
-    words, hint = _ROUNDED, _hint()
+    words = _ROUNDED
 
     def check(frame: Any) -> None:
         if not hasattr(frame, "iloc"):
@@ -124,78 +123,98 @@ def _refuse_rounded(name: str, rows: StructType) -> _Check:
             values = frame.iloc[:, position]
             if values.dtype.kind == "f" and (abs(values.to_numpy()) >= 2.0**53).any():
                 raise OverflowError(
-                    f"{words}'{column}' (BIGINT) for {name}: a batch has a NULL in it, so that its numbers are doubles\n"
-                    f"  found: numbers of 2^53 (9007199254740992) or more; allowed beside a NULL: smaller ones\n"
-                    f"  hint: {hint}"
+                    f"{words}'{column}' (BIGINT) for {name}: beside a NULL, numbers become doubles\n"
+                    "  found: numbers of 2^53 (9007199254740992) or more; allowed: smaller ones, or no NULL\n"
+                    "  hint: cast the column to STRING before, filter out the NULLs, "
+                    'or use map_partitions(…, batches="arrow")'
                 )
 
     return check
 
 
-def _hint() -> str:
-    return (
-        'cast the column to STRING before, filter out the NULLs, or map_partitions(…, batches="arrow"); '
-        f"{_EXTENSION_TYPES}: true among the options gives frames columns of Int64 (Spark 4.2)"
-    )
-
-
 def _refuse_cut(name: str, result: StructType) -> _Check:
     """Return a check of whole numbers among Python's objects, whose fractions Arrow cuts without an error."""
-    columns = {
-        field.name: (position, _path(field.dataType))
+    columns = [
+        (position, field.name, is_cut)
         for position, field in enumerate(result)
-        if _path(field.dataType) is not None
-    }
-    words, infinite = _CUT, float("inf")
+        if (is_cut := _cut_in(field.dataType)) is not None
+    ]
+    words = _CUT
 
-    def is_cut(value: Any, path: Any) -> bool:
-        if value is None or path is None:
-            return False
-        if path == "number":
-            if type(value) is int or not hasattr(value, "__trunc__") or value != value:
-                return False  # NaN is NULL
-            return abs(value) == infinite or bool(value != value.__trunc__())
-        kind, inner = path
-        if kind == "items":
-            if not hasattr(value, "__iter__") or getattr(value, "dtype", None) in ("int64", "int32"):
-                return False
-            return any(is_cut(item, inner) for item in value)
-        if kind == "map":
-            pairs = value.items() if hasattr(value, "items") else value
-            return any(is_cut(k, inner[0]) or is_cut(v, inner[1]) for k, v in pairs)
-        fields = value if hasattr(value, "get") else dict(zip(inner, value, strict=False))
-        return any(is_cut(fields.get(field), way) for field, way in inner.items())
+    def column_of(frame: Any, position: int, column: str) -> Any:
+        """Return a column as Spark finds it: by name if there are names, else by position; None if there is none."""
+        if any(isinstance(label, str) for label in frame.columns):
+            return frame[column] if column in frame.columns else None
+        return frame.iloc[:, position] if position < len(frame.columns) else None
 
     def check(frame: Any) -> None:
         if not hasattr(frame, "iloc") or not hasattr(frame, "columns"):
             return
-        by_name = any(isinstance(label, str) for label in frame.columns)
-        for column, (position, path) in columns.items():
-            if by_name and column not in frame.columns or position >= len(frame.columns):
-                continue  # Spark refuses it
-            values = frame[column] if by_name else frame.iloc[:, position]
-            if getattr(values, "dtype", None) != object:
+        for position, column, is_cut in columns:
+            values = column_of(frame, position, column)
+            if getattr(getattr(values, "dtype", None), "kind", "") != "O":
                 continue
-            for value in values:
-                if is_cut(value, path):
-                    raise OverflowError(
-                        f"{words}'{column}', of {name}\n  found: {value!r}; allowed: whole numbers\n"
-                        "  hint: round it in the function, or declare another type in its schema"
-                    )
+            found = next((value for value in values if is_cut(value)), None)
+            if found is not None:
+                raise OverflowError(
+                    f"{words}'{column}', of {name}\n  found: {found!r}; allowed: whole numbers\n"
+                    "  hint: round it in the function, or declare another type in its schema"
+                )
 
     return check
 
 
-def _path(kind: DataType) -> object:
-    """Return where a type has whole numbers, in plain values that Python workers can read; None if nowhere."""
-    if isinstance(kind, _WHOLE):
-        return "number"
-    if isinstance(kind, ArrayType):
-        return ("items", inner) if (inner := _path(kind.elementType)) else None
-    if isinstance(kind, MapType):
-        inner = (_path(kind.keyType), _path(kind.valueType))
-        return ("map", inner) if any(inner) else None
-    if isinstance(kind, StructType):
-        fields = {field.name: _path(field.dataType) for field in kind}
-        return ("struct", fields) if any(fields.values()) else None
-    return None
+def _cut_in(kind: DataType) -> _Finds | None:
+    """Return a function that finds a fraction where a type has whole numbers; None if it has them nowhere."""
+    match kind:
+        case ByteType() | ShortType() | IntegerType() | LongType():
+            return _in_number()
+        case ArrayType():
+            return _in_items(inner) if (inner := _cut_in(kind.elementType)) else None
+        case MapType():
+            keys, values = _cut_in(kind.keyType), _cut_in(kind.valueType)
+            return _in_map(keys, values) if keys or values else None
+        case StructType():
+            fields = {field.name: _cut_in(field.dataType) for field in kind}
+            return _in_struct(fields) if any(fields.values()) else None
+        case _:
+            return None
+
+
+def _in_number() -> _Finds:
+    infinite = float("inf")
+
+    def find(value: Any) -> bool:
+        if not hasattr(value, "__trunc__") or value != value:  # noqa: PLR0124  # NaN becomes NULL
+            return False
+        return bool(abs(value) == infinite or value != value.__trunc__())
+
+    return find
+
+
+def _in_items(inner: _Finds) -> _Finds:
+    def find(value: Any) -> bool:
+        if not hasattr(value, "__iter__") or getattr(value, "dtype", None) in ("int64", "int32"):
+            return False
+        return any(inner(item) for item in value)
+
+    return find
+
+
+def _in_map(keys: _Finds | None, values: _Finds | None) -> _Finds:
+    def find(value: Any) -> bool:
+        pairs = value.items() if hasattr(value, "items") else value or ()
+        return any(
+            (keys is not None and keys(key)) or (values is not None and values(item))
+            for key, item in pairs
+        )
+
+    return find
+
+
+def _in_struct(fields: Mapping[str, _Finds | None]) -> _Finds:
+    def find(value: Any) -> bool:
+        held = value if hasattr(value, "get") else dict(zip(fields, value or (), strict=False))
+        return any(inner is not None and inner(held.get(field)) for field, inner in fields.items())
+
+    return find
