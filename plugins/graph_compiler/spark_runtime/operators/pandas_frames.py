@@ -109,25 +109,28 @@ def refusal(message: str) -> list[str]:
 
 def _refuse_rounded(name: str, rows: StructType) -> _Check:
     """Return a check of BIGINT columns, which Spark makes columns of doubles if a batch has a NULL in them."""
-    columns = [
-        (position, field.name)
+    columns = {
+        position: field.name
         for position, field in enumerate(rows)
         if isinstance(field.dataType, LongType) and field.nullable
-    ]
+    }
     words = _ROUNDED
 
     def check(frame: Any) -> None:
-        if not hasattr(frame, "iloc"):
+        if not hasattr(frame, "columns"):
             return
-        for position, column in columns:
-            values = frame.iloc[:, position]
-            if values.dtype.kind == "f" and (abs(values.to_numpy()) >= 2.0**53).any():
-                raise OverflowError(
-                    f"{words}'{column}' (BIGINT) for {name}: beside a NULL, numbers become doubles\n"
-                    "  found: numbers of 2^53 (9007199254740992) or more; allowed: smaller ones, or no NULL\n"
-                    "  hint: cast the column to STRING before, filter out the NULLs, "
-                    'or use map_partitions(…, batches="arrow")'
-                )
+        doubles = [at for at, kind in enumerate(frame.dtypes) if kind.kind == "f" and at in columns]
+        if not doubles:
+            return
+        is_large = (abs(frame.iloc[:, doubles].to_numpy()) >= 2.0**53).any(axis=0)
+        if is_large.any():
+            column = columns[doubles[int(is_large.argmax())]]
+            raise OverflowError(
+                f"{words}'{column}' (BIGINT) for {name}: beside a NULL, numbers become doubles\n"
+                "  found: numbers of 2^53 (9007199254740992) or more; allowed: smaller ones, or no NULL\n"
+                "  hint: cast the column to STRING before, filter out the NULLs, "
+                'or use map_partitions(…, batches="arrow")'
+            )
 
     return check
 
@@ -135,25 +138,25 @@ def _refuse_rounded(name: str, rows: StructType) -> _Check:
 def _refuse_cut(name: str, result: StructType) -> _Check:
     """Return a check of whole numbers among Python's objects, whose fractions Arrow cuts without an error."""
     columns = [
-        (position, field.name, is_cut)
-        for position, field in enumerate(result)
-        if (is_cut := _cut_in(field.dataType)) is not None
+        (field.name, is_cut) for field in result if (is_cut := _cut_in(field.dataType)) is not None
     ]
-    words = _CUT
-
-    def column_of(frame: Any, position: int, column: str) -> Any:
-        """Return a column as Spark finds it: by name if there are names, else by position; None if there is none."""
-        if any(isinstance(label, str) for label in frame.columns):
-            return frame[column] if column in frame.columns else None
-        return frame.iloc[:, position] if position < len(frame.columns) else None
+    words, names = _CUT, list(result.names)
 
     def check(frame: Any) -> None:
-        if not hasattr(frame, "iloc") or not hasattr(frame, "columns"):
+        if not hasattr(frame, "columns"):
             return
-        for position, column, is_cut in columns:
-            values = column_of(frame, position, column)
-            if getattr(getattr(values, "dtype", None), "kind", "") != "O":
+        objects = [at for at, kind in enumerate(frame.dtypes) if kind.name == "object"]
+        if not objects:
+            return
+        # Spark finds columns by name if there are names, else by position
+        labels = list(frame.columns)
+        if not any(isinstance(label, str) for label in labels):
+            labels = names[: len(labels)]
+        for column, is_cut in columns:
+            at = labels.index(column) if column in labels else -1
+            if at not in objects:
                 continue
+            values = frame.iloc[:, at]
             found = next((value for value in values if is_cut(value)), None)
             if found is not None:
                 raise OverflowError(
