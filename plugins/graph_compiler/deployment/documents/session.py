@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 SESSION: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",
-    # Otherwise numbers that pandas functions return wrap or lose digits if they do not fit their column.
+    # Spark 4.3's default. With false, numbers that pandas functions return wrap or lose digits without an error.
     "spark.sql.execution.pandas.convertToArrowArraySafely": "true",
     # With true, frames have columns of Int64, but pandas rounds some of their numbers (its issue 63903).
     "spark.sql.execution.pythonUDF.pandas.preferIntExtensionDtype": "false",
