@@ -1,6 +1,7 @@
 """Functions that pipelines of these tests name; Spark's workers import them from here."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 
 import pandas as pd
 import pyarrow as pa
@@ -77,3 +78,27 @@ def times_with_sides(rows: DataFrame, by: int) -> tuple[DataFrame, dict[str, Dat
 
 def times_group(rows: pd.DataFrame, by: int) -> pd.DataFrame:
     return rows * by
+
+
+def unchanged_frames(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    yield from frames
+
+
+def unchanged_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame
+
+
+def unchanged_frame_of_key(key: tuple[object, ...], frame: pd.DataFrame) -> pd.DataFrame:
+    return frame[frame["k"] == key[0]]
+
+
+def unchanged_frames_of_key(
+    key: tuple[object, ...], frames: Iterator[pd.DataFrame]
+) -> Iterator[pd.DataFrame]:
+    for frame in frames:
+        yield frame[frame["k"] == key[0]]
+
+
+def with_result(frame: pd.DataFrame, result: str) -> pd.DataFrame:
+    values = {"half": 1.5, "large": 2.0**63, "object": Decimal("1.5"), "ratio": Decimal("1.005")}
+    return pd.DataFrame({"v": [values[result]] * len(frame)})

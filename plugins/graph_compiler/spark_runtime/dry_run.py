@@ -21,7 +21,7 @@ from pyspark.sql.types import StructType
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector
-from graph_compiler.declaration.operators import IntervalJoin, Join, JoinType, Sink
+from graph_compiler.declaration.operators import Join, JoinType, Sink
 from graph_compiler.deployment.documents.descriptor import (
     OperatorDescriptor,
     StagedInput,
@@ -33,14 +33,13 @@ from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.artifacts import add_artifacts
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
-from graph_compiler.spark_runtime.columns.join_keys import cast_keys
 from graph_compiler.spark_runtime.columns.literal_casts import failing_casts
 from graph_compiler.spark_runtime.connectors import check_without_target, read_source
 from graph_compiler.spark_runtime.connectors.sampling import source_schema, with_known_schema
 from graph_compiler.spark_runtime.driver_process import end_process
 from graph_compiler.spark_runtime.failures.failures import OperatorFailedError, explain_failure
 from graph_compiler.spark_runtime.main import session
-from graph_compiler.spark_runtime.operators import ColumnsError, union
+from graph_compiler.spark_runtime.operators import ColumnsError
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
 from graph_compiler.spark_runtime.spark_internals.origins import OPERATOR, origin
 from graph_compiler.spark_runtime.spark_internals.plans import physical_plan_text
@@ -104,10 +103,6 @@ class DryRun:
             rows = evaluation.rows_into(operator)
             check_without_target(operator.operator, rows)
             return
-        if isinstance(operator.operator, Join | IntervalJoin):
-            left, right = (union(rows) for rows in evaluation.inputs(operator).values())
-            for words in cast_keys(operator.operator.on, left.schema, right.schema):
-                self.warnings.append(_warning(operator, words))
         evaluation.run(operator)
         for words in failing_casts(evaluation.outputs[operator.node_id, None], operator.node_id):
             self.warnings.append(_warning(operator, words))

@@ -182,10 +182,10 @@ def test_a_join_with_two_mistakes_is_reported_with_both(
     answer = asked(rows.environment, spark, tmp_path)
     found = [(finding.operator, finding.message.splitlines()[0]) for finding in answer.findings]
     both = "both sides of the join have columns called v"
-    assert found[:2] == [("texts", both), ("lists", both)]
-    assert found[2][0] == "lists"
-    assert "DATATYPE_MISMATCH" in found[2][1]
-    assert [warning.operator for warning in answer.warnings] == ["texts"]
+    assert [found[0], found[2]] == [("texts", both), ("lists", both)]
+    assert [found[1][0], found[3][0]] == ["texts", "lists"]
+    assert found[1][1].startswith("it joins 'v' (INT) with 'id' (STRING), and Spark casts")
+    assert "DATATYPE_MISMATCH" in found[3][1]
 
 
 def test_independent_findings_of_all_tasks_are_reported_together(
@@ -266,18 +266,17 @@ def test_a_shell_has_every_operator_by_name(spark: SparkSession, tmp_path: Path)
     assert not (tmp_path / "out").exists()
 
 
-def test_a_join_of_text_with_a_number_is_a_warning(
+def test_a_join_of_text_with_a_number_is_a_finding(
     rows: DataStream, spark: SparkSession, tmp_path: Path
 ) -> None:
     numbers = rows.environment.from_source(Range(0, 3), "numbers")
     joined = rows.join(numbers, on={"k": "id"}).name("joined")
     joined.sink_to(Parquet(f"{tmp_path}/out"))
     answer = asked(rows.environment, spark, tmp_path)
-    assert answer.findings == ()
-    (warning,) = answer.warnings
-    assert warning.operator == "joined"
-    assert "it joins 'k' (STRING) with 'id' (BIGINT)" in warning.message
-    assert 'cast(k="BIGINT")' in warning.message
+    (finding,) = answer.findings
+    assert finding.operator == "joined"
+    assert "it joins 'k' (STRING) with 'id' (BIGINT)" in finding.message
+    assert 'cast(k="BIGINT") on the left, where it is STRING' in finding.message
 
 
 def test_findings_are_in_the_order_of_the_file(

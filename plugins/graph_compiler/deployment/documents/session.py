@@ -6,6 +6,10 @@ from collections.abc import Mapping
 
 SESSION: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",
+    # Spark 4.3's default. With false, numbers that pandas functions return wrap or lose digits without an error.
+    "spark.sql.execution.pandas.convertToArrowArraySafely": "true",
+    # With true, frames have columns of Int64, but pandas rounds some of their numbers (its issue 63903).
+    "spark.sql.execution.pythonUDF.pandas.preferIntExtensionDtype": "false",
     # Spark's default, INT96, is deprecated and does not imply UTC: other engines read it as local times.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.session.timeZone": "UTC",

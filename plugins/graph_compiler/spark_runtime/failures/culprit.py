@@ -8,6 +8,7 @@ traceback in a function's module.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 
@@ -29,7 +30,8 @@ def find_culprit(cause: Cause, chain: Chain) -> OperatorDescriptor | None:
     return (
         source_of(cause, chain)
         or _function_at(places(cause), chain)
-        or (_only_function(chain) if cause.is_lost_worker else None)
+        or _function_in(cause.message, chain)
+        or (_only_function(chain) if cause.is_lost_worker or cause.is_of_a_worker else None)
     )
 
 
@@ -79,8 +81,21 @@ def _function_at(found: tuple[Frame, ...], chain: Chain) -> OperatorDescriptor |
     return None
 
 
+def _function_in(message: str, chain: Chain) -> OperatorDescriptor | None:
+    """Return the only operator whose function a message names."""
+    found = [
+        operator
+        for operator in chain
+        if any(
+            re.search(rf"{re.escape(str(function))}\b", message)
+            for function in functions_of(operator.operator)
+        )
+    ]
+    return found[0] if len(found) == 1 else None
+
+
 def _only_function(chain: Chain) -> OperatorDescriptor | None:
-    """Return the only operator that runs Python, itself or on its edges: a dead worker leaves no other trace."""
+    """Return the only operator that runs Python, itself or on its edges: Spark's own worker code has no other trace."""
     found = [
         operator
         for operator in chain

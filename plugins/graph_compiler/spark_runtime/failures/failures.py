@@ -20,6 +20,7 @@ from graph_compiler.spark_runtime.failures.missing_inputs import missing_input
 from graph_compiler.spark_runtime.failures.sql_fragments import marked, own_fragments, own_names
 from graph_compiler.spark_runtime.failures.throwable_types import DATABASE, throwable_type
 from graph_compiler.spark_runtime.operators import ColumnsError
+from graph_compiler.spark_runtime.operators.pandas_frames import refusal
 from graph_compiler.spark_runtime.spark_internals.java import Py4JError
 
 MOST_COLUMNS = 40
@@ -255,6 +256,8 @@ def _headline(exception: BaseException, cause: Cause) -> str:
 
 def _of_kind(cause: Cause) -> list[str]:
     """Return additional lines for failures whose messages are too short; none for others."""
+    if cause.is_of_a_worker and (lines := refusal(cause.message)):
+        return lines
     if cause.kind == "SystemExit":
         return [
             f"its function ended the program, as sys.exit({cause.message}) does",

@@ -7,6 +7,7 @@
     SQL text that is a command                        NON_RECOVERABLE          the same text is refused again
     a contract with on_violation="fail"               NON_RECOVERABLE          the same rows violate it again
     data that a cast, a sum, a division cannot take   NON_RECOVERABLE          the same rows fail the same way
+    a number that pandas or its result would change   NON_RECOVERABLE          the same rows fail the same way
     a record of a file that does not fit its schema   NON_RECOVERABLE          the same file fails the same way
     a mistake in a function (TypeError, NameError …)  NON_RECOVERABLE          the same code fails the same way
     a function that ends the process (sys.exit)       NON_RECOVERABLE          the same code ends it again
@@ -53,6 +54,7 @@ from graph_compiler.spark_runtime.failures.bad_records import bad_record
 from graph_compiler.spark_runtime.failures.causes import PYTHON_WORKER, Cause
 from graph_compiler.spark_runtime.operators import ColumnsError
 from graph_compiler.spark_runtime.operators.contracts import ContractViolatedError
+from graph_compiler.spark_runtime.operators.pandas_frames import refusal
 from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError, Py4JNetworkError
 from graph_compiler.spark_runtime.spark_internals.parsed_queries import NotAQueryError
 
@@ -119,7 +121,7 @@ def throwable_type(error: BaseException, cause: Cause) -> ThrowableType:
 
 def _of_python(error: BaseException, cause: Cause) -> ThrowableType:
     """Return the type of a Python exception, on the driver or in a worker that reported it through the JVM."""
-    if cause.kind in _MISTAKES_IN_CODE:
+    if cause.kind in _MISTAKES_IN_CODE or refusal(cause.message):
         return ThrowableType.NON_RECOVERABLE_ERROR
     is_lost_connection = isinstance(error, ConnectionError) and not isinstance(error, Py4JJavaError)
     # NumPy's and Arrow's exceptions are subclasses with longer names.

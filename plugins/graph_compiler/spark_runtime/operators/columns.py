@@ -1,13 +1,19 @@
-"""Checks for missing and duplicate columns."""
+"""Checks for missing and duplicate columns, and for columns that Spark combines with a change of their values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import combinations
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructField
 
 from graph_compiler.errors import GraphCompilerError
-from graph_compiler.identifiers import did_you_mean
+from graph_compiler.identifiers import did_you_mean, listing
+from graph_compiler.spark_runtime.columns.common_types import cast_to_share, share_a_type
+from graph_compiler.spark_runtime.columns.declared_schema import type_words
+
+_Pair = tuple[StructField, StructField]
 
 
 class ColumnsError(GraphCompilerError):
@@ -47,3 +53,51 @@ def require_new_columns(known: Iterable[str], new: Iterable[str], verb: str) -> 
 def has_column(rows: DataFrame, name: str) -> bool:
     """Whether a column exists, ignoring case."""
     return name.lower() in (column.lower() for column in rows.columns)
+
+
+def require_comparable(left: DataFrame, right: DataFrame, pairs: Iterable[tuple[str, str]]) -> None:
+    """Raise ColumnsError for columns of two sides that Spark compares only after it has changed their values."""
+    ones, others = ({field.name.lower(): field for field in rows.schema} for rows in (left, right))
+    wrong = _unlike((ones[one.lower()], others[other.lower()]) for one, other in pairs)
+    if wrong:
+        shown = [f"{_shown(one)} with {_shown(other)}" for one, other in wrong]
+        raise _changes(f"it joins {listing(shown)}", wrong, ("on the left", "on the right"))
+
+
+def require_common_types(streams: Sequence[DataFrame], what: str) -> None:
+    """Raise ColumnsError for columns whose values Spark changes when it combines the rows of streams."""
+    columns: dict[str, list[StructField]] = {}
+    for rows in streams:
+        for field in rows.schema:
+            alike = columns.setdefault(field.name.lower(), [])
+            if all(field.dataType != other.dataType for other in alike):
+                alike.append(field)
+    found = [wrong for each in columns.values() if (wrong := _unlike(combinations(each, 2)))]
+    if found:
+        firsts = [wrong[0] for wrong in found]
+        shown = [f"{_shown(one)} with {_shown(other)}" for one, other in firsts]
+        raise _changes(f"{what} that has {listing(shown)}", firsts, ("in that stream",) * 2)
+
+
+def _unlike(pairs: Iterable[_Pair]) -> list[_Pair]:
+    return [pair for pair in pairs if not share_a_type(pair[0].dataType, pair[1].dataType)]
+
+
+def _shown(field: StructField) -> str:
+    return f"'{field.name}' ({type_words(field.dataType)})"
+
+
+def _changes(found: str, wrong: Sequence[_Pair], where: tuple[str, str]) -> ColumnsError:
+    """Return an error with the cast of each pair that gives both columns one type."""
+    calls = []
+    for pair in wrong:
+        number, target = cast_to_share(pair[0].dataType, pair[1].dataType)
+        field = pair[number]
+        name = field.name
+        key = f'{name}="{target}"' if name.isidentifier() else f'{{"{name}": "{target}"}}'
+        calls.append(f"cast({key}) {where[number]}, where it is {type_words(field.dataType)}")
+    return ColumnsError(
+        f"{found}, and Spark casts them to a type that changes values\n"
+        "  allowed: equal types, or two whose common type holds every value of both",
+        f"choose the type yourself, before: {listing(calls)}",
+    )

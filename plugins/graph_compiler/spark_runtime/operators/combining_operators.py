@@ -30,6 +30,8 @@ from graph_compiler.spark_runtime.operators.columns import (
     ColumnsError,
     has_column,
     require_columns,
+    require_common_types,
+    require_comparable,
 )
 from graph_compiler.spark_runtime.operators.evaluation import main_output
 from graph_compiler.spark_runtime.operators.scope import Scope, on_lines
@@ -59,7 +61,8 @@ def _(operator: IntervalJoin, inputs: list[DataFrame], scope: Scope) -> DataFram
     left, right = f"`left`.{quoted(operator.left_time)}", f"`right`.{quoted(operator.right_time)}"
     bounds = [f"{left} + INTERVAL '{bound}'" for bound in (operator.lower, operator.upper)]
     condition = f"{right} BETWEEN {bounds[0]} AND {bounds[1]}"
-    return _join(Join(operator.on, JoinType.INNER, condition), inputs, scope)
+    times = (operator.left_time, operator.right_time)
+    return _join(Join(operator.on, JoinType.INNER, condition), inputs, scope, (times,))
 
 
 @main_output.register(Intersect)
@@ -68,6 +71,7 @@ def _(operator: SetOperator, inputs: list[DataFrame], scope: Scope) -> DataFrame
     left, right = inputs
     if odd := sorted(set(left.columns) ^ set(right.columns)):
         raise ColumnsError(f"its inputs have different columns: only one has {listing(odd)}")
+    require_common_types(inputs, "it compares rows")
     operations: dict[tuple[type, bool], Callable[[DataFrame, DataFrame], DataFrame]] = {
         (Intersect, False): DataFrame.intersect,
         (Intersect, True): DataFrame.intersectAll,
@@ -82,6 +86,7 @@ def _(operator: SetOperator, inputs: list[DataFrame], scope: Scope) -> DataFrame
 def _(operator: UnionByName, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     fields = united(*(rows.schema for rows in inputs))
     inputs = [_in_order(rows, fields) for rows in inputs]
+    require_common_types(inputs, "it combines rows")
     return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), inputs)
 
 
@@ -103,7 +108,9 @@ def union(streams: list[DataFrame]) -> DataFrame:
                 f"it reads a union of streams with different columns: only one has {listing(odd)}",
                 "select the same columns from each, or union_by_name(…, allow_missing_columns=True)",
             )
-    return reduce(DataFrame.unionByName, _with_same_fields(streams))
+    streams = _with_same_fields(streams)
+    require_common_types(streams, "it reads a union of streams")
+    return reduce(DataFrame.unionByName, streams)
 
 
 def _with_same_fields(streams: list[DataFrame]) -> list[DataFrame]:
@@ -128,15 +135,23 @@ def _in_order(rows: DataFrame, fields: StructType) -> DataFrame:
     return align(rows, with_all_fields(rows.schema, kept))
 
 
-def _join(operator: Join, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+def _join(
+    operator: Join,
+    inputs: list[DataFrame],
+    scope: Scope,
+    compared: tuple[tuple[str, str], ...] = (),
+) -> DataFrame:
+    """Return the rows of a join; `compared` are columns that its condition compares."""
     left, right = inputs
     require_columns(left, [name for name, _ in operator.on], "the left side of the join")
     require_columns(right, [name for _, name in operator.on], "the right side of the join")
     equal = [f"`left`.{quoted(one)} = `right`.{quoted(other)}" for one, other in operator.on]
     conditions = [*equal, *([on_lines(operator.condition)] if operator.condition else [])]
     on = f"ON {' AND '.join(conditions)}" if conditions else ""
+    columns = _columns(operator, left, right)
+    require_comparable(left, right, (*operator.on, *compared))
     return scope.query(
-        f"SELECT {', '.join(_columns(operator, left, right))} "
+        f"SELECT {', '.join(columns)} "
         f"FROM {_LEFT} AS `left` {_SQL[operator.how]} {_RIGHT} AS `right` {on}",
         {_LEFT: left, _RIGHT: right},
     )

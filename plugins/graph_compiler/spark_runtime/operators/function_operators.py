@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyspark.sql import DataFrame
+from pyspark.sql.types import DataType, StructType
 
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.operators import (
@@ -17,6 +20,7 @@ from graph_compiler.identifiers import listing
 from graph_compiler.spark_runtime.driver_process import call_function
 from graph_compiler.spark_runtime.operators.columns import ColumnsError
 from graph_compiler.spark_runtime.operators.evaluation import all_outputs, main_output
+from graph_compiler.spark_runtime.operators.pandas_frames import exact, without_long_intervals
 from graph_compiler.spark_runtime.operators.scope import Scope, on_lines
 
 
@@ -27,16 +31,19 @@ def _(operator: Transform, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 
 @main_output.register
 def _(operator: MapPartitions, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    function = operator.load(scope.parameters)
     if operator.batches is Batches.ARROW:
+        function = operator.load(scope.parameters)
         return inputs[0].mapInArrow(function, operator.schema)  # type: ignore[arg-type]  # Spark checks what it gives
-    return inputs[0].mapInPandas(function, operator.schema)  # type: ignore[arg-type]  # Spark checks what it gives
+    rows = without_long_intervals(inputs[0], str(operator.function), scope)
+    function, schema = _over_pandas(operator, rows, scope)
+    return rows.mapInPandas(function, schema)  # type: ignore[arg-type]  # Spark checks what it gives
 
 
 @main_output.register
 def _(operator: ApplyInPandas, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    function = operator.load(scope.parameters)
-    return inputs[0].groupBy(*operator.keys).applyInPandas(function, operator.schema)
+    rows = without_long_intervals(inputs[0], str(operator.function), scope)
+    function, schema = _over_pandas(operator, rows, scope)
+    return rows.groupBy(*operator.keys).applyInPandas(function, schema)  # type: ignore[arg-type]  # as above
 
 
 @main_output.register
@@ -60,6 +67,16 @@ def _(operator: Iterate, inputs: list[DataFrame], scope: Scope) -> DataFrame:
         if operator.until is not None and _holds(operator.until, state, scope):
             break
     return state
+
+
+def _over_pandas(
+    operator: MapPartitions | ApplyInPandas, rows: DataFrame, scope: Scope
+) -> tuple[Callable[..., object], DataType]:
+    """Return the function with checks of its frames, and the type of its result."""
+    schema = DataType.fromDDL(operator.schema)
+    columns = schema if isinstance(schema, StructType) else StructType()
+    function = operator.load(scope.parameters)
+    return exact(function, str(operator.function), rows.schema, columns), schema
 
 
 def _process(

@@ -1,0 +1,454 @@
+"""A function over pandas that changes nothing changes no value: each type is kept, or the task fails.
+
+The exceptions are those of the table in docs/operators.md.
+"""
+
+import math
+import re
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.conversion import ArrowArrayToPandasConversion, PandasToArrowConversion
+from pyspark.sql.types import LongType, StructType
+
+from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment, Values
+from graph_compiler.declaration.functions import FunctionRef
+from graph_compiler.declaration.operators import ApplyInPandas, Batches, MapPartitions, Operator
+from graph_compiler.deployment.documents.report import Failure, ThrowableType
+from graph_compiler.spark_runtime.operators import Scope, evaluate
+from graph_compiler.spark_runtime.operators.pandas_frames import exact
+from tests.spark import functions
+from tests.spark.conftest import RunPipeline
+
+pytestmark = pytest.mark.spark
+
+DOCS = Path(__file__).parents[3] / "docs" / "operators.md"
+LARGE = 2**53 + 1
+KEPT = {
+    "BOOLEAN": ["true", "false"],
+    "TINYINT": ["127", "-128"],
+    "SMALLINT": ["32767", "-32768"],
+    "INT": [str(2**31 - 1), str(-(2**31))],
+    "BIGINT": [str(2**53 - 1), str(-(2**53) + 1)],
+    "FLOAT": ["-0.0F", "float('Infinity')", "float('1.4E-45')", "0.1F"],
+    "DOUBLE": ["-0.0D", "double('-Infinity')", "4.9E-324D", "1.7976931348623157E308D", "0.1D"],
+    "DECIMAL(38,0)": ["99999999999999999999999999999999999999BD"],
+    "DECIMAL(38,10)": ["1234567890123456789012345678.0123456789BD", "-0.0000000001BD"],
+    "STRING": ["''", "'nan'", "'None'", "'NaT'", "'ä\\u0000'"],
+    "BINARY": ["X''", "X'00FF'"],
+    "DATE": ["date'0001-01-01'", "date'9999-12-31'"],
+    "TIMESTAMP": ["timestamp'1677-09-22 00:00:00.000001'", "timestamp'2262-04-11 00:00:00'"],
+    "TIMESTAMP_NTZ": ["timestamp_ntz'1677-09-22 00:00:00.000001'"],
+    "INTERVAL DAY TO SECOND": ["interval '-106750 23:59:59.999999' day to second"],
+    "VARIANT": [f"parse_json('{{\"a\": {LARGE}}}')"],
+    "ARRAY<BIGINT>": [f"array({LARGE}L, NULL)", f"array({LARGE}L)", "array()"],
+    "ARRAY<STRUCT<a: BIGINT>>": [f"array(named_struct('a', {LARGE}L), named_struct('a', NULL))"],
+    "ARRAY<TIMESTAMP>": ["array(timestamp'9999-12-31 00:00:00.000001', NULL)"],
+    "ARRAY<INTERVAL DAY TO SECOND>": ["array(interval '106751991' day)"],
+    "MAP<STRING, BIGINT>": [f"map('a', {LARGE}L, 'b', NULL)", "map()"],
+    "STRUCT<a: BIGINT, b: ARRAY<BIGINT>>": [
+        f"named_struct('a', {LARGE}L, 'b', array({LARGE}L, NULL))",
+        "named_struct('a', NULL, 'b', NULL)",
+    ],
+}
+"""Values that come back as they are, with and without a NULL beside them."""
+NAN_IS_NULL = {
+    "FLOAT": "float('NaN')",
+    "DOUBLE": "double('NaN')",
+    "ARRAY<DOUBLE>": "array(double('NaN'))",
+    "MAP<STRING, DOUBLE>": "map('a', double('NaN'))",
+    "STRUCT<a: DOUBLE>": "named_struct('a', double('NaN'))",
+}
+FAILS = {
+    "BIGINT": (f"{LARGE}L", "pandas would round column 'v' (BIGINT)"),
+    "BIGINT below": (f"{-LARGE}L", "pandas would round column 'v' (BIGINT)"),
+    "TIMESTAMP": ("timestamp'9999-12-31 00:00:00'", "out of bounds"),
+    "TIMESTAMP_NTZ": ("timestamp_ntz'0001-01-01 00:00:00'", "out of bounds"),
+    "INTERVAL DAY TO SECOND": ("interval '-106753' day", "pandas cannot hold column 'v'"),
+}
+OF_FRAMES = (
+    "BOOLEAN",
+    "TINYINT",
+    "SMALLINT",
+    "INT",
+    "BIGINT",
+    "FLOAT",
+    "DOUBLE",
+    "BINARY",
+    "DATE",
+    "TIMESTAMP",
+)
+"""Spark converts a batch with these types only in a different way."""
+OPERATORS: dict[str, Callable[[str], Operator]] = {
+    "map_partitions": lambda ddl: MapPartitions(
+        FunctionRef.of(functions.unchanged_frames), True, ddl, Batches.PANDAS
+    ),
+    "apply_in_pandas": lambda ddl: ApplyInPandas(
+        FunctionRef.of(functions.unchanged_frame), True, ("k",), ddl
+    ),
+    "with the key": lambda ddl: ApplyInPandas(
+        FunctionRef.of(functions.unchanged_frame_of_key), True, ("k",), ddl
+    ),
+    "in batches": lambda ddl: ApplyInPandas(
+        FunctionRef.of(functions.unchanged_frames_of_key), True, ("k",), ddl
+    ),
+}
+
+
+def scope(spark: SparkSession) -> Scope:
+    def nothing(*_: object) -> DataFrame:
+        raise AssertionError
+
+    return Scope(
+        spark=spark,
+        parameters={},
+        parallelism=None,
+        read=nothing,
+        materialize=nothing,
+        stop_clock=nothing,
+        contracts=[],
+        is_dry=False,
+    )
+
+
+def table(spark: SparkSession, values: dict[str, list[str]]) -> DataFrame:
+    """Return a key `k` and a column for each type, in one partition."""
+    rows = [
+        "SELECT 1 AS k, "
+        + ", ".join(
+            f"CAST({each[n % len(each)]} AS {kind}) AS `c{at}`"
+            for at, (kind, each) in enumerate(values.items())
+        )
+        for n in range(max(map(len, values.values())))
+    ]
+    return spark.sql(" UNION ALL ".join(rows)).coalesce(1)
+
+
+def shown(value: object) -> object:
+    """Return a value that is equal to others only if all its bits are."""
+    if isinstance(value, float):
+        return "NaN" if math.isnan(value) else struct.pack(">d", value)
+    if isinstance(value, Row | list):
+        return [shown(item) for item in value]
+    if isinstance(value, dict):
+        return {key: shown(item) for key, item in value.items()}
+    return repr(bytes(value)) if isinstance(value, bytearray) else repr(value)
+
+
+def ddl(rows: DataFrame) -> str:
+    return ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in rows.schema)
+
+
+@pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS.keys())
+@pytest.mark.parametrize("null", [[], ["NULL"]], ids=["no NULL", "NULL"])
+@pytest.mark.parametrize("kinds", [tuple(KEPT), OF_FRAMES], ids=["all types", "of frames"])
+def test_a_function_that_changes_nothing_changes_no_value(
+    operator: Callable[[str], Operator],
+    null: list[str],
+    kinds: tuple[str, ...],
+    spark: SparkSession,
+) -> None:
+    rows = table(spark, {kind: [*KEPT[kind], *null] for kind in kinds})
+    found = evaluate(operator(ddl(rows)), {0: [rows]}, scope(spark))
+    assert sorted(map(repr, map(shown, found.collect()))) == sorted(
+        map(repr, map(shown, rows.collect()))
+    )
+
+
+@pytest.mark.parametrize("operator", list(OPERATORS.values())[:2], ids=list(OPERATORS)[:2])
+def test_nan_comes_back_as_null(operator: Callable[[str], Operator], spark: SparkSession) -> None:
+    rows = table(spark, {kind: [value] for kind, value in NAN_IS_NULL.items()})
+    (row,) = evaluate(operator(ddl(rows)), {0: [rows]}, scope(spark)).collect()
+    assert list(row)[1:] == [None, None, [None], {"a": None}, Row(a=None)]
+
+
+@pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS.keys())
+@pytest.mark.parametrize(("value", "words"), FAILS.values(), ids=FAILS.keys())
+def test_a_value_that_a_frame_cannot_hold_fails(
+    operator: Callable[[str], Operator], value: str, words: str, spark: SparkSession
+) -> None:
+    rows = spark.sql(f"SELECT 1 AS k, {value} AS v UNION ALL SELECT 1, NULL").coalesce(1)
+    with pytest.raises(PySparkException, match=re.escape(words)):
+        evaluate(operator(ddl(rows)), {0: [rows]}, scope(spark)).collect()
+
+
+@pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS.keys())
+@pytest.mark.parametrize("result", ["", ", v INTERVAL YEAR TO MONTH"])
+def test_an_interval_of_years_fails(
+    operator: Callable[[str], Operator], result: str, spark: SparkSession
+) -> None:
+    rows = spark.sql("SELECT 1 AS k, INTERVAL '1-2' YEAR TO MONTH AS v")
+    with pytest.raises(PySparkException):
+        evaluate(operator(f"k INT{result}"), {0: [rows]}, scope(spark)).collect()
+
+
+def test_large_numbers_are_kept_in_batches_without_null_and_in_arrows(spark: SparkSession) -> None:
+    rows = spark.sql(f"SELECT 1 AS k, {LARGE}L AS v").coalesce(1)
+    for operator in OPERATORS.values():
+        (row,) = evaluate(operator("k INT, v BIGINT"), {0: [rows]}, scope(spark)).collect()
+        assert row.v == LARGE
+    rows = rows.union(spark.sql("SELECT 1, CAST(NULL AS BIGINT)")).coalesce(1)
+    arrow = MapPartitions(
+        FunctionRef.of(functions.same_batches), True, "k INT, v BIGINT", Batches.ARROW
+    )
+    assert {row.v for row in evaluate(arrow, {0: [rows]}, scope(spark)).collect()} == {LARGE, None}
+
+
+def test_the_page_has_every_type_of_this_table() -> None:
+    text = DOCS.read_text().partition("| in a frame of pandas |")[2].partition("\n\n")[0]
+    cells = [line.split("|")[1:4:2] for line in text.splitlines()[2:]]
+    page = {kind: verdict for kinds, verdict in cells for kind in re.findall("`(.+?)`", kinds)}
+    plain = {re.split(r"[(<]", kind)[0] for kind in KEPT}
+    assert set(page) == plain | {"INTERVAL YEAR TO MONTH"}
+    assert {kind for kind, verdict in page.items() if "NULL for NaN" in verdict} == {
+        re.split("<", kind)[0] for kind in NAN_IS_NULL
+    }
+    failing = {kind for kind, verdict in page.items() if "fails" in verdict}
+    refused = {kind.partition(" below")[0] for kind in FAILS}
+    assert failing == refused | {"INTERVAL YEAR TO MONTH"}
+
+
+NUMBERS = st.lists(st.none() | st.integers(-(2**63), 2**63 - 1) | st.integers(2**53 - 2, 2**53 + 2))
+
+
+@pytest.mark.filterwarnings("ignore:The copy keyword is deprecated")
+@given(NUMBERS, st.booleans())
+def test_whole_numbers_are_kept_or_refused(numbers: list[int | None], is_beside_text: bool) -> None:
+    """Through Spark's own conversions, without a worker: a batch with text is converted in a different way."""
+    schema = StructType().add("v", LongType())
+    ways = ArrowArrayToPandasConversion
+    convert = ways.convert_legacy if is_beside_text else ways.convert
+    frame = pd.DataFrame({"v": convert(pa.array(numbers, pa.int64()), LongType())})
+    function = exact(functions.unchanged_frame, "f", schema, schema)
+    has_large = any(number is not None and abs(number) >= 2**53 for number in numbers)
+    if None in numbers and has_large and not is_beside_text:
+        with pytest.raises(OverflowError):
+            function(frame)
+        return
+    found = function(frame)
+    assert isinstance(found, pd.DataFrame)
+    assert to_arrow(found, schema).to_pylist() == numbers
+
+
+def to_arrow(frame: pd.DataFrame, schema: StructType) -> pa.Array:
+    batch = PandasToArrowConversion.convert(
+        frame, schema, timezone="UTC", safecheck=True, arrow_cast=True, assign_cols_by_name=True
+    )
+    return batch.column(0)
+
+
+RESULTS: dict[str, pd.Series] = {
+    "fractions": pd.Series([1.5, None]),
+    "numbers": pd.Series([2.0, None]),
+    "2^53": pd.Series([2.0**53]),
+    "2^63": pd.Series([2.0**63]),
+    "infinity": pd.Series([float("inf")]),
+    "NaN": pd.Series([float("nan")]),
+    "float32": pd.Series([0.1], dtype="float32"),
+    "int64": pd.Series([LARGE, 1]),
+    "uint64": pd.Series([2**64 - 1], dtype="uint64"),
+    "Int64": pd.Series([LARGE, None], dtype="Int64"),
+    "Float64": pd.Series([1.5, None], dtype="Float64"),
+    "Arrow's": pd.Series([2**40], dtype="int64[pyarrow]"),
+    "ints": pd.Series([LARGE, None], dtype=object),
+    "huge": pd.Series([2**70], dtype=object),
+    "mixed": pd.Series([1.5, 2], dtype=object),
+    "an infinite object": pd.Series([float("inf"), 2], dtype=object),
+    "Decimals": pd.Series([Decimal("1.005"), None, Decimal("NaN")]),
+    "whole Decimals": pd.Series([Decimal("2.000"), None, Decimal("NaN")]),
+    "missing": pd.Series([True, pd.NA, None, float("nan"), 3], dtype=object),
+    "large Decimals": pd.Series([Decimal("12345678901234567890123456789.5")]),
+    "categories": pd.Series([1.5, 2.0]).astype("category"),
+    "lists": pd.Series([[1.5]]),
+    "lists of ints": pd.Series([[LARGE, None], None]),
+    "arrays": pd.Series([np.array([1.5]), np.array([1])]),
+    "lists of lists": pd.Series([[[1], [Decimal("2.5")]]]),
+    "dicts": pd.Series([{"a": 1.5}]),
+    "pairs": pd.Series([[("a", 1.5)]]),
+    "tuples": pd.Series([(1.5,)]),
+    "text": pd.Series(["12", "1.5"]),
+}
+TYPES = (
+    "TINYINT", "INT", "BIGINT", "DECIMAL(10,2)", "DECIMAL(38,3)", "ARRAY<BIGINT>", "ARRAY<INT>",
+    "ARRAY<ARRAY<BIGINT>>", "MAP<STRING,BIGINT>", "STRUCT<a:BIGINT>",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_results_are_exactly_what_was_returned_or_refused(kind: str, spark: SparkSession) -> None:
+    schema = spark.sql(f"SELECT CAST(NULL AS {kind}) AS v").schema
+    kept = set()
+    for name, series in RESULTS.items():
+        frame = pd.DataFrame({"v": series})
+        try:
+            checked = exact(functions.unchanged_frame, "f", StructType(), schema)(frame)
+            assert isinstance(checked, pd.DataFrame)
+            found = to_arrow(checked, schema).to_pylist()
+        except (
+            OverflowError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            pa.ArrowException,
+            PySparkException,
+        ):
+            continue
+        if any(isinstance(value, bytes) for value in found):
+            continue
+        is_rounded = kind.startswith("DECIMAL") and isinstance(series.iloc[0], float | np.floating)
+        if name != "text" and not is_rounded and "{" not in repr(series.iloc[0]) + repr(found):
+            assert list(map(numbers_of, found)) == list(map(numbers_of, series)), name
+        kept.add(name)
+    assert kept & {"numbers", "whole Decimals", "lists of ints", "lists of lists", "ints", "NaN", "Int64"} or kind in (
+        "MAP<STRING,BIGINT>", "STRUCT<a:BIGINT>", "ARRAY<ARRAY<BIGINT>>", "TINYINT", "ARRAY<INT>",
+    )  # fmt: skip
+    assert not kept & {"fractions", "2^63", "infinity", "mixed"} or kind.startswith("DECIMAL")
+    assert not kept & {"lists", "arrays", "dicts", "pairs", "tuples"}
+
+
+def numbers_of(value: object) -> object:
+    if isinstance(value, list | np.ndarray | tuple):
+        return [numbers_of(item) for item in value]
+    if value is None or value is pd.NA or value != value:  # noqa: PLR0124  # NaN
+        return None
+    return Fraction(value) if isinstance(value, int | float | Decimal) else value
+
+
+def failure_of(declare: Callable[[DataStream], DataStream], run: RunPipeline, out: Path) -> Failure:
+    env = StreamExecutionEnvironment("p")
+    rows = env.from_source(Values([("a", LARGE), ("a", None)], "k STRING, id BIGINT"), "rows")
+    declare(rows).name("bad").sink_to(Parquet(f"{out}/out")).name("out")
+    (*_, report) = run(env.pipeline())
+    assert report.failure is not None
+    assert not (out / "out").exists()
+    return report.failure
+
+
+IDS = "k STRING, id BIGINT"
+WAYS: dict[str, Callable[[DataStream], DataStream]] = {
+    "map_partitions": lambda rows: (
+        rows.select("id").global_().map_partitions(functions.unchanged_frames, "id BIGINT")
+    ),
+    "apply_in_pandas": lambda rows: rows.key_by("k").apply_in_pandas(
+        functions.unchanged_frame, IDS
+    ),
+    "after another function": lambda rows: (
+        rows.map_partitions(functions.same_batches, IDS, batches="arrow")
+        .key_by("k")
+        .apply_in_pandas(functions.unchanged_frame, IDS)
+    ),
+}
+
+
+@pytest.mark.parametrize("declare", WAYS.values(), ids=WAYS.keys())
+def test_a_rounded_column_is_named_with_its_operator(
+    declare: Callable[[DataStream], DataStream], run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    failure = failure_of(declare, run_pipeline, tmp_path)
+    assert failure.operator == "bad"
+    assert failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR
+    first = "pandas would round column 'id' (BIGINT) for tests.spark.functions:unchanged_fr"
+    assert failure.message.startswith(first)
+    assert "\n  hint: cast the column to STRING before" in failure.message
+
+
+@pytest.mark.parametrize(
+    ("result", "kind", "words"),
+    [
+        ("half", "INT", "its function returns values for column 'v' that its type would change"),
+        ("half", "INT", "found: float64; allowed: what int32 holds exactly"),
+        ("large", "BIGINT", "found: float64; allowed: what int64 holds exactly"),
+        ("ratio", "DECIMAL(10,2)", "found: object; allowed: what decimal128(10, 2) holds exactly"),
+        (
+            "object",
+            "INT",
+            "returns a number with a fraction for column 'v', of tests.spark.functions:with_result",
+        ),
+    ],
+)
+def test_a_result_that_its_column_would_change_is_named(
+    result: str, kind: str, words: str, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    failure = failure_of(
+        lambda rows: (
+            rows.filter("id IS NULL")
+            .key_by("k")
+            .apply_in_pandas(functions.with_result, f"v {kind}", result=result)
+        ),
+        run_pipeline,
+        tmp_path,
+    )
+    assert failure.operator == "bad"
+    assert failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR
+    assert words in failure.message
+    assert "hint: round" in failure.message
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ("timestamp'9999-12-31 00:00:00'", "pandas cannot hold a timestamp of its input"),
+        ("interval '106753' day", "pandas cannot hold column 'it's'"),
+    ],
+)
+def test_times_out_of_pandas_range_are_named(
+    column: str, words: str, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    failure = failure_of(
+        lambda rows: (
+            rows.with_columns({"it's": column})
+            .drop("id")
+            .key_by("k")
+            .apply_in_pandas(functions.count_of_key, "k STRING, n BIGINT")
+        ),
+        run_pipeline,
+        tmp_path,
+    )
+    assert failure.operator == "bad"
+    assert failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR
+    assert words in failure.message
+
+
+def test_workers_need_nothing_of_this_package(tmp_path: Path) -> None:
+    (tmp_path / "user_code.py").write_text("def same(frame):\n    return frame\n")
+    program = (
+        "import pickle, sys\n"
+        "import pandas\n"
+        "function = pickle.loads(sys.stdin.buffer.read())\n"
+        "print(function(pandas.DataFrame({'v': [1.0, None]})).v[0])\n"
+        "assert not any(name.startswith('graph_compiler') for name in sys.modules)\n"
+    )
+    made = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from user_code import same\n"
+        "from pyspark import cloudpickle\n"
+        "from pyspark.sql.types import LongType, StructType\n"
+        "from graph_compiler.spark_runtime.operators.pandas_frames import exact\n"
+        "schema = StructType().add('v', LongType())\n"
+        "sys.stdout.buffer.write(cloudpickle.dumps(exact(same, 'f', schema, schema)))\n"
+    )
+    pickled = subprocess.run(
+        [sys.executable, "-c", made, str(tmp_path)], check=True, capture_output=True
+    ).stdout
+    answer = subprocess.run(
+        [sys.executable, "-c", program],
+        input=pickled,
+        check=True,
+        capture_output=True,
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path)},
+    )
+    assert answer.stdout.decode().strip() == "1.0"
