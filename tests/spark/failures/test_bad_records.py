@@ -18,7 +18,10 @@ from graph_compiler.spark_runtime.failures.causes import Cause
 from tests.spark.conftest import RunPipeline
 
 pytestmark = pytest.mark.spark
-APART = 'hint: rejects="bad" sets such records aside, in a side output; on_misfit="null" reads NULL for what does not fit'
+APART = (
+    'hint: rejects="bad" sets such records aside, in a side output; '
+    'on_misfit="null" reads NULL for what does not fit'
+)
 SCHEMA = "id INT, day DATE, at TIMESTAMP"
 
 

@@ -40,7 +40,10 @@ _DAY = r"[+-]?\d{4,7}-\d{1,2}-\d{1,2}"
 _TIME = r"[\d:.]*"
 """Without a time zone."""
 _PADDED = r"[+-]?0\d+"
-_LARGEST = {DoubleType: "1.7976931348623157E308D", FloatType: "3.4028235E38D"}
+_LARGEST: dict[type[DataType], str] = {
+    DoubleType: "1.7976931348623157E308D",
+    FloatType: "3.4028235E38D",
+}
 _MOST_DIGITS = 38
 """Of Spark's DECIMAL."""
 _LENIENT_IN_LISTS = (DecimalType, DateType, TimestampType, TimestampNTZType)

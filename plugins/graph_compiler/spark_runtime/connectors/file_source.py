@@ -68,7 +68,7 @@ def _columns(connector: FileConnector, spark: SparkSession) -> StructType:
 
 def _checked(connector: FileConnector, spark: SparkSession, *, scans: bool) -> Found:
     listed = list_lines(connector, spark)
-    folders, held = listed.schema[1:], _columns(connector, spark)
+    folders, held = listed.schema.fields[1:], _columns(connector, spark)
     names = {field.name.lower() for field in folders}
     known = {field.name.lower(): field for field in held}
     columns = StructType([field for field in held if field.name.lower() not in names])

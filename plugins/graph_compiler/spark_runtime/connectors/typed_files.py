@@ -201,7 +201,7 @@ class TypedFiles:
     def _index(self) -> Any:
         """Spark's index of the listed files."""
         (leaf,) = plan_leaves(self._listing)
-        return leaf.index
+        return leaf.listing
 
     @cached_property
     def _footers(self) -> dict[str, StructType]:

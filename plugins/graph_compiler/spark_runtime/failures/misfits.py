@@ -127,18 +127,10 @@ def _settings(
     """Yield what could be meant, with the option that reads it so."""
     if misfit.reason == WRONG_ENCODING:
         yield from _encodings(first_bytes(misfit.file))
-    elif misfit.reason == OPEN_QUOTE:
-        yield from _quotes(misfit, connector)
-    elif misfit.reason == NOT_JSON:
-        yield from _json(misfit, connector)
-    elif misfit.reason == ODD_KEY:
-        yield "keys of JSON keep their case: write this key as the column is declared", None
-    elif misfit.reason == WRONG_NUMBER:
-        yield from _separators(misfit, connector)
-    elif misfit.reason == CARRIAGE_RETURN:
-        yield "if all lines end in a line feed, declare ", ("lineSep", "\\n")
-    elif misfit.reason == IS_NULL:
-        yield "leave out NOT NULL if values may be missing", None
+    elif of_record := _OF_RECORDS.get(misfit.reason):
+        yield from of_record(misfit, connector)
+    elif misfit.reason in _OTHERS:
+        yield _OTHERS[misfit.reason]
     elif misfit.text is not None and misfit.type is not None:
         yield from _values(misfit.text, misfit.type, connector)
 
@@ -206,25 +198,26 @@ def _separators(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str,
             return
 
 
+_OF_RECORDS: dict[str, Callable[[Misfit, FileConnector], Iterator[tuple[str, Setting]]]] = {
+    OPEN_QUOTE: _quotes,
+    NOT_JSON: _json,
+    WRONG_NUMBER: _separators,
+}
+_OTHERS: dict[str, tuple[str, Setting]] = {
+    ODD_KEY: ("keys of JSON keep their case: write this key as the column is declared", None),
+    CARRIAGE_RETURN: ("if all lines end in a line feed, declare ", ("lineSep", "\\n")),
+    IS_NULL: ("leave out NOT NULL if values may be missing", None),
+}
+
+
 def _values(text: str, type: str, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
-    is_csv = connector.spark_format.lower() == "csv"
-    decimal = _DECIMAL_TYPE.fullmatch(type)
-    if text.strip().lower() in _NULL_MARKERS and is_csv:
-        if not (isinstance(connector, Csv) and connector.null_value):  # there is one text for it
-            yield "if it marks a missing value, declare ", ("nullValue", text)
-        return
-    if text != text.strip() and is_csv:
-        side = "ignoreLeadingWhiteSpace" if text != text.lstrip() else "ignoreTrailingWhiteSpace"
-        yield "to leave out blanks around values, declare ", (side, "true")
-        return
-    if is_csv and (_COMMA.fullmatch(text) or _THOUSANDS.fullmatch(text)):
-        column = "" if decimal else "declare the column as DECIMAL, and "
-        if _COMMA.fullmatch(text):
-            yield f"if the comma is the decimal point, {column or 'declare '}", ("locale", "de-DE")
-        if _THOUSANDS.fullmatch(text):
-            yield f"if the comma is between thousands, {column or 'declare '}", ("locale", "en-US")
-        return
-    if decimal and (plain := _PLAIN.fullmatch(text)):
+    if connector.spark_format.lower() == "csv":
+        of_csv = list(_values_of_csv(text, type, connector))
+        if of_csv or text.strip().lower() in _NULL_MARKERS:
+            yield from of_csv
+            return
+    decimal, plain = _DECIMAL_TYPE.fullmatch(type), _PLAIN.fullmatch(text)
+    if decimal and plain:
         digits, scale = int(decimal[1]), len(plain[1].rstrip("0"))
         if scale > int(decimal[2]):
             wider = f"DECIMAL({min(38, digits - int(decimal[2]) + scale)}, {scale})"
@@ -235,6 +228,24 @@ def _values(text: str, type: str, connector: FileConnector) -> Iterator[tuple[st
         yield from _times(text, type)
     if re.fullmatch(r"[+-]?0\d+", text):
         yield "a number loses the zeros in front: declare schema= with STRING for this column", None
+
+
+def _values_of_csv(text: str, type: str, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
+    """Yield what text of CSV may mean beside a value of its type: nothing, blanks, a decimal comma."""
+    if text.strip().lower() in _NULL_MARKERS:
+        if not (isinstance(connector, Csv) and connector.null_value):  # there is one text for it
+            yield "if it marks a missing value, declare ", ("nullValue", text)
+    elif text != text.strip():
+        side = "Leading" if text != text.lstrip() else "Trailing"
+        yield "to leave out blanks around values, declare ", (f"ignore{side}WhiteSpace", "true")
+    else:
+        declare = (
+            "declare " if _DECIMAL_TYPE.fullmatch(type) else "declare the column as DECIMAL, and "
+        )
+        if _COMMA.fullmatch(text):
+            yield f"if the comma is the decimal point, {declare}", ("locale", "de-DE")
+        if _THOUSANDS.fullmatch(text):
+            yield f"if the comma is between thousands, {declare}", ("locale", "en-US")
 
 
 def _times(text: str, type: str) -> Iterator[tuple[str, Setting]]:
