@@ -49,7 +49,7 @@ KINDS = {
     ),
     "zeros in front of a number: `007`": Kind("n INT", one("n\n007\n"), one('{"n": "007"}')),
     "too few or too many fields": Kind("a INT, b INT", one("a,b\n1\n1,2,3\n"), None),
-    "a quoted value that goes on in the next line": Kind(
+    "a quoted value that continues in the next line": Kind(
         "a STRING, b STRING", one('a,b\n1,"x\ny"\n'), None
     ),
     "quotes written twice, without `escape`": Kind(

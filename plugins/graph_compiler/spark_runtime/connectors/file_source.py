@@ -108,21 +108,18 @@ def _check_headers(files: TextFiles) -> None:
     """
     if files.header is None or not files.has_lines or _shows_headers(files):
         return
-    counts = {unquote(file): count for file, count in files.count_headers()}
-    names = ", ".join(files.header)
-    for wrong, found in (
-        ([file for file, count in counts.items() if count == 0], "does not have the header"),
-        ([file for file, count in counts.items() if count > 1], "has more than once the header"),
-    ):
-        if wrong:
-            example = min(wrong)
-            others = f", and {len(wrong) - 1} others" if wrong[1:] else ""
-            raise SchemaChangedError(
-                f"the file {local_path(example) or example}{others} {found} {names}\n"
-                "  found elsewhere below the same path, in this order; all columns are text, so a header in another "
-                "order, or a second one, would be read as a record\n"
-                "  hint: read the files of each header by a source of its own"
-            )
+    wrong = files.without_one_header()
+    if not wrong:
+        return
+    file, count = wrong[0]
+    path, names = unquote(file), ", ".join(files.header)
+    found = "does not have the header" if count == 0 else "has more than once the header"
+    others = f"; so are {len(wrong) - 1} others" if wrong[1:] else ""
+    raise SchemaChangedError(
+        f"the file {local_path(path) or path} {found} {names}{others}\n"
+        "  all columns are text, so a header in another order, or a second one, would be read as a record\n"
+        "  hint: read the files of each header by a source of its own"
+    )
 
 
 def _shows_headers(files: TextFiles) -> bool:

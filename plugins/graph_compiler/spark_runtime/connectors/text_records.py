@@ -39,7 +39,7 @@ ODD_KEY = "one of its keys differs from the name of a column in case only"
 IS_NULL = "it is NULL, and the column is NOT NULL"
 CARRIAGE_RETURN = "it ends in a carriage return, unlike other lines of the file"
 NOT_SET_ASIDE = (OPEN_QUOTE,)
-"""After these, it is unknown where the next record begins, so they fail the task whatever `on_misfit` says."""
+"""After these, it is unknown where the next record begins, so they fail the task whatever `on_misfit` is."""
 _OURS = "graph_compiler_"
 _RECORD, _FILE, _FIELDS, _CORRUPT, _MISFIT = (
     f"{_OURS}{name}" for name in ("record", "file", "fields", "corrupt", "number")
@@ -50,6 +50,8 @@ _SET_HERE = frozenset(
     {"mode", "columnnameofcorruptrecord", "inferschema", "enforceschema", "header"}
 )
 _UTF8 = ("", "utf-8", "utf8", "us-ascii")
+_MOST_FILES = 10
+"""In a message."""
 _REPLACEMENT = "\ufffd"
 _BETWEEN = "\x01"
 """A character between the names of a header."""
@@ -104,7 +106,7 @@ class TextFiles:
         return rows.selectExpr(*order, *([MISFIT] if self.connector.rejects is not None else []))
 
     def _checked_row(self, misfits: Sequence[Misfit]) -> str:
-        """Return a list of the record's row; of a header, none. It fails for a misfit that may not go on.
+        """Return a list of the record's row; of a header, none. It fails for a misfit that may not continue.
 
         The generator is the last place where each record is seen: Spark moves filters before other filters.
         """
@@ -124,13 +126,14 @@ class TextFiles:
         row = f"array(named_struct({', '.join(fields)}))"
         return f"CASE {is_header}WHEN {fails} THEN {fail} ELSE {row} END"
 
-    def count_headers(self) -> list[tuple[str, int]]:
-        """Return how many records of each file are its header; reads all lines, and parses few of them."""
+    def without_one_header(self) -> list[tuple[str, int]]:
+        """Return some files with another number of headers than one; reads all lines, and parses few of them."""
         first = literal((self.header or ("",))[0])
         may_be = f"CASE WHEN contains({_RECORD}, {first}) THEN {_RECORD} END AS {_RECORD}"
         parsed = self._with_fields(self._lines().selectExpr(_FILE, may_be))
-        counted = parsed.groupBy(_FILE).agg(expr(f"count_if({self._is_header()})"))
-        return [(str(file), int(count)) for file, count in counted.collect()]
+        counted = parsed.groupBy(_FILE).agg(expr(f"count_if({self._is_header()})").alias("headers"))
+        wrong = counted.where("headers <> 1").orderBy("headers", _FILE).limit(_MOST_FILES)
+        return [(str(file), int(count)) for file, count in wrong.collect()]
 
     @property
     def _format(self) -> str:

@@ -167,7 +167,7 @@ def _quotes(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Set
             ("escape", '"'),
         )
     if options.get("multiline", "").lower() != "true":
-        yield "if a value in quotes goes on in the next line, declare ", ("multiLine", "true")
+        yield "if a value in quotes continues in the next line, declare ", ("multiLine", "true")
     yield "if quotes are part of the text, declare ", ("quote", "")
 
 
