@@ -136,6 +136,7 @@ CASES = (
 
 SOURCES: tuple[tuple[str, Connector], ...] = (
     ("{csv: /i, header: false, null_value: NA, schema: a INT, on_schema_change: ignore, on_misfit: 'null', options: {sep: ;, multiLine: true, quote: {secret: c, field: k}}}", Csv("/i", header=False, null_value="NA", schema="a INT", on_schema_change="ignore", on_misfit="null", options={"sep": ";", "multiLine": True, "quote": Secret("c", "k")})),
+    ("{json: /i, on_misfit: null}", Json("/i", on_misfit="null")),
     ("{json: /i, rejects: bad}", Json("/i", rejects="bad")),
     ("{json: /i}", Json("/i")),
     ("{orc: /i}", Orc("/i")),

@@ -20,22 +20,29 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from graph_compiler import program_log
-from graph_compiler.declaration.connectors import Connector
-from graph_compiler.declaration.operators import Join, JoinType, Sink
+from graph_compiler.declaration.connectors import Connector, FileConnector
+from graph_compiler.declaration.operators import Join, JoinType, Sink, Source
 from graph_compiler.deployment.documents.descriptor import (
     OperatorDescriptor,
     StagedInput,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.documents.dry_run import DryRunAnswer, DryRunRequest, VertexPlan
+from graph_compiler.deployment.documents.dry_run import (
+    DryRunAnswer,
+    DryRunRequest,
+    InferredSchema,
+    VertexPlan,
+)
 from graph_compiler.deployment.documents.report import Failure, ThrowableType
 from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.artifacts import add_artifacts
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
+from graph_compiler.spark_runtime.columns.declared_schema import ddl
 from graph_compiler.spark_runtime.columns.literal_casts import failing_casts
 from graph_compiler.spark_runtime.connectors import check_without_target, read_source
 from graph_compiler.spark_runtime.connectors.sampling import source_schema, with_known_schema
+from graph_compiler.spark_runtime.connectors.source import MISFIT
 from graph_compiler.spark_runtime.driver_process import end_process
 from graph_compiler.spark_runtime.failures.failures import OperatorFailedError, explain_failure
 from graph_compiler.spark_runtime.main import session
@@ -55,6 +62,9 @@ class DryRun:
     findings: list[Failure] = field(default_factory=list)
     warnings: list[Failure] = field(default_factory=list)
     plans: list[VertexPlan] = field(default_factory=list)
+    infers: bool = False
+    inferred: dict[Connector, StructType] = field(default_factory=dict)
+    inferred_schemas: dict[str, InferredSchema] = field(default_factory=dict)
 
     def region(self, task: TaskDeploymentDescriptor) -> None:
         """Analyze the next region; the producers of its inputs have been analyzed before."""
@@ -74,6 +84,12 @@ class DryRun:
                 with origin(self.spark, OPERATOR, str(operator.node_id)):
                     self._findings(operator, evaluation)
         self.plans += _plans(evaluation) if self.shows_plans else ()
+        for operator in task.region.operators:
+            kind = operator.operator
+            if isinstance(kind, Source) and (schema := self.inferred.get(kind.connector)):
+                self.inferred_schemas[operator.name] = InferredSchema(
+                    operator=operator.name, declared_at=operator.declared_at, schema=ddl(schema)
+                )
 
     def _findings(self, operator: OperatorDescriptor, evaluation: RegionEvaluation) -> None:
         """Add what an operator's analysis raises; a join whose columns collide is analyzed without them, too."""
@@ -122,6 +138,10 @@ class DryRun:
         )
 
     def _source(self, connector: Connector, parallelism: int | None) -> DataFrame:
+        if self.infers and connector.schema is None and isinstance(connector, FileConnector):
+            schema = read_source(connector, self.spark, scans=False).drop(MISFIT).schema
+            self.inferred[connector] = schema
+            connector = replace(connector, schema=ddl(schema))
         if self.shows_plans:  # a plan over empty inputs would be optimized away
             known = with_known_schema(connector, self.spark)
             return read_source(known, self.spark, parallelism, scans=False)
@@ -134,10 +154,14 @@ class DryRun:
 
 
 def dry_run(
-    tasks: Sequence[TaskDeploymentDescriptor], spark: SparkSession, *, shows_plans: bool = False
+    tasks: Sequence[TaskDeploymentDescriptor],
+    spark: SparkSession,
+    *,
+    shows_plans: bool = False,
+    infers: bool = False,
 ) -> DryRunAnswer:
     """Analyze the regions of a pipeline in topological order."""
-    run = DryRun(spark, shows_plans)
+    run = DryRun(spark, shows_plans, infers=infers)
     for task in tasks:
         add_artifacts(task, spark)
         run.region(task)
@@ -145,6 +169,7 @@ def dry_run(
         findings=tuple(sorted(run.findings, key=_line)),
         warnings=tuple(sorted(run.warnings, key=_line)),
         plans=tuple(run.plans),
+        schemas=tuple(run.inferred_schemas.values()),
     )
 
 
@@ -184,7 +209,9 @@ def main(request_path: str) -> int:
     request = from_json(DryRunRequest, path.read_text())
     spark = session(request.tasks[0])
     try:
-        answer = dry_run(request.tasks, spark, shows_plans=request.shows_plans)
+        answer = dry_run(
+            request.tasks, spark, shows_plans=request.shows_plans, infers=request.infers
+        )
     finally:
         spark.stop()
     path.with_name("answer.json").write_text(to_json(answer))

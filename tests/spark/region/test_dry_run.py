@@ -20,6 +20,7 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.dry_run import DryRunAnswer
 from graph_compiler.deployment.documents.report import ThrowableType
 from graph_compiler.deployment.documents.run_identity import RunIdentity
+from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.dry_run import dry_run
 from graph_compiler.spark_runtime.main import execute
 from graph_compiler.spark_runtime.shell import named_rows
@@ -207,6 +208,19 @@ def test_only_the_first_lines_of_a_source_are_read(spark: SparkSession, tmp_path
         Parquet(f"{tmp_path}/out")
     )
     assert asked(env, spark, tmp_path).findings == ()
+
+
+def test_inferred_columns_are_returned_as_the_declaration_could_say_them(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "in.csv").write_text("k,an id\na,1\n")
+    env = Environment("p")
+    env.from_source(Csv(f"{tmp_path}/in.csv"), "in").sink_to(Parquet(f"{tmp_path}/out"))
+    answer = dry_run(tasks(env, tmp_path), spark, infers=True)
+    (inferred,) = answer.schemas
+    assert (inferred.operator, inferred.schema) == ("in", "k STRING, `an id` INT")
+    declared = Csv(f"{tmp_path}/in.csv", schema=inferred.schema)
+    assert list(map(tuple, read_source(declared, spark).collect())) == [("a", 1)]
 
 
 def test_the_example_has_no_findings_and_a_plan_per_vertex(

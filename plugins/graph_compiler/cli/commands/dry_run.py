@@ -40,6 +40,14 @@ Plans = Annotated[
     bool, typer.Option("--spark", help="Also show Spark's physical plan of each job vertex.")
 ]
 
+Infer = Annotated[
+    bool,
+    typer.Option(
+        "--infer",
+        help="Also read the files of sources without schema=, and print the columns to declare.",
+    ),
+]
+
 
 class DryRunFailedError(GraphCompilerError):
     """The analysis itself failed."""
@@ -52,6 +60,7 @@ def dry_run(
     ] = None,
     param: Params = None,
     spark: Plans = False,
+    infer: Infer = False,
     as_json: AsJson = False,
 ) -> None:
     """Let Spark analyze a pipeline without its data: columns, types, SQL. Exit code 1 if it finds a problem."""
@@ -59,11 +68,11 @@ def dry_run(
         compiled = compile_named(pipeline)
         params = read_params(param, compiled.pipeline)
         if as_json:
-            answer = ask_spark(compiled, read_day(day), params, shows_plans=spark)
+            answer = ask_spark(compiled, read_day(day), params, shows_plans=spark, infers=infer)
             typer.echo(_answer_json(compiled, answer))
             found = len(answer.findings)
         else:
-            found = analyse(compiled, read_day(day), params, shows_plans=spark)
+            found = analyse(compiled, read_day(day), params, shows_plans=spark, infers=infer)
     raise typer.Exit(ExitCode.LEFT_TO_DO if found else ExitCode.DONE)
 
 
@@ -73,12 +82,17 @@ def analyse(
     params: Mapping[str, ParameterValue],
     *,
     shows_plans: bool,
+    infers: bool = False,
 ) -> int:
     """Print Spark's findings, and its plans on request; return the number of findings. Raises DryRunFailedError."""
-    answer = ask_spark(compiled, day, params, shows_plans=shows_plans)
+    answer = ask_spark(compiled, day, params, shows_plans=shows_plans, infers=infers)
     console = standard_output()
     for plan in answer.plans:
         console.print(Text(f"region {plan.region_id} · {plan.vertex}\n{plan.plan}"), soft_wrap=True)
+    for inferred in answer.schemas:
+        place = f", declared at {inferred.declared_at}" if inferred.declared_at else ""
+        text = f"{inferred.operator}{place}:\n  schema={json.dumps(inferred.schema, ensure_ascii=False)}"
+        console.print(Text(text), soft_wrap=True)
     for finding in answer.findings:
         region_id = compiled.deployment.regions[0].id
         console.print(Text(finding.words(compiled.pipeline.name, region_id)), soft_wrap=True)
@@ -99,6 +113,7 @@ def ask_spark(
     params: Mapping[str, ParameterValue],
     *,
     shows_plans: bool,
+    infers: bool = False,
 ) -> DryRunAnswer:
     """Return Spark's findings; raises DryRunFailedError if the analysis itself fails."""
     given = {**dict(compiled.pipeline.params), **params}
@@ -108,6 +123,7 @@ def ask_spark(
         request = DryRunRequest(
             tasks=tuple(desk_task(region, run, execution_id=_RUN) for region in regions),
             shows_plans=shows_plans,
+            infers=infers,
         )
         put_artifacts(store_of(folder), request.tasks[0])
         with standard_error().status("Spark is reading columns"):
@@ -141,6 +157,10 @@ def _answer_json(compiled: CompiledPipeline, answer: DryRunAnswer) -> str:
         "plans": [
             {"task": plan.region_id, "vertex": plan.vertex, "plan": plan.plan}
             for plan in answer.plans
+        ],
+        "schemas": [
+            {"operator": inferred.operator, "schema": inferred.schema}
+            for inferred in answer.schemas
         ],
     }
     return json.dumps(document, indent=2, ensure_ascii=False)

@@ -11,6 +11,7 @@ To add one, here or in your own package: CONTRIBUTING.md.
 
 from graph_compiler.declaration.connectors.connector import (
     Connector,
+    OnMisfit,
     OnSchemaChange,
     Options,
     SinkMode,
@@ -38,6 +39,7 @@ __all__ = [
     "FunctionSource",
     "Jdbc",
     "Json",
+    "OnMisfit",
     "OnSchemaChange",
     "Options",
     "Orc",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import Failure
+from graph_compiler.errors import SourceLocation
 from graph_compiler.identifiers import RegionId
 
 REQUEST, ANSWER = "request.json", "answer.json"
@@ -13,10 +14,14 @@ REQUEST, ANSWER = "request.json", "answer.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryRunRequest:
-    """The regions of a pipeline, with rendered places. `shows_plans`: also return Spark's physical plans."""
+    """The regions of a pipeline, with rendered places. `shows_plans`: also return Spark's physical plans.
+
+    `infers`: also read the files of sources without a declared schema, and return their columns.
+    """
 
     tasks: tuple[TaskDeploymentDescriptor, ...]
     shows_plans: bool
+    infers: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +34,19 @@ class VertexPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InferredSchema:
+    """The columns of a source's files as Spark DDL: what its declaration could say."""
+
+    operator: str
+    declared_at: SourceLocation | None
+    schema: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DryRunAnswer:
     """All findings, in the order of the operators. `warnings` are those that may fail only for some rows."""
 
     findings: tuple[Failure, ...]
     warnings: tuple[Failure, ...]
     plans: tuple[VertexPlan, ...]
+    schemas: tuple[InferredSchema, ...] = ()

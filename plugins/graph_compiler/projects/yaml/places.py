@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import PlainValidator, WithJsonSchema
 
-from graph_compiler.declaration.connectors import Connector, Secret
+from graph_compiler.declaration.connectors import Connector, OnMisfit, Secret
 from graph_compiler.declaration.operators import Operator
 from graph_compiler.declaration.parameters.reference import ParameterReference
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
@@ -115,6 +115,8 @@ def _parameter(param: str) -> ParameterReference:
     return ParameterReference(param)
 
 
+_MISFIT = "on_misfit"
+"""The argument one of whose values is the text null."""
 _VALUES: Mapping[type[Form], Callable[..., object]] = {
     SecretForm: _secret,
     BoundParameter: _parameter,
@@ -150,6 +152,8 @@ def make_value(
     if "function" in names:
         arguments["function"] = function(str(arguments["function"]))
     values = {name: value_of(value, function) for name, value in arguments.items()}
+    if _MISFIT in values and values[_MISFIT] is None:  # YAML's null, without quotes
+        values[_MISFIT] = OnMisfit.NULL.value
     frozen = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
     return kind(**frozen)
 

@@ -1,0 +1,138 @@
+"""Sources of CSV, JSON and text as pipelines use them: records set aside, read as NULL, or read as before."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from graph_compiler import Csv, Json, Parquet, StreamExecutionEnvironment, Text
+from graph_compiler.deployment.documents.session import STRICT_SOURCES
+from graph_compiler.errors import SchemaChangedError
+from graph_compiler.spark_runtime.connectors import read_source
+from graph_compiler.spark_runtime.results.session_settings import pinned
+from tests.spark.conftest import RunPipeline
+
+pytestmark = pytest.mark.spark
+SCHEMA = "id INT, name STRING, amount DECIMAL(9, 2)"
+RECORDS = ["1,ann,5", "2,bob", "3,carl,7,extra", "4,dora,oops", '5,"e, f",1.50']
+
+
+@pytest.fixture
+def orders(tmp_path: Path) -> str:
+    (tmp_path / "orders.csv").write_text("\n".join(["id,name,amount", *RECORDS, ""]))
+    return f"{tmp_path}/orders.csv"
+
+
+@pytest.mark.parametrize("is_staged", [False, True])
+def test_each_record_is_in_one_of_both_outputs(
+    is_staged: bool, orders: str, spark: SparkSession, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    env = StreamExecutionEnvironment("sales")
+    source = Csv(orders, schema=SCHEMA, rejects="bad")
+    rows = env.from_source(source, "orders")
+    kept = rows.filter("amount > 0").name("kept")
+    (kept.stage("read again") if is_staged else kept).sink_to(Parquet(f"{tmp_path}/kept"))
+    rows.get_side_output("bad").sink_to(Parquet(f"{tmp_path}/bad")).name("bad")
+    assert run_pipeline(env.pipeline())[-1].failure is None
+    found = spark.read.parquet(f"{tmp_path}/kept").orderBy("id").collect()
+    assert [row.id for row in found] == [1, 5]
+    bad = spark.read.parquet(f"{tmp_path}/bad").orderBy("record").collect()
+    assert [(row.record, row.column, row.text) for row in bad] == [
+        ("2,bob", None, None),
+        ("3,carl,7,extra", None, None),
+        ("4,dora,oops", "amount", "oops"),
+    ]
+    assert {row.file for row in bad} == {f"file:{orders}"}
+    assert bad[2].reason == "it does not fit DECIMAL(9,2)"
+
+
+def test_records_that_nobody_reads_are_left_out_of_the_rows(
+    orders: str, spark: SparkSession, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    env = StreamExecutionEnvironment("sales")
+    source = Csv(orders, schema="name STRING, id INT", on_schema_change="ignore", rejects="bad")
+    env.from_source(source, "orders").sink_to(Parquet(f"{tmp_path}/kept"))
+    assert run_pipeline(env.pipeline())[-1].failure is None
+    assert spark.read.parquet(f"{tmp_path}/kept").columns == ["name", "id"]
+
+
+def test_a_quote_that_is_not_closed_fails_whatever_is_said(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text('id,name\n1,"x\ny"\n')
+    for source in (
+        Csv(f"{tmp_path}/a.csv", schema="id INT, name STRING", rejects="bad"),
+        Csv(f"{tmp_path}/a.csv", schema="id INT, name STRING", on_misfit="null"),
+    ):
+        with pytest.raises(Exception, match="a quote is not closed in its line"):
+            read_source(source, spark).collect()
+
+
+def test_values_that_do_not_fit_are_null_and_others_are_kept(
+    orders: str, spark: SparkSession
+) -> None:
+    rows = read_source(Csv(orders, schema=SCHEMA, on_misfit="null"), spark).orderBy("id").collect()
+    assert [(row.id, row.name, row.amount is None) for row in rows] == [
+        (1, "ann", False),
+        (2, "bob", True),
+        (3, "carl", False),
+        (4, "dora", True),
+        (5, "e, f", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda rows: rows.groupBy().count(),
+        lambda rows: rows.select("name"),
+        lambda rows: rows.where("id = 1"),
+        lambda rows: rows.where("amount > 0"),
+        lambda rows: rows.where("amount IS NULL"),
+        lambda rows: rows.join(rows.sparkSession.createDataFrame([(5,)], "amount INT"), "amount"),
+        lambda rows: rows.groupBy("name").agg({"id": "max"}),
+    ],
+)
+def test_a_check_does_not_depend_on_what_is_read(
+    ask: object, spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text("id,name,amount\n1,ann,5\n2,bob,oops\n")
+    rows = read_source(Csv(f"{tmp_path}/a.csv", schema=SCHEMA), spark)
+    with pytest.raises(Exception, match="it does not fit DECIMAL"):
+        ask(rows).collect()  # type: ignore[operator]
+
+
+def test_the_option_reads_as_before(orders: str, spark: SparkSession) -> None:
+    with pinned(spark, {STRICT_SOURCES: "false"}):
+        inferred = read_source(Csv(orders), spark)
+        assert inferred.count() == len(RECORDS)
+        declared = read_source(Csv(orders, schema=SCHEMA), spark)
+        assert declared.groupBy().count().collect()[0][0] == len(RECORDS)
+
+
+def test_a_header_with_another_separator_is_refused_if_types_are_inferred(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text("id;name\n1;ann\n")
+    with pytest.raises(SchemaChangedError, match=r'declare options={"sep": ";"}'):
+        read_source(Csv(f"{tmp_path}/a.csv"), spark)
+
+
+def test_lines_of_text_are_checked_and_set_aside(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes("fine\nM\xfcller\n".encode("latin-1"))
+    with pytest.raises(Exception, match="bytes that are not of its encoding"):
+        read_source(Text(f"{tmp_path}/a.txt"), spark).collect()
+    lenient = read_source(Text(f"{tmp_path}/a.txt", on_misfit="null"), spark)
+    assert sorted(map(tuple, lenient.collect()), key=str) == [("fine",), (None,)]
+
+
+def test_folders_have_their_declared_types_and_are_pruned(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    for day in ("01", "02"):
+        (tmp_path / f"day={day}").mkdir()
+        (tmp_path / f"day={day}" / "a.json").write_text('{"id": 1}\n')
+    rows = read_source(Json(str(tmp_path), schema="id INT, day STRING"), spark).where("day = '02'")
+    assert list(map(tuple, rows.collect())) == [(1, "02")]
+    plan = rows._jdf.queryExecution().executedPlan().toString()
+    assert "PartitionFilters: [isnotnull(day" in plan

@@ -1,0 +1,100 @@
+"""The hints for a record that does not fit: the option that would read it, with its value."""
+
+import gzip
+
+import pytest
+
+from graph_compiler import Csv, Json
+from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.spark_runtime.connectors import text_records as reasons
+from graph_compiler.spark_runtime.failures.misfits import Misfit, misfit_lines
+
+pytestmark = pytest.mark.spark
+CSV, JSON = Csv("/in", schema="a INT"), Json("/in", schema="a INT")
+
+
+def hints(misfit: Misfit, connector: FileConnector, head: bytes = b"") -> list[str]:
+    lines = misfit_lines(misfit, connector, first_bytes=lambda _uri: head)
+    found = [line.removeprefix("hint: ") for line in lines if line.startswith("hint: ")]
+    return [hint for hint in found if not hint.startswith('rejects="bad"')]
+
+
+def of_record(record: str, reason: str) -> Misfit:
+    return Misfit(file="file:/in/a.csv", record=record, reason=reason)
+
+
+def of_value(text: str, type: str) -> Misfit:
+    return Misfit(
+        file="file:/in/a.csv",
+        record=text,
+        reason=f"it does not fit {type}",
+        column="a",
+        text=text,
+    )
+
+
+@pytest.mark.parametrize(
+    ("record", "reason", "connector", "expected"),
+    [
+        ('1,"say ""hi"""', reasons.OPEN_QUOTE, CSV, 'options={"escape": "\\""}'),
+        ('1,"Main St', reasons.OPEN_QUOTE, CSV, 'options={"multiLine": "true"}'),
+        ('1,"5 feet" tall', reasons.OPEN_QUOTE, CSV, 'options={"quote": ""}'),
+        ("1;2;3", reasons.WRONG_NUMBER, CSV, 'options={"sep": ";"}'),
+        ("1\t2", reasons.WRONG_NUMBER, CSV, 'options={"sep": "\\\\t"}'),
+        ("[", reasons.NOT_JSON, JSON, 'options={"multiLine": "true"}'),
+        ('{"a": 1}{"a": 2}', reasons.NOT_JSON, JSON, "write each in a line of its own"),
+        ('{"A": 1}', reasons.ODD_KEY, JSON, "write this key as the column is declared"),
+        ("1,", reasons.IS_NULL, CSV, "leave out NOT NULL"),
+        ("1\r", reasons.CARRIAGE_RETURN, CSV, 'options={"lineSep": "\\\\n"}'),
+    ],
+)
+def test_a_record_has_the_option_that_reads_it(
+    record: str, reason: str, connector: FileConnector, expected: str
+) -> None:
+    assert any(expected in hint for hint in hints(of_record(record, reason), connector))
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        ("Müller\n".encode("latin-1"), '"encoding": "ISO-8859-1"'),
+        ("10 €\n".encode("windows-1252"), '"encoding": "windows-1252"'),
+        ("a,b\n".encode("utf-16"), '"encoding": "UTF-16"'),
+        ("a,b\n".encode("utf-16-le"), '"encoding": "UTF-16LE"'),
+        (gzip.compress(b"a"), "compressed with gzip"),
+        (b"PK\x03\x04", "compressed with zip"),
+    ],
+)
+def test_the_first_bytes_of_a_file_show_its_encoding(head: bytes, expected: str) -> None:
+    (hint,) = hints(of_record("x", reasons.WRONG_ENCODING), CSV, head)
+    assert expected in hint
+
+
+@pytest.mark.parametrize(
+    ("text", "type", "expected"),
+    [
+        ("3,50", "DECIMAL(9,2)", ['decimal point, declare options={"locale": "de-DE"}']),
+        ("3,50", "INT", ["declare the column as DECIMAL, and options="]),
+        ("1,234", "DECIMAL(9,2)", ['"locale": "de-DE"', '"locale": "en-US"']),
+        ("1,234,567.5", "DECIMAL(9,2)", ['"locale": "en-US"']),
+        ("1.005", "DECIMAL(9,2)", ["to keep all digits, declare DECIMAL(10, 3)"]),
+        ("NA", "INT", ['null_value="NA"']),
+        (" 5", "INT", ['"ignoreLeadingWhiteSpace": "true"']),
+        ("01/02/2020", "DATE", ['"dateFormat": "dd/MM/yyyy"']),
+        ("noon", "TIMESTAMP", ['"timestampFormat": "dd/MM/yyyy HH:mm"']),
+        ("1711849800000", "TIMESTAMP", ["milliseconds since 1970, declare BIGINT"]),
+        ("1711849800", "TIMESTAMP", ["seconds since 1970, declare BIGINT"]),
+        ("2024-01-05 10:00:00.1234567", "TIMESTAMP", ["six digits of a second"]),
+        ("007", "INT", ["declare schema= with STRING"]),
+    ],
+)
+def test_a_value_has_the_declaration_that_reads_it(
+    text: str, type: str, expected: list[str]
+) -> None:
+    found = hints(of_value(text, type), CSV)
+    assert len(found) == len(expected)
+    assert all(part in hint for part, hint in zip(expected, found, strict=True))
+
+
+def test_a_value_of_json_has_no_options_of_csv() -> None:
+    assert hints(of_value("3,50", "DECIMAL(9,2)"), JSON) == []
