@@ -17,6 +17,7 @@ from functools import singledispatchmethod
 
 from pyspark.sql.types import (
     ArrayType,
+    BinaryType,
     BooleanType,
     DataType,
     DateType,
@@ -51,7 +52,8 @@ _LENIENT_IN_LISTS = (DecimalType, DateType, TimestampType, TimestampNTZType)
 class TextFormat:
     """How values are written. `decimal` and `grouping` are the separators of a locale; None where it is not declared.
 
-    `keeps_digits`: types were inferred, so text whose digits a number would lose (0123) does not fit.
+    `keeps_digits`: types were inferred, so text whose digits a number would lose (0123) does not fit. `is_json`: bytes
+    are written in base64, and infinity also as Spark's reader of JSON reads it.
     """
 
     date: str | None = None
@@ -65,6 +67,7 @@ class TextFormat:
     positive_infinity: str = "Inf"
     negative_infinity: str = "-Inf"
     keeps_digits: bool = False
+    is_json: bool = False
 
     def text_type(self, kind: DataType) -> DataType:
         """Return the type to parse a JSON field with: STRING wherever the text of a value must be checked."""
@@ -96,6 +99,10 @@ class TextFormat:
     @_value.register
     def _(self, kind: VariantType, text: str, depth: int) -> str:
         return text
+
+    @_value.register
+    def _(self, kind: BinaryType, text: str, depth: int) -> str:
+        return f"try_to_binary({text}, '{'base64' if self.is_json else 'utf-8'}')"
 
     @_value.register
     def _(self, kind: BooleanType, text: str, depth: int) -> str:
@@ -198,6 +205,7 @@ class TextFormat:
             exact = [f"try_cast({each} AS DECIMAL(38, 18))" for each in (text, value)]
             is_number += f" AND (length({text}) <= 15 OR {' <=> '.join(exact)})"
         names = {name for each in self._special_names() for name in each}
+        names |= {"INF", "+INF", "-INF", "+Infinity"} if self.is_json else set()
         listed = ", ".join(literal(name) for name in sorted(names))
         return self._unless(text, value, f"({is_number}) OR {text} IN ({listed})")
 
