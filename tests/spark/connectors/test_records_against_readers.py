@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import codecs
+import csv
 import gzip
+import io
+import itertools
 import json
+import re
+import struct
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import duckdb
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import VariantVal
@@ -17,6 +31,7 @@ from graph_compiler import Csv, Json, Text
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.errors import SchemaChangedError
 from graph_compiler.spark_runtime.connectors import read_source
+from graph_compiler.spark_runtime.connectors.source import MISFIT
 from graph_compiler.spark_runtime.connectors.text_records import MARK
 
 pytestmark = pytest.mark.spark
@@ -397,3 +412,278 @@ def test_an_option_is_read_as_spark_reads_it(
     reader = spark.read.format(connector.spark_format).options(**options)
     theirs = (reader.schema(case.schema) if case.schema else reader).load(connector.path)
     assert rows_of(connector, spark) == in_order(theirs.collect())
+
+
+MISFITS = object()
+"""Instead of the value of a text that does not fit."""
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_MOMENT = re.compile(
+    r"[+]?(\d{4})-(\d\d?)-(\d\d?)(?:[ T](\d\d?)(?::(\d\d?)(?::(\d\d?)(?:\.(\d+))?)?)?(Z|[+-]\d\d:\d\d| \w+/\w+)?)?",
+    re.ASCII,
+)
+BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
+KINDS = (*BITS, "DECIMAL(9,2)", "DECIMAL(38,18)", "DECIMAL(5,0)", "DOUBLE", "FLOAT", "BOOLEAN")
+KINDS += ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ")
+
+
+def convert(text: str, kind: str) -> object:
+    """Return the value of a text as Python has it, in Spark's text for it, or MISFITS."""
+    if kind in BITS:
+        is_whole = re.fullmatch(r"[+-]?[0-9]+", text) is not None
+        fits = is_whole and -(1 << BITS[kind] - 1) <= int(text) < 1 << BITS[kind] - 1
+        return str(int(text)) if fits else MISFITS
+    if kind.startswith("DECIMAL"):
+        return _decimal(text, *map(int, re.findall(r"\d+", kind)))
+    if kind in ("DOUBLE", "FLOAT"):
+        return _floating(text, kind)
+    if kind == "BOOLEAN":
+        return text.lower() if text.lower() in ("true", "false") else MISFITS
+    if kind == "DATE":
+        found = _MOMENT.fullmatch(text)
+        with suppress(ValueError):
+            return MISFITS if not found or found[4] else date(*map(int, found.group(1, 2, 3))).isoformat()
+        return MISFITS
+    return _moment(text, has_zone=kind == "TIMESTAMP")
+
+
+def _decimal(text: str, precision: int, scale: int) -> object:
+    if _NUMBER.fullmatch(text) is None or abs(Decimal(text).adjusted()) > 1000:
+        return MISFITS
+    units = Fraction(Decimal(text)) * 10**scale
+    if units.denominator != 1 or abs(units) >= 10**precision:
+        return MISFITS
+    return format(Decimal(int(units)).scaleb(-scale).quantize(Decimal(1).scaleb(-scale)), "f") if scale == 2 else str(units)
+
+
+def _floating(text: str, kind: str) -> object:
+    special = {"NaN": "nan", "Inf": "inf", "Infinity": "inf", "-Inf": "-inf", "-Infinity": "-inf"}
+    if text in special:
+        return special[text]
+    if _NUMBER.fullmatch(text) is None or abs(float(text)) == float("inf"):
+        return MISFITS
+    try:
+        value = float(text) if kind == "DOUBLE" else struct.unpack("f", struct.pack("f", float(text)))[0]
+        return MISFITS if abs(value) == float("inf") else repr(value)
+    except OverflowError:
+        return MISFITS
+
+
+def _moment(text: str, *, has_zone: bool) -> object:
+    found = _MOMENT.fullmatch(text)
+    if found is None or (found[7] or "")[6:].strip("0") or (found[8] and not has_zone):
+        return MISFITS
+    zone = (found[8] or "Z").strip().replace("Z", "+00:00")
+    try:
+        at = datetime(*(int(each or 0) for each in found.group(1, 2, 3, 4, 5, 6)), tzinfo=UTC)
+        at += timedelta(microseconds=int((found[7] or "")[:6].ljust(6, "0")))
+        if "/" in zone:
+            at = at.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+        else:
+            at -= timedelta(hours=int(zone[:3]), minutes=int(zone[0] + zone[4:]))
+    except (ValueError, ZoneInfoNotFoundError):
+        return MISFITS
+    fraction = f".{at.microsecond:06}".rstrip("0.") if at.microsecond else ""
+    return at.strftime("%Y-%m-%d %H:%M:%S") + fraction
+
+
+TEXTS = (
+    *("0", "-0", "7", "+5", "007", " 5", "5 ", "\t5", "5\x00", "1_000", "1,5", "3,50", "1.", ".5", ".", "1.0", "1.005"),
+    *("1.000", "1.010", "9999999.99", "9999999.999", "9999999.990", "10000000", "99999999.5", "1e3", "1E-3", "1e400"),
+    *("1e-400", "0.00", "1d", "1f", "0x10", "NaN", "nan", "Inf", "-Inf", "Infinity", "inf", "2147483647", "2147483648"),
+    *("-2147483648", "-2147483649", "9223372036854775807", "9223372036854775808", "12345678901234567890123", "1e5000"),
+    *("1.7976931348623157e308", "1.8e308", "5e-324", "0.1", "0.30000000000000004", "1.005e0", "1e0", "1.5e1", "100e-2"),
+    *("1e", "true", "TRUE", "t", "yes", "1b", "2024", "2024-01", "2024-01-05", "2024-1-5", "2024-01-05 banana", "-", "+"),
+    *("2024-01-05T", "2024-02-30", "2023-02-29", "20240105", "05/01/2024", "2024-01-05 12:34", "2024-01-05 12:34:56"),
+    *("2024-01-05T12:34:56", "2024-01-05T12:34:56Z", "2024-01-05T12:34:56+02:00", "2024-01-05 12:34:56.123456", "--5"),
+    *("2024-01-05 12:34:56.1234567", "2024-01-05 12:34:56.1234560", "2024-01-05 25:00:00", "2024-01-05 12", "12:34:56"),
+    *("2024-01-05 12:60:00", "2024-01-05 12:34:60", "1704067200000", "now", "today", "epoch", "\u2212" + "5", "1.5.5"),
+    *("2024-01-05 12:34:56 Europe/Berlin", "2024-01-05 12:34:56 XX", "2024-01-05T12:34:56.5", "null", "NULL", "1L", "e5"),
+    *("0." + "0" * 50 + "1", "1.5" + "0" * 48 + "1", "1.5" + "0" * 48, "0" * 30 + "1", "1.123456789012345678"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("written", ["csv", "json text", "json number"])
+def test_a_text_has_the_value_that_python_finds_or_none(
+    written: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    is_number = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?").fullmatch
+    texts = [text for text in TEXTS if written != "json number" or is_number(text)]
+    names = [f"c{number}" for number in range(len(KINDS))]
+    schema = ", ".join(["id INT", *(f"{n} {kind}" for n, kind in zip(names, KINDS, strict=True))])
+    file, kind = tmp_path / "in", Csv if written == "csv" else Json
+    if written == "csv":
+        buffer = io.StringIO()
+        lines = ([number, *([text] * len(KINDS))] for number, text in enumerate(texts))
+        csv.writer(buffer, lineterminator="\n").writerows([["id", *names], *lines])
+        file.write_text(buffer.getvalue())
+    else:
+        values = [text if written == "json number" else json.dumps(text) for text in texts]
+        objects = (", ".join(f'"{name}": {value}' for name in names) for value in values)
+        file.write_text("".join(f'{{"id": {n}, {o}}}\n' for n, o in enumerate(objects)))
+    found = read_source(kind(str(file), schema=schema, on_misfit="null"), spark)
+    shown = [
+        f"CAST({name} AS {'DECIMAL(38,0)' if kind == 'DECIMAL(5,0)' else 'STRING'}) {name}"
+        for name, kind in zip(names, KINDS, strict=True)
+        if kind not in ("DOUBLE", "FLOAT", "DECIMAL(38,18)")
+    ]
+    others = [f"c{n}" for n, kind in enumerate(KINDS) if kind in ("DOUBLE", "FLOAT", "DECIMAL(38,18)")]
+    wrong = []
+    for row in found.selectExpr("id", *shown, *others).collect():
+        for name, column in zip(names, KINDS, strict=True):
+            text, value = texts[row.id], row[name]
+            expected = convert(text, column)
+            if column == "DECIMAL(38,18)" and value is not None:
+                value = str(Fraction(value) * 10**18)
+            if text == "-0" and written == "json number" and value is not None:
+                value = expected  # a whole number has no negative zero
+            if (MISFITS if value is None else str(value)) != expected:
+                wrong.append((column, text, value, expected))
+    assert wrong == []
+
+
+SCHEMA = "id INT, name STRING, price DECIMAL(9,2), day DATE"
+COLUMNS = ("id", "name", "price", "day")
+FITTING = {
+    "id": ("1", "-2", "007", "+5", ""),
+    "name": ("a", "Zoë", "", "it's", "x;y", "-", "NaN", " b "),
+    "price": ("3.50", "3", "-0.5", "1e1", ""),
+    "day": ("2024-01-05", "2024-02-29", ""),
+}
+MISFITTING = {
+    "id": ("3,50", "2.0", " 5", "1e400", "99999999999", "NaN"),
+    "name": ("\udcff", "\udce9t\udce9"),
+    "price": ("3,50", "1.005", "1d", "NaN", "99999999.00"),
+    "day": ("2024", "2024-01-05 banana", "2024-13-01"),
+}
+QUOTED = ('"{}"', '"{}""x"', '"{}\\"x"', '"{}\nx"', '"{}\r"', '"{}"x', '"{}', '{}"', '{}""', '"{},"', '""{}""')
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file as it was drawn, and whether everything in it is ordinary."""
+
+    content: bytes
+    name: str
+    is_clean: bool
+
+
+@st.composite
+def csv_files(draw: st.DrawFn) -> Written:
+    """Draw a file of the nasty alphabet; most of it is ordinary, so that few faults meet in one file."""
+    odd = draw(st.sampled_from(("none", "none", "misfit", "quotes", "quotes", "number", "header", "bytes", "cut", "blank")))
+    end = draw(st.sampled_from(("\n", "\n", "\r\n")))
+    header = {"same": "id,name,price,day", "order": "name,id,price,day", "case": "ID,Name,price,DAY", "quoted": '"id","name",price,day'}
+    shape = draw(st.sampled_from((*header, "none", "again"))) if odd == "header" else "same"
+    lines = [] if shape == "none" else [header.get(shape, header["same"])]
+    for _ in range(draw(st.integers(1, 4))):
+        fields = [draw(st.sampled_from(FITTING[name])) for name in COLUMNS]
+        fields[0] = fields[0] or "4"
+        if odd == "misfit":
+            place = draw(st.integers(0, 3))
+            fields[place] = draw(st.sampled_from(MISFITTING[COLUMNS[place]]))
+            fields[place] = f'"{fields[place]}"' if "," in fields[place] else fields[place]
+        if odd == "quotes":
+            fields[1] = draw(st.sampled_from(QUOTED)).format(fields[1])
+        if odd == "number":
+            fields = draw(st.sampled_from((fields[:3], [*fields, "x"], fields[:1], [*fields, ""])))
+        lines.append(",".join(fields))
+        if odd == "blank":
+            lines.append(draw(st.sampled_from(("", "  "))))
+        if shape == "again":
+            lines.append(lines[0])
+    content = (end.join(lines) + end).encode("utf-8", "surrogateescape")
+    name = "part.csv"
+    if odd == "cut":
+        content = content[: -draw(st.integers(1, min(30, len(content))))]
+    if odd == "bytes":
+        how = draw(st.sampled_from(("mark", "utf-16", "gz", "gz misnamed", "plain misnamed")))
+        content = codecs.BOM_UTF8 + content if how == "mark" else content
+        content = content.decode().encode("utf-16") if how == "utf-16" else content
+        content = gzip.compress(content) if how.startswith("gz") else content
+        name = "part.csv.gz" if how in ("gz", "plain misnamed") else name
+        return Written(content, name, how in ("mark", "gz"))
+    return Written(content, name, odd == "none" or (odd == "header" and shape in ("same", "case", "quoted")))
+
+
+def reference(file: Written, *, doubled: bool) -> list[tuple[object, ...] | None] | None:
+    """Return the records of a file by Python's reader, None instead of each misfit; None if it is malformed."""
+    content = file.content
+    try:
+        content = gzip.decompress(content) if file.name.endswith(".gz") else content
+    except OSError:
+        return None
+    text = content.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
+    if content.startswith((b"\xff\xfe", b"\x1f\x8b")):
+        return None
+    dialect = {"doublequote": True} if doubled else {"doublequote": False, "escapechar": "\\"}
+    try:
+        records = list(csv.reader(io.StringIO(text, newline=""), strict=True, **dialect))  # type: ignore[arg-type]
+    except csv.Error:
+        return None
+    records = [each for each in records if each and "".join(each).strip(" ")]
+    return [_record(each) for each in records if [field.lower() for field in each] != list(COLUMNS)]
+
+
+def _record(fields: Sequence[str]) -> tuple[object, ...] | None:
+    kinds = ("INT", "STRING", "DECIMAL(9,2)", "DATE")
+    if len(fields) != len(COLUMNS) or any("\udc80" <= c <= "\udcff" for f in fields for c in f):
+        return None
+    values = [
+        None if field == "" else field if kind == "STRING" else convert(field, kind)
+        for field, kind in zip(fields, kinds, strict=True)
+    ]
+    return None if MISFITS in values else tuple(values)
+
+
+def as_texts(rows: Sequence[Sequence[object]]) -> list[str]:
+    return sorted(repr(tuple(None if v is None else str(v) for v in row)) for row in rows)
+
+
+FOLDERS = itertools.count()
+OPTIONS = ({}, {"escape": '"'}, {"escape": '"', "multiLine": "true"}, {"multiLine": "true"})
+
+
+@settings(
+    max_examples=25,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
+@given(
+    files=st.lists(csv_files(), min_size=1, max_size=3),
+    options=st.sampled_from(OPTIONS),
+    then=st.sampled_from(("fail", "rejects", "rejects", "null")),
+)
+def test_csv_files_have_the_rows_that_python_finds_or_fail(
+    files: list[Written],
+    options: dict[str, str],
+    then: str,
+    spark: SparkSession,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp(f"csv{next(FOLDERS)}")
+    for number, file in enumerate(files):
+        (folder / f"{number}{file.name}").write_bytes(file.content)
+    settings = {"fail": {}, "rejects": {"rejects": "bad"}, "null": {"on_misfit": "null"}}[then]
+    connector = Csv(str(folder), schema=SCHEMA, options=options, **settings)  # type: ignore[arg-type]
+    records = [reference(file, doubled=options.get("escape") == '"') for file in files]
+    try:
+        rows = read_source(connector, spark).collect()
+    except (SchemaChangedError, PySparkException) as failure:
+        assert str(folder) in str(failure)
+        assert MARK not in str(failure) or '"record":' in str(failure)
+        assert not all(file.is_clean for file in files), failure
+        return
+    found = [record for each in records for record in each or []]
+    fitting = as_texts([record for record in found if record is not None])
+    assert None not in records or then != "fail"
+    if then == "fail":
+        assert None not in found
+        assert as_texts(rows) == fitting
+    elif then == "rejects":
+        kept = as_texts([row[:-1] for row in rows if row[MISFIT] is None])
+        assert kept == fitting
+        assert None in records or len(rows) == len(found)
+    else:
+        assert set(as_texts(rows)) >= set(fitting)
+        assert None in records or len(rows) == len(found)

@@ -179,7 +179,7 @@ class TextFormat:
 
     @_misfit.register
     def _(self, kind: IntegralType, text: str, value: str, depth: int) -> str | None:
-        fits = f"{text} = trim({text})"
+        fits = _has_number_at_its_ends(text)
         if self.keeps_digits:
             fits += f" AND NOT {_matches(text, _PADDED)}"
         return self._unless(text, value, fits)
@@ -193,8 +193,15 @@ class TextFormat:
         )
         whole = f"locate('.', {point}) = 0 AND locate('e', lower({point})) = 0"
         plain = _matches(point, rf"[+-]?\d*(\.\d{{0,{kind.scale}}}0*)?")
-        power = f"{_matches(point, _NUMBER)} AND {value} = try_cast({point} AS {largest.simpleString()})"
-        return self._unless(text, value, f"({short}) OR ({whole}) OR {plain} OR ({power})")
+        usual = f"(({short}) OR ({whole})) AND {_has_number_at_its_ends(point)}"
+        # With an exponent, `largest` has all digits if it has as many behind its point.
+        fraction = rf"length(regexp_extract({point}, '[.](\\d*)[eE]', 1))"
+        exponent = f"try_cast(regexp_extract({point}, '[eE](.*)', 1) AS INT)"
+        power = (
+            f"{_matches(point, _NUMBER)} AND {value} = try_cast({point} AS {largest.simpleString()}) "
+            f"AND coalesce({fraction} - {exponent} <= {largest.scale}, false)"
+        )
+        return self._unless(text, value, f"({usual}) OR {plain} OR ({power})")
 
     @_misfit.register(DoubleType)
     @_misfit.register(FloatType)
@@ -308,6 +315,11 @@ def _is_checked(kind: DataType) -> bool:
     if isinstance(kind, StructType):
         return any(_is_checked(field.dataType) for field in kind)
     return isinstance(kind, _LENIENT_IN_LISTS)
+
+
+def _has_number_at_its_ends(text: str) -> str:
+    """Return a condition: whether text begins and ends as a number does. SQL's casts ignore blanks and controls there."""
+    return f"left({text}, 1) BETWEEN '+' AND '9' AND right({text}, 1) BETWEEN '.' AND '9'"
 
 
 def _is_moment(text: str, rest: str) -> str:

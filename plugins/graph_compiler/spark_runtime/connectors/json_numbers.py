@@ -29,7 +29,7 @@ _NEXT_NUMBER = (
     r"|(?!NaN|Infinity|INF)[A-Za-z_$][\w$]*+)*+)([+-]?(?:NaN|Infinity|INF|\d[\d.eE+-]*+))"
 )
 """What is before the next number outside strings, and the number."""
-_MANY_DIGITS = "[0-9.]{17}"
+_MANY_DIGITS = r"[0-9.]{17}|[eE]-?\d{3}"
 """A number that may be no double."""
 _FRACTION = r"[:,\[]\s*[+-]?\d+[.eE]"
 _WRITTEN = r'\A(?:-?\d+\.\d+(?:E-?\d+)?|"(?:NaN|-?Infinity)")\z'
@@ -97,7 +97,7 @@ def _needs(columns: StructType, fields: str, record: str) -> Iterator[str]:
         elif isinstance(kind, StringType):
             yield f"{text} RLIKE {literal(_WRITTEN)}"
         elif isinstance(kind, DecimalType):
-            yield f"{record} RLIKE '{_MANY_DIGITS}'"
+            yield f"{record} RLIKE {literal(_MANY_DIGITS)}"
         elif isinstance(kind, ArrayType | MapType) and _has_only_texts(kind):
             yield f"{record} RLIKE {literal(_FRACTION)}"
 
