@@ -118,7 +118,8 @@ class TextFiles:
             f"{literal(field.name)}, {self._checked_value(number, field)}"
             for number, field in enumerate(self.columns)
         ]
-        if self.connector.rejects is not None:
+        # Also where it is not used: without it, Spark 4 was seen to lose all rows of CSV with `multiLine`.
+        if self.connector.rejects is not None or self.connector.reads_misfits_as_null:
             fields.append(f"'{MISFIT}', CASE WHEN {_MISFIT} IS NOT NULL THEN {misfit} END")
         if self.connector.rejects is not None or self.connector.reads_misfits_as_null:
             never = [str(n) for n, each in enumerate(misfits) if each.reason in NOT_SET_ASIDE]
