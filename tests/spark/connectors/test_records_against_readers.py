@@ -19,16 +19,15 @@ from fractions import Fraction
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-import duckdb
 import pytest
-from py4j.protocol import Py4JJavaError
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import VariantVal
 
-from graph_compiler import Csv, Json, Text
+from graph_compiler import Csv, Json
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.errors import SchemaChangedError
 from graph_compiler.spark_runtime.connectors import read_source
@@ -442,7 +441,11 @@ def convert(text: str, kind: str) -> object:
     if kind == "DATE":
         found = _MOMENT.fullmatch(text)
         with suppress(ValueError):
-            return MISFITS if not found or found[4] else date(*map(int, found.group(1, 2, 3))).isoformat()
+            return (
+                MISFITS
+                if not found or found[4]
+                else date(*map(int, found.group(1, 2, 3))).isoformat()
+            )
         return MISFITS
     return _moment(text, has_zone=kind == "TIMESTAMP")
 
@@ -453,7 +456,11 @@ def _decimal(text: str, precision: int, scale: int) -> object:
     units = Fraction(Decimal(text)) * 10**scale
     if units.denominator != 1 or abs(units) >= 10**precision:
         return MISFITS
-    return format(Decimal(int(units)).scaleb(-scale).quantize(Decimal(1).scaleb(-scale)), "f") if scale == 2 else str(units)
+    return (
+        format(Decimal(int(units)).scaleb(-scale).quantize(Decimal(1).scaleb(-scale)), "f")
+        if scale == 2
+        else str(units)
+    )
 
 
 def _floating(text: str, kind: str) -> object:
@@ -463,7 +470,11 @@ def _floating(text: str, kind: str) -> object:
     if _NUMBER.fullmatch(text) is None or abs(float(text)) == float("inf"):
         return MISFITS
     try:
-        value = float(text) if kind == "DOUBLE" else struct.unpack("f", struct.pack("f", float(text)))[0]
+        value = (
+            float(text)
+            if kind == "DOUBLE"
+            else struct.unpack("f", struct.pack("f", float(text)))[0]
+        )
         return MISFITS if abs(value) == float("inf") else repr(value)
     except OverflowError:
         return MISFITS
@@ -527,7 +538,9 @@ def test_a_text_has_the_value_that_python_finds_or_none(
         for name, kind in zip(names, KINDS, strict=True)
         if kind not in ("DOUBLE", "FLOAT", "DECIMAL(38,18)")
     ]
-    others = [f"c{n}" for n, kind in enumerate(KINDS) if kind in ("DOUBLE", "FLOAT", "DECIMAL(38,18)")]
+    others = [
+        f"c{n}" for n, kind in enumerate(KINDS) if kind in ("DOUBLE", "FLOAT", "DECIMAL(38,18)")
+    ]
     wrong = []
     for row in found.selectExpr("id", *shown, *others).collect():
         for name, column in zip(names, KINDS, strict=True):
@@ -556,7 +569,19 @@ MISFITTING = {
     "price": ("3,50", "1.005", "1d", "NaN", "99999999.00"),
     "day": ("2024", "2024-01-05 banana", "2024-13-01"),
 }
-QUOTED = ('"{}"', '"{}""x"', '"{}\\"x"', '"{}\nx"', '"{}\r"', '"{}"x', '"{}', '{}"', '{}""', '"{},"', '""{}""')
+QUOTED = (
+    '"{}"',
+    '"{}""x"',
+    '"{}\\"x"',
+    '"{}\nx"',
+    '"{}\r"',
+    '"{}"x',
+    '"{}',
+    '{}"',
+    '{}""',
+    '"{},"',
+    '""{}""',
+)
 
 
 @dataclass(frozen=True)
@@ -571,9 +596,29 @@ class Written:
 @st.composite
 def csv_files(draw: st.DrawFn) -> Written:
     """Draw a file of the nasty alphabet; most of it is ordinary, so that few faults meet in one file."""
-    odd = draw(st.sampled_from(("none", "none", "misfit", "quotes", "quotes", "number", "header", "bytes", "cut", "blank")))
+    odd = draw(
+        st.sampled_from(
+            (
+                "none",
+                "none",
+                "misfit",
+                "quotes",
+                "quotes",
+                "number",
+                "header",
+                "bytes",
+                "cut",
+                "blank",
+            )
+        )
+    )
     end = draw(st.sampled_from(("\n", "\n", "\r\n")))
-    header = {"same": "id,name,price,day", "order": "name,id,price,day", "case": "ID,Name,price,DAY", "quoted": '"id","name",price,day'}
+    header = {
+        "same": "id,name,price,day",
+        "order": "name,id,price,day",
+        "case": "ID,Name,price,DAY",
+        "quoted": '"id","name",price,day',
+    }
     shape = draw(st.sampled_from((*header, "none", "again"))) if odd == "header" else "same"
     lines = [] if shape == "none" else [header.get(shape, header["same"])]
     for _ in range(draw(st.integers(1, 4))):
@@ -603,7 +648,9 @@ def csv_files(draw: st.DrawFn) -> Written:
         content = gzip.compress(content) if how.startswith("gz") else content
         name = "part.csv.gz" if how in ("gz", "plain misnamed") else name
         return Written(content, name, how in ("mark", "gz"))
-    return Written(content, name, odd == "none" or (odd == "header" and shape in ("same", "case", "quoted")))
+    return Written(
+        content, name, odd == "none" or (odd == "header" and shape in ("same", "case", "quoted"))
+    )
 
 
 def reference(file: Written, *, doubled: bool) -> list[tuple[object, ...] | None] | None:
@@ -623,7 +670,15 @@ def reference(file: Written, *, doubled: bool) -> list[tuple[object, ...] | None
         return None
     records = [each for each in records if each and "".join(each).strip(" ")]
     if sorted(records[0] if records else ()) == sorted(COLUMNS):
-        records = [records[0], *([dict(zip(records[0], r, strict=False)).get(c, "") for c in COLUMNS] if len(r) == 4 else r for r in records[1:])]
+        records = [
+            records[0],
+            *(
+                [dict(zip(records[0], r, strict=False)).get(c, "") for c in COLUMNS]
+                if len(r) == 4
+                else r
+                for r in records[1:]
+            ),
+        ]
         records[0] = list(COLUMNS)
     return [_record(each) for each in records if [field.lower() for field in each] != list(COLUMNS)]
 
@@ -649,6 +704,7 @@ OPTIONS = ({}, {"escape": '"'}, {"escape": '"', "multiLine": "true"}, {"multiLin
 
 @settings(
     max_examples=25,
+    phases=[Phase.generate],
     deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),
