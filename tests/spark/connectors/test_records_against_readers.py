@@ -747,3 +747,35 @@ def test_csv_files_have_the_rows_that_python_finds_or_fail(
     else:
         assert set(as_texts(rows)) >= set(fitting)
         assert None in records or len(rows) == len(found)
+
+
+@pytest.mark.parametrize("kind", [Csv, Json])
+def test_a_misfit_fails_whatever_is_read(
+    kind: type[Csv | Json], spark: SparkSession, tmp_path: Path
+) -> None:
+    lines = {Csv: "id,price\n1,1.50\n2,3,50\n", Json: '{"id": 1}\n{"id": 2, "price": "3,50"}\n'}
+    (tmp_path / "in").write_text(lines[kind])
+    rows = read_source(kind(str(tmp_path / "in"), schema="id INT, price DECIMAL(9,2)"), spark)
+    for read in (
+        rows.groupBy().count(),
+        rows.select("id"),
+        rows.where("id = 1"),
+        rows.where("price > 0"),
+        rows.where("price IS NULL"),
+        rows.join(rows.select("price"), on="price"),
+        rows.groupBy("id").count(),
+    ):
+        with pytest.raises(PySparkException, match=MARK):
+            read.collect()
+
+
+def test_long_and_wide_records_are_read(spark: SparkSession, tmp_path: Path) -> None:
+    long, quotes = "x" * 1_000_000, '""' * 20_000
+    (tmp_path / "long").write_text(f'name\n{long}\n"{quotes}"\n')
+    (tmp_path / "long.json").write_text(json.dumps({"name": long + '"' * 20_000, "d": 1}) + "\n")
+    csv_rows = rows_of(
+        Csv(str(tmp_path / "long"), schema="name STRING", options={"escape": '"'}), spark
+    )
+    assert csv_rows == in_order([(long,), ('"' * 20_000,)])
+    source = Json(str(tmp_path / "long.json"), schema="name STRING, d DECIMAL(9,2)")
+    assert rows_of(source, spark) == [(long + '"' * 20_000, Decimal("1.00"))]
