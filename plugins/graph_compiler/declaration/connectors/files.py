@@ -221,8 +221,10 @@ class Csv(FileConnector):
 
     @property
     def schema_in_files(self) -> SchemaInFiles:
-        """Return that files contain names if they have a header, otherwise nothing."""
-        return SchemaInFiles.NAMES if self.header else SchemaInFiles.NOTHING
+        """Return that files contain names if they have a header, otherwise nothing; an option takes precedence."""
+        options = {name.lower(): str(value) for name, value in as_pairs(self.options)}
+        header = options.get("header", str(self.header)).lower() == "true"
+        return SchemaInFiles.NAMES if header else SchemaInFiles.NOTHING
 
     def spark_options(self) -> dict[str, SecretText]:
         """Return the options for both reading and writing."""

@@ -17,6 +17,7 @@ from functools import singledispatchmethod
 
 from pyspark.sql.types import (
     ArrayType,
+    BinaryType,
     BooleanType,
     DataType,
     DateType,
@@ -54,7 +55,8 @@ _LENIENT_IN_LISTS = (DecimalType, DateType, TimestampType, TimestampNTZType)
 class TextFormat:
     """How values are written. `decimal` and `grouping` are the separators of a locale; None where it is not declared.
 
-    `keeps_digits`: types were inferred, so text whose digits a number would lose (0123) does not fit.
+    `keeps_digits`: types were inferred, so text whose digits a number would lose (0123) does not fit. `is_json`: bytes
+    are written in base64, and infinity also as Spark's reader of JSON reads it.
     """
 
     date: str | None = None
@@ -68,6 +70,7 @@ class TextFormat:
     positive_infinity: str = "Inf"
     negative_infinity: str = "-Inf"
     keeps_digits: bool = False
+    is_json: bool = False
 
     def text_type(self, kind: DataType) -> DataType:
         """Return the type to parse a JSON field with: STRING wherever the text of a value must be checked."""
@@ -99,6 +102,10 @@ class TextFormat:
     @_value.register
     def _(self, kind: VariantType, text: str, depth: int) -> str:
         return text
+
+    @_value.register
+    def _(self, kind: BinaryType, text: str, depth: int) -> str:
+        return f"try_to_binary({text}, '{'base64' if self.is_json else 'utf-8'}')"
 
     @_value.register
     def _(self, kind: BooleanType, text: str, depth: int) -> str:
@@ -175,7 +182,7 @@ class TextFormat:
 
     @_misfit.register
     def _(self, kind: IntegralType, text: str, value: str, depth: int) -> str | None:
-        fits = f"{text} = trim({text})"
+        fits = _has_number_at_its_ends(text)
         if self.keeps_digits:
             fits += f" AND NOT {_matches(text, _PADDED)}"
         return self._unless(text, value, fits)
@@ -189,8 +196,15 @@ class TextFormat:
         )
         whole = f"locate('.', {point}) = 0 AND locate('e', lower({point})) = 0"
         plain = _matches(point, rf"[+-]?\d*(\.\d{{0,{kind.scale}}}0*)?")
-        power = f"{_matches(point, _NUMBER)} AND {value} = try_cast({point} AS {largest.simpleString()})"
-        return self._unless(text, value, f"({short}) OR ({whole}) OR {plain} OR ({power})")
+        usual = f"(({short}) OR ({whole})) AND {_has_number_at_its_ends(point)}"
+        # With an exponent, `largest` has all digits if it has as many behind its point.
+        fraction = rf"length(regexp_extract({point}, '[.](\\d*)[eE]', 1))"
+        exponent = f"try_cast(regexp_extract({point}, '[eE](.*)', 1) AS INT)"
+        power = (
+            f"{_matches(point, _NUMBER)} AND {value} = try_cast({point} AS {largest.simpleString()}) "
+            f"AND coalesce({fraction} - {exponent} <= {largest.scale}, false)"
+        )
+        return self._unless(text, value, f"({usual}) OR {plain} OR ({power})")
 
     @_misfit.register(DoubleType)
     @_misfit.register(FloatType)
@@ -201,6 +215,7 @@ class TextFormat:
             exact = [f"try_cast({each} AS DECIMAL(38, 18))" for each in (text, value)]
             is_number += f" AND (length({text}) <= 15 OR {' <=> '.join(exact)})"
         names = {name for each in self._special_names() for name in each}
+        names |= {"INF", "+INF", "-INF", "+Infinity"} if self.is_json else set()
         listed = ", ".join(literal(name) for name in sorted(names))
         return self._unless(text, value, f"({is_number}) OR {text} IN ({listed})")
 
@@ -303,6 +318,11 @@ def _is_checked(kind: DataType) -> bool:
     if isinstance(kind, StructType):
         return any(_is_checked(field.dataType) for field in kind)
     return isinstance(kind, _LENIENT_IN_LISTS)
+
+
+def _has_number_at_its_ends(text: str) -> str:
+    """Return a condition: whether text begins and ends as a number does. SQL's casts ignore blanks and controls there."""
+    return f"left({text}, 1) BETWEEN '+' AND '9' AND right({text}, 1) BETWEEN '.' AND '9'"
 
 
 def _is_moment(text: str, rest: str) -> str:

@@ -104,9 +104,12 @@ def _refuse_one_column(connector: FileConnector, columns: StructType) -> None:
 def _check_headers(files: TextFiles) -> None:
     """Raise SchemaChangedError if a file has not exactly one header, where a header could be read as a record.
 
-    In all other files, a header in another order is a record that does not fit: it has a name in a column of numbers.
+    In all other files, a header in another order is a record that does not fit: it has a name in a column of numbers. It
+    ends the task, unless misfits do not: the records after it would be read in the wrong order.
     """
-    if files.header is None or not files.has_lines or _shows_headers(files):
+    connector = files.connector
+    continues = connector.rejects is not None or connector.reads_misfits_as_null
+    if files.header is None or not files.has_lines or (_shows_headers(files) and not continues):
         return
     wrong = files.without_one_header()
     if not wrong:
@@ -117,7 +120,7 @@ def _check_headers(files: TextFiles) -> None:
     others = f"; so are {len(wrong) - 1} others" if wrong[1:] else ""
     raise SchemaChangedError(
         f"the file {local_path(path) or path} {found} {names}{others}\n"
-        "  all columns are text, so a header in another order, or a second one, would be read as a record\n"
+        "  records below a header in another order would be read in the wrong columns\n"
         "  hint: read the files of each header by a source of its own"
     )
 

@@ -25,6 +25,10 @@ from graph_compiler.declaration.connectors.spark_options import OF_FILES
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.columns.strict_values import TextFormat, literal
+from graph_compiler.spark_runtime.connectors.json_numbers import (
+    with_exact_numbers,
+    with_numbers_in_quotes,
+)
 from graph_compiler.spark_runtime.connectors.source import MISFIT
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.java import decimal_symbols
@@ -41,8 +45,8 @@ CARRIAGE_RETURN = "it ends in a carriage return, unlike other lines of the file"
 NOT_SET_ASIDE = (OPEN_QUOTE,)
 """After these, it is unknown where the next record begins, so they fail the task whatever `on_misfit` is."""
 _OURS = "graph_compiler_"
-_RECORD, _FILE, _FIELDS, _CORRUPT, _MISFIT = (
-    f"{_OURS}{name}" for name in ("record", "file", "fields", "corrupt", "number")
+_RECORD, _FILE, _FIELDS, _CORRUPT, _MISFIT, _IN_QUOTES = (
+    f"{_OURS}{name}" for name in ("record", "file", "fields", "corrupt", "number", "in_quotes")
 )
 _LISTING = frozenset(name.lower() for name in OF_FILES) - {"timezone"}
 _OF_LINES = _LISTING | {"linesep", "compression", "wholetext"}
@@ -53,6 +57,7 @@ _UTF8 = ("", "utf-8", "utf8", "us-ascii")
 _MOST_FILES = 10
 """In a message."""
 _REPLACEMENT = "\ufffd"
+_BYTE_ORDER_MARK = "\ufeff"
 _BETWEEN = "\x01"
 """A character between the names of a header."""
 
@@ -115,7 +120,8 @@ class TextFiles:
             f"{literal(field.name)}, {self._checked_value(number, field)}"
             for number, field in enumerate(self.columns)
         ]
-        if self.connector.rejects is not None:
+        # Also where it is not used: without it, Spark 4 was seen to lose all rows of CSV with `multiLine`.
+        if self.connector.rejects is not None or self.connector.reads_misfits_as_null:
             fields.append(f"'{MISFIT}', CASE WHEN {_MISFIT} IS NOT NULL THEN {misfit} END")
         if self.connector.rejects is not None or self.connector.reads_misfits_as_null:
             never = [str(n) for n, each in enumerate(misfits) if each.reason in NOT_SET_ASIDE]
@@ -178,6 +184,7 @@ class TextFiles:
             positive_infinity=options.get("positiveinf", "Inf"),
             negative_infinity=options.get("negativeinf", "-Inf"),
             keeps_digits=self.is_inferred,
+            is_json=self._format == "json",
         )
 
     def _lines(self) -> DataFrame:
@@ -207,16 +214,35 @@ class TextFiles:
             parsed = from_csv(_RECORD, f"{names}, {_CORRUPT} STRING", options)
             return lines.withColumn(_FIELDS, parsed)
         folders = [quoted(name) for name in self.folders.names]
+        # Hadoop's reader of lines leaves out a byte order mark; that of whole files does not.
+        marked = f"startswith({_RECORD}, '{_BYTE_ORDER_MARK}')"
+        unmarked = f"CASE WHEN {marked} THEN substr({_RECORD}, 2) ELSE {_RECORD} END AS {_RECORD}"
         # A line, and a file, may be one list of objects.
-        items = (
-            f"CASE WHEN startswith(ltrim({_RECORD}), '[') "
-            f"THEN coalesce(from_json({_RECORD}, 'ARRAY<STRING>'), array({_RECORD})) "
-            f"ELSE array({_RECORD}) END"
+        one = f"array(named_struct('{_RECORD}', {_RECORD}, '{_IN_QUOTES}', CAST(NULL AS STRING)))"
+        items, in_quotes = map(self._items, (_RECORD, with_numbers_in_quotes(_RECORD)))
+        pair = f"(r, q) -> named_struct('{_RECORD}', r, '{_IN_QUOTES}', q)"
+        listed = f"coalesce(zip_with({items}, {in_quotes}, {pair}), {one})"
+        records = lines.selectExpr(_FILE, *folders, unmarked).selectExpr(
+            _FILE,
+            *folders,
+            f"inline(CASE WHEN startswith(ltrim({_RECORD}), '[') THEN {listed} ELSE {one} END)",
         )
-        records = lines.selectExpr(_FILE, *folders, f"explode({items}) AS {_RECORD}")
         corrupt = StructField(_CORRUPT, StringType())
         schema = StructType([*self._texts.text_type(self.columns), corrupt])  # type: ignore[misc]
-        return records.withColumn(_FIELDS, from_json(_RECORD, schema, options))
+        parsed = records.withColumn(_FIELDS, from_json(_RECORD, schema, options))
+        return with_exact_numbers(
+            parsed, _FIELDS, self.columns, options, record=_RECORD, in_quotes=_IN_QUOTES
+        )
+
+    def _items(self, text: str) -> str:
+        """Return an expression for the values in a list, as text; options say what else is JSON."""
+        allowed = ", ".join(
+            f"{literal(name)}, {literal(value)}"
+            for name, value in self._options.items()
+            if name.startswith("allow")
+        )
+        options = f", map({allowed})" if allowed else ""
+        return f"from_json({text}, 'ARRAY<STRING>'{options})"
 
     def _fields_of_spark(self) -> DataFrame:
         """Return fields as text where records are not lines, by Spark's reader of the format."""
@@ -287,7 +313,7 @@ class TextFiles:
             is_object = f"{_FIELDS} IS NOT NULL AND {_FIELDS}.{_CORRUPT} IS NULL"
             if self.has_lines:
                 # Mostly, the first closing brace is the last character, and there can be no second object.
-                whole = f"from_json(concat('[', {_RECORD}, ']'), 'ARRAY<STRING>')"
+                whole = self._items(f"concat('[', {_RECORD}, '\\n]')")
                 one = f"locate('}}', {_RECORD}) = length(rtrim({_RECORD})) OR size({whole}) = 1"
                 is_object = f"{is_object} AND ({one})"
             yield Misfit(f"NOT coalesce({is_object}, false)", NOT_JSON)
@@ -340,6 +366,9 @@ class TextFiles:
             return None
         q, e, s = _hex(quote), _hex(escape), "".join(map(_hex, _unescaped(separator)))
         inside = f"[^{q}]++|{q}{q}" if quote == escape else f"[^{q}{e}]++|{e}."
+        if before := options.get("chartoescapequoteescaping", "")[:1]:
+            inside = f"{_hex(before)}{e}|{inside}".replace(f"[^{q}{e}]", f"[^{q}{e}{_hex(before)}]")
+            inside += f"|{_hex(before)}"
         blanks = "" if separator.startswith(" ") else " *+"
         field = rf"(?:{blanks}{q}(?:{inside})*+{q}{blanks}|(?!{blanks}{q})(?:(?!{s}).)*+)"
         return quote, rf"(?s)\A{field}(?:{s}{field})*+\z"
