@@ -321,7 +321,7 @@ def _is_checked(kind: DataType) -> bool:
 
 
 def _has_number_at_its_ends(text: str) -> str:
-    """Return a condition: whether text begins and ends as a number does. SQL's casts ignore blanks and controls there."""
+    """Return a condition: whether text begins and ends as a number does; casts ignore blanks and controls there."""
     return f"left({text}, 1) BETWEEN '+' AND '9' AND right({text}, 1) BETWEEN '.' AND '9'"
 
 

@@ -104,8 +104,8 @@ def _refuse_one_column(connector: FileConnector, columns: StructType) -> None:
 def _check_headers(files: TextFiles) -> None:
     """Raise SchemaChangedError if a file has not exactly one header, where a header could be read as a record.
 
-    In all other files, a header in another order is a record that does not fit: it has a name in a column of numbers. It
-    ends the task, unless misfits do not: the records after it would be read in the wrong order.
+    In all other files, a header in another order is a record that does not fit: it has a name in a column of numbers.
+    So it is only looked for if a misfit does not fail the task: the records after it would be read in the wrong order.
     """
     connector = files.connector
     continues = connector.rejects is not None or connector.reads_misfits_as_null

@@ -229,9 +229,9 @@ class TextFiles:
         )
         corrupt = StructField(_CORRUPT, StringType())
         schema = StructType([*self._texts.text_type(self.columns), corrupt])  # type: ignore[misc]
-        parsed = records.withColumn(_FIELDS, from_json(_RECORD, schema, options))
+        objects = records.withColumn(_FIELDS, from_json(_RECORD, schema, options))
         return with_exact_numbers(
-            parsed, _FIELDS, self.columns, options, record=_RECORD, in_quotes=_IN_QUOTES
+            objects, _FIELDS, self.columns, options, record=_RECORD, in_quotes=_IN_QUOTES
         )
 
     def _items(self, text: str) -> str:
@@ -304,27 +304,33 @@ class TextFiles:
         if self.has_lines:
             yield Misfit(f"NOT is_valid_utf8({_RECORD})", WRONG_ENCODING)
         if self._format == "csv":
-            if self.has_lines and (quotes := self._quote_pattern()):
-                quote, pattern = quotes
-                closed = f"{_RECORD} RLIKE {literal(pattern)}"
-                yield Misfit(f"contains({_RECORD}, {literal(quote)}) AND NOT {closed}", OPEN_QUOTE)
-            yield Misfit(f"{_FIELDS} IS NULL OR {_FIELDS}.{_CORRUPT} IS NOT NULL", WRONG_NUMBER)
+            yield from self._misfits_of_csv()
         if self._format == "json":
-            is_object = f"{_FIELDS} IS NOT NULL AND {_FIELDS}.{_CORRUPT} IS NULL"
-            if self.has_lines:
-                # Mostly, the first closing brace is the last character, and there can be no second object.
-                whole = self._items(f"concat('[', {_RECORD}, '\\n]')")
-                one = f"locate('}}', {_RECORD}) = length(rtrim({_RECORD})) OR size({whole}) = 1"
-                is_object = f"{is_object} AND ({one})"
-            yield Misfit(f"NOT coalesce({is_object}, false)", NOT_JSON)
-            if self.has_lines:
-                odd = _odd_keys(_RECORD, _FIELDS, self.columns, 0)
-                yield from (Misfit(condition, ODD_KEY) for condition in odd)
-        if self._format == "csv" and not self.has_lines:
-            last = self._text(len(self.columns) - 1)
-            yield Misfit(f"coalesce(endswith({last}, '\\r'), false)", CARRIAGE_RETURN)
+            yield from self._misfits_of_json()
         for number, field in enumerate(self.columns):
             yield from self._misfits_of(number, field)
+
+    def _misfits_of_csv(self) -> Iterator[Misfit]:
+        if self.has_lines and (quotes := self._quote_pattern()):
+            quote, pattern = quotes
+            closed = f"{_RECORD} RLIKE {literal(pattern)}"
+            yield Misfit(f"contains({_RECORD}, {literal(quote)}) AND NOT {closed}", OPEN_QUOTE)
+        yield Misfit(f"{_FIELDS} IS NULL OR {_FIELDS}.{_CORRUPT} IS NOT NULL", WRONG_NUMBER)
+        if not self.has_lines:
+            last = self._text(len(self.columns) - 1)
+            yield Misfit(f"coalesce(endswith({last}, '\\r'), false)", CARRIAGE_RETURN)
+
+    def _misfits_of_json(self) -> Iterator[Misfit]:
+        is_object = f"{_FIELDS} IS NOT NULL AND {_FIELDS}.{_CORRUPT} IS NULL"
+        if not self.has_lines:
+            yield Misfit(f"NOT coalesce({is_object}, false)", NOT_JSON)
+            return
+        # Mostly, the first closing brace is the last character, and there can be no second object.
+        whole = self._items(f"concat('[', {_RECORD}, '\\n]')")
+        one = f"locate('}}', {_RECORD}) = length(rtrim({_RECORD})) OR size({whole}) = 1"
+        yield Misfit(f"NOT coalesce({is_object} AND ({one}), false)", NOT_JSON)
+        for condition in _odd_keys(_RECORD, _FIELDS, self.columns, 0):
+            yield Misfit(condition, ODD_KEY)
 
     def _misfits_of(self, number: int, field: StructField) -> Iterator[Misfit]:
         text, kind, own = self._text(number), field.dataType, self._field(number)
