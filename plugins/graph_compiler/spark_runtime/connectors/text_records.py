@@ -226,9 +226,9 @@ class TextFiles:
         )
         corrupt = StructField(_CORRUPT, StringType())
         schema = StructType([*self._texts.text_type(self.columns), corrupt])  # type: ignore[misc]
-        parsed = records.withColumn(_FIELDS, from_json(_RECORD, schema, options))
+        with_fields = records.withColumn(_FIELDS, from_json(_RECORD, schema, options))
         return with_exact_numbers(
-            parsed, _FIELDS, self.columns, options, record=_RECORD, in_quotes=_IN_QUOTES
+            with_fields, _FIELDS, self.columns, options, record=_RECORD, in_quotes=_IN_QUOTES
         )
 
     def _items(self, text: str) -> str:
