@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 from pyspark.sql.types import VariantVal
 
 from graph_compiler import Csv, Json
@@ -267,7 +267,8 @@ JSON_OPTIONS = {
     "allowNonNumericNumbers": Read(
         schema="id INT, x DOUBLE",
         options={},
-        content='{"id": 1, "x": NaN}\n{"id": 2, "x": "NaN"}\n{"id":3,"x":-Infinity}\n{"id":4,"x":"-INF"}\n{"id":5,"x":+INF}\n{"id":6,"x":-INF}\n',
+        content='{"id": 1, "x": NaN}\n{"id": 2, "x": "NaN"}\n{"id":3,"x":-Infinity}\n{"id":4,"x":"-INF"}\n'
+        '{"id":5,"x":+INF}\n{"id":6,"x":-INF}\n',
     ),
     "allowNumericLeadingZeros": Read(
         options={"allowNumericLeadingZeros": "true"}, content='{"id": 01, "name": "a"}\n'
@@ -359,7 +360,8 @@ JSON_OPTIONS = {
     "BOM multi": Read(options={"multiLine": "true"}, content='\ufeff{"id": 1, "name": "Zoë"}\n'),
     "numbers as text": Read(
         options={},
-        content='{"id": 1, "name": 1.50}\n{"id": 2, "name": {"a":[1,2.0]}}\n{"id":3,"name":[1e400]}\n{"id":4,"name":true}\n',
+        content='{"id": 1, "name": 1.50}\n{"id": 2, "name": {"a":[1,2.0]}}\n{"id":3,"name":[1e400]}\n'
+        '{"id":4,"name":true}\n',
     ),
     "empty texts": Read(options={}, content='{"id": 1, "name": ""}\n'),
     "escapes": Read(options={}, content='{"id": 1, "name": "a\\u0000b\\n\\"}{\\ud83d\\ude00"}\n'),
@@ -439,15 +441,17 @@ def convert(text: str, kind: str) -> object:
     if kind == "BOOLEAN":
         return text.lower() if text.lower() in ("true", "false") else MISFITS
     if kind == "DATE":
-        found = _MOMENT.fullmatch(text)
-        with suppress(ValueError):
-            return (
-                MISFITS
-                if not found or found[4]
-                else date(*map(int, found.group(1, 2, 3))).isoformat()
-            )
-        return MISFITS
+        return _date(text)
     return _moment(text, has_zone=kind == "TIMESTAMP")
+
+
+def _date(text: str) -> object:
+    found = _MOMENT.fullmatch(text)
+    if not found or found[4]:
+        return MISFITS
+    with suppress(ValueError):
+        return date(*map(int, found.group(1, 2, 3))).isoformat()
+    return MISFITS
 
 
 def _decimal(text: str, precision: int, scale: int) -> object:
@@ -486,7 +490,10 @@ def _moment(text: str, *, has_zone: bool) -> object:
         return MISFITS
     zone = (found[8] or "Z").strip().replace("Z", "+00:00")
     try:
-        at = datetime(*(int(each or 0) for each in found.group(1, 2, 3, 4, 5, 6)), tzinfo=UTC)
+        year, month, day, hour, minute, second = (
+            int(n or 0) for n in found.group(1, 2, 3, 4, 5, 6)
+        )
+        at = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
         at += timedelta(microseconds=int((found[7] or "")[:6].ljust(6, "0")))
         if "/" in zone:
             at = at.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
@@ -504,12 +511,14 @@ TEXTS = (
     *("1e-400", "0.00", "1d", "1f", "0x10", "NaN", "nan", "Inf", "-Inf", "Infinity", "inf", "2147483647", "2147483648"),
     *("-2147483648", "-2147483649", "9223372036854775807", "9223372036854775808", "12345678901234567890123", "1e5000"),
     *("1.7976931348623157e308", "1.8e308", "5e-324", "0.1", "0.30000000000000004", "1.005e0", "1e0", "1.5e1", "100e-2"),
-    *("1e", "true", "TRUE", "t", "yes", "1b", "2024", "2024-01", "2024-01-05", "2024-1-5", "2024-01-05 banana", "-", "+"),
+    *("1e", "true", "TRUE", "t", "yes", "1b", "2024", "2024-01", "2024-01-05", "2024-1-5", "2024-01-05 banana"),
+    *("-", "+"),
     *("2024-01-05T", "2024-02-30", "2023-02-29", "20240105", "05/01/2024", "2024-01-05 12:34", "2024-01-05 12:34:56"),
     *("2024-01-05T12:34:56", "2024-01-05T12:34:56Z", "2024-01-05T12:34:56+02:00", "2024-01-05 12:34:56.123456", "--5"),
     *("2024-01-05 12:34:56.1234567", "2024-01-05 12:34:56.1234560", "2024-01-05 25:00:00", "2024-01-05 12", "12:34:56"),
     *("2024-01-05 12:60:00", "2024-01-05 12:34:60", "1704067200000", "now", "today", "epoch", "\u2212" + "5", "1.5.5"),
-    *("2024-01-05 12:34:56 Europe/Berlin", "2024-01-05 12:34:56 XX", "2024-01-05T12:34:56.5", "null", "NULL", "1L", "e5"),
+    *("2024-01-05 12:34:56 Europe/Berlin", "2024-01-05 12:34:56 XX", "2024-01-05T12:34:56.5", "null", "NULL"),
+    *("1L", "e5"),
     *("0." + "0" * 50 + "1", "1.5" + "0" * 48 + "1", "1.5" + "0" * 48, "0" * 30 + "1", "1.123456789012345678"),
 )  # fmt: skip
 
@@ -593,8 +602,16 @@ class Written:
     is_clean: bool
 
 
+def rows_or_failure(source: Csv, spark: SparkSession) -> tuple[list[Row], Exception | None]:
+    """Return the rows of a source, or why it has none."""
+    try:
+        return read_source(source, spark).collect(), None
+    except (SchemaChangedError, PySparkException, Py4JJavaError) as failure:
+        return [], failure
+
+
 @st.composite
-def csv_files(draw: st.DrawFn) -> Written:
+def csv_files(draw: st.DrawFn) -> Written:  # noqa: C901  # one step for each kind of fault
     """Draw a file of the nasty alphabet; most of it is ordinary, so that few faults meet in one file."""
     odd = draw(
         st.sampled_from(
@@ -665,7 +682,7 @@ def reference(file: Written, *, doubled: bool) -> list[tuple[object, ...] | None
         return None
     dialect = {"doublequote": True} if doubled else {"doublequote": False, "escapechar": "\\"}
     try:
-        records = list(csv.reader(io.StringIO(text, newline=""), strict=True, **dialect))  # type: ignore[arg-type]
+        records = list(csv.reader(io.StringIO(text, newline=""), strict=True, **dialect))
     except csv.Error:
         return None
     records = [each for each in records if each and "".join(each).strip(" ")]
@@ -699,7 +716,12 @@ def as_texts(rows: Sequence[Sequence[object]]) -> list[str]:
 
 
 FOLDERS = itertools.count()
-OPTIONS = ({}, {"escape": '"'}, {"escape": '"', "multiLine": "true"}, {"multiLine": "true"})
+OPTIONS: tuple[dict[str, str], ...] = (
+    {},
+    {"escape": '"'},
+    {"escape": '"', "multiLine": "true"},
+    {"multiLine": "true"},
+)
 
 
 @settings(
@@ -727,9 +749,8 @@ def test_csv_files_have_the_rows_that_python_finds_or_fail(
     settings = {"fail": {}, "rejects": {"rejects": "bad"}, "null": {"on_misfit": "null"}}[then]
     connector = Csv(str(folder), schema=SCHEMA, options=options, **settings)  # type: ignore[arg-type]
     records = [reference(file, doubled=options.get("escape") == '"') for file in files]
-    try:
-        rows = read_source(connector, spark).collect()
-    except (SchemaChangedError, PySparkException, Py4JJavaError) as failure:
+    rows, failure = rows_or_failure(connector, spark)
+    if failure is not None:
         assert str(folder) in str(failure) or not isinstance(failure, PySparkException)
         assert MARK not in str(failure) or '"record":' in str(failure)
         assert not all(file.is_clean for file in files), failure
