@@ -284,7 +284,7 @@ def test_header_columns_are_compared_and_unparsable_text_fails(
     for kind in ("csv", "json"):
         odd = Files(format=kind, path=f"{tmp_path}/{kind}", schema="id INT", options=target.options)
         sinks.write(replace(odd, schema=None), "SELECT 'x' AS id", run=kind)
-        with pytest.raises(Exception, match="MALFORMED_RECORD_IN_PARSING|MALFORMED_CSV_RECORD"):
+        with pytest.raises(Exception, match="does not fit INT|as many fields as there are columns"):
             read_source(odd, spark).collect()
 
 

@@ -26,6 +26,7 @@ from pyspark.sql.types import (
     FloatType,
     IntegralType,
     MapType,
+    NullType,
     StringType,
     StructField,
     StructType,
@@ -106,6 +107,10 @@ class TextFormat:
     @_value.register
     def _(self, kind: BinaryType, text: str, depth: int) -> str:
         return f"try_to_binary({text}, '{'base64' if self.is_json else 'utf-8'}')"
+
+    @_value.register
+    def _(self, kind: NullType, text: str, depth: int) -> str:
+        return "NULL"
 
     @_value.register
     def _(self, kind: BooleanType, text: str, depth: int) -> str:

@@ -107,6 +107,8 @@ class TextFiles:
         names = map(_value, range(len(self.columns)))
         numbered = valued.selectExpr(*own, *folders, *names, f"{first} AS {_MISFIT}")
         rows = numbered.selectExpr(*folders, f"inline({self._checked_row(misfits)})")
+        if not folders and self.connector.rejects is None and rows.columns == self.columns.names:
+            return rows
         order = [quoted(name) for name in (*self.columns.names, *self.folders.names)]
         return rows.selectExpr(*order, *([MISFIT] if self.connector.rejects is not None else []))
 
@@ -394,7 +396,10 @@ def list_lines(
 
 
 def _struct_of(misfits: Sequence[Misfit]) -> str:
-    """Return the struct of REJECTS for the misfit whose number a row has: little code, since it is seldom run."""
+    """Return the struct of REJECTS for the misfit whose number a row has: little code, since it is seldom run.
+
+    It is part of the generator, for which Spark generates code only if it does for each expression in it.
+    """
 
     def chosen(values: Iterable[str | None]) -> str:
         listed = ", ".join(
@@ -402,11 +407,11 @@ def _struct_of(misfits: Sequence[Misfit]) -> str:
         )
         return f"array({listed})[{_MISFIT}]" if listed else "CAST(NULL AS STRING)"
 
-    fields = f"from_json(to_json({_FIELDS}), 'MAP<STRING, STRING>')"
+    path = chosen(None if each.field is None else f"$['{each.field}']" for each in misfits)
     return (
         f"named_struct('file', {_FILE}, 'record', {_RECORD}, "
         f"'column', {chosen(each.column for each in misfits)}, "
-        f"'text', {fields}[{chosen(each.field for each in misfits)}], "
+        f"'text', get_json_object(to_json({_FIELDS}), {path}), "
         f"'reason', {chosen(each.reason for each in misfits)})"
     )
 

@@ -54,7 +54,16 @@ _LEAVES = {
 _WRITE = "DataWritingCommandExec"
 # Logical nodes that are rebuilt when a condition is pushed through them.
 _MADE_ANEW = frozenset(
-    {"Aggregate", "Filter", "FlatMapGroupsInPandas", "Join", "MapInArrow", "MapInPandas", "Project"}
+    {
+        "Aggregate",
+        "Filter",
+        "FlatMapGroupsInPandas",
+        "Generate",
+        "Join",
+        "MapInArrow",
+        "MapInPandas",
+        "Project",
+    }
 )
 
 
