@@ -33,6 +33,7 @@ from graph_compiler.deployment.documents.report import (
     Failure,
     ThrowableType,
 )
+from graph_compiler.deployment.documents.session import OF_PANDAS
 from graph_compiler.deployment.documents.staging_layout import root_of
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.deployment.targets.ignored_settings import ignored_words
@@ -137,7 +138,7 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
         # Python workers need this process's environment; on a cluster they have their own Python.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"{task.region.pipeline}.{task.region.task_name}")
-    settings = dict(task.region.session)
+    settings = {**OF_PANDAS, **dict(task.region.session)}
     if local_path(task.staging_root) is None:
         from graph_compiler.spark_runtime.stores.executor_keys import (
             executor_keys,  # most drivers need none

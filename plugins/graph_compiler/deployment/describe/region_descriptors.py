@@ -25,7 +25,7 @@ from graph_compiler.deployment.documents.descriptor import (
     VertexDescriptor,
 )
 from graph_compiler.deployment.documents.digest import digest
-from graph_compiler.deployment.documents.session import SESSION, STRICT_SOURCES
+from graph_compiler.deployment.documents.session import RECORDED, STRICT_SOURCES
 from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.deployment.plans.plan_record import PlanRecord, plan_record
 from graph_compiler.errors import InvalidPipelineError
@@ -292,7 +292,7 @@ def _describe_result(output: Output, id: IntermediateDataSetId, facts: _Facts) -
 
 def _settings(compiled: CompiledPipeline) -> Mapping[str, str]:
     """Return the settings that are pinned for the application."""
-    return SESSION if compiled.options.strict_sources else {**SESSION, STRICT_SOURCES: "false"}
+    return RECORDED if compiled.options.strict_sources else {**RECORDED, STRICT_SOURCES: "false"}
 
 
 def _session(compiled: CompiledPipeline) -> dict[str, str]:
