@@ -8,7 +8,7 @@ failed one are skipped, so that all independent findings are reported at once.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -64,7 +64,6 @@ class DryRun:
     plans: list[VertexPlan] = field(default_factory=list)
     infers: bool = False
     inferred: dict[Connector, StructType] = field(default_factory=dict)
-    inferred_schemas: dict[str, InferredSchema] = field(default_factory=dict)
 
     def region(self, task: TaskDeploymentDescriptor) -> None:
         """Analyze the next region; the producers of its inputs have been analyzed before."""
@@ -84,12 +83,6 @@ class DryRun:
                 with origin(self.spark, OPERATOR, str(operator.node_id)):
                     self._findings(operator, evaluation)
         self.plans += _plans(evaluation) if self.shows_plans else ()
-        for operator in task.region.operators:
-            kind = operator.operator
-            if isinstance(kind, Source) and (schema := self.inferred.get(kind.connector)):
-                self.inferred_schemas[operator.name] = InferredSchema(
-                    operator=operator.name, declared_at=operator.declared_at, schema=ddl(schema)
-                )
 
     def _findings(self, operator: OperatorDescriptor, evaluation: RegionEvaluation) -> None:
         """Add what an operator's analysis raises; a join whose columns collide is analyzed without them, too."""
@@ -139,9 +132,10 @@ class DryRun:
 
     def _source(self, connector: Connector, parallelism: int | None) -> DataFrame:
         if self.infers and connector.schema is None and isinstance(connector, FileConnector):
-            schema = read_source(connector, self.spark, scans=False).drop(MISFIT).schema
-            self.inferred[connector] = schema
-            connector = replace(connector, schema=ddl(schema))
+            if connector not in self.inferred:
+                rows = read_source(connector, self.spark, scans=False)
+                self.inferred[connector] = rows.drop(MISFIT).schema
+            connector = replace(connector, schema=ddl(self.inferred[connector]))
         if self.shows_plans:  # a plan over empty inputs would be optimized away
             known = with_known_schema(connector, self.spark)
             return read_source(known, self.spark, parallelism, scans=False)
@@ -169,8 +163,20 @@ def dry_run(
         findings=tuple(sorted(run.findings, key=_line)),
         warnings=tuple(sorted(run.warnings, key=_line)),
         plans=tuple(run.plans),
-        schemas=tuple(run.inferred_schemas.values()),
+        schemas=tuple(dict.fromkeys(_inferred_schemas(tasks, run.inferred))),
     )
+
+
+def _inferred_schemas(
+    tasks: Sequence[TaskDeploymentDescriptor], inferred: Mapping[Connector, StructType]
+) -> Iterator[InferredSchema]:
+    """Yield the columns of each source that declares none; one that several regions read, several times."""
+    for operator in (operator for task in tasks for operator in task.region.operators):
+        kind = operator.operator
+        if isinstance(kind, Source) and (schema := inferred.get(kind.connector)):
+            yield InferredSchema(
+                operator=operator.name, declared_at=operator.declared_at, schema=ddl(schema)
+            )
 
 
 def _line(failure: Failure) -> tuple[str, int]:

@@ -106,6 +106,11 @@ class FileConnector(Connector):
             return self.on_schema_change == OnSchemaChange.IGNORE and self.rejects is None
         return self.on_misfit == OnMisfit.NULL
 
+    @property
+    def continues_after_misfits(self) -> bool:
+        """Whether a record that does not fit leaves the task running."""
+        return self.rejects is not None or self.reads_misfits_as_null
+
     def output_tags(self) -> tuple[str, ...]:
         """Return the tag of the records that do not fit."""
         return () if self.rejects is None else (self.rejects,)

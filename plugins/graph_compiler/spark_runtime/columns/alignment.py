@@ -10,6 +10,7 @@ unites structs by position. Names are compared as Spark compares them, ignoring 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
@@ -148,13 +149,29 @@ def _united_structs(one: StructType, other: StructType) -> StructType:
 
 
 def _united(one: DataType, other: DataType) -> DataType:
-    if isinstance(one, StructType) and isinstance(other, StructType):
-        return _united_structs(one, other)
-    if isinstance(one, ArrayType) and isinstance(other, ArrayType):
-        return ArrayType(_united(one.elementType, other.elementType))
-    if isinstance(one, MapType) and isinstance(other, MapType):
-        return MapType(_united(one.keyType, other.keyType), _united(one.valueType, other.valueType))
-    return other if is_wider(other, one) else one
+    return merged(
+        one, other, _united_structs, lambda mine, theirs: theirs if is_wider(theirs, mine) else mine
+    )
+
+
+def merged(
+    one: DataType,
+    other: DataType,
+    of_structs: Callable[[StructType, StructType], StructType],
+    of_others: Callable[[DataType, DataType], DataType],
+) -> DataType:
+    """Return the type made of two, through lists and maps: `of_structs` makes structs, `of_others` all other types."""
+    match one, other:
+        case StructType(), StructType():
+            return of_structs(one, other)
+        case ArrayType(), ArrayType():
+            return ArrayType(merged(one.elementType, other.elementType, of_structs, of_others))
+        case MapType(), MapType():
+            return MapType(
+                merged(one.keyType, other.keyType, of_structs, of_others),
+                merged(one.valueType, other.valueType, of_structs, of_others),
+            )
+    return of_others(one, other)
 
 
 def _filled_struct(own: StructType, all_fields: StructType) -> StructType:
@@ -175,13 +192,7 @@ def _filled_struct(own: StructType, all_fields: StructType) -> StructType:
 
 
 def _filled(own: DataType, full: DataType) -> DataType:
-    if isinstance(own, StructType) and isinstance(full, StructType):
-        return _filled_struct(own, full)
-    if isinstance(own, ArrayType) and isinstance(full, ArrayType):
-        return ArrayType(_filled(own.elementType, full.elementType))
-    if isinstance(own, MapType) and isinstance(full, MapType):
-        return MapType(_filled(own.keyType, full.keyType), _filled(own.valueType, full.valueType))
-    return own
+    return merged(own, full, _filled_struct, lambda mine, _full: mine)
 
 
 def _nullable(field: StructField) -> StructField:

@@ -23,7 +23,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 from graph_compiler.declaration.connectors import OnSchemaChange
 from graph_compiler.errors import SchemaChangedError
 from graph_compiler.identifiers import listing, quoted
-from graph_compiler.spark_runtime.columns.alignment import align, as_nullable, by_name
+from graph_compiler.spark_runtime.columns.alignment import align, as_nullable, by_name, merged
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, type_words
 from graph_compiler.spark_runtime.columns.exact_casts import is_wider
 
@@ -349,16 +349,7 @@ def _accepting(expected: StructType, found: StructType) -> StructType:
 
 
 def _type_accepting(expected: DataType, found: DataType) -> DataType:
-    if isinstance(expected, StructType) and isinstance(found, StructType):
-        return _accepting(expected, found)
-    if isinstance(expected, ArrayType) and isinstance(found, ArrayType):
-        return ArrayType(_type_accepting(expected.elementType, found.elementType))
-    if isinstance(expected, MapType) and isinstance(found, MapType):
-        return MapType(
-            _type_accepting(expected.keyType, found.keyType),
-            _type_accepting(expected.valueType, found.valueType),
-        )
-    return found
+    return merged(expected, found, _accepting, lambda _expected, theirs: theirs)
 
 
 def _change(

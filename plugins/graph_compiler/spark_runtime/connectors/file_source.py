@@ -107,9 +107,9 @@ def _check_headers(files: TextFiles) -> None:
     In all other files, a header in another order is a record that does not fit: it has a name in a column of numbers.
     So it is only looked for if a misfit does not fail the task: the records after it would be read in the wrong order.
     """
-    connector = files.connector
-    continues = connector.rejects is not None or connector.reads_misfits_as_null
-    if files.header is None or not files.has_lines or (_shows_headers(files) and not continues):
+    if files.header is None or not files.has_lines:
+        return
+    if _shows_headers(files) and not files.connector.continues_after_misfits:
         return
     wrong = files.without_one_header()
     if not wrong:

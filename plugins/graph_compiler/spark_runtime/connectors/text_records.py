@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr, from_csv, from_json
@@ -75,7 +76,7 @@ class Misfit:
     field: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class TextFiles:
     """The files of one source: `listed` has their lines, as `list_lines` returns them.
 
@@ -123,9 +124,8 @@ class TextFiles:
             for number, field in enumerate(self.columns)
         ]
         # Also where it is not used: without it, Spark 4 was seen to lose all rows of CSV with `multiLine`.
-        if self.connector.rejects is not None or self.connector.reads_misfits_as_null:
+        if self.connector.continues_after_misfits:
             fields.append(f"'{MISFIT}', CASE WHEN {_MISFIT} IS NOT NULL THEN {misfit} END")
-        if self.connector.rejects is not None or self.connector.reads_misfits_as_null:
             never = [str(n) for n, each in enumerate(misfits) if each.reason in NOT_SET_ASIDE]
             fails = f"{_MISFIT} IN ({', '.join(never)})" if never else "false"
         fail = f"raise_error(concat('{MARK}', to_json({misfit})))"
@@ -147,12 +147,12 @@ class TextFiles:
     def _format(self) -> str:
         return self.connector.spark_format.lower()
 
-    @property
+    @cached_property
     def _options(self) -> dict[str, str]:
         """Return the options by name in lower case: Spark ignores case."""
         return reveal_all({n.lower(): v for n, v in self.connector.spark_options().items()})
 
-    @property
+    @cached_property
     def has_lines(self) -> bool:
         """Whether each record is a line, or a whole file of JSON."""
         options = self._options
@@ -168,7 +168,7 @@ class TextFiles:
         """Return the text of a missing value."""
         return self._options.get("nullvalue", "")
 
-    @property
+    @cached_property
     def _texts(self) -> TextFormat:
         options = self._options
         decimal, grouping = None, None
@@ -290,9 +290,10 @@ class TextFiles:
     def _checked_value(self, number: int, field: StructField) -> str:
         """Return a value, or NULL if misfits are: a lenient cast has a value for many of them."""
         value = _value(number)
+        if not self.connector.reads_misfits_as_null:
+            return value
         misfit = self._texts.misfit(self._text(number), value, field.dataType)
-        is_lost = self.connector.reads_misfits_as_null and misfit is not None
-        return f"CASE WHEN {misfit} THEN NULL ELSE {value} END" if is_lost else value
+        return value if misfit is None else f"CASE WHEN {misfit} THEN NULL ELSE {value} END"
 
     def _is_misencoded(self, text: str) -> str:
         """Return a condition: whether bytes were replaced when this text was decoded."""

@@ -17,7 +17,12 @@ from graph_compiler.declaration.operators import Source
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
 from graph_compiler.identifiers import shown
 from graph_compiler.spark_runtime.failures.causes import Cause
-from graph_compiler.spark_runtime.failures.misfits import misfit_lines, misfit_of
+from graph_compiler.spark_runtime.failures.misfits import (
+    NULL_MARKERS,
+    misfit_lines,
+    misfit_of,
+    written,
+)
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import first_bytes
 
 _FAILED_READ = "FAILED_READ_FILE"
@@ -33,9 +38,6 @@ _VALUE = (
 )
 _FIELD = re.compile(r"Cannot parse the field name '(?P<field>.*?)' and the value ")
 _FIELDS = re.compile(r"Malformed CSV record: (?P<record>.*?)(?: SQLSTATE: \w+)?$", re.S)
-_NULL_MARKERS = frozenset(
-    {"", "-", "--", ".", "?", r"\n", "#n/a", "n/a", "na", "nan", "nil", "none", "null"}
-)
 _PATTERNS = (
     (re.compile(r"DateTimeParseException"), "dateFormat", "dd/MM/yyyy"),
     (re.compile(r'"TIMESTAMP_NTZ"'), "timestampNTZFormat", "dd/MM/yyyy HH:mm"),
@@ -136,7 +138,7 @@ def _hints(
     is_yaml = _is_yaml(culprit)
     if bad.value is not None and (setting := _setting_for(bad.value, bad.reason, connector)):
         meaning, name, value = setting
-        yield f"hint: {meaning}, declare {_written(name, value, connector, is_yaml=is_yaml)}"
+        yield f"hint: {meaning}, declare {written((name, value), connector, is_yaml=is_yaml)}"
     if not _FIELDS.search(bad.reason):
         null = 'on_misfit: "null"' if is_yaml else 'on_misfit="null"'
         yield f"hint: {null} reads every value that does not fit as NULL"
@@ -145,7 +147,7 @@ def _hints(
 def _setting_for(value: str, reason: str, connector: FileConnector) -> tuple[str, str, str] | None:
     """Return what a setting would mean, its name, and a value for it; None if none is known."""
     format = connector.spark_format.lower()
-    if value.strip().lower() in _NULL_MARKERS:
+    if value.strip().lower() in NULL_MARKERS:
         has_another = isinstance(connector, Csv) and connector.null_value
         if format not in _HAS_NULL_VALUE or has_another:  # there is one text for it
             return None
@@ -161,14 +163,6 @@ def _setting_for(value: str, reason: str, connector: FileConnector) -> tuple[str
 def _side(value: str) -> str:
     leading = value != value.lstrip()
     return "ignoreLeadingWhiteSpace" if leading else "ignoreTrailingWhiteSpace"
-
-
-def _written(name: str, value: str, connector: FileConnector, *, is_yaml: bool) -> str:
-    """Write a setting as the declaration would: CSV's null value is an argument, all others are options."""
-    text = '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    if name == "nullValue" and isinstance(connector, Csv):
-        return f"null_value: {text}" if is_yaml else f"null_value={text}"
-    return f"options: {{{name}: {text}}}" if is_yaml else f'options={{"{name}": {text}}}'
 
 
 def _is_yaml(culprit: OperatorDescriptor) -> bool:

@@ -30,7 +30,7 @@ from graph_compiler.spark_runtime.failures.causes import Cause
 _MISFIT = re.compile(re.escape(MARK) + r"(\{.*\})", re.S)
 _TYPE = re.compile(r"it does not fit (?P<type>.*)", re.S)
 _DECIMAL_TYPE = re.compile(r"DECIMAL\((\d+),(\d+)\)")
-_NULL_MARKERS = frozenset(
+NULL_MARKERS = frozenset(
     {"", "-", "--", ".", "?", r"\n", "#n/a", "n/a", "na", "nan", "nil", "none", "null"}
 )
 _COMMA = re.compile(r"[+-]?\d+(\.\d{3})*,\d+")
@@ -43,8 +43,8 @@ _COMPRESSED = (
     (b"(\xb5/\xfd", "zstd", ".zst"),
     (b"PK\x03\x04", "zip", ""),
 )
-_MILLISECONDS, _SECONDS = 13, 10
-"""Digits of a time since 1970, in our days."""
+_SECONDS = 10
+"""The digits of a time in seconds since 1970, in our days."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ def misfit_lines(
     if connector is None:
         return
     for meaning, setting in _settings(misfit, connector, first_bytes):
-        yield f"hint: {meaning}{_written(setting, connector, is_yaml=is_yaml)}"
+        yield f"hint: {meaning}{written(setting, connector, is_yaml=is_yaml)}"
     if misfit.reason != OPEN_QUOTE and connector.is_checked:
         apart, null = (
             ("rejects: bad", 'on_misfit: "null"')
@@ -213,7 +213,7 @@ _OTHERS: dict[str, tuple[str, Setting]] = {
 def _values(text: str, type: str, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
     if connector.spark_format.lower() == "csv":
         of_csv = list(_values_of_csv(text, type, connector))
-        if of_csv or text.strip().lower() in _NULL_MARKERS:
+        if of_csv or text.strip().lower() in NULL_MARKERS:
             yield from of_csv
             return
     decimal, plain = _DECIMAL_TYPE.fullmatch(type), _PLAIN.fullmatch(text)
@@ -232,7 +232,7 @@ def _values(text: str, type: str, connector: FileConnector) -> Iterator[tuple[st
 
 def _values_of_csv(text: str, type: str, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
     """Yield what text of CSV may mean beside a value of its type: nothing, blanks, a decimal comma."""
-    if text.strip().lower() in _NULL_MARKERS:
+    if text.strip().lower() in NULL_MARKERS:
         if not (isinstance(connector, Csv) and connector.null_value):  # there is one text for it
             yield "if it marks a missing value, declare ", ("nullValue", text)
     elif text != text.strip():
@@ -267,7 +267,7 @@ def _options(connector: FileConnector) -> dict[str, str]:
     return {name.lower(): str(value) for name, value in connector.spark_options().items()}
 
 
-def _written(setting: Setting, connector: FileConnector, *, is_yaml: bool) -> str:
+def written(setting: Setting, connector: FileConnector, *, is_yaml: bool) -> str:
     """Write a setting as the declaration would: CSV's null value is an argument, all others are options."""
     if setting is None:
         return ""
