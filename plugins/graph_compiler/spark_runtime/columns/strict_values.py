@@ -39,9 +39,9 @@ from graph_compiler.identifiers import quoted
 
 _NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 _DAY = r"[+-]?\d{4,7}-\d{1,2}-\d{1,2}"
-_TIME = r"[\d:.]*"
+_TIME = r"[\d:.]*\d"
 """Without a time zone."""
-_PADDED = r"[+-]?0\d+"
+_DIGITS = ", ".join(f"'{digit}'" for digit in range(10))
 _LARGEST: dict[type[DataType], str] = {
     DoubleType: "1.7976931348623157E308D",
     FloatType: "3.4028235E38D",
@@ -187,21 +187,16 @@ class TextFormat:
 
     @_misfit.register
     def _(self, kind: IntegralType, text: str, value: str, depth: int) -> str | None:
-        fits = _has_number_at_its_ends(text)
-        if self.keeps_digits:
-            fits += f" AND NOT {_matches(text, _PADDED)}"
-        return self._unless(text, value, fits)
+        digits = r"[+-]?(0|[1-9]\d*)" if self.keeps_digits else r"[+-]?\d+"
+        return self._unless(
+            text, value, f"CAST({value} AS STRING) = {text} OR {_matches(text, digits)}"
+        )
 
     @_misfit.register
     def _(self, kind: DecimalType, text: str, value: str, depth: int) -> str | None:
         point = self._point(text)
         largest = DecimalType(_MOST_DIGITS, _MOST_DIGITS - kind.precision + kind.scale)
-        short = (
-            f"locate('.', {point}) > 0 AND length({point}) - locate('.', {point}) <= {kind.scale}"
-        )
-        whole = f"locate('.', {point}) = 0 AND locate('e', lower({point})) = 0"
         plain = _matches(point, rf"[+-]?\d*(\.\d{{0,{kind.scale}}}0*)?")
-        usual = f"(({short}) OR ({whole})) AND {_has_number_at_its_ends(point)}"
         # With an exponent, `largest` has all digits if it has as many behind its point.
         fraction = rf"length(regexp_extract({point}, '[.](\\d*)[eE]', 1))"
         exponent = f"try_cast(regexp_extract({point}, '[eE](.*)', 1) AS INT)"
@@ -209,7 +204,7 @@ class TextFormat:
             f"{_matches(point, _NUMBER)} AND {value} = try_cast({point} AS {largest.simpleString()}) "
             f"AND coalesce({fraction} - {exponent} <= {largest.scale}, false)"
         )
-        return self._unless(text, value, f"({usual}) OR {plain} OR ({power})")
+        return self._unless(text, value, f"{plain} OR ({power})")
 
     @_misfit.register(DoubleType)
     @_misfit.register(FloatType)
@@ -228,7 +223,10 @@ class TextFormat:
     def _(self, kind: DateType, text: str, value: str, depth: int) -> str | None:
         if self.date is not None:
             return self._unless(text, value, None)
-        usual = f"length({text}) = 10 AND locate(' ', {text}) = 0 AND locate('T', {text}) = 0"
+        usual = (
+            f"octet_length({text}) = 10 AND {text} >= '+' AND substr({text}, 10, 1) IN ({_DIGITS}) "
+            f"AND NOT contains({text}, ' ') AND NOT contains({text}, 'T')"
+        )
         return self._unless(text, value, f"({usual}) OR {_matches(text, _DAY)}")
 
     @_misfit.register
@@ -236,19 +234,18 @@ class TextFormat:
         if self.timestamp is not None:
             return self._unless(text, value, None)
         # Spark keeps six digits of a second, and takes a time without a day for one of today.
-        digits = f"locate('.', {text}) = 0 OR length({text}) - locate('.', {text}) <= 6"
-        usual = f"length({text}) >= 16 AND substr({text}, 5, 1) = '-' AND ({digits})"
-        return self._unless(text, value, f"({usual}) OR {_is_moment(text, '.*')}")
+        usual = (
+            f"octet_length({text}) BETWEEN 16 AND 26 AND locate('-', {text}) = 5 "
+            f"AND contains({text}, ':') AND locate('.', {text}) IN (0, 20) "
+            f"AND right({text}, 1) IN ('Z', {_DIGITS})"
+        )
+        return self._unless(text, value, f"({usual}) OR {_is_moment(text, '.*[!-~]')}")
 
     @_misfit.register
     def _(self, kind: TimestampNTZType, text: str, value: str, depth: int) -> str | None:
         if self.timestamp_ntz is not None:
             return self._unless(text, value, None)
-        usual = (
-            f"length({text}) = 19 AND substr({text}, 5, 1) = '-' AND substr({text}, 17, 1) = ':' "
-            f"AND substr({text}, 19, 1) BETWEEN '0' AND '9'"
-        )
-        return self._unless(text, value, f"({usual}) OR {_is_moment(text, _TIME)}")
+        return self._unless(text, value, _is_moment(text, _TIME))
 
     @_misfit.register
     def _(self, kind: StructType, text: str, value: str, depth: int) -> str | None:
@@ -323,11 +320,6 @@ def _is_checked(kind: DataType) -> bool:
     if isinstance(kind, StructType):
         return any(_is_checked(field.dataType) for field in kind)
     return isinstance(kind, _LENIENT_IN_LISTS)
-
-
-def _has_number_at_its_ends(text: str) -> str:
-    """Return a condition: whether text begins and ends as a number does; casts ignore blanks and controls there."""
-    return f"left({text}, 1) BETWEEN '+' AND '9' AND right({text}, 1) BETWEEN '.' AND '9'"
 
 
 def _is_moment(text: str, rest: str) -> str:

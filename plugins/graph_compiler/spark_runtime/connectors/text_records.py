@@ -206,7 +206,7 @@ class TextFiles:
         options = {n: v for n, v in self._options.items() if n not in _OF_LINES | _SET_HERE}
         options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
         options.pop("multiline", None)
-        lines = lines.where(f"{_RECORD} IS NULL OR trim({_RECORD}) <> ''")
+        lines = lines.where(f"{_RECORD} IS NULL OR {_RECORD} >= '!' OR trim({_RECORD}) <> ''")
         if self._format == "csv":
             if comment := options.get("comment"):
                 lines = lines.where(
@@ -361,7 +361,9 @@ class TextFiles:
         names = _BETWEEN.join(numbered.values())
         first = next(iter(numbered), 0)
         name = numbered.get(first, "")
-        is_first = f"length({self._text(first)}) = {len(name)} AND lower({self._text(first)}) = {literal(name)}"
+        is_first = f"lower({self._text(first)}) = {literal(name)}"
+        if name.isascii():  # seldom true, and cheap
+            is_first = f"octet_length({self._text(first)}) = {len(name)} AND {is_first}"
         whole = f"lower(concat_ws('{_BETWEEN}', {texts})) = {literal(names)}" if texts else "true"
         return f"coalesce({is_first} AND {whole}, false)"
 
