@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from benchmarks import first_paint, parse_cost, staging_checksum
+from benchmarks import first_paint, parse_cost, staging_checksum, strict_sources
 from benchmarks.peers.comparison import Comparison
 
 
@@ -82,5 +82,6 @@ PARTS: Mapping[str, Part] = {
         }
     ),
     "checksum": staging_checksum.StagingChecksum(rounds=10),
+    "strict": strict_sources.StrictSources(rounds=7),
     "view": first_paint.FirstPaint(rounds=7),
 }

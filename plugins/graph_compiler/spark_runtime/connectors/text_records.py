@@ -13,6 +13,7 @@ Spark's own reader then finds the fields as text; the rest is the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -136,12 +137,23 @@ class TextFiles:
 
     def without_one_header(self) -> list[tuple[str, int]]:
         """Return some files with another number of headers than one; reads all lines, and parses few of them."""
-        first = literal((self.header or ("",))[0])
-        may_be = f"CASE WHEN contains({_RECORD}, {first}) THEN {_RECORD} END AS {_RECORD}"
-        parsed = self._with_fields(self._lines().selectExpr(_FILE, may_be))
-        counted = parsed.groupBy(_FILE).agg(expr(f"count_if({self._is_header()})").alias("headers"))
-        wrong = counted.where("headers <> 1").orderBy("headers", _FILE).limit(_MOST_FILES)
-        return [(str(file), int(count)) for file, count in wrong.collect()]
+        lines = self._lines()
+        # Names of other characters may be written in several ways.
+        names = [name for name in self.header or () if name.isascii() and name.isidentifier()]
+        longest = max(names, key=len, default="").lower()
+        may_be = lines.where(f"contains(lower({_RECORD}), {literal(longest)})")
+        headers = self._with_fields(may_be).where(self._is_header() or "false")
+        counts = {str(file): int(count) for file, count in headers.groupBy(_FILE).count().collect()}
+        # Spark writes the names of local files in two ways.
+        files = (re.sub(r"\Afile:///", "file:/", file) for file in self.listed.inputFiles())
+        others = [file for file in files if file not in counts]
+        if others:  # they may have no lines
+            without = lines.where(f"{_FILE} IN ({', '.join(map(literal, others))})")
+            counts |= {
+                str(file): 0
+                for (file,) in self._with_fields(without).select(_FILE).distinct().collect()
+            }
+        return sorted((file, count) for file, count in counts.items() if count != 1)[:_MOST_FILES]
 
     @property
     def _format(self) -> str:

@@ -1,0 +1,110 @@
+"""What it costs to read records strictly: the same files with `sources.strict`, and as version 0.1 read them.
+
+Each kind of column is read with and without it in every round, in one Spark session, in alternating order. All columns
+are in the files each time, and those of other kinds are read as STRING:
+
+    texts, integers, decimal, moments   CSV: two texts; two integers; a DECIMAL; a DATE and a TIMESTAMP
+    all                                 CSV: all of these
+    parquet                             Parquet: all of these
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from benchmarks.peers.measured_app import read_clock
+from graph_compiler import Csv, Parquet
+from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.deployment.documents.session import SESSION, STRICT_SOURCES
+from graph_compiler.spark_runtime.connectors import read_source
+
+_COLUMNS = {
+    "id": ("BIGINT", "id"),
+    "customer": ("INT", "CAST(id * 7919 % 100000 AS INT)"),
+    "amount": ("DECIMAL(9, 2)", "CAST((id * 31 % 1000000) / 100 AS DECIMAL(9, 2))"),
+    "day": ("DATE", "date_add(DATE '2020-01-01', CAST(id % 1500 AS INT))"),
+    "at": ("TIMESTAMP", "timestamp_seconds(1577836800 + id * 37)"),
+    "status": ("STRING", "concat('status-', id % 5)"),
+    "note": ("STRING", "concat('some note about order ', id)"),
+}
+"""Types and values."""
+_TYPED: Mapping[str, tuple[str, ...]] = {
+    "texts": (),
+    "integers": ("id", "customer"),
+    "decimal": ("amount",),
+    "moments": ("day", "at"),
+    "all": tuple(_COLUMNS),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StrictSources:
+    """Read files of orders strictly and leniently in every round."""
+
+    rounds: int
+
+    def measure(self, most: int | None, orders: int, folder: Path) -> dict[str, Any]:
+        """Return CPU and wall seconds, strict and lenient, of each kind of column by round."""
+        spark = _session()
+        rounds = min(self.rounds, most or self.rounds)
+        try:
+            return {
+                "costs": {
+                    name: _compare(source, rounds, spark)
+                    for name, source in _sources(spark, orders, folder / "strict").items()
+                }
+            }
+        finally:
+            spark.stop()
+
+
+def _sources(spark: SparkSession, orders: int, folder: Path) -> Mapping[str, FileConnector]:
+    values = [f"{value} AS {name}" for name, (_, value) in _COLUMNS.items()]
+    rows = spark.range(0, orders, numPartitions=4).selectExpr(*values)
+    csv, parquet = f"{folder}/csv", f"{folder}/parquet"
+    rows.write.csv(csv, header=True)
+    rows.write.parquet(parquet)
+
+    def schema(typed: tuple[str, ...]) -> str:
+        return ", ".join(
+            f"{name} {kind if name in typed else 'STRING'}" for name, (kind, _) in _COLUMNS.items()
+        )
+
+    found: dict[str, FileConnector] = {
+        name: Csv(csv, schema=schema(typed)) for name, typed in _TYPED.items()
+    }
+    return found | {"parquet": Parquet(parquet, schema=schema(tuple(_COLUMNS)))}
+
+
+def _compare(
+    source: FileConnector, rounds: int, spark: SparkSession
+) -> dict[str, list[dict[str, float]]]:
+    found: dict[str, list[dict[str, float]]] = {"strict": [], "lenient": []}
+    for is_strict in (True, False):  # the first of each is slow: classes are loaded, code compiled
+        _read(source, spark, is_strict=is_strict)
+    for round in range(rounds):
+        for is_strict in (True, False) if round % 2 == 0 else (False, True):
+            cost = _read(source, spark, is_strict=is_strict)
+            found["strict" if is_strict else "lenient"].append(cost)
+    return found
+
+
+def _read(source: FileConnector, spark: SparkSession, *, is_strict: bool) -> dict[str, float]:
+    spark.conf.set(STRICT_SOURCES, str(is_strict).lower())
+    begun = read_clock(spark)
+    read_source(source, spark).write.format("noop").mode("overwrite").save()
+    ended = read_clock(spark)
+    return {"cpu": ended.jvm - begun.jvm, "wall": ended.wall - begun.wall}
+
+
+def _session() -> SparkSession:
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
+    for key, value in SESSION.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
