@@ -96,5 +96,34 @@ def test_a_value_has_the_declaration_that_reads_it(
     assert all(part in hint for part, hint in zip(expected, found, strict=True))
 
 
+@pytest.mark.parametrize(
+    ("text", "locale", "expected"),
+    [
+        ("1,234", "de-DE", ["to keep all digits, declare DECIMAL(10, 3)"]),
+        ("1.234,567", "de-DE", ["to keep all digits, declare DECIMAL(10, 3)"]),
+        ("1,234.567", "en-US", ["to keep all digits, declare DECIMAL(10, 3)"]),
+        ("1.005", "de-CH", ["to keep all digits, declare DECIMAL(10, 3)"]),
+        ("3,5,0", "de-DE", []),
+    ],
+)
+def test_a_declared_locale_is_not_proposed_again(
+    text: str, locale: str, expected: list[str]
+) -> None:
+    connector = Csv("/in", schema="a DECIMAL(9, 2)", options={"locale": locale})
+    assert hints(of_value(text, "DECIMAL(9,2)"), connector) == expected
+
+
+@pytest.mark.parametrize(
+    ("misfit", "option"),
+    [
+        (of_value("01/02/2020", "DATE"), {"dateFormat": "dd/MM/yyyy"}),
+        (of_record("1,x", reasons.WRONG_ENCODING), {"encoding": "ISO-8859-1"}),
+        (of_record('1,"say', reasons.OPEN_QUOTE), {"multiLine": "true", "quote": ""}),
+    ],
+)
+def test_an_option_that_is_declared_is_not_proposed(misfit: Misfit, option: dict[str, str]) -> None:
+    assert hints(misfit, Csv("/in", schema="a INT", options=option)) == []
+
+
 def test_a_value_of_json_has_no_options_of_csv() -> None:
     assert hints(of_value("3,50", "DECIMAL(9,2)"), JSON) == []

@@ -96,7 +96,10 @@ def misfit_lines(
     yield f"file: {misfit.path}"
     if connector is None:
         return
+    declared = _options(connector)
     for meaning, setting in _settings(misfit, connector, first_bytes):
+        if setting is not None and declared.get(setting[0].lower()) == setting[1]:
+            continue  # it is read so already, and does not fit
         yield f"hint: {meaning}{written(setting, connector, is_yaml=is_yaml)}"
     if misfit.reason != OPEN_QUOTE and connector.is_checked:
         apart, null = (
@@ -216,7 +219,8 @@ def _values(text: str, type: str, connector: FileConnector) -> Iterator[tuple[st
         if of_csv or text.strip().lower() in NULL_MARKERS:
             yield from of_csv
             return
-    decimal, plain = _DECIMAL_TYPE.fullmatch(type), _PLAIN.fullmatch(text)
+    decimal = _DECIMAL_TYPE.fullmatch(type)
+    plain = _PLAIN.fullmatch(_with_point(text, connector))
     if decimal and plain:
         digits, scale = int(decimal[1]), len(plain[1].rstrip("0"))
         if scale > int(decimal[2]):
@@ -238,7 +242,7 @@ def _values_of_csv(text: str, type: str, connector: FileConnector) -> Iterator[t
     elif text != text.strip():
         side = "Leading" if text != text.lstrip() else "Trailing"
         yield "to leave out blanks around values, declare ", (f"ignore{side}WhiteSpace", "true")
-    else:
+    elif "locale" not in _options(connector):
         declare = (
             "declare " if _DECIMAL_TYPE.fullmatch(type) else "declare the column as DECIMAL, and "
         )
@@ -246,6 +250,19 @@ def _values_of_csv(text: str, type: str, connector: FileConnector) -> Iterator[t
             yield f"if the comma is the decimal point, {declare}", ("locale", "de-DE")
         if _THOUSANDS.fullmatch(text):
             yield f"if the comma is between thousands, {declare}", ("locale", "en-US")
+
+
+def _with_point(text: str, connector: FileConnector) -> str:
+    """Return a number of CSV with a point in place of its decimal comma, and without the marks of thousands.
+
+    Only a declared locale says which is which: without one, the text may mean either.
+    """
+    locale = _options(connector).get("locale")
+    if locale is None or connector.spark_format.lower() != "csv":
+        return text
+    if locale.lower().startswith("en"):
+        return text.replace(",", "")
+    return text.replace(".", "").replace(",", ".") if "," in text else text
 
 
 def _times(text: str, type: str) -> Iterator[tuple[str, Setting]]:
