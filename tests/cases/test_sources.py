@@ -1,5 +1,6 @@
 """Files from public bug reports: what is published is what is in the file, or a message names the way to it."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import count
@@ -8,8 +9,9 @@ from pathlib import Path
 import pyarrow
 import pytest
 
-from graph_compiler import Csv, DataStream, Json, Parquet
+from graph_compiler import Csv, DataStream, Json, Parquet, StreamExecutionEnvironment
 from graph_compiler.deployment.documents.report import ThrowableType
+from graph_compiler.testing import REAL, PipelineResult
 from tests.cases.case import Case, Refusal, in_order, published
 from tests.spark.conftest import RunPipeline
 
@@ -368,3 +370,18 @@ def test_rows_are_those_of_the_files_or_a_message_leads_to_them(
     assert published(target / "rows") == in_order(case.rows)
     bad = published(target / "bad")
     assert (bad and sorted(row["record"] for row in bad)) == case.bad
+
+
+def test_the_option_of_a_deployment_reads_as_before(
+    pipeline_run: Callable[..., PipelineResult], tmp_path: Path
+) -> None:
+    (tmp_path / "in.csv").write_text(RAGGED)
+    env = StreamExecutionEnvironment("lenient", config={"sources.strict": "false"})
+    env.from_source(Csv(f"{tmp_path}/in.csv"), "source").sink_to(Parquet("/out")).name("rows")
+    rows = pipeline_run(env, REAL).sink("rows").rows
+    assert [tuple(row.values()) for row in rows] == [
+        (1, "ann", "5"),
+        (2, "bob", None),
+        (3, "carl", "7"),
+        (4, "dora", "oops"),
+    ]
