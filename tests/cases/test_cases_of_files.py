@@ -134,6 +134,15 @@ CASES = {
             {"id": 2, "address": "Oak Rd 1"},
         ],
     ),
+    "a line break in quotes, and doubled quotes": Case(
+        files={"in.csv": 'id,text\n1,"two\nlines"\n2,"say ""hi"""\n'},
+        source=Csv("in.csv", schema="id INT, text STRING"),
+        refusals=(
+            Refusal(words=("record: '1,\"two'",), hint='options={"multiLine": "true"}'),
+            Refusal(words=("record: 'say \"'", "in.csv"), hint=r'options={"escape": "\""}'),
+        ),
+        rows=[{"id": 1, "text": "two\nlines"}, {"id": 2, "text": 'say "hi"'}],
+    ),
     "doubled quotes": Case(
         files={"in.csv": NOTES},
         source=Csv("in.csv", schema="id INT, text STRING, city STRING"),

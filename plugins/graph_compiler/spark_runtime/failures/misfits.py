@@ -37,6 +37,7 @@ _COMMA = re.compile(r"[+-]?\d+(\.\d{3})*,\d+")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 _PLAIN = re.compile(r"[+-]?\d*\.?(\d*)")
 _DOUBLED = re.compile(r'""(?!\s*(,|;|\t|\||$))|[^,;\t|]""')
+_BEHIND_QUOTES = re.compile(r'(?:^|[,;\t|])\s*"[^"]*"\s*[^\s,;\t|"]')
 _COMPRESSED = (
     (b"\x1f\x8b", "gzip", ".gz"),
     (b"BZh", "bzip2", ".bz2"),
@@ -163,15 +164,20 @@ def _encodings(head: bytes) -> Iterator[tuple[str, Setting]]:
 
 
 def _quotes(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
+    """Yield the options for quotes. Without them a value over two lines is two records, so that is proposed last."""
     options = _options(connector)
-    if _DOUBLED.search(misfit.record) and options.get("escape") != '"':
+    is_whole = options.get("multiline", "").lower() == "true"
+    are_doubled = options.get("escape") == '"'
+    has_text_behind = _BEHIND_QUOTES.search(misfit.record) is not None
+    if not are_doubled and (is_whole or _DOUBLED.search(misfit.record)):
         yield (
             "if a quote in a value is written twice, as Excel and RFC 4180 do, declare ",
             ("escape", '"'),
         )
-    if options.get("multiline", "").lower() != "true":
+    if not is_whole and not has_text_behind:
         yield "if a value in quotes continues in the next line, declare ", ("multiLine", "true")
-    yield "if quotes are part of the text, declare ", ("quote", "")
+    if has_text_behind or (is_whole and are_doubled):
+        yield "if quotes are part of the text, declare ", ("quote", "")
 
 
 def _json(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
@@ -242,14 +248,21 @@ def _values_of_csv(text: str, type: str, connector: FileConnector) -> Iterator[t
     elif text != text.strip():
         side = "Leading" if text != text.lstrip() else "Trailing"
         yield "to leave out blanks around values, declare ", (f"ignore{side}WhiteSpace", "true")
-    elif "locale" not in _options(connector):
+    else:
         declare = (
             "declare " if _DECIMAL_TYPE.fullmatch(type) else "declare the column as DECIMAL, and "
         )
-        if _COMMA.fullmatch(text):
+        locale = _options(connector).get("locale")
+        has_comma, has_thousands = _COMMA.fullmatch(text), _THOUSANDS.fullmatch(text)
+        if has_comma and (locale is None or (_is_english(locale) and not has_thousands)):
             yield f"if the comma is the decimal point, {declare}", ("locale", "de-DE")
-        if _THOUSANDS.fullmatch(text):
+        if has_thousands and (locale is None or not (_is_english(locale) or has_comma)):
             yield f"if the comma is between thousands, {declare}", ("locale", "en-US")
+
+
+def _is_english(locale: str) -> bool:
+    """Whether numbers of a locale have a decimal point, and commas between thousands; others are taken for German."""
+    return locale.lower().startswith("en")
 
 
 def _with_point(text: str, connector: FileConnector) -> str:
@@ -260,7 +273,7 @@ def _with_point(text: str, connector: FileConnector) -> str:
     locale = _options(connector).get("locale")
     if locale is None or connector.spark_format.lower() != "csv":
         return text
-    if locale.lower().startswith("en"):
+    if _is_english(locale):
         return text.replace(",", "")
     return text.replace(".", "").replace(",", ".") if "," in text else text
 
