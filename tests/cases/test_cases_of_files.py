@@ -23,6 +23,8 @@ NOTES = 'id,text,city\n1,"say ""hi""",Rome\n2,"12"" pipe, old",Oslo\n3,"""quoted
 RAGGED = "id,name,amount\n1,ann,5\n2,bob\n3,carl,7,extra,9\n4,dora,oops\n"
 DECLARED_RAGGED = Csv("in.csv", schema="id INT, name STRING, amount INT")
 FIELDS = "it does not have as many fields as there are columns"
+KEYS = '{"id": 1, "Amount": 2}\n{"ID": 2, "amount": 3}\n{"id": 3, "amount": 4}\n'
+ODD_KEY = Refusal(words=('"Amount": 2', "keys of JSON keep their case"), hint='rejects="bad"')
 ARRAY = '[\n {"id": 1},\n {"id": 2}\n]\n'
 IS_ARRAY = Refusal(words=("record: '['",), hint='options={"multiLine": "true"}')
 POINT = pyarrow.struct([("lon", pyarrow.float64()), ("lat", pyarrow.float64())])
@@ -196,13 +198,22 @@ CASES = {
         rows=[{"id": 1, "a": "x", "coupon": None}, {"id": 2, "a": "y", "coupon": "SAVE5"}],
     ),
     "keys of JSON in another case": Case(
-        files={"in.json": '{"id": 1, "Amount": 2}\n{"ID": 2, "amount": 3}\n{"id": 3, "amount": 4}'},
+        files={"in.json": KEYS},
         source=Json("in.json", schema="id INT, amount INT"),
+        refusals=(ODD_KEY,),
+        rows=[{"id": 3, "amount": 4}],
+        bad=['{"ID": 2, "amount": 3}', '{"id": 1, "Amount": 2}'],
+    ),
+    "keys of JSON in another case, inferred": Case(
+        files={"in.json": KEYS},
+        source=Json("in.json"),
         refusals=(
             Refusal(
-                words=('"Amount": 2', "keys of JSON keep their case"),
-                hint='rejects="bad"',
+                words=("in.json differ in case only: '",),
+                hint="declare schema=",
+                changes={"schema": "id INT, amount INT"},
             ),
+            ODD_KEY,
         ),
         rows=[{"id": 3, "amount": 4}],
         bad=['{"ID": 2, "amount": 3}', '{"id": 1, "Amount": 2}'],
