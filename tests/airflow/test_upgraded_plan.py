@@ -26,6 +26,20 @@ def test_each_region_has_its_task() -> None:
     ]
 
 
+def test_it_is_compared_with_the_plan_of_this_version_and_says_what_is_stricter() -> None:
+    from dataclasses import replace
+
+    from graph_compiler.airflow_backend.dag.plan_document import unpack
+    from graph_compiler.explain.diff.plan_diff import plan_diff
+
+    before = unpack((BEFORE / "plan_document.txt").read_text().strip()).summary()
+    (change,) = plan_diff(before, replace(before, strict_sources=True)).operators
+    assert change.name == "orders"
+    assert [str(fact).partition(" → ")[0] for fact in change.facts] == [
+        "records that do not fit: checked in the columns that are read"
+    ]
+
+
 def test_it_is_found_in_a_serialized_dag_as_that_of_the_pipelines_own_dag() -> None:
     from graph_compiler.airflow_backend.dag.plan_document import PLAN_DOCUMENT, find_plans
 

@@ -92,6 +92,31 @@ def test_a_file_elsewhere_is_compared_with_a_module_of_the_same_name(
     assert "1 changed, 1 affected · 1 of 1 staged results reusable" in done.stdout
 
 
+def test_sources_that_an_earlier_compiler_of_a_revision_read_less_strictly_are_reported(
+    project: Path,
+) -> None:
+    options = project / "plugins" / "graph_compiler" / "options" / "model.py"
+    options.parent.mkdir(parents=True)
+    options.write_text("class PipelineOptions: ...\n")
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "with a compiler")
+    git(project, "tag", "lenient")
+    options.write_text('ALIAS = "sources.strict"\n')
+    line = (
+        "  · rows\n      records that do not fit: NULL, padded or cut → "
+        'fail the task, unless on_misfit="null" or sources.strict: false\n'
+    )
+    done = diff(project, "lenient:pipelines/sales.py", "sales", "--exit-code")
+    assert done.stderr == ""
+    assert line in done.stdout
+    assert done.returncode == 1
+    assert "records" not in diff(project, "HEAD~1:pipelines/sales.py", "sales").stdout, (
+        "it has no compiler, so this one reads it"
+    )
+    git(project, "commit", "-qam", "with this compiler")
+    assert "records" not in diff(project, "HEAD:pipelines/sales.py", "sales").stdout
+
+
 def test_the_exit_code_shows_differences_on_request(project: Path) -> None:
     assert diff(project, "sales", "pipelines/sales.py", "--exit-code").returncode == 0
     assert diff(project, "HEAD:pipelines/sales.py", "sales", "--exit-code").returncode == 1

@@ -1,9 +1,25 @@
 """The differences between two versions of a pipeline: a pure function of two values."""
 
+import json
 from collections.abc import Callable
+from dataclasses import replace
 
-from graph_compiler import Csv, DataStream, Parquet, Schedule, StreamExecutionEnvironment
+import pytest
+
+from graph_compiler import (
+    Csv,
+    DataStream,
+    Files,
+    Json,
+    Parquet,
+    Range,
+    Schedule,
+    StreamExecutionEnvironment,
+    Table,
+    Text,
+)
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.connectors import Connector
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.explain.diff.plan_changes import (
@@ -243,3 +259,99 @@ def test_differences_in_long_expressions_are_marked() -> None:
     )
     short = FactChange(fact="condition", before="x > 0", now="x > 1")
     assert str(short) == "condition: x > 0 → x > 1"
+
+
+NOW = 'fail the task, unless on_misfit="null" or sources.strict: false'
+STRICTER = {
+    "CSV": (Csv("/in"), ("records that do not fit", "NULL, padded or cut", NOW)),
+    "CSV with a schema": (
+        Csv("/in", schema="a INT"),
+        ("records that do not fit", "checked in the columns that are read", NOW),
+    ),
+    "JSON": (Json("/in"), ("records that do not fit", "NULL", NOW)),
+    "text": (Text("/in"), ("records that do not fit", "with letters replaced", NOW)),
+    "CSV by its name": (
+        Files("/in", format="CSV"),
+        ("records that do not fit", "NULL, padded or cut", NOW),
+    ),
+    "XML": (Files("/in", format="xml"), ("records that do not fit", "NULL", NOW)),
+    "Parquet": (
+        Parquet("/in"),
+        ("columns", "of one file", "of all files, unless sources.strict: false"),
+    ),
+    "Parquet with a schema": (
+        Parquet("/in", schema="a INT"),
+        ("files in folders below", "left out", "refuse the source, unless sources.strict: false"),
+    ),
+    "Parquet of all folders": (
+        Parquet("/in", schema="a INT", options={"recursiveFileLookup": "true"}),
+        None,
+    ),
+    "Parquet that is read as before": (
+        Parquet("/in", options={"MergeSchema": "false", "RecursiveFileLookup": "TRUE"}),
+        None,
+    ),
+    "misfits are NULL": (Csv("/in", on_misfit="null"), None),
+    "misfits are set aside": (Json("/in", rejects="bad"), None),
+    "a table": (Table("t"), None),
+    "a table format": (Files("/in", format="Delta"), None),
+    "numbers": (Range(0, 3), None),
+}
+
+
+def reading(connector: Connector, **options: str) -> PlanSummary:
+    env = StreamExecutionEnvironment("sales", config=options)
+    rows = env.from_source(connector, "rows")
+    rows.sink_to(Parquet("/out")).name("out")
+    rows.filter("true").name("all").sink_to(Parquet("/all")).name("all_out")
+    return summary(env)
+
+
+def of_before(version: PlanSummary) -> PlanSummary:
+    """Return the summary as versions before 0.2 wrote it."""
+    document = json.loads(to_json(version))
+    del document["strict_sources"]
+    return from_json(PlanSummary, json.dumps(document), version=VERSION)
+
+
+@pytest.mark.parametrize(("connector", "change"), STRICTER.values(), ids=STRICTER)
+def test_a_source_that_is_read_more_strictly_is_reported_once(
+    connector: Connector, change: tuple[str, str, str] | None
+) -> None:
+    now = reading(connector)
+    found = plan_diff(of_before(now), now)
+    if change is None:
+        assert found.is_empty
+        return
+    fact = FactChange(fact=change[0], before=change[1], now=change[2])
+    assert [(each.kind, each.name, each.facts) for each in found.operators] == [
+        (OperatorChangeKind.AFFECTED, "rows", (fact,))
+    ]
+    assert not found.is_empty
+    assert diff_text(found).count(str(fact)) == 1
+    assert plan_diff(now, now).is_empty
+    assert plan_diff(now, of_before(now)).is_empty
+
+
+def test_an_option_of_the_deployment_reads_as_before_and_nothing_is_reported() -> None:
+    lenient = reading(Csv("/in"), **{"sources.strict": "false"})
+    assert not any(change.facts for change in plan_diff(of_before(lenient), lenient).operators)
+    strict = reading(Csv("/in"))
+    found = plan_diff(lenient, strict)
+    assert [fact.now for change in found.operators for fact in change.facts] == [NOW]
+
+
+def test_a_source_of_a_different_format_was_not_read_before() -> None:
+    found = plan_diff(of_before(reading(Json("/in"))), reading(Csv("/in")))
+    assert "records that do not fit" not in diff_text(found)
+
+
+def test_values_of_an_ignored_schema_were_null() -> None:
+    """Such a declaration is refused now, and is in plans of before only."""
+    now = reading(Json("/in", schema="a INT"))
+    old = of_before(now)
+    source, *others = old.operators
+    ignored = (*source.facts, ("connector.on_schema_change", "ignore"))
+    old = replace(old, operators=(replace(source, facts=ignored), *others))
+    (change,) = plan_diff(old, now).operators
+    assert change.facts[-1] == FactChange(fact="records that do not fit", before="NULL", now=NOW)

@@ -1,6 +1,7 @@
 """The hints for a record that does not fit: the option that would read it, with its value."""
 
 import gzip
+import re
 
 import pytest
 
@@ -21,6 +22,10 @@ def hints(misfit: Misfit, connector: FileConnector, head: bytes = b"") -> list[s
 
 def of_record(record: str, reason: str) -> Misfit:
     return Misfit(file="file:/in/a.csv", record=record, reason=reason)
+
+
+USES_COMMAS = 'if the comma is between thousands, declare options={"locale": "en-US"}'
+HAS_COMMA = 'if the comma is the decimal point, declare options={"locale": "de-DE"}'
 
 
 def of_value(text: str, type: str) -> Misfit:
@@ -52,6 +57,27 @@ def test_a_record_has_the_option_that_reads_it(
     record: str, reason: str, connector: FileConnector, expected: str
 ) -> None:
     assert any(expected in hint for hint in hints(of_record(record, reason), connector))
+
+
+@pytest.mark.parametrize(
+    ("record", "options", "expected"),
+    [
+        ('1,"Main St', {}, ["multiLine"]),
+        ('1,"say ""hi""",Rome', {}, ["escape", "multiLine"]),
+        ('1,"a","Main St', {}, ["multiLine"]),
+        ('1,"5 feet" tall', {}, ["quote"]),
+        ('"5 feet" tall', {}, ["quote"]),
+        ('say "', {"multiLine": "true"}, ["escape"]),
+        ('say "', {"multiLine": "true", "escape": '"'}, ["quote"]),
+    ],
+)
+def test_quotes_are_taken_as_text_only_if_nothing_else_is_likely(
+    record: str, options: dict[str, str], expected: list[str]
+) -> None:
+    """A value over two lines would become two records."""
+    connector = Csv("/in", schema="a INT", options=options)
+    found = hints(of_record(record, reasons.OPEN_QUOTE), connector)
+    assert [re.findall(r'options=\{"(\w+)"', hint) for hint in found] == [[it] for it in expected]
 
 
 @pytest.mark.parametrize(
@@ -94,6 +120,40 @@ def test_a_value_has_the_declaration_that_reads_it(
     found = hints(of_value(text, type), CSV)
     assert len(found) == len(expected)
     assert all(part in hint for part, hint in zip(expected, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "locale", "expected"),
+    [
+        ("1,234", "de-DE", ["to keep all digits, declare DECIMAL(10, 3)"]),
+        ("1.234,567", "de-DE", ["to keep all digits, declare DECIMAL(10, 3)"]),
+        ("1,234.567", "en-US", ["to keep all digits, declare DECIMAL(10, 3)"]),
+        ("1.005", "de-CH", ["to keep all digits, declare DECIMAL(10, 3)"]),
+        ("1,234,567.5", "de-DE", [USES_COMMAS]),
+        ("3,50", "en-US", [HAS_COMMA]),
+        ("3,5,0", "de-DE", []),
+    ],
+)
+def test_a_declared_locale_is_not_proposed_again(
+    text: str, locale: str, expected: list[str]
+) -> None:
+    connector = Csv("/in", schema="a DECIMAL(9, 2)", options={"locale": locale})
+    assert hints(of_value(text, "DECIMAL(9,2)"), connector) == expected
+
+
+@pytest.mark.parametrize(
+    ("misfit", "option"),
+    [
+        (of_value("01/02/2020", "DATE"), {"dateFormat": "dd/MM/yyyy"}),
+        (of_record("1,x", reasons.WRONG_ENCODING), {"encoding": "ISO-8859-1"}),
+        (
+            of_record('1,"say', reasons.OPEN_QUOTE),
+            {"multiLine": "true", "escape": '"', "quote": ""},
+        ),
+    ],
+)
+def test_an_option_that_is_declared_is_not_proposed(misfit: Misfit, option: dict[str, str]) -> None:
+    assert hints(misfit, Csv("/in", schema="a INT", options=option)) == []
 
 
 def test_a_value_of_json_has_no_options_of_csv() -> None:

@@ -4,7 +4,8 @@
     other/pipelines/flights.py  a file
     main~3:pipelines/flights.py the file in that revision, unpacked with everything beside it
 
-Each is imported in a separate process, so that two versions of one module do not mix.
+Each is imported in a separate process, so that two versions of one module do not mix. All are compiled by this
+compiler; if a version has an earlier one beside it, in `plugins/`, its sources are those that one read less strictly.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -70,7 +72,14 @@ def _summarize(version: str, module: PipelineFile, path: Sequence[str]) -> PlanS
     if done.returncode:
         words = done.stderr.strip().replace(f"{module.root}{os.sep}", "")
         raise VersionNotLoadableError(f"{version}: {words}")
-    return from_json(PlanSummary, done.stdout, version=VERSION)
+    found = from_json(PlanSummary, done.stdout, version=VERSION)
+    return replace(found, strict_sources=found.strict_sources and not _is_lenient(module.root))
+
+
+def _is_lenient(root: Path) -> bool:
+    """Whether a folder has a compiler of its own in `plugins/` that does not check every record: one before 0.2."""
+    options = root / "plugins" / "graph_compiler" / "options" / "model.py"
+    return options.is_file() and '"sources.strict"' not in options.read_text()
 
 
 def _hides(module: PipelineFile, entry: str) -> bool:

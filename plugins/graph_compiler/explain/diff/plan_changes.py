@@ -21,7 +21,7 @@ class OperatorChangeKind(StrEnum):
     CHANGED = "CHANGED"
     """It computes something different from its inputs."""
     AFFECTED = "AFFECTED"
-    """It is unchanged, but its inputs, or the session, are not."""
+    """It is unchanged, but its inputs, the session, or how strictly files are read, are not."""
     RENAMED = "RENAMED"
     MOVED = "MOVED"
     """It computes the same rows under a different id."""

@@ -15,6 +15,7 @@ from graph_compiler.explain.diff.plan_changes import (
 )
 from graph_compiler.explain.diff.plan_pairing import Pairing, pair
 from graph_compiler.explain.diff.plan_summary import OperatorSummary, PlanSummary, ResultSummary
+from graph_compiler.explain.diff.stricter_sources import stricter_fact
 from graph_compiler.explain.diff.task_diff import task_changes
 from graph_compiler.identifiers import listing
 
@@ -82,9 +83,12 @@ def _kind(before: OperatorSummary, now: OperatorSummary) -> OperatorChangeKind |
 
 
 def _changed_facts(place: int, pairing: Pairing) -> tuple[FactChange, ...]:
-    """Return the settings that differ, and the inputs that were replaced."""
+    """Return the settings that differ, what a source reads more strictly, and the inputs that were replaced."""
     old, new = pairing.before.operators[pairing.operators[place]], pairing.now.operators[place]
     facts = fact_changes(old.facts, new.facts)
+    if pairing.now.strict_sources and not pairing.before.strict_sources:
+        stricter = stricter_fact(old.facts, new.facts)
+        facts = facts if stricter is None else (*facts, stricter)
     if not pairing.is_rewired(place):
         return facts
     reads = FactChange(

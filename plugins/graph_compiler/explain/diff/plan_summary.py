@@ -6,7 +6,7 @@ It is passed between processes: each version is compiled in a separate one, so t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from graph_compiler.declaration.artifacts.user_artifact import UserArtifact
 from graph_compiler.declaration.pipeline import Pipeline
@@ -14,7 +14,7 @@ from graph_compiler.deployment.describe.fingerprints import fingerprints, own_fa
 from graph_compiler.deployment.describe.region_descriptors import PipelineDescriptor
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor, StagedInput
 from graph_compiler.deployment.documents.values_within import values_within
-from graph_compiler.deployment.documents.wire import Json, to_wire
+from graph_compiler.deployment.documents.wire import ABSENT, Json, to_wire
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, TaskName
@@ -66,13 +66,15 @@ class TaskSummary:
 class PlanSummary:
     """One version of a pipeline; `session` are the settings that can change a result, including Spark's version.
 
-    `run` has the defaults of a run: its parameters and its schedule.
+    `run` has the defaults of a run: its parameters and its schedule. `strict_sources`: whether sources check every
+    record. Versions before 0.2 did not, and do not say so.
     """
 
     version: int
     pipeline: str
     plan_id: str
     session: Facts
+    strict_sources: bool = field(metadata={ABSENT: False})
     run: Facts
     operators: tuple[OperatorSummary, ...]
     results: tuple[ResultSummary, ...]
@@ -108,6 +110,7 @@ def plan_summary(
         pipeline=compiled.pipeline.name,
         plan_id=described.plan.plan_id,
         session=described.plan.session,
+        strict_sources=compiled.options.strict_sources,
         run=tuple(
             (fact, value if root is None else value.replace(f"{root}/", ""))
             for fact, value in _run_facts(compiled.pipeline)
@@ -144,10 +147,10 @@ def _run_facts(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
         for keyword, said in parameter.keywords.items():
             yield f"params.{parameter.name}.{keyword}", str(said)
     if pipeline.schedule is not None:
-        for field in fields(pipeline.schedule):
-            value = getattr(pipeline.schedule, field.name)
-            if value != field.default:
-                yield f"schedule.{field.name}", str(value)
+        for each in fields(pipeline.schedule):
+            value = getattr(pipeline.schedule, each.name)
+            if value != each.default:
+                yield f"schedule.{each.name}", str(value)
 
 
 def _task(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrameReader, SparkSession
 from pyspark.sql.types import (
     DateType,
@@ -54,7 +55,16 @@ def _columns(connector: FileConnector, spark: SparkSession) -> StructType:
     reader = _reader(connector, spark)
     if connector.spark_format.lower() == "csv":
         reader = reader.option("inferSchema", "true")
-    rows = or_no_files(lambda: reader.load(connector.path))
+    try:
+        rows = or_no_files(lambda: reader.load(connector.path))
+    except AnalysisException as error:
+        if error.getCondition() != "COLUMN_ALREADY_EXISTS":
+            raise
+        name = str((error.getMessageParameters() or {}).get("columnName")).strip("`")
+        raise SchemaChangedError(
+            f"keys or attributes below {connector.path} differ in case only: '{name}' is written in several ways\n"
+            "  hint: declare schema=; then a message names each record with another key"
+        ) from error
     fields = [] if rows is None else [f for f in rows.schema if f.name != _CORRUPT]
     if rows is not None and rows.columns and not fields:
         raise SchemaChangedError(

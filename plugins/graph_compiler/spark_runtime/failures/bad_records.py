@@ -16,9 +16,11 @@ from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.operators import Source
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
 from graph_compiler.identifiers import shown
+from graph_compiler.spark_runtime.connectors.text_records import OPEN_QUOTE
 from graph_compiler.spark_runtime.failures.causes import Cause
 from graph_compiler.spark_runtime.failures.misfits import (
     NULL_MARKERS,
+    Misfit,
     misfit_lines,
     misfit_of,
     written,
@@ -38,6 +40,7 @@ _VALUE = (
 )
 _FIELD = re.compile(r"Cannot parse the field name '(?P<field>.*?)' and the value ")
 _FIELDS = re.compile(r"Malformed CSV record: (?P<record>.*?)(?: SQLSTATE: \w+)?$", re.S)
+_QUOTE = re.compile(r"Unescaped quote character .*content parsed=(?P<text>.*)", re.S)
 _PATTERNS = (
     (re.compile(r"DateTimeParseException"), "dateFormat", "dd/MM/yyyy"),
     (re.compile(r'"TIMESTAMP_NTZ"'), "timestampNTZFormat", "dd/MM/yyyy HH:mm"),
@@ -106,7 +109,7 @@ def read_failure(cause: Cause, culprit: OperatorDescriptor | None) -> list[str]:
     """Return the message lines for a file that cannot be read; none for other causes."""
     file = unread_file(cause)
     connector = None if culprit is None else _files_of(culprit)
-    if misfit := misfit_of(cause):
+    if misfit := misfit_of(cause) or unescaped_quote(cause):
         is_yaml = culprit is not None and _is_yaml(culprit)
         return list(misfit_lines(misfit, connector, is_yaml=is_yaml, first_bytes=first_bytes))
     if bad := bad_record(cause):
@@ -115,6 +118,16 @@ def read_failure(cause: Cause, culprit: OperatorDescriptor | None) -> list[str]:
     if file is None or not is_incomplete:
         return []
     return [f"its file {file} cannot be read", f"because: {cause.chain[-1].partition(': ')[2]}"]
+
+
+def unescaped_quote(cause: Cause) -> Misfit | None:
+    """Return the value over several lines in which CSV's parser found a quote; None for other failures.
+
+    The parser proposes a setting of its own that Spark does not have.
+    """
+    file = unread_file(cause)
+    found = _QUOTE.search(cause.chain[-1]) if file is not None else None
+    return Misfit(file=file, record=found["text"], reason=OPEN_QUOTE) if file and found else None
 
 
 def _what(bad: BadRecord) -> Iterator[str]:

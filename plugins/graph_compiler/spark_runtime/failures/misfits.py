@@ -37,6 +37,7 @@ _COMMA = re.compile(r"[+-]?\d+(\.\d{3})*,\d+")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 _PLAIN = re.compile(r"[+-]?\d*\.?(\d*)")
 _DOUBLED = re.compile(r'""(?!\s*(,|;|\t|\||$))|[^,;\t|]""')
+_BEHIND_QUOTES = re.compile(r'(?:^|[,;\t|])\s*"[^"]*"\s*[^\s,;\t|"]')
 _COMPRESSED = (
     (b"\x1f\x8b", "gzip", ".gz"),
     (b"BZh", "bzip2", ".bz2"),
@@ -96,7 +97,10 @@ def misfit_lines(
     yield f"file: {misfit.path}"
     if connector is None:
         return
+    declared = _options(connector)
     for meaning, setting in _settings(misfit, connector, first_bytes):
+        if setting is not None and declared.get(setting[0].lower()) == setting[1]:
+            continue  # it is read so already, and does not fit
         yield f"hint: {meaning}{written(setting, connector, is_yaml=is_yaml)}"
     if misfit.reason != OPEN_QUOTE and connector.is_checked:
         apart, null = (
@@ -160,15 +164,20 @@ def _encodings(head: bytes) -> Iterator[tuple[str, Setting]]:
 
 
 def _quotes(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
+    """Yield the options for quotes. Without them a value over two lines is two records, so that is proposed last."""
     options = _options(connector)
-    if _DOUBLED.search(misfit.record) and options.get("escape") != '"':
+    is_whole = options.get("multiline", "").lower() == "true"
+    are_doubled = options.get("escape") == '"'
+    has_text_behind = _BEHIND_QUOTES.search(misfit.record) is not None
+    if not are_doubled and (is_whole or _DOUBLED.search(misfit.record)):
         yield (
             "if a quote in a value is written twice, as Excel and RFC 4180 do, declare ",
             ("escape", '"'),
         )
-    if options.get("multiline", "").lower() != "true":
+    if not is_whole and not has_text_behind:
         yield "if a value in quotes continues in the next line, declare ", ("multiLine", "true")
-    yield "if quotes are part of the text, declare ", ("quote", "")
+    if has_text_behind or (is_whole and are_doubled):
+        yield "if quotes are part of the text, declare ", ("quote", "")
 
 
 def _json(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
@@ -216,7 +225,8 @@ def _values(text: str, type: str, connector: FileConnector) -> Iterator[tuple[st
         if of_csv or text.strip().lower() in NULL_MARKERS:
             yield from of_csv
             return
-    decimal, plain = _DECIMAL_TYPE.fullmatch(type), _PLAIN.fullmatch(text)
+    decimal = _DECIMAL_TYPE.fullmatch(type)
+    plain = _PLAIN.fullmatch(_with_point(text, connector))
     if decimal and plain:
         digits, scale = int(decimal[1]), len(plain[1].rstrip("0"))
         if scale > int(decimal[2]):
@@ -242,10 +252,30 @@ def _values_of_csv(text: str, type: str, connector: FileConnector) -> Iterator[t
         declare = (
             "declare " if _DECIMAL_TYPE.fullmatch(type) else "declare the column as DECIMAL, and "
         )
-        if _COMMA.fullmatch(text):
+        locale = _options(connector).get("locale")
+        has_comma, has_thousands = _COMMA.fullmatch(text), _THOUSANDS.fullmatch(text)
+        if has_comma and (locale is None or (_is_english(locale) and not has_thousands)):
             yield f"if the comma is the decimal point, {declare}", ("locale", "de-DE")
-        if _THOUSANDS.fullmatch(text):
+        if has_thousands and (locale is None or not (_is_english(locale) or has_comma)):
             yield f"if the comma is between thousands, {declare}", ("locale", "en-US")
+
+
+def _is_english(locale: str) -> bool:
+    """Whether numbers of a locale have a decimal point, and commas between thousands; others are taken for German."""
+    return locale.lower().startswith("en")
+
+
+def _with_point(text: str, connector: FileConnector) -> str:
+    """Return a number of CSV with a point in place of its decimal comma, and without the marks of thousands.
+
+    Only a declared locale says which is which: without one, the text may mean either.
+    """
+    locale = _options(connector).get("locale")
+    if locale is None or connector.spark_format.lower() != "csv":
+        return text
+    if _is_english(locale):
+        return text.replace(",", "")
+    return text.replace(".", "").replace(",", ".") if "," in text else text
 
 
 def _times(text: str, type: str) -> Iterator[tuple[str, Setting]]:

@@ -50,7 +50,7 @@ from graph_compiler.errors import (
     UpstreamMustRerunError,
 )
 from graph_compiler.spark_runtime.executor_probe import ExecutorNotPreparedError
-from graph_compiler.spark_runtime.failures.bad_records import bad_record
+from graph_compiler.spark_runtime.failures.bad_records import bad_record, unescaped_quote
 from graph_compiler.spark_runtime.failures.causes import PYTHON_WORKER, Cause
 from graph_compiler.spark_runtime.operators import ColumnsError
 from graph_compiler.spark_runtime.operators.contracts import ContractViolatedError
@@ -109,7 +109,9 @@ def throwable_type(error: BaseException, cause: Cause) -> ThrowableType:
             return found
     if cause.condition == PYTHON_WORKER or not cause.chain:
         return _of_python(error, cause)
-    is_bad_data = bool(_BAD_DATA.match(cause.sql_state) or bad_record(cause))
+    is_bad_data = bool(
+        _BAD_DATA.match(cause.sql_state) or bad_record(cause) or unescaped_quote(cause)
+    )
     if is_bad_data or any(_TOO_DEEP in link for link in cause.chain):
         return ThrowableType.NON_RECOVERABLE_ERROR
     if any(_ENVIRONMENT.search(link) for link in cause.chain):
