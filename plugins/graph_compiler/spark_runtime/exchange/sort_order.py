@@ -16,8 +16,7 @@ from graph_compiler.declaration.operators import Sink
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
 from graph_compiler.identifiers import quoted
-from graph_compiler.spark_runtime.operators.grouping_operators import on_order
-from graph_compiler.spark_runtime.operators.queries import query_over
+from graph_compiler.spark_runtime.operators.queries import order_of, query_over
 from graph_compiler.spark_runtime.spark_internals.row_order import are_sorted, in_ranges
 
 _ROWS = "graph_compiler_rows"
@@ -37,7 +36,7 @@ def in_order(
         return rows
 
     def ordered(items: list[str]) -> DataFrame:
-        order = ", ".join(map(on_order, items))
+        order = order_of(items, parameters, rows.sparkSession)
         query = f"SELECT * FROM {_ROWS} AS {_ROWS} ORDER BY {order}"
         return query_over({_ROWS: rows}, query, parameters, rows.sparkSession)
 
