@@ -119,7 +119,7 @@ def _require_closed(text: str) -> None:
 
 
 def require_order(item: str, parameters: Mapping[str, ParameterValue], spark: SparkSession) -> None:
-    """Raise NotAQueryError or ParseException if a text is not what ORDER BY takes, but goes on: `a LIMIT 5`."""
+    """Raise NotAQueryError or ParseException if a text is more than an order, such as `a LIMIT 5`."""
     plan = parsed_query(f"SELECT * FROM graph_compiler_rows ORDER BY {item}", parameters, spark)
     _require_closed(item)
     if plan.nodeName() != "Sort":
