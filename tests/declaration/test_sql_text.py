@@ -2,6 +2,7 @@
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from graph_compiler import Jdbc
 from graph_compiler.declaration.sql_text import (
@@ -9,6 +10,8 @@ from graph_compiler.declaration.sql_text import (
     command_in,
     has_several_statements,
     query_problem,
+    tokens_of,
+    unclosed_in,
     without_end,
 )
 from tests.harness.sql_texts import COMMANDS, QUERIES, commands, queries
@@ -133,3 +136,71 @@ def test_the_end_of_a_statement_is_cut(text: str, statement: str) -> None:
 )
 def test_code_has_neither_comments_nor_quoted_texts(text: str, code: str) -> None:
     assert code_of(text) == code
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a) OR (b", ") without ("),
+        ("coalesce(a, 0", "( without )"),
+        ("a[0", "[ without ]"),
+        ("(a]", "] without ["),
+        ("concat(a, 'x", "' without '"),
+        ("a + `b", "` without `"),
+        (r"'a\'", "' without '"),
+        ("1 + /* /* */", "/* without */"),
+        ("1 -- \\", "a comment that continues in the next line"),
+        ("a -- ) \n) OR (b", ") without ("),
+    ],
+)
+def test_text_with_an_open_end_is_not_an_expression(text: str, found: str) -> None:
+    assert unclosed_in(text) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(a OR b) AND c[0] > 1",
+        "a = ')' OR b = '(''(' OR `(` = \"[\"",
+        "a /* ( /* ) */ */ -- (",
+        r"a = '\'(' OR b = r'\'",
+        "transform(a, x -> x[1])",
+        "a = '${brackets}",
+        "",
+    ],
+)
+def test_brackets_in_quotes_and_comments_do_not_count(text: str) -> None:
+    assert unclosed_in(text) is None
+
+
+_PIECES = (
+    "a",
+    "1",
+    " ",
+    "\n",
+    "(",
+    ")",
+    "[",
+    "]",
+    "'",
+    '"',
+    "`",
+    "/*",
+    "*/",
+    "--",
+    "\\",
+    "r'",
+    ",",
+)
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=12).map("".join))
+def test_a_closed_text_stays_between_the_brackets_around_it(text: str) -> None:
+    if unclosed_in(text) is not None:
+        return
+    own = [token.text for token in tokens_of(text)]
+    found = [token.text for token in tokens_of(f"(\n{text}\n) AS x")]
+    assert found == ["(", *own, ")", "AS", "X"]
+    depths = [own[:end].count("(") - own[:end].count(")") for end in range(len(own) + 1)]
+    assert min(depths) == 0
+    assert depths[-1] == 0

@@ -34,6 +34,8 @@ _COMMENT_BORDER = re.compile(r"/\*(?!\+)|\*/")
 _VARIABLE = "${"
 """Where Spark's own variables begin, which Spark replaces by any text before it parses."""
 
+_BRACKETS = {"(": ")", "[": "]"}
+_OPENINGS = {end: opening for opening, end in _BRACKETS.items()}
 _SELECTS = frozenset({"SELECT", "MAP", "REDUCE"})
 _QUERY_WORDS = _SELECTS | {"WITH", "VALUES", "TABLE", "FROM"}
 """The words that a query begins with in Spark 4."""
@@ -158,6 +160,29 @@ def has_several_statements(text: str) -> bool:
     """Whether code follows a semicolon: Spark takes one statement, with semicolons only at its end."""
     tokens = [token.text for token in tokens_of(text.partition(_VARIABLE)[0])]
     return any(first == ";" != second for first, second in pairwise(tokens))
+
+
+def unclosed_in(text: str) -> str | None:
+    """Return what a text has that begins or ends outside of it: a bracket, a quote, or a comment.
+
+    Spark's SQL needs brackets around an expression, and between them `a) OR (b` is another query. None for text with
+    Spark's variables, whose values are unknown here.
+    """
+    if _VARIABLE in text:
+        return None
+    tokens = list(tokens_of(f"{text}\n)"))  # as it will be followed
+    opened: list[str] = []
+    for token in tokens:
+        if token.start > len(text):
+            return f"{opened[-1]} without {_BRACKETS[opened[-1]]}" if opened else None
+        if token.end > len(text):
+            is_comment = token.text.startswith("/*")
+            return "/* without */" if is_comment else f"{token.text[0]} without {token.text[0]}"
+        if token.text in _BRACKETS:
+            opened.append(token.text)
+        elif token.text in _OPENINGS and (not opened or opened.pop() != _OPENINGS[token.text]):
+            return f"{token.text} without {_OPENINGS[token.text]}"
+    return "a comment that continues in the next line"
 
 
 def command_in(text: str) -> str | None:

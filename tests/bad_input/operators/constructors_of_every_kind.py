@@ -29,7 +29,7 @@ orders.filter("amount > :least").sink_to(Parquet("/out/e"))
 #     hint: did you mean 'cron'?
 #     declared at pipelines/constructors_of_every_kind.py:15
 #   Parquet was called without path
-#     allowed: Parquet(path, schema=None, on_schema_change=None, options=(), on_misfit=None, rejects=None)
+#     allowed: Parquet(path, schema=None, on_schema_change=None, options=())
 #     declared at pipelines/constructors_of_every_kind.py:17
 #   Secret has no parameter 'connection'
 #     allowed: Secret(conn_id, field='password')

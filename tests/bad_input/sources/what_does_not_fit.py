@@ -5,7 +5,7 @@ old = Csv("/in/a", schema="id INT", on_schema_change="ignore")
 env.from_source(old, "old").sink_to(Parquet("/out/a"))
 env.from_source(Json("/in/b", on_misfit="nul"), "typo").sink_to(Parquet("/out/b"))
 env.from_source(Csv("/in/c", on_misfit="fail", rejects="bad"), "both").sink_to(Parquet("/out/c"))
-env.from_source(Parquet("/in/d", on_misfit="null"), "typed").sink_to(Parquet("/out/d"))
+env.from_source(Files("/in/d", format="avro", on_misfit="null"), "typed").sink_to(Parquet("/out/d"))
 env.from_source(Files("/in/e", format="xml", rejects="bad"), "xml").sink_to(Parquet("/out/e"))
 lenient = Csv("/in/f", options={"mode": "DROPMALFORMED", "columnNameOfCorruptRecord": "c"})
 env.from_source(lenient, "lenient").sink_to(Csv("/out/f", on_misfit="fail"))
@@ -21,8 +21,8 @@ env.from_source(lenient, "lenient").sink_to(Csv("/out/f", on_misfit="fail"))
 #   both: it has rejects, and on_misfit='fail'
 #     allowed: one of them: records that do not fit are either set aside, or fail the task, or have NULLs
 #     declared at pipelines/what_does_not_fit.py:7
-#   typed: parquet files have types, so no value in them is a misfit
-#     hint: leave out on_misfit
+#   typed: avro files have types, so no value in them is a misfit
+#     hint: leave out on_misfit; on_schema_change says what happens if a type differs from schema=
 #     declared at pipelines/what_does_not_fit.py:8
 #   xml: records of xml files cannot be set aside
 #     allowed: rejects= for csv, json and text

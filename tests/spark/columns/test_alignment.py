@@ -131,6 +131,18 @@ KEPT = [
     ("STRING", " 2024-03-31 ", "DATE", date(2024, 3, 31)),
     ("STRING", "1.250", "DECIMAL(5,2)", Decimal("1.25")),
     ("STRING", "7", "INT", 7),
+    ("STRING", " 7.0\t", "DECIMAL(38,0)", Decimal(7)),
+    ("STRING", "1.5e3", "DOUBLE", 1500.0),
+    ("STRING", "0.30000000000000004", "DOUBLE", 0.1 + 0.2),
+    ("STRING", "nan", "DOUBLE", pytest.approx(float("nan"), nan_ok=True)),
+    ("STRING", "-Infinity", "DOUBLE", float("-inf")),
+    (
+        "STRING",
+        "2024-03-31T12:30:00.123456000",
+        "TIMESTAMP_NTZ",
+        datetime(2024, 3, 31, 12, 30, 0, 123456),
+    ),
+    ("STRING", "yes", "BOOLEAN", True),
     ("INT", "7", "STRING", "7"),
     ("BOOLEAN", "true", "INT", 1),
 ]
@@ -157,6 +169,16 @@ LOST = [
     ("STRING", "2024-03-31 or so", "DATE"),
     ("STRING", "1.256", "DECIMAL(5,2)"),
     ("STRING", "x", "INT"),
+    ("STRING", "1.5", "DECIMAL(38,0)"),
+    ("STRING", "0.12345678901", "DECIMAL(38,10)"),
+    ("STRING", "1e-400", "DECIMAL(5,2)"),
+    ("STRING", "1e400", "DOUBLE"),
+    ("STRING", "9007199254740993", "DOUBLE"),
+    ("STRING", "2024", "DATE"),
+    ("STRING", "2024-03", "TIMESTAMP"),
+    ("STRING", "12:30", "TIMESTAMP"),
+    ("STRING", "2024-03-31 12:30:00.1234567", "TIMESTAMP"),
+    ("STRING", "2024-03-31 12:30:00+01:00", "TIMESTAMP_NTZ"),
     ("INT", "5", "BOOLEAN"),
 ]
 
@@ -178,6 +200,12 @@ def test_a_value_that_does_not_fit_fails(
     message = rf"does not fit {wanted.split('(', maxsplit=1)[0]}|CAST_OVERFLOW|CAST_INVALID_INPUT|NUMERIC_VALUE_OUT"
     with pytest.raises(Exception, match=message):
         align(rows, parse_schema(f"v ARRAY<{wanted}>")).collect()
+
+
+def test_text_of_a_column_called_text_is_checked(spark: SparkSession) -> None:
+    rows = spark.sql("SELECT '1' AS text, array('2.5') AS many")
+    wanted = parse_schema("text DECIMAL(2,0), many ARRAY<DECIMAL(2,1)>")
+    assert align(rows, wanted).collect() == [(Decimal(1), [Decimal("2.5")])]
 
 
 def test_the_ddl_of_a_schema_is_read_back() -> None:

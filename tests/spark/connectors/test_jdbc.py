@@ -452,6 +452,46 @@ def test_small_integers_fit_wider_database_types(sinks: Sinks, postgres: Postgre
     assert postgres.sql("SELECT * FROM sales ORDER BY n") == [("1", "2"), ("3", "4"), ("5", "6")]
 
 
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_a_column_that_would_round_or_cut_a_value_fails(
+    mode: str, sinks: Sinks, postgres: Postgres
+) -> None:
+    postgres.sql(
+        "CREATE TABLE stays (a TIMESTAMP(0), b TIMESTAMPTZ(3), c TIME(0), d VARCHAR(3), e INT, f NUMERIC(5, 1));"
+        "INSERT INTO stays (d) VALUES ('old')"
+    )
+    lost = {
+        "a": ("TIMESTAMP'2024-01-05 10:00:00.6'", r"'a' is TIMESTAMP\(0\) in the database"),
+        "b": ("TIMESTAMP'2024-01-05 10:00:00.1234'", r"'b' is TIMESTAMP\(3\) in the database"),
+        "c": ("TIMESTAMP'1970-01-01 10:00:00.6'", r"'c' is TIME\(0\) in the database"),
+        " c": ("TIMESTAMP'2024-01-05 10:00:00'", "'c' is TIME in the database"),
+        "d": ("'abc '", r"'d' is VARCHAR\(3\) in the database"),
+        "e": ("1.5D", "does not fit INT"),
+        " e": ("3000000000", "CAST_OVERFLOW"),
+        "f": ("CAST(1.25 AS DECIMAL(5, 2))", r"does not fit DECIMAL\(5,1\)"),
+    }
+    stays = jdbc(postgres, "stays", on_schema_change="ignore")
+    for column, (value, message) in lost.items():
+        with pytest.raises(Exception, match=message):
+            sinks.write(stays, f"SELECT {value} AS {column.strip()}", mode=mode)
+    assert postgres.sql("SELECT d FROM stays") == [("old",)]
+
+
+def test_values_that_a_column_holds_are_written(sinks: Sinks, postgres: Postgres) -> None:
+    postgres.sql("CREATE TABLE stays (a TIMESTAMP(0), b TIMESTAMPTZ(3), c TIME(1), d VARCHAR(3))")
+    query = (
+        "SELECT TIMESTAMP'1969-01-05 10:00:01' AS a, TIMESTAMP'2024-01-05 10:00:00.123' AS b,"
+        " TIMESTAMP'1970-01-01 10:00:00.6' AS c, 'äöü' AS d"
+    )
+    sinks.write(
+        jdbc(postgres, "stays"), f"{query} UNION ALL SELECT NULL, NULL, NULL, NULL", mode="append"
+    )
+    assert sorted(postgres.sql("SELECT * FROM stays")) == [
+        ("", "", "", ""),
+        ("1969-01-05 10:00:01", "2024-01-05 10:00:00.123+00", "10:00:00.6", "äöü"),
+    ]
+
+
 def test_a_type_the_database_does_not_have_names_its_column(
     sinks: Sinks, postgres: Postgres
 ) -> None:

@@ -452,3 +452,13 @@ def test_workers_need_nothing_of_this_package(tmp_path: Path) -> None:
         env={"PYTHONPATH": str(tmp_path)},
     )
     assert answer.stdout.decode().strip() == "1.0"
+
+
+def test_frames_of_a_functions_own_are_only_checked_on_their_way_back(spark: SparkSession) -> None:
+    rows = spark.sql("SELECT * FROM VALUES (1, 9007199254740993L), (1, NULL) AS t(k, id)")
+    one = rows.coalesce(1).groupBy("k")
+    kept = one.applyInPandas(lambda frame: frame, "k INT, id LONG").collect()
+    assert {row.id for row in kept} == {9007199254740992, None}  # as docs/operators.md says
+    halved = one.applyInPandas(lambda frame: frame.fillna(1) / 2, "k INT, id LONG")
+    with pytest.raises(Exception, match="convertToArrowArraySafely"):
+        halved.collect()

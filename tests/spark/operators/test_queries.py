@@ -9,12 +9,33 @@ from hypothesis import given, settings
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
+from graph_compiler.declaration.operators import (
+    Aggregate,
+    Cast,
+    Deduplicate,
+    Expect,
+    Filter,
+    FlatMap,
+    Join,
+    JoinType,
+    OnViolation,
+    Operator,
+    Select,
+    Sort,
+    TopN,
+    WithColumns,
+)
+from graph_compiler.spark_runtime.operators.evaluation import main_output
 from graph_compiler.spark_runtime.operators.queries import query_over, query_over_views
+from graph_compiler.spark_runtime.operators.scope import Scope
 from graph_compiler.spark_runtime.spark_internals import parsed_queries
 from graph_compiler.spark_runtime.spark_internals.parsed_queries import (
     NotAQueryError,
     check_syntax,
     parsed_query,
+    require_expression,
+    require_order,
+    require_type,
 )
 from tests.harness.sql_texts import COMMANDS, QUERIES, commands, queries
 
@@ -180,3 +201,92 @@ def java_property(name: str, spark: SparkSession) -> str | None:
     assert spark._jvm is not None
     found = spark._jvm.java.lang.System.getProperty(name)
     return None if found is None else str(found)
+
+
+Require = Callable[[str, dict[str, Any], SparkSession], None]
+
+
+@pytest.mark.parametrize(
+    ("require", "text"),
+    [
+        *(
+            (require_expression, text)
+            for text in ("a) OR (b", "a, b", "SELECT 1", "a FROM t", "a -- \\")
+        ),
+        *(
+            (require_expression, text)
+            for text in ("explode(a) x AS y LATERAL VIEW explode(b)", "a;")
+        ),
+        *(
+            (require_order, text)
+            for text in ("a LIMIT 5", "a OFFSET 5", "a |> WHERE false", "a) OR (b")
+        ),
+        *((require_order, text) for text in ("a WINDOW w AS (PARTITION BY a)", "a UNION SELECT 1")),
+        *((require_type, text) for text in ("INT) + (1", "INT) AS a, CAST(a AS INT", "INT FROM t")),
+    ],
+)
+def test_a_text_that_would_change_the_query_around_it_is_refused(
+    require: Require, text: str, spark: SparkSession
+) -> None:
+    for parameters in ({}, {"x": 1}):
+        with pytest.raises((ParseException, NotAQueryError)):
+            require(text, parameters, spark)
+        with pytest.raises((ParseException, NotAQueryError)):
+            require(f"/* :x */ {text}", parameters, spark)
+
+
+@pytest.mark.parametrize(
+    ("require", "text"),
+    [
+        (require_expression, "a > :x -- more"),
+        (require_expression, "CAST(a AS DECIMAL(:x, 1))"),
+        (require_expression, "a IN (SELECT b FROM t)"),
+        (require_expression, "count(DISTINCT a) FILTER (WHERE b)"),
+        (require_expression, "transform(a, v -> v + 1)[0]"),
+        (require_order, "a DESC NULLS LAST -- first"),
+        (require_order, "a, b DESC"),
+        (require_order, "pmod(a, :x)"),
+        (require_type, "STRUCT<a: INT, `b c`: ARRAY<STRING>>"),
+        (require_type, "DECIMAL(:x, 1)"),
+    ],
+)
+def test_one_expression_order_or_type_is_allowed(
+    require: Require, text: str, spark: SparkSession
+) -> None:
+    require(text, {"x": 10}, spark)
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        Filter("a) OR (true"),
+        Select((("a", "1 -- \\"), ("b", "+ 2"))),
+        Select((("a", "1 + /*"), ("b", "*/ 2"))),
+        WithColumns((("a", "a) AS a, (2"),)),
+        Cast((("a", "INT) + (1"),)),
+        Expect("c", "a) OR (true", OnViolation.WARN),
+        FlatMap("explode(array(1)) AS y LATERAL VIEW explode(array(1, 2))", ("z",)),
+        Sort(("a LIMIT 1",)),
+        TopN(1, ("a LIMIT 5) --",)),
+        Deduplicate(("a",), ("a) = 1 OR (a",)),
+        Aggregate(("a",), (("n", "count(1)) AS m, (count(2)"),)),
+        Join((), JoinType.INNER, "`left`.a = 1) OR (true"),
+    ],
+    ids=lambda operator: type(operator).__name__,
+)
+def test_operators_insert_no_text_that_changes_their_query(
+    operator: Operator, spark: SparkSession
+) -> None:
+    scope = Scope(
+        spark=spark,
+        parameters={},
+        parallelism=None,
+        read=lambda _connector, _parallelism: spark.range(1),
+        materialize=lambda _name, rows: rows,
+        stop_clock=lambda rows: rows,
+        contracts=[],
+        is_dry=False,
+    )
+    rows = [spark.range(3).toDF("a"), spark.range(3).toDF("b")]
+    with pytest.raises((ParseException, NotAQueryError)):
+        main_output(operator, rows if isinstance(operator, Join) else rows[:1], scope)

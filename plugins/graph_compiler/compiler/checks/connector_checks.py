@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from graph_compiler.declaration.checked import problems_at
-from graph_compiler.declaration.connectors import Connector, FileConnector, OnSchemaChange
+from graph_compiler.declaration.connectors import Connector, OnSchemaChange, RecordFiles
 from graph_compiler.declaration.connectors.files import UNTYPED
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.pipeline import Pipeline
@@ -72,7 +72,7 @@ def _schemas(operator: PhysicalTransformation, connector: Connector) -> Iterator
 
 def _misfits(operator: PhysicalTransformation, connector: Connector) -> Iterator[Problem]:
     """Find `on_misfit` and `rejects` on a sink, and what said both until 0.2: columns, and values that do not fit."""
-    if not isinstance(connector, FileConnector):
+    if not isinstance(connector, RecordFiles):
         return
     set_names = [name for name in ("on_misfit", "rejects") if getattr(connector, name) is not None]
     if isinstance(operator.operator, Sink):

@@ -9,7 +9,7 @@ from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.operators import Sink, Source, Sql
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
 from graph_compiler.declaration.pipeline import Pipeline
-from graph_compiler.declaration.sql_text import code_of, has_several_statements
+from graph_compiler.declaration.sql_text import code_of, has_several_statements, unclosed_in
 from graph_compiler.declaration.transformations import (
     PhysicalTransformation,
     problem_at,
@@ -55,8 +55,8 @@ def clocks_in_literals(pipeline: Pipeline) -> Iterator[Problem]:
                 )
 
 
-def several_statements(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find expressions that end and are followed by a statement; queries are checked by their operator."""
+def more_than_one_expression(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find expressions that would change the query that they are put into; queries are checked by their operator."""
     for operator in pipeline.operators:
         expressions = () if isinstance(operator.operator, Sql) else operator.operator.expressions()
         for expression in expressions:
@@ -64,6 +64,12 @@ def several_statements(pipeline: Pipeline) -> Iterator[Problem]:
                 yield problem_at(
                     operator,
                     f"the expression {shown(expression)} has several statements",
+                    allowed="one expression",
+                )
+            elif unclosed := unclosed_in(expression):
+                yield problem_at(
+                    operator,
+                    f"the expression {shown(expression)} has {unclosed}",
                     allowed="one expression",
                 )
 

@@ -24,6 +24,7 @@ from graph_compiler.declaration.connectors.files import (
     Json,
     Orc,
     Parquet,
+    RecordFiles,
     Text,
 )
 from graph_compiler.declaration.connectors.jdbc import Jdbc
@@ -45,6 +46,7 @@ __all__ = [
     "Orc",
     "Parquet",
     "Range",
+    "RecordFiles",
     "Secret",
     "SecretText",
     "SinkMode",

@@ -115,6 +115,9 @@ class OnMisfit(StrEnum):
     NULL = "null"
 
 
+_TYPED = "its values have types, unlike those of CSV and JSON"
+
+
 @dataclass(frozen=True, slots=True)
 class Connector(Extensible, metaclass=HeldToForm):
     """The base class; its subclasses are the kinds of connectors.
@@ -132,13 +135,13 @@ class Connector(Extensible, metaclass=HeldToForm):
     source_hooks: ClassVar[tuple[MasterHook, ...]] = ()
     sink_hooks: ClassVar[tuple[MasterHook, ...]] = ()
     """What the driver does before any data moves, if it is a source or a sink."""
-    never_rendered: ClassVar[tuple[str, ...]] = (
-        "schema",
-        "on_schema_change",
-        "on_misfit",
-        "rejects",
-    )
+    never_rendered: ClassVar[tuple[str, ...]] = ("schema", "on_schema_change")
     """Text fields in which Jinja is not rendered."""
+    hints: ClassVar[Mapping[str, str]] = {
+        "on_misfit": f"{_TYPED}; on_schema_change says what happens if a type differs from schema=",
+        "rejects": f'{_TYPED}; to set rows aside, add filter("condition", rejects="tag")',
+    }
+    """Hints for parameters that only other connectors have."""
     schema: str | None = field(default=None, kw_only=True)
     on_schema_change: str | None = field(default=None, kw_only=True)
 

@@ -49,12 +49,7 @@ class SchemaInFiles(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FileConnector(Connector):
-    """The base class of the file formats; `options` are those of Spark's reader and writer of the format.
-
-    CSV, JSON, text and XML contain no types, so a source may find text that is no value of its column's type.
-    `on_misfit` is one of `OnMisfit`. With `rejects="bad"`, records that do not fit are in the side output `bad`, with
-    the columns file, record, column, text and reason, and in no other output.
-    """
+    """The base class of the file formats; `options` are those of Spark's reader and writer of the format."""
 
     spark_modules: ClassVar[tuple[str, ...]] = (
         "graph_compiler.spark_runtime.connectors.file_source",
@@ -72,8 +67,6 @@ class FileConnector(Connector):
     sink_hooks: ClassVar[tuple[MasterHook, ...]] = (MasterHook.TARGET_CAN_BE_MADE,)
     path: str
     options: Options = field(default=(), kw_only=True)
-    on_misfit: str | None = field(default=None, kw_only=True, metadata={UNSAID: True})
-    rejects: str | None = field(default=None, kw_only=True, metadata={UNSAID: True})
 
     def __post_init__(self) -> None:
         """Keep the options as pairs."""
@@ -90,30 +83,9 @@ class FileConnector(Connector):
         return SchemaInFiles.TYPES
 
     @property
-    def is_checked(self) -> bool:
-        """Whether its records are checked one by one: Spark's own readers accept too much."""
-        return self.spark_format.lower() in CHECKED
-
-    @property
     def has_header(self) -> bool:
         """Whether the first line of each file contains the names of its columns."""
         return self.schema_in_files is SchemaInFiles.NAMES
-
-    @property
-    def reads_misfits_as_null(self) -> bool:
-        """Whether values that do not fit are NULL. Descriptors of earlier versions say it with `on_schema_change`."""
-        if self.on_misfit is None:
-            return self.on_schema_change == OnSchemaChange.IGNORE and self.rejects is None
-        return self.on_misfit == OnMisfit.NULL
-
-    @property
-    def continues_after_misfits(self) -> bool:
-        """Whether a record that does not fit leaves the task running."""
-        return self.rejects is not None or self.reads_misfits_as_null
-
-    def output_tags(self) -> tuple[str, ...]:
-        """Return the tag of the records that do not fit."""
-        return () if self.rejects is None else (self.rejects,)
 
     @property
     def is_listed_once(self) -> bool:
@@ -165,8 +137,51 @@ class FileConnector(Connector):
         if evolves and self.schema_in_files is SchemaInFiles.NOTHING:
             message = f"on_schema_change is 'evolve', but {self.spark_format} files do not store their columns"
             yield Problem(message=message, allowed="fail, ignore")
-        yield from self._misfit_problems()
         yield from find_unknown_options(self.spark_format, as_pairs(self.options))
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFiles(FileConnector):
+    """The base class of formats without types: CSV, JSON, text and XML, so `Files` is one, too.
+
+    Their records may contain text that is no value of its column's type. `on_misfit` is one of `OnMisfit`. With
+    `rejects="bad"`, records that do not fit are in the side output `bad`, with the columns file, record, column, text
+    and reason, and in no other output.
+    """
+
+    never_rendered: ClassVar[tuple[str, ...]] = (
+        *FileConnector.never_rendered,
+        "on_misfit",
+        "rejects",
+    )
+    on_misfit: str | None = field(default=None, kw_only=True, metadata={UNSAID: True})
+    rejects: str | None = field(default=None, kw_only=True, metadata={UNSAID: True})
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether its records are checked one by one: Spark's own readers accept too much."""
+        return self.spark_format.lower() in CHECKED
+
+    @property
+    def reads_misfits_as_null(self) -> bool:
+        """Whether values that do not fit are NULL. Descriptors of earlier versions say it with `on_schema_change`."""
+        if self.on_misfit is None:
+            return self.on_schema_change == OnSchemaChange.IGNORE and self.rejects is None
+        return self.on_misfit == OnMisfit.NULL
+
+    @property
+    def continues_after_misfits(self) -> bool:
+        """Whether a record that does not fit leaves the task running."""
+        return self.rejects is not None or self.reads_misfits_as_null
+
+    def output_tags(self) -> tuple[str, ...]:
+        """Return the tag of the records that do not fit."""
+        return () if self.rejects is None else (self.rejects,)
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield those of all files, and arguments that the format cannot have, or that exclude each other."""
+        yield from FileConnector.problems(self)
+        yield from self._misfit_problems()
 
     def _misfit_problems(self) -> Iterator[Problem]:
         format = self.spark_format.lower()
@@ -187,7 +202,8 @@ class FileConnector(Connector):
             )
         if self.on_misfit is not None and format not in UNTYPED:
             message = f"{format} files have types, so no value in them is a misfit"
-            yield Problem(message=message, hint="leave out on_misfit")
+            hint = "leave out on_misfit; on_schema_change says what happens if a type differs from schema="
+            yield Problem(message=message, hint=hint)
         if self.rejects is not None and format not in CHECKED:
             message = f"records of {format} files cannot be set aside"
             yield Problem(message=message, allowed=f"rejects= for {listing(CHECKED)}")
@@ -209,7 +225,7 @@ class FileConnector(Connector):
 
 
 @dataclass(frozen=True, slots=True)
-class Csv(FileConnector):
+class Csv(RecordFiles):
     """CSV files; `null_value` is the text of a missing value.
 
     Without `schema` Spark infers one in a separate pass. Columns are found by the names in the header. A record that
@@ -241,7 +257,7 @@ class Csv(FileConnector):
 
 
 @dataclass(frozen=True, slots=True)
-class Json(FileConnector):
+class Json(RecordFiles):
     """JSON, one object on each line. A missing key is NULL, as is an explicit null.
 
     So files do not show which columns they have. With `schema`, other keys are left out; without it, Spark infers one
@@ -293,7 +309,7 @@ class Orc(FileConnector):
 
 
 @dataclass(frozen=True, slots=True)
-class Text(FileConnector):
+class Text(RecordFiles):
     """Lines of text: one column, `value` when read; a sink takes one STRING column beside `partition_by`."""
 
     @property
@@ -308,7 +324,7 @@ class Text(FileConnector):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Files(FileConnector):
+class Files(RecordFiles):
     """Files of any format Spark has a data source for: `Files(format="avro", path="/in")`.
 
     The cluster must provide the data source's jars. CSV, JSON and text are read as by their own connectors. XML is
@@ -319,7 +335,7 @@ class Files(FileConnector):
     files.
     """
 
-    never_rendered: ClassVar[tuple[str, ...]] = (*FileConnector.never_rendered, "format")
+    never_rendered: ClassVar[tuple[str, ...]] = (*RecordFiles.never_rendered, "format")
     format: str
 
     @property
@@ -333,12 +349,12 @@ class Files(FileConnector):
         return SchemaInFiles.TYPES if self._own is None else self._own.schema_in_files
 
     @property
-    def _own(self) -> FileConnector | None:
+    def _own(self) -> RecordFiles | None:
         """Return the connector of a format whose files contain no types; XML is treated like JSON."""
         kind = self.format.lower()
         if kind not in UNTYPED:
             return None
-        own: FileConnector = Text(self.path) if kind == "text" else Json(self.path)
+        own: RecordFiles = Text(self.path) if kind == "text" else Json(self.path)
         if kind == "csv":
             options = {name.lower(): str(value).lower() for name, value in as_pairs(self.options)}
             own = Csv(self.path, header=options.get("header") == "true")
@@ -354,12 +370,12 @@ class Files(FileConnector):
         """Yield an empty format."""
         if not self.format.strip():
             yield Problem(message="its format is empty", allowed="avro, xml, …")
-        yield from FileConnector.problems(self)
+        yield from RecordFiles.problems(self)
 
     def why_not_writable(self) -> str | None:
         """Return why table formats cannot be written as files."""
         if self.format.lower() not in TABLE_FORMATS:
-            return FileConnector.why_not_writable(self)
+            return RecordFiles.why_not_writable(self)
         tables = listing(TABLE_FORMATS)
         return f"a {self.format} table cannot be written as files: it is a log beside its files ({tables} are)"
 

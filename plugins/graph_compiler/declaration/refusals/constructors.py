@@ -6,7 +6,7 @@ Otherwise a wrong call raises TypeError, as for any class.
 from __future__ import annotations
 
 from abc import ABCMeta
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from inspect import Signature
 from typing import Any
@@ -28,7 +28,12 @@ _REFUSED = "refused"
 
 
 class HeldToForm(ABCMeta):
-    """The metaclass of classes whose wrong calls are noted inside `collecting_refusals`; abstract bases can use it."""
+    """The metaclass of classes whose wrong calls are noted inside `collecting_refusals`; abstract bases can use it.
+
+    Its classes may have `hints`: by the name of a parameter that they do not have, why, and what to do.
+    """
+
+    hints: Mapping[str, str] = {}
 
     def __call__(cls, *arguments: Any, **named: Any) -> Any:
         """Make a value; return a `Refused` if the call is refused, or was passed one."""
@@ -40,7 +45,7 @@ class HeldToForm(ABCMeta):
         try:
             form.bind(*arguments, **named)
         except TypeError:
-            wrong = form_problem(cls.__name__, form, arguments, named)
+            wrong = form_problem(cls.__name__, form, arguments, named, cls.hints.get)
             return note([replace(wrong, declared_at=caller_location())])
         try:
             return super().__call__(*arguments, **named)

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.operators.combining import join_type_meant
 from graph_compiler.declaration.refusals.foreign_names import foreign_name
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
@@ -115,7 +116,11 @@ def _problem(path: KeyPath, errors: list[ErrorDetails], tree: Node, file: str) -
         calls = (
             STEP_FORMS if path[:1] == ("steps",) and len(path) == len(("steps", 0, "key")) else ()
         )
-        hint = _of_package({key: value}) or did_you_mean(str(key), [*known, *calls])
+        hint = (
+            _of_package({key: value})
+            or _of_connector(str(key), known)
+            or did_you_mean(str(key), [*known, *calls])
+        )
         return say(f"unknown key '{key}'", listing(known), hint)
     if kind == "union_tag_not_found":
         return _no_kind(path, value, tree, file)
@@ -175,6 +180,12 @@ def _of_package(value: object) -> str | None:
     """Return why a package's kind has no form, if a mapping uses its key."""
     keys = [key for key in value if key in REFUSED] if isinstance(value, dict) else []
     return f"'{keys[0]}' of a package: {REFUSED[keys[0]]}" if keys else None
+
+
+def _of_connector(key: str, known: Collection[str]) -> str | None:
+    """Return why a connector does not have the key of others; `known` are its own keys."""
+    kinds = (CONNECTORS[name] for name in known if name in CONNECTORS)
+    return next((kind.hints.get(key) for kind in kinds if issubclass(kind, Connector)), None)
 
 
 def _of_library(key: str, known: Collection[str]) -> str | None:

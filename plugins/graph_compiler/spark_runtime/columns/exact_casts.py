@@ -9,7 +9,17 @@ from __future__ import annotations
 
 from pyspark.sql import Column
 from pyspark.sql.functions import abs as absolute
-from pyspark.sql.functions import coalesce, concat, lit, raise_error, when
+from pyspark.sql.functions import (
+    array,
+    btrim,
+    call_function,
+    coalesce,
+    concat,
+    expr,
+    lit,
+    raise_error,
+    when,
+)
 from pyspark.sql.types import (
     BooleanType,
     ByteType,
@@ -28,6 +38,7 @@ from pyspark.sql.types import (
 )
 
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
+from graph_compiler.spark_runtime.columns.strict_values import TextFormat
 
 _WHOLE: tuple[type[DataType], ...] = (ByteType, ShortType, IntegerType, LongType)
 _DIGITS: dict[type[DataType], int] = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 19}
@@ -35,7 +46,17 @@ _COMPARED = (NumericType, BooleanType, DateType, TimestampType, TimestampNTZType
 """Types whose values are compared after a cast there and back."""
 _SATURATES: dict[type[DataType], float] = {IntegerType: 2.0**31, LongType: 2.0**63}
 """The first number that Spark casts to the largest whole number instead of failing."""
-_MOST_DIGITS = 38
+_TEXT = TextFormat(nan="nan", positive_infinity="inf", negative_infinity="-inf", keeps_digits=True)
+"""As Python and SQL write values."""
+_CHECKED_AS_TEXT = (
+    DecimalType,
+    DoubleType,
+    FloatType,
+    DateType,
+    TimestampType,
+    TimestampNTZType,
+)
+"""Types for whose text Spark's cast is lenient."""
 
 
 def exact_cast(value: Column, found: DataType, wanted: DataType) -> Column:
@@ -71,7 +92,7 @@ def is_wider(wide: DataType, narrow: DataType) -> bool:
 def _kept(value: Column, cast: Column, found: DataType, wanted: DataType) -> Column | None:
     """Return the condition that the cast has kept a value; None for casts that fail or keep it by themselves."""
     if isinstance(found, StringType):
-        return _kept_from_text(value, cast, wanted)
+        return _kept_from_text(value, wanted)
     if isinstance(found, DoubleType) and isinstance(wanted, FloatType):
         return (absolute(cast) == float("inf")) == (absolute(value) == float("inf"))
     if not isinstance(found, _COMPARED) or not isinstance(wanted, _COMPARED):
@@ -84,15 +105,20 @@ def _kept(value: Column, cast: Column, found: DataType, wanted: DataType) -> Col
     return kept
 
 
-def _kept_from_text(value: Column, cast: Column, wanted: DataType) -> Column | None:
-    """Return the condition for text: Spark ignores what follows a date, and rounds decimals."""
-    if isinstance(wanted, DateType):
-        return cast.cast(TimestampNTZType()).eqNullSafe(value.try_cast(TimestampNTZType()))
-    if isinstance(wanted, DecimalType):
-        whole = wanted.precision - wanted.scale
-        longer = DecimalType(_MOST_DIGITS, _MOST_DIGITS - whole)
-        return cast.eqNullSafe(value.try_cast(longer))
-    return None
+def _kept_from_text(value: Column, wanted: DataType) -> Column | None:
+    """Return the condition that text fits a type, as in a file of CSV; None for types whose cast fails by itself.
+
+    Spark's cast rounds decimals, makes 1e400 infinite, cuts dates and times, and adds parts that they do not have.
+    Unlike in CSV, blanks around a value are allowed, and yes and no are Booleans, which loses nothing. The check is a
+    lambda, since `value` may be an item of a list, for which SQL has no name.
+    """
+    if not isinstance(wanted, _CHECKED_AS_TEXT):
+        return None
+    misfit = _TEXT.misfit("text", _TEXT.value("text", wanted), wanted)
+    is_misfit = call_function(
+        "exists", array(btrim(value, lit(" \t\r\n"))), expr(f"text -> {misfit}")
+    )
+    return ~is_misfit
 
 
 def _is_wider_than_whole(wide: DataType, narrow: type[DataType]) -> bool:

@@ -18,9 +18,9 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.connectors import FileConnector, RecordFiles
 from graph_compiler.declaration.connectors.file_uris import local_path
-from graph_compiler.declaration.connectors.files import SchemaInFiles
+from graph_compiler.declaration.connectors.files import UNTYPED, SchemaInFiles
 from graph_compiler.deployment.documents.session import STRICT_SOURCES
 from graph_compiler.errors import SchemaChangedError
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
@@ -40,7 +40,7 @@ def _(connector: FileConnector, reading: Reading) -> Found:
     spark = reading.spark
     if spark.conf.get(STRICT_SOURCES, "true") == "false":
         return _as_before(connector, spark)
-    if connector.is_checked:
+    if isinstance(connector, RecordFiles) and connector.is_checked:
         return _checked(connector, spark, scans=reading.scans)
     if connector.schema_in_files is SchemaInFiles.TYPES:
         return _typed(connector, spark)
@@ -76,7 +76,7 @@ def _columns(connector: FileConnector, spark: SparkSession) -> StructType:
     return StructType(fields)
 
 
-def _checked(connector: FileConnector, spark: SparkSession, *, scans: bool) -> Found:
+def _checked(connector: RecordFiles, spark: SparkSession, *, scans: bool) -> Found:
     listed = list_lines(connector, spark)
     folders, held = listed.schema.fields[1:], _columns(connector, spark)
     names = {field.name.lower() for field in folders}
@@ -156,10 +156,9 @@ def _as_before(connector: FileConnector, spark: SparkSession) -> Found:
         reader = reader.option("inferSchema", "true")
     if format == "csv" and declared is not None:
         reader = reader.option("enforceSchema", "false")
-    if format in ("csv", "json", "xml") and declared is not None:
-        reader = reader.option(
-            "mode", "PERMISSIVE" if connector.reads_misfits_as_null else "FAILFAST"
-        )
+    if isinstance(connector, RecordFiles) and format in UNTYPED and declared is not None:
+        mode = "PERMISSIVE" if connector.reads_misfits_as_null else "FAILFAST"
+        reader = reader.option("mode", mode)
     reader = reader.options(**reveal_all(connector.spark_options()))
     if declared is None:
         rows = reader.load(connector.path)

@@ -10,17 +10,26 @@ The mark records that it was done: `databases/carrying.py`.
 
 from __future__ import annotations
 
+import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
 from pyspark.sql import DataFrame, Observation
-from pyspark.sql.functions import col, count, lit
-from pyspark.sql.types import ByteType, ShortType, StructType
+from pyspark.sql.functions import col, concat, count, expr, lit, raise_error, when
+from pyspark.sql.types import (
+    ByteType,
+    ShortType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Jdbc, SinkMode
+from graph_compiler.declaration.connectors.jdbc_url import database_kind
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId, quoted
@@ -57,6 +66,11 @@ from graph_compiler.staging.publications.preparations import PlaceKind, Prepared
 from graph_compiler.staging.publications.publications import Confirmation, Publication
 
 LOG = program_log.logger(__name__)
+_DATABASE_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
+"""The key of a column's metadata in which Spark keeps the name of its type in the database."""
+_VARCHAR = re.compile(r"varchar\((\d+)\)")
+_MOST_DIGITS = 6
+"""Of a second, in Spark."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +94,7 @@ class JdbcSink:
         rows = _without_tinyint(rows, held)
         target = Target(name=self.name, held=held, evolves=TABLES_EVOLVE)
         rows = conform_to_target(rows, database.connector, target)
+        rows = _held_as_they_are(rows, held, database)
         key_columns(to.keys, rows.schema)
         if wrong := [field for field in rows.schema if not database.can_hold(field.dataType)]:
             columns = [f"\n  column '{f.name}' is {type_words(f.dataType)}" for f in wrong]
@@ -223,6 +238,39 @@ def _carry_out(to: TablePublication, ledger: Ledger, database: Database) -> Refu
         return refused
     ledger.finish(to)
     return None
+
+
+def _held_as_they_are(rows: DataFrame, held: StructType | None, database: Database) -> DataFrame:
+    """Fail for values that the table's columns would round or cut, although Spark has the same type for both."""
+    checked = {}
+    for field in held or ():
+        value = col(quoted(field.name))
+        for condition, kind in _limits(field, database_kind(database.url)):
+            words = f"column '{field.name}' is {kind} in the database, and would change "
+            lost = concat(lit(words), value.cast("string"))
+            fits = value.isNull() | expr(condition.format(value=quoted(field.name)))
+            value = when(fits, value).otherwise(raise_error(lost).cast(field.dataType))
+            checked[field.name] = value
+    return rows.withColumns(checked) if checked else rows
+
+
+def _limits(field: StructField, database: str) -> Iterator[tuple[str, str]]:
+    """Yield conditions for what a column holds, each with the column's type in the database.
+
+    Text that is too long for VARCHAR is refused by databases, unless it ends in blanks. How many digits of a second a
+    column holds is only known for PostgreSQL. Spark reads a TIME as a TIMESTAMP of 1970-01-01.
+    """
+    about = field.metadata
+    if length := _VARCHAR.fullmatch(about.get(_DATABASE_TYPE, "")):
+        yield f"char_length({{value}}) <= {length[1]}", f"VARCHAR({length[1]})"
+    if database != "postgresql" or not isinstance(field.dataType, TimestampType | TimestampNTZType):
+        return
+    name = "TIME" if about.get("logical_time_type") else "TIMESTAMP"
+    if (digits := int(about.get("scale", _MOST_DIGITS))) < _MOST_DIGITS:
+        moment = "unix_micros(CAST({value} AS TIMESTAMP))"
+        yield f"{moment} % {10 ** (_MOST_DIGITS - digits)} = 0", f"{name}({digits})"
+    if name == "TIME":
+        yield "to_date({value}) = DATE'1970-01-01'", name
 
 
 def _without_tinyint(rows: DataFrame, held: StructType | None) -> DataFrame:

@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr, from_csv, from_json
 from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
 
-from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.connectors import RecordFiles
 from graph_compiler.declaration.connectors.spark_options import OF_FILES
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
@@ -85,7 +85,7 @@ class TextFiles:
     first line of each file, None if there is no such line.
     """
 
-    connector: FileConnector
+    connector: RecordFiles
     listed: DataFrame
     columns: StructType
     folders: StructType
@@ -398,7 +398,7 @@ class TextFiles:
 
 
 def list_lines(
-    connector: FileConnector, spark: SparkSession, folders: StructType | None = None
+    connector: RecordFiles, spark: SparkSession, folders: StructType | None = None
 ) -> DataFrame:
     """Return the lines of a source's files, and the columns of their folders; their types are Spark's, or given."""
     options = reveal_all({n.lower(): v for n, v in connector.spark_options().items()})

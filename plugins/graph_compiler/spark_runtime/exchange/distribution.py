@@ -48,7 +48,7 @@ from graph_compiler.spark_runtime.exchange.custom_routes import (
     route_by_expression,
     route_by_function,
 )
-from graph_compiler.spark_runtime.exchange.sort_columns import sort_column
+from graph_compiler.spark_runtime.exchange.sort_order import sort_column
 from graph_compiler.spark_runtime.operators import union
 
 

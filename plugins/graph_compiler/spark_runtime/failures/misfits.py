@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from graph_compiler.declaration.connectors import Csv, FileConnector
+from graph_compiler.declaration.connectors import Csv, FileConnector, RecordFiles
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.identifiers import shown
 from graph_compiler.spark_runtime.connectors.text_records import (
@@ -102,7 +102,7 @@ def misfit_lines(
         if setting is not None and declared.get(setting[0].lower()) == setting[1]:
             continue  # it is read so already, and does not fit
         yield f"hint: {meaning}{written(setting, connector, is_yaml=is_yaml)}"
-    if misfit.reason != OPEN_QUOTE and connector.is_checked:
+    if misfit.reason != OPEN_QUOTE and isinstance(connector, RecordFiles) and connector.is_checked:
         apart, null = (
             ("rejects: bad", 'on_misfit: "null"')
             if is_yaml

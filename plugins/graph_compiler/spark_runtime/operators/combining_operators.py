@@ -34,7 +34,7 @@ from graph_compiler.spark_runtime.operators.columns import (
     require_comparable,
 )
 from graph_compiler.spark_runtime.operators.evaluation import main_output
-from graph_compiler.spark_runtime.operators.scope import Scope, on_lines
+from graph_compiler.spark_runtime.operators.scope import Scope
 
 _LEFT, _RIGHT, _PREFIX = "graph_compiler_left", "graph_compiler_right", "graph_compiler_"
 _MISSING = frozenset({ChangeKind.DROPPED, ChangeKind.RENAMED})
@@ -146,7 +146,7 @@ def _join(
     require_columns(left, [name for name, _ in operator.on], "the left side of the join")
     require_columns(right, [name for _, name in operator.on], "the right side of the join")
     equal = [f"`left`.{quoted(one)} = `right`.{quoted(other)}" for one, other in operator.on]
-    conditions = [*equal, *([on_lines(operator.condition)] if operator.condition else [])]
+    conditions = [*equal, *([scope.expression(operator.condition)] if operator.condition else [])]
     on = f"ON {' AND '.join(conditions)}" if conditions else ""
     columns = _columns(operator, left, right)
     require_comparable(left, right, (*operator.on, *compared))

@@ -21,7 +21,7 @@ from graph_compiler.spark_runtime.driver_process import call_function
 from graph_compiler.spark_runtime.operators.columns import ColumnsError
 from graph_compiler.spark_runtime.operators.evaluation import all_outputs, main_output
 from graph_compiler.spark_runtime.operators.pandas_frames import exact, without_long_intervals
-from graph_compiler.spark_runtime.operators.scope import Scope, on_lines
+from graph_compiler.spark_runtime.operators.scope import Scope
 
 
 @main_output.register
@@ -99,7 +99,7 @@ def _process(
 
 
 def _holds(condition: str, state: DataFrame, scope: Scope) -> bool:
-    answer = scope.stop_clock(scope.select(on_lines(condition), state))
+    answer = scope.stop_clock(scope.select(scope.expression(condition), state))
     row = None if scope.is_dry else answer.first()
     return row is not None and row[0] is True
 

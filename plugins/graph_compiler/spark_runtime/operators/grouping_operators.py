@@ -14,7 +14,7 @@ from graph_compiler.declaration.operators import (
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.operators.columns import require_columns
 from graph_compiler.spark_runtime.operators.evaluation import main_output
-from graph_compiler.spark_runtime.operators.scope import Scope, listed, named
+from graph_compiler.spark_runtime.operators.scope import Scope, listed
 
 _RANK = "graph_compiler_rank"
 
@@ -27,12 +27,14 @@ def _(operator: Aggregate, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     if operator.grouping_sets is not None:
         sets = ", ".join(f"({listed(keys)})" for keys in operator.grouping_sets)
         groups = f"GROUPING SETS ({sets})"
-    return scope.select(f"{keys}, {named(operator.aggregates)}", inputs[0], f"GROUP BY {groups}")
+    return scope.select(
+        f"{keys}, {scope.named(operator.aggregates)}", inputs[0], f"GROUP BY {groups}"
+    )
 
 
 @main_output.register
 def _(operator: AggregateAll, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    return scope.select(named(operator.aggregates), inputs[0])
+    return scope.select(scope.named(operator.aggregates), inputs[0])
 
 
 @main_output.register
@@ -41,7 +43,7 @@ def _(operator: WindowAggregate, inputs: list[DataFrame], scope: Scope) -> DataF
     window = operator.window.spark_function()
     ends = f"{window}.start AS window_start, {window}.end AS window_end"
     keys = [quoted(key) for key in operator.keys]
-    columns = ", ".join([*keys, ends, named(operator.aggregates)])
+    columns = ", ".join([*keys, ends, scope.named(operator.aggregates)])
     return scope.select(columns, inputs[0], f"GROUP BY {', '.join([*keys, window])}")
 
 
@@ -57,15 +59,10 @@ def _(operator: Deduplicate, inputs: list[DataFrame], scope: Scope) -> DataFrame
         for field in rows.schema.fields
         if field.name.lower() not in keys and _is_orderable(field.dataType)
     ]
-    order = ", ".join([*(on_order(item) for item in operator.order_by), *others])
+    order = ", ".join([scope.order(operator.order_by), *others])
     window = f"OVER (PARTITION BY {listed(operator.keys)} ORDER BY {order})"
     ranked = scope.select(f"*, row_number() {window} AS {_RANK}", rows)
     return ranked.where(f"{_RANK} = 1").drop(_RANK)
-
-
-def on_order(item: str) -> str:
-    """Return a sort item on a separate line, so that a `--` comment in it ends there."""
-    return f"{item}\n"
 
 
 def _is_orderable(type: DataType) -> bool:

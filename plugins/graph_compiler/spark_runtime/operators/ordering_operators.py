@@ -6,24 +6,21 @@ from pyspark.sql import DataFrame
 
 from graph_compiler.declaration.operators import Limit, Sort, TopN
 from graph_compiler.spark_runtime.operators.evaluation import main_output
-from graph_compiler.spark_runtime.operators.grouping_operators import on_order
 from graph_compiler.spark_runtime.operators.scope import Scope
 
 
 @main_output.register
 def _(operator: Sort, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    return scope.select("*", inputs[0], _order(operator.order_by))
+    return scope.select("*", inputs[0], f"ORDER BY {scope.order(operator.order_by)}")
 
 
 @main_output.register
 def _(operator: TopN, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    return scope.select("*", inputs[0], f"{_order(operator.order_by)} LIMIT {operator.n}")
+    return scope.select(
+        "*", inputs[0], f"ORDER BY {scope.order(operator.order_by)} LIMIT {operator.n}"
+    )
 
 
 @main_output.register
 def _(operator: Limit, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     return inputs[0].limit(operator.n)
-
-
-def _order(order_by: tuple[str, ...]) -> str:
-    return f"ORDER BY {', '.join(on_order(item) for item in order_by)}"

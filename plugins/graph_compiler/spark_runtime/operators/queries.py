@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from pyspark.errors import ParseException
@@ -14,6 +14,7 @@ from graph_compiler.spark_runtime.spark_internals.java import Py4JError, Py4JJav
 from graph_compiler.spark_runtime.spark_internals.parsed_queries import (
     check_syntax,
     parsed_query,
+    require_order,
     rows_of_query,
 )
 
@@ -36,6 +37,16 @@ def query_over(
         raise
     except (Py4JError, TypeError):  # a Spark version with different classes
         return query_over_views(tables, query, parameters, spark)
+
+
+def order_of(
+    items: Iterable[str], parameters: Mapping[str, ParameterValue], spark: SparkSession
+) -> str:
+    """Return the items of ORDER BY, which Spark has parsed alone, each on a separate line: comments end there."""
+    listed = [*items]
+    for item in listed:
+        require_order(item, parameters, spark)
+    return ", ".join(f"{item}\n" for item in listed)
 
 
 def query_over_views(

@@ -24,8 +24,12 @@ from graph_compiler.spark_runtime.connectors.source import MISFIT, REJECTS
 from graph_compiler.spark_runtime.operators.columns import require_columns, require_new_columns
 from graph_compiler.spark_runtime.operators.contracts import observe
 from graph_compiler.spark_runtime.operators.evaluation import all_outputs, main_output
-from graph_compiler.spark_runtime.operators.scope import Scope, listed, named, on_lines
+from graph_compiler.spark_runtime.operators.scope import Scope, listed
 from graph_compiler.spark_runtime.repeatability.variations import why_rows_vary
+from graph_compiler.spark_runtime.spark_internals.parsed_queries import (
+    require_expression,
+    require_type,
+)
 
 _DECIDED, _MADE = "graph_compiler_decided", "graph_compiler_made"
 
@@ -38,12 +42,12 @@ def _(operator: Source, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 
 @main_output.register
 def _(operator: Filter, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    return scope.select("*", inputs[0], f"WHERE {on_lines(operator.condition)}")
+    return scope.select("*", inputs[0], f"WHERE {scope.expression(operator.condition)}")
 
 
 @main_output.register
 def _(operator: Select, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    return scope.select(named(operator.columns), inputs[0])
+    return scope.select(scope.named(operator.columns), inputs[0])
 
 
 @main_output.register
@@ -51,10 +55,10 @@ def _(operator: WithColumns, inputs: list[DataFrame], scope: Scope) -> DataFrame
     new = {name.lower(): (name, expression) for name, expression in operator.columns}
     # Spark treats names that differ only in case as the same; a replaced column keeps its place
     kept = [
-        named((new.pop(name.lower()),)) if name.lower() in new else quoted(name)
+        scope.named((new.pop(name.lower()),)) if name.lower() in new else quoted(name)
         for name in inputs[0].columns
     ]
-    added = [named((column,)) for column in new.values()]
+    added = [scope.named((column,)) for column in new.values()]
     return scope.select(", ".join([*kept, *added]), inputs[0])
 
 
@@ -80,8 +84,10 @@ def _(operator: Rename, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 def _(operator: Cast, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     require_columns(inputs[0], [name for name, _ in operator.types])
     types = {name.lower(): type for name, type in operator.types}
+    for type in types.values():
+        require_type(type, scope.parameters, scope.spark)
     columns = [
-        f"CAST({quoted(name)} AS {types[name.lower()]}) AS {quoted(name)}"
+        f"CAST({quoted(name)} AS {types[name.lower()]}\n) AS {quoted(name)}"
         if name.lower() in types
         else quoted(name)
         for name in inputs[0].columns
@@ -92,6 +98,7 @@ def _(operator: Cast, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 @main_output.register
 def _(operator: FlatMap, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     require_new_columns(inputs[0].columns, operator.columns, "adds a column")
+    require_expression(operator.generator, scope.parameters, scope.spark)
     outer = "OUTER" if operator.outer else ""
     view = f"LATERAL VIEW {outer} {operator.generator}\n {_MADE} AS {listed(operator.columns)}"
     return scope.select("*", inputs[0], view)
@@ -127,7 +134,7 @@ def _(operator: Source, inputs: list[DataFrame], scope: Scope) -> dict[str | Non
 
 @all_outputs.register
 def _(operator: Filter, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:
-    condition, rows = on_lines(operator.condition), inputs[0]
+    condition, rows = scope.expression(operator.condition), inputs[0]
     kept = scope.select("*", rows, f"WHERE {condition}")
     if why_rows_vary(kept) is None:  # two plans, each of which Spark can push into its source
         return {
@@ -149,7 +156,7 @@ def _(operator: Expect, inputs: list[DataFrame], scope: Scope) -> dict[str | Non
 
 def _counted(operator: Expect, rows: DataFrame, scope: Scope) -> DataFrame:
     """Add a column that is true if a row violates the contract, and count with it."""
-    violates = f"NOT coalesce({on_lines(operator.condition)}, false)"
+    violates = f"NOT coalesce({scope.expression(operator.condition)}, false)"
     decided = scope.select(f"*, {violates} AS {_DECIDED}", rows)
     observed, contract = observe(decided, operator, _DECIDED)
     scope.contracts.append(contract)

@@ -1,11 +1,12 @@
 """What an operator's evaluation can use besides its rows, and how it runs Spark's SQL.
 
-SQL text goes to Spark's parser with the parameters as typed arguments; only names are inserted into the text.
+SQL text goes to Spark's parser with the parameters as typed arguments. Only names are inserted into the text, and
+expressions that Spark has parsed alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
@@ -14,7 +15,12 @@ from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.operators.contracts import Contract
-from graph_compiler.spark_runtime.operators.queries import query_over, query_over_views
+from graph_compiler.spark_runtime.operators.queries import (
+    order_of,
+    query_over,
+    query_over_views,
+)
+from graph_compiler.spark_runtime.spark_internals.parsed_queries import require_expression
 
 _INPUT = "graph_compiler_input"
 
@@ -48,19 +54,22 @@ class Scope:
         """Return the rows of a query that reads tables only in its main FROM, parameters bound."""
         return query_over(tables, query, self.parameters, self.spark)
 
+    def expression(self, text: str) -> str:
+        """Return an expression in parentheses on separate lines, so that a `--` comment in it ends there."""
+        require_expression(text, self.parameters, self.spark)
+        return f"(\n{text}\n)"
+
+    def named(self, columns: tuple[tuple[str, str], ...]) -> str:
+        """Return `(expression) AS name` for each (name, expression)."""
+        return ", ".join(f"{self.expression(text)} AS {quoted(name)}" for name, text in columns)
+
+    def order(self, items: Iterable[str]) -> str:
+        """Return the items of ORDER BY."""
+        return order_of(items, self.parameters, self.spark)
+
     def any_query(self, query: str, tables: Mapping[str, DataFrame]) -> DataFrame:
         """Return the rows of any query over tables, parameters bound."""
         return query_over_views(tables, query, self.parameters, self.spark)
-
-
-def named(columns: tuple[tuple[str, str], ...]) -> str:
-    """Return `(expression) AS name` for each (name, expression)."""
-    return ", ".join(f"{on_lines(expression)} AS {quoted(name)}" for name, expression in columns)
-
-
-def on_lines(expression: str) -> str:
-    """Return an expression in parentheses on separate lines, so that a `--` comment in it ends there."""
-    return f"(\n{expression}\n)"
 
 
 def listed(names: tuple[str, ...] | list[str]) -> str:

@@ -10,7 +10,7 @@ Parameters are bound as `spark.sql(…, args=…)` binds them. `parseQuery`: 4.x
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -18,8 +18,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import lit
 
 from graph_compiler.declaration.parameters.parameter import ParameterValue
-from graph_compiler.declaration.sql_text import not_a_query, query_problem, without_end
+from graph_compiler.declaration.sql_text import (
+    not_a_query,
+    query_problem,
+    unclosed_in,
+    without_end,
+)
 from graph_compiler.errors import GraphCompilerError
+from graph_compiler.identifiers import shown
 from graph_compiler.spark_runtime.spark_internals.java import (
     Py4JJavaError,
     java_class,
@@ -32,7 +38,7 @@ _PARSER = "org.apache.spark.sql.catalyst.parser"
 
 
 class NotAQueryError(GraphCompilerError):
-    """SQL text is a command or a script, which Spark would execute when it analyzes it."""
+    """SQL text is not a query or an expression: Spark would execute a command as soon as it analyzes it."""
 
 
 def rows_of_query(
@@ -71,6 +77,56 @@ def parsed_query(query: str, parameters: Mapping[str, ParameterValue], spark: Sp
         named = query_problem(text) or not_a_query(f"its SQL is a command ({command}), not a query")
         raise NotAQueryError(str(named))
     return plan
+
+
+def require_expression(
+    text: str, parameters: Mapping[str, ParameterValue], spark: SparkSession
+) -> None:
+    """Raise ParseException or NotAQueryError if a text is not one expression, so that SQL around it could change."""
+    _parse_alone(text, _parser(spark).parseExpression, ("SELECT ", ""), parameters, spark)
+
+
+def require_type(text: str, parameters: Mapping[str, ParameterValue], spark: SparkSession) -> None:
+    """Raise ParseException or NotAQueryError if a text is not the name of one type."""
+    _parse_alone(text, _parser(spark).parseDataType, ("SELECT CAST(a AS ", ")"), parameters, spark)
+
+
+def _parse_alone(
+    text: str,
+    parse: Callable[[str], object],
+    query_around: tuple[str, str],
+    parameters: Mapping[str, ParameterValue],
+    spark: SparkSession,
+) -> None:
+    try:
+        parse(text)
+    except (PySparkException, Py4JJavaError):  # of several kinds, as above
+        if not _binds(text, parameters):
+            raise
+        # Some places need a value, and Spark puts values only into whole queries.
+        before, after = query_around
+        handler = java_class(spark, f"{_PARSER}.ParameterHandler")
+        query = f"{before}{text}{after}"
+        filled = handler.substituteNamedParameters(query, _literals(parameters, spark))._1()
+        parse(filled[len(before) : len(filled) - len(after)])
+    _require_closed(text)
+
+
+def _require_closed(text: str) -> None:
+    """Raise NotAQueryError for text that is complete alone, and changes what follows: an open comment."""
+    if unclosed := unclosed_in(text):
+        raise NotAQueryError(f"the expression {shown(text)} has {unclosed}")
+
+
+def require_order(item: str, parameters: Mapping[str, ParameterValue], spark: SparkSession) -> None:
+    """Raise NotAQueryError or ParseException if a text is more than an order, such as `a LIMIT 5`."""
+    plan = parsed_query(f"SELECT * FROM graph_compiler_rows ORDER BY {item}", parameters, spark)
+    _require_closed(item)
+    if plan.nodeName() != "Sort":
+        found = f"its order {shown(item)} contains another clause ({plan.nodeName()})"
+        raise NotAQueryError(
+            f"{found}\n  allowed: an expression with ASC, DESC, NULLS FIRST, NULLS LAST"
+        )
 
 
 def check_syntax(query: str, spark: SparkSession) -> None:
