@@ -45,7 +45,7 @@ def of_value(text: str, type: str) -> Misfit:
         ('{"a": 1}{"a": 2}', reasons.NOT_JSON, JSON, "write each in a line of its own"),
         ('{"A": 1}', reasons.ODD_KEY, JSON, "write this key as the column is declared"),
         ("1,", reasons.IS_NULL, CSV, "leave out NOT NULL"),
-        ("1\r", reasons.CARRIAGE_RETURN, CSV, 'options={"lineSep": "\\\\n"}'),
+        ("1\r", reasons.LINE_BREAK, CSV, 'options={"lineSep": "\\\\n"}'),
     ],
 )
 def test_a_record_has_the_option_that_reads_it(

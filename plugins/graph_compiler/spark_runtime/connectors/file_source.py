@@ -107,7 +107,7 @@ def _check_headers(files: TextFiles) -> None:
     In all other files, a header in another order is a record that does not fit: it has a name in a column of numbers.
     So it is only looked for if a misfit does not fail the task: the records after it would be read in the wrong order.
     """
-    if files.header is None or not files.has_lines:
+    if files.header is None:
         return
     if _shows_headers(files) and not files.connector.continues_after_misfits:
         return

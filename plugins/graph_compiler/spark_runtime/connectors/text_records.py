@@ -7,8 +7,9 @@ Here all fields of a record are checked before anything else sees them. `inline`
 filter through a generator, and computes its struct once. Spark's reader of lines is ten times as fast as that of CSV,
 and `from_csv` is the parser of both, so this costs little more (docs/connectors.md).
 
-Where a quoted field may contain the end of a line (`multiLine`), and in other encodings, lines cannot be found first.
-Spark's own reader then finds the fields as text; the rest is the same.
+Where a quoted field of CSV may contain the end of a line (`multiLine`), and in other encodings, records are no lines.
+Spark's own reader then finds the text of each record; the rest is the same. Of JSON in other encodings, it finds the
+fields as text.
 """
 
 from __future__ import annotations
@@ -38,13 +39,18 @@ MARK = "graph_compiler misfit: "
 """The start of the message with which a misfit fails; the struct follows as JSON."""
 WRONG_ENCODING = "it has bytes that are not of its encoding"
 OPEN_QUOTE = "a quote is not closed in its line, or text follows a closing quote"
+OPEN_TO_THE_END = "a quote is not closed, or text follows a closing quote"
+"""The same where quotes may continue in the next line."""
 WRONG_NUMBER = "it does not have as many fields as there are columns"
 NOT_JSON = "it is not one JSON object, or a field in it has another type"
 ODD_KEY = "one of its keys differs from the name of a column in case only"
 IS_NULL = "it is NULL, and the column is NOT NULL"
-CARRIAGE_RETURN = "it ends in a carriage return, unlike other lines of the file"
-NOT_SET_ASIDE = (OPEN_QUOTE,)
-"""After these, it is unknown where the next record begins, so they fail the task whatever `on_misfit` is."""
+LINE_BREAK = "it has a line break outside quotes, and other lines of the file end in another way"
+_MORE = 100
+"""Additional columns, so that Spark's reader reports each record as malformed, with its text."""
+TOO_MANY = f"it has {_MORE} more fields than there are columns, so Spark does not report its text"
+NOT_SET_ASIDE = (TOO_MANY, OPEN_QUOTE, OPEN_TO_THE_END, LINE_BREAK)
+"""After these, it is unknown where the next record begins, or what was read, so they always fail the task."""
 _OURS = "graph_compiler_"
 _RECORD, _FILE, _FIELDS, _CORRUPT, _MISFIT, _IN_QUOTES = (
     f"{_OURS}{name}" for name in ("record", "file", "fields", "corrupt", "number", "in_quotes")
@@ -96,7 +102,7 @@ class TextFiles:
 
         Each projection is a method of Spark's generated code, and the JVM compiles no long ones.
         """
-        read = self._with_fields(self._lines()) if self.has_lines else self._fields_of_spark()
+        read = self._with_fields(self._records()) if self.has_texts else self._fields_of_spark()
         folders = [quoted(name) for name in self.folders.names]
         own, misfits = [_RECORD, _FILE, _FIELDS], tuple(self._misfits())
         values = [
@@ -123,13 +129,14 @@ class TextFiles:
             f"{literal(field.name)}, {self._checked_value(number, field)}"
             for number, field in enumerate(self.columns)
         ]
-        # Also where it is not used: without it, Spark 4 was seen to lose all rows of CSV with `multiLine`.
+        # Also where it is not used, for it has the whole struct of fields. If a generator has only fields of a struct,
+        # and nothing is above it, Spark (4.3) adds a column to its rows: "Generate without Project" in its optimizer.
         if self.connector.continues_after_misfits:
             fields.append(f"'{MISFIT}', CASE WHEN {_MISFIT} IS NOT NULL THEN {misfit} END")
             never = [str(n) for n, each in enumerate(misfits) if each.reason in NOT_SET_ASIDE]
             fails = f"{_MISFIT} IN ({', '.join(never)})" if never else "false"
         fail = f"raise_error(concat('{MARK}', to_json({misfit})))"
-        header = self._is_header() if self.has_lines else None
+        header = self._is_header() if self.has_texts else None
         is_header = "" if header is None else f"WHEN {header} THEN NULL "
         row = f"array(named_struct({', '.join(fields)}))"
         return f"CASE {is_header}WHEN {fails} THEN {fail} ELSE {row} END"
@@ -138,7 +145,7 @@ class TextFiles:
         """Return some files with another number of headers than one; reads all lines, and parses few of them."""
         first = literal((self.header or ("",))[0])
         may_be = f"CASE WHEN contains({_RECORD}, {first}) THEN {_RECORD} END AS {_RECORD}"
-        parsed = self._with_fields(self._lines().selectExpr(_FILE, may_be))
+        parsed = self._with_fields(self._records().selectExpr(_FILE, may_be))
         counted = parsed.groupBy(_FILE).agg(expr(f"count_if({self._is_header()})").alias("headers"))
         wrong = counted.where("headers <> 1").orderBy("headers", _FILE).limit(_MOST_FILES)
         return [(str(file), int(count)) for file, count in wrong.collect()]
@@ -162,6 +169,11 @@ class TextFiles:
         if encoding not in _UTF8:
             return False
         return self._format == "json" or options.get("multiline", "false").lower() != "true"
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether the text of each record is known."""
+        return self.has_lines or self._format == "csv"
 
     @property
     def null_value(self) -> str:
@@ -189,8 +201,10 @@ class TextFiles:
             is_json=self._format == "json",
         )
 
-    def _lines(self) -> DataFrame:
-        """Return the lines of the files with the names of their files; of JSON with `multiLine`, whole files."""
+    def _records(self) -> DataFrame:
+        """Return the texts of the records with the names of their files; of JSON with `multiLine`, whole files."""
+        if not self.has_lines:
+            return self._records_of_spark()
         folders = [quoted(name) for name in self.folders.names]
         listed = (
             list_lines(self.connector, self.listed.sparkSession, self.folders)
@@ -206,9 +220,12 @@ class TextFiles:
         options = {n: v for n, v in self._options.items() if n not in _OF_LINES | _SET_HERE}
         options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
         options.pop("multiline", None)
-        lines = lines.where(f"{_RECORD} IS NULL OR trim({_RECORD}) <> ''")
+        if (
+            self.has_lines or len(self.columns) > 1
+        ):  # Spark's reader knows blank lines, and comments
+            lines = lines.where(f"{_RECORD} IS NULL OR trim({_RECORD}) <> ''")
         if self._format == "csv":
-            if comment := options.get("comment"):
+            if self.has_lines and (comment := options.get("comment")):
                 lines = lines.where(
                     f"{_RECORD} IS NULL OR NOT startswith({_RECORD}, {literal(comment)})"
                 )
@@ -246,26 +263,49 @@ class TextFiles:
         options = f", map({allowed})" if allowed else ""
         return f"from_json({text}, 'ARRAY<STRING>'{options})"
 
-    def _fields_of_spark(self) -> DataFrame:
-        """Return fields as text where records are not lines, by Spark's reader of the format."""
+    def _records_of_spark(self) -> DataFrame:
+        """Return the texts of the records of CSV as Spark's own reader finds them.
+
+        Its column of malformed records has them as they are in the file. All are malformed: they have too few fields.
+        """
         options = {n: v for n, v in self._options.items() if n not in _SET_HERE}
         options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
-        texts: StructType = self._texts.text_type(self.columns)  # type: ignore[assignment]
-        if self._format == "csv":
-            options |= {"header": str(self.header is not None).lower(), "enforceSchema": "false"}
-            options |= {"columnPruning": "false", "multiLine": "true"}
-            options.setdefault("unescapedquotehandling", "RAISE_ERROR")
+        options |= {"columnPruning": "false", "multiLine": "true"}
+        texts = [StructField(_value(n), StringType()) for n in range(len(self.columns) + _MORE)]
         corrupt = StructField(_CORRUPT, StringType())
-        reader = self.listed.sparkSession.read.format(self._format).options(**options)
+        reader = self.listed.sparkSession.read.format("csv").options(**options)
         found = reader.schema(StructType([*texts, *self.folders, corrupt])).load(
             self.connector.path
         )
-        struct = [
-            f"{literal(f'c{number}' if self._format == 'csv' else name)}, {quoted(name)}"
-            for number, name in enumerate(texts.names)
-        ]
+        record = _CORRUPT
+        if end := options.get("linesep"):  # Spark leaves out only line breaks
+            ends = f"endswith({_CORRUPT}, {literal(end)})"
+            record = f"CASE WHEN {ends} THEN left({_CORRUPT}, length({_CORRUPT}) - {len(end)}) ELSE {_CORRUPT} END"
+        unknown = f"concat(coalesce({_value(0)}, ''), {self._many_separators()})"
+        folders = [quoted(name) for name in self.folders.names]
+        return found.selectExpr(
+            f"coalesce({record}, {unknown}) AS {_RECORD}",
+            f"_metadata.file_path AS {_FILE}",
+            *folders,
+        )
+
+    def _many_separators(self) -> str:
+        """Return the end of a record that has as many fields as Spark's reader has columns, so its text is unknown."""
+        return literal(self._separator * (len(self.columns) + _MORE - 1))
+
+    def _fields_of_spark(self) -> DataFrame:
+        """Return the fields of JSON in other encodings as text, by Spark's own reader."""
+        options = {n: v for n, v in self._options.items() if n not in _SET_HERE}
+        options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
+        texts: StructType = self._texts.text_type(self.columns)  # type: ignore[assignment]
+        corrupt = StructField(_CORRUPT, StringType())
+        reader = self.listed.sparkSession.read.format("json").options(**options)
+        found = reader.schema(StructType([*texts, *self.folders, corrupt])).load(
+            self.connector.path
+        )
+        struct = [f"{literal(name)}, {quoted(name)}" for name in texts.names]
         fields = f"named_struct({', '.join([*struct, f'{literal(_CORRUPT)}, {_CORRUPT}'])})"
-        record = f"coalesce({_CORRUPT}, to_{self._format}(struct(* EXCEPT ({_CORRUPT}))))"
+        record = f"coalesce({_CORRUPT}, to_json(struct(* EXCEPT ({_CORRUPT}))))"
         folders = [quoted(name) for name in self.folders.names]
         return found.selectExpr(
             f"{record} AS {_RECORD}",
@@ -314,14 +354,20 @@ class TextFiles:
             yield from self._misfits_of(number, field)
 
     def _misfits_of_csv(self) -> Iterator[Misfit]:
-        if self.has_lines and (quotes := self._quote_pattern()):
-            quote, pattern = quotes
-            closed = f"{_RECORD} RLIKE {literal(pattern)}"
-            yield Misfit(f"contains({_RECORD}, {literal(quote)}) AND NOT {closed}", OPEN_QUOTE)
-        yield Misfit(f"{_FIELDS} IS NULL OR {_FIELDS}.{_CORRUPT} IS NOT NULL", WRONG_NUMBER)
+        quote = self._quote
         if not self.has_lines:
-            last = self._text(len(self.columns) - 1)
-            yield Misfit(f"coalesce(endswith({last}, '\\r'), false)", CARRIAGE_RETURN)
+            yield Misfit(f"endswith({_RECORD}, {self._many_separators()})", TOO_MANY)
+        if quote is not None:
+            closed = f"{_RECORD} RLIKE {literal(self._closed(quote, '.'))}"
+            reason = OPEN_QUOTE if self.has_lines else OPEN_TO_THE_END
+            yield Misfit(f"contains({_RECORD}, {literal(quote)}) AND NOT {closed}", reason)
+        if not self.has_lines and "linesep" not in self._options:
+            one_line = literal(
+                r"\A[^\r\n]*+\z" if quote is None else self._closed(quote, r"[^\r\n]")
+            )
+            breaks = f"(contains({_RECORD}, '\n') OR contains({_RECORD}, '\r'))"
+            yield Misfit(f"{breaks} AND NOT {_RECORD} RLIKE {one_line}", LINE_BREAK)
+        yield Misfit(f"{_FIELDS} IS NULL OR {_FIELDS}.{_CORRUPT} IS NOT NULL", WRONG_NUMBER)
 
     def _misfits_of_json(self) -> Iterator[Misfit]:
         is_object = f"{_FIELDS} IS NOT NULL AND {_FIELDS}.{_CORRUPT} IS NULL"
@@ -365,22 +411,30 @@ class TextFiles:
         whole = f"lower(concat_ws('{_BETWEEN}', {texts})) = {literal(names)}" if texts else "true"
         return f"coalesce({is_first} AND {whole}, false)"
 
-    def _quote_pattern(self) -> tuple[str, str] | None:
-        """Return the quote, and a pattern of lines whose quotes are closed; None if the files have no quotes."""
-        options = self._options
-        quote = options.get("quote", '"')[:1]
-        separator = options.get("sep", options.get("delimiter", ",")) or ","
+    @property
+    def _separator(self) -> str:
+        r"""Return what is between fields, as Spark reads it: `\t` is a tab."""
+        separator = self._options.get("sep", self._options.get("delimiter", ",")) or ","
+        return {"\\t": "\t", "\\\\": "\\"}.get(separator, separator)
+
+    @property
+    def _quote(self) -> str | None:
+        """Return the quote; None if the files have no quotes."""
+        quote = self._options.get("quote", '"')[:1]
+        return None if quote in ("", "\x00") else quote
+
+    def _closed(self, quote: str, plain: str) -> str:
+        """Return a pattern of records whose quotes are closed; `plain` matches a character outside quotes."""
+        options, separator = self._options, self._separator
         escape = options.get("escape", "\\")[:1] or "\\"
-        if quote in ("", "\x00"):
-            return None
-        q, e, s = _hex(quote), _hex(escape), "".join(map(_hex, _unescaped(separator)))
+        q, e, s = _hex(quote), _hex(escape), "".join(map(_hex, separator))
         inside = f"[^{q}]++|{q}{q}" if quote == escape else f"[^{q}{e}]++|{e}."
         if before := options.get("chartoescapequoteescaping", "")[:1]:
             inside = f"{_hex(before)}{e}|{inside}".replace(f"[^{q}{e}]", f"[^{q}{e}{_hex(before)}]")
             inside += f"|{_hex(before)}"
         blanks = "" if separator.startswith(" ") else " *+"
-        field = rf"(?:{blanks}{q}(?:{inside})*+{q}{blanks}|(?!{blanks}{q})(?:(?!{s}).)*+)"
-        return quote, rf"(?s)\A{field}(?:{s}{field})*+\z"
+        field = rf"(?:{blanks}{q}(?:{inside})*+{q}{blanks}|(?!{blanks}{q})(?:(?!{s}){plain})*+)"
+        return rf"(?s)\A{field}(?:{s}{field})*+\z"
 
 
 def list_lines(
@@ -446,8 +500,3 @@ def _odd_keys(json: str, fields: str, columns: StructType, depth: int) -> Iterat
 
 def _hex(character: str) -> str:
     return rf"\x{{{ord(character):x}}}"
-
-
-def _unescaped(separator: str) -> str:
-    r"""Return a separator as Spark reads it: `\t` is a tab."""
-    return {"\\t": "\t", "\\\\": "\\"}.get(separator, separator)

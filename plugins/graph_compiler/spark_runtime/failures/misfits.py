@@ -16,12 +16,14 @@ from graph_compiler.declaration.connectors import Csv, FileConnector
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.identifiers import shown
 from graph_compiler.spark_runtime.connectors.text_records import (
-    CARRIAGE_RETURN,
     IS_NULL,
+    LINE_BREAK,
     MARK,
     NOT_JSON,
+    NOT_SET_ASIDE,
     ODD_KEY,
     OPEN_QUOTE,
+    OPEN_TO_THE_END,
     WRONG_ENCODING,
     WRONG_NUMBER,
 )
@@ -98,7 +100,7 @@ def misfit_lines(
         return
     for meaning, setting in _settings(misfit, connector, first_bytes):
         yield f"hint: {meaning}{written(setting, connector, is_yaml=is_yaml)}"
-    if misfit.reason != OPEN_QUOTE and connector.is_checked:
+    if misfit.reason not in NOT_SET_ASIDE and connector.is_checked:
         apart, null = (
             ("rejects: bad", 'on_misfit: "null"')
             if is_yaml
@@ -200,12 +202,13 @@ def _separators(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str,
 
 _OF_RECORDS: dict[str, Callable[[Misfit, FileConnector], Iterator[tuple[str, Setting]]]] = {
     OPEN_QUOTE: _quotes,
+    OPEN_TO_THE_END: _quotes,
     NOT_JSON: _json,
     WRONG_NUMBER: _separators,
 }
 _OTHERS: dict[str, tuple[str, Setting]] = {
     ODD_KEY: ("keys of JSON keep their case: write this key as the column is declared", None),
-    CARRIAGE_RETURN: ("if all lines end in a line feed, declare ", ("lineSep", "\\n")),
+    LINE_BREAK: ("if all lines end in a line feed, declare ", ("lineSep", "\\n")),
     IS_NULL: ("leave out NOT NULL if values may be missing", None),
 }
 
