@@ -111,7 +111,7 @@ def test_a_header_in_another_order_is_refused(spark: SparkSession, tmp_path: Pat
     (tmp_path / "1.csv").write_text('a,b\nx,"y\nz"\n')
     (tmp_path / "2.csv").write_text("b,a\nx,y\n")
     source = Csv(str(tmp_path), schema="a STRING, b STRING", options={"multiLine": "true"})
-    with pytest.raises(SchemaChangedError, match=r"2\.csv does not have the header a, b"):
+    with pytest.raises(SchemaChangedError, match="does not have the header"):
         read_source(source, spark)
 
 
