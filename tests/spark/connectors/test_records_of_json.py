@@ -12,7 +12,7 @@ from pyspark.sql import Row, SparkSession
 
 from graph_compiler import Json
 from graph_compiler.spark_runtime.connectors import read_source
-from graph_compiler.spark_runtime.connectors.text_records import ODD_KEY
+from graph_compiler.spark_runtime.connectors.text_records import HALF_A_PAIR, ODD_KEY
 
 pytestmark = pytest.mark.spark
 PLAIN = "id INT, name STRING"
@@ -66,6 +66,33 @@ def test_a_record_in_another_encoding_is_checked(
         (None, "Zoë", ODD_KEY),
         (2, "1.50", None),
     ]
+
+
+HALVES = (
+    r"\ud800",
+    r"\uDC00",
+    r"\\\ud800",
+    r"\\ud83d\ude00",
+    r"\ude00\ud83d",
+    r"\ud83d\ud83d\ude00",
+)
+WHOLES = (
+    r"\ud83d\ude00",
+    r"\\ud800",
+    r"\u00e9\uD83D\uDE00",
+    r"\\\\ud800",
+    r"\ud83d\ude00x\ud83d\ude00",
+)
+
+
+def test_half_of_a_surrogate_pair_does_not_fit(spark: SparkSession, tmp_path: Path) -> None:
+    lines = [f'{{"id": {n}, "name": "a{text}b"}}' for n, text in enumerate(HALVES + WHOLES)]
+    content = "\n".join(lines).encode()
+    found = {row.id: row for row in rows(tmp_path, content, PLAIN, {}, spark)}
+    reasons = [found[n][-1] and found[n][-1].reason for n in range(len(lines))]
+    assert reasons == [HALF_A_PAIR] * len(HALVES) + [None] * len(WHOLES)
+    texts = [json.loads(f'"a{text}b"') for text in WHOLES]
+    assert [found[n + len(HALVES)].name for n in range(len(WHOLES))] == texts
 
 
 NUMBERS = (

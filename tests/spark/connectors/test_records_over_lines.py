@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 SCHEMA = "id INT, name STRING"
 DOUBLED, SINGLE, NO_QUOTE = {"escape": '"'}, {"quote": "'"}, {"quote": ""}
 LONG = "x\n" * 300_000
-NEVER_SET_ASIDE = {
+NEVER_SET_ASIDE: dict[str, tuple[str | bytes, dict[str, str], str, str]] = {
     "open at the end": ('1,"a\nb"\n2,"c\n3,d\n', {}, '2,"c\n3,d', reasons.OPEN_TO_THE_END),
     "only the quote": ('1,"a\nb"\n2,"', {}, '2,"', reasons.OPEN_TO_THE_END),
     "the closing quote is escaped": ('1,"a\\"\n2,b\n', {}, '1,"a\\"\n2,b', reasons.OPEN_TO_THE_END),
@@ -59,7 +59,7 @@ def test_a_record_whose_end_is_unknown_always_fails(
             schema=SCHEMA,
             header=False,
             options={"multiLine": "true", **options},
-            **then,  # type: ignore[arg-type]
+            **then,
         )
         with pytest.raises(PySparkException) as failure:
             read_source(source, spark).collect()

@@ -96,5 +96,26 @@ def test_a_value_has_the_declaration_that_reads_it(
     assert all(part in hint for part, hint in zip(expected, found, strict=True))
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, ' lineSep "\\n", and options={"encoding": "UTF-16LE"}'),
+        ({"multiLine": "true"}, 'declare options={"encoding": "UTF-16"}'),
+    ],
+)
+def test_lines_of_json_in_utf_16_have_an_order_and_an_end(
+    options: dict[str, str], expected: str
+) -> None:
+    source = Json("/in", schema="a INT", options=options)
+    (hint,) = hints(of_record("x", reasons.WRONG_ENCODING), source, '{"a": 1}'.encode("utf-16"))
+    assert hint.endswith(expected)
+
+
+def test_the_first_bytes_are_decompressed_by_the_name() -> None:
+    misfit = Misfit(file="file:/in/a.gz", record="x", reason=reasons.WRONG_ENCODING)
+    (hint,) = hints(misfit, CSV, gzip.compress("Müller\n".encode("latin-1"), mtime=0))
+    assert "ISO-8859-1" in hint
+
+
 def test_a_value_of_json_has_no_options_of_csv() -> None:
     assert hints(of_value("3,50", "DECIMAL(9,2)"), JSON) == []

@@ -44,6 +44,7 @@ OPEN_TO_THE_END = "a quote is not closed, or text follows a closing quote"
 WRONG_NUMBER = "it does not have as many fields as there are columns"
 NOT_JSON = "it is not one JSON object, or a field in it has another type"
 ODD_KEY = "one of its keys differs from the name of a column in case only"
+HALF_A_PAIR = "it has half of a surrogate pair (\\ud800 or the like), which is no character"
 IS_NULL = "it is NULL, and the column is NOT NULL"
 LINE_BREAK = "it has a line break outside quotes, and other lines of the file end in another way"
 _MORE = 100
@@ -72,6 +73,9 @@ _MOST_FILES = 10
 """In a message."""
 _REPLACEMENT = "\ufffd"
 _BYTE_ORDER_MARK = "\ufeff"
+_ESCAPE = "\\u"
+_WHOLE_CHARACTERS = r"(?is)\A(?:[^\\]++|\\ud[89ab]..\\ud[c-f]..|\\(?!ud[89a-f]).)*+\z"
+"""A record whose escapes are characters, or both halves of one."""
 _BETWEEN = "\x01"
 """A character between the names of a header."""
 
@@ -366,6 +370,10 @@ class TextFiles:
         whole = self._items(f"concat('[', {_RECORD}, '\\n]')")
         one = f"locate('}}', {_RECORD}) = length(rtrim({_RECORD})) OR size({whole}) = 1"
         yield Misfit(f"NOT coalesce({is_object} AND ({one}), false)", NOT_JSON)
+        has_escapes = f"contains({_RECORD}, {literal(_ESCAPE)})"
+        yield Misfit(
+            f"{has_escapes} AND NOT {_RECORD} RLIKE {literal(_WHOLE_CHARACTERS)}", HALF_A_PAIR
+        )
         parsed = self._texts.text_type(self.columns)
         if odd := self._odd_keys(parsed, _RECORD, _FIELDS, 0):
             yield Misfit(

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from graph_compiler.declaration.connectors import Csv, FileConnector
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.identifiers import shown
+from graph_compiler.spark_runtime.connectors.first_bytes import encoding_hints
 from graph_compiler.spark_runtime.connectors.text_records import (
     IS_NULL,
     LINE_BREAK,
@@ -39,12 +40,6 @@ _COMMA = re.compile(r"[+-]?\d+(\.\d{3})*,\d+")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 _PLAIN = re.compile(r"[+-]?\d*\.?(\d*)")
 _DOUBLED = re.compile(r'""(?!\s*(,|;|\t|\||$))|[^,;\t|]""')
-_COMPRESSED = (
-    (b"\x1f\x8b", "gzip", ".gz"),
-    (b"BZh", "bzip2", ".bz2"),
-    (b"(\xb5/\xfd", "zstd", ".zst"),
-    (b"PK\x03\x04", "zip", ""),
-)
 _SECONDS = 10
 """The digits of a time in seconds since 1970, in our days."""
 
@@ -128,37 +123,15 @@ def _settings(
 ) -> Iterator[tuple[str, Setting]]:
     """Yield what could be meant, with the option that reads it so."""
     if misfit.reason == WRONG_ENCODING:
-        yield from _encodings(first_bytes(misfit.file))
+        yield from encoding_hints(
+            first_bytes(misfit.file), misfit.path, needs_line_end=_is_json_in_lines(connector)
+        )
     elif of_record := _OF_RECORDS.get(misfit.reason):
         yield from of_record(misfit, connector)
     elif misfit.reason in _OTHERS:
         yield _OTHERS[misfit.reason]
     elif misfit.text is not None and misfit.type is not None:
         yield from _values(misfit.text, misfit.type, connector)
-
-
-def _encodings(head: bytes) -> Iterator[tuple[str, Setting]]:
-    for magic, name, suffix in _COMPRESSED:
-        if head.startswith(magic):
-            ends = (
-                f"a name that ends in {suffix}" if suffix else "other files: Spark cannot read it"
-            )
-            yield (
-                f"the file is compressed with {name}, and Spark knows that by the name: it needs {ends}",
-                None,
-            )
-            return
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        yield "the file begins as UTF-16 does: declare ", ("encoding", "UTF-16")
-    elif head[1:200:2].count(0) > len(head[:200]) // 4:
-        yield "every second byte is zero, as in UTF-16: declare ", ("encoding", "UTF-16LE")
-    elif any(0x80 <= byte <= 0x9F for byte in head):
-        yield (
-            "if it was written by an older program of Windows, declare ",
-            ("encoding", "windows-1252"),
-        )
-    else:
-        yield "if it was written in Western European letters, declare ", ("encoding", "ISO-8859-1")
 
 
 def _quotes(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
@@ -186,6 +159,11 @@ def _json(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Setti
             "if each file is one object or one list over several lines, declare ",
             ("multiLine", "true"),
         )
+
+
+def _is_json_in_lines(connector: FileConnector) -> bool:
+    is_whole = _options(connector).get("multiline", "").lower() == "true"
+    return connector.spark_format.lower() == "json" and not is_whole
 
 
 def _separators(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
