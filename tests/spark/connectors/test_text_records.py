@@ -174,15 +174,20 @@ def test_a_header_in_another_encoding_is_found_in_gzip(spark: SparkSession, tmp_
 
 
 @pytest.mark.parametrize(
-    ("source", "message"),
+    ("kind", "options", "message"),
     [
-        (Csv("/in", options={"singleVariantColumn": "v"}), "is not supported for CSV"),
-        (Json("/in", options={"encoding": "UTF-16"}), '"UTF-16LE", "lineSep"'),
-        (Json("/in", options={"charset": "utf-32be"}), '"UTF-32BE", "lineSep"'),
+        (Csv, {"singleVariantColumn": "v"}, "is not supported for CSV"),
+        (Json, {"encoding": "UTF-16"}, '"UTF-16LE", "lineSep"'),
+        (Json, {"charset": "utf-32be"}, '"UTF-32BE", "lineSep"'),
     ],
 )
 def test_options_that_leave_records_unchecked_are_refused(
-    source: Csv | Json, message: str, spark: SparkSession
+    kind: type[Csv | Json],
+    options: dict[str, str],
+    message: str,
+    spark: SparkSession,
+    tmp_path: Path,
 ) -> None:
+    (tmp_path / "a").write_text("a\n1\n")
     with pytest.raises(SchemaChangedError, match=message):
-        read_source(source, spark)
+        read_source(kind(str(tmp_path), options=options), spark)

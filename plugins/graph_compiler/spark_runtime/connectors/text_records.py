@@ -411,7 +411,7 @@ class TextFiles:
             is_odd = (
                 f"lower({key}) IN ({lower}) AND {key} NOT IN ({', '.join(map(literal, texts))})"
             )
-            keys = f"map_keys({members})"
+            keys = f"coalesce(json_object_keys({json}), map_keys({members}))"  # the first knows no options
             yield f"CASE WHEN {missing} THEN coalesce(exists({keys}, {key} -> {is_odd}), false) ELSE false END"
         for field in kind:
             inner = f"{members}[{literal(field.name)}]"
