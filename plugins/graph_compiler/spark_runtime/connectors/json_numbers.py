@@ -115,10 +115,9 @@ class _Ways:
     """Conditions: whether a record may have numbers whose text is lost. `record` is its text."""
 
     def __init__(self, record: str, *, has_zeros: bool) -> None:
-        short = r"\d+" if has_zeros else "0"
         self._changes = f"{record} RLIKE {literal(_CHANGES)}"
         self._many_digits = f"{record} RLIKE {literal(_MANY_DIGITS)}"
-        self._may_change = literal(rf"\A(?:{short}\z|[\[{{])")
+        self._starts = ["[", "{", *("0123456789" if has_zeros else "0")]
 
     def needs(self, kind: DataType, parsed: DataType, text: str, depth: int) -> str | None:
         """Return the condition for a value and those in it; None if no text can be lost."""
@@ -142,7 +141,8 @@ class _Ways:
             yield from self._in_items(kind.valueType, parsed.valueType, values, depth)
         else:
             yield f"{text} RLIKE {literal(_WRITTEN)}"
-            yield f"({text} RLIKE {self._may_change} AND {self._changes})"
+            starts = ", ".join(map(literal, self._starts))
+            yield f"(left({text}, 1) IN ({starts}) AND {self._changes})"
 
     def _in_items(self, kind: DataType, parsed: DataType, items: str, depth: int) -> Iterator[str]:
         item = f"item{depth}"
