@@ -16,7 +16,7 @@ import pyarrow.parquet
 
 from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment
 from graph_compiler.declaration import Pipeline
-from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.connectors import FileConnector, RecordFiles
 
 Content: TypeAlias = str | bytes | pyarrow.Table | None
 Rows: TypeAlias = list[dict[str, Any]]
@@ -79,7 +79,7 @@ class Case:
         source = replace(self.source, path=f"{folder}/{self.source.path}")
         read = env.from_source(source, "source")
         self.then(read).sink_to(Parquet(f"{target}/rows")).name("rows")
-        if source.rejects is not None:
+        if isinstance(source, RecordFiles) and source.rejects is not None:
             bad = read.get_side_output(source.rejects)
             bad.sink_to(Parquet(f"{target}/bad")).name("bad")
         return env.pipeline()

@@ -17,7 +17,7 @@ from graph_compiler import (
     Text,
     Values,
 )
-from graph_compiler.declaration.connectors import FileConnector, SinkMode
+from graph_compiler.declaration.connectors import FileConnector, RecordFiles, SinkMode
 from graph_compiler.declaration.connectors.files import SchemaInFiles
 from graph_compiler.declaration.connectors.input_splits import PredicateSplit
 from graph_compiler.declaration.operators import Sink
@@ -206,7 +206,7 @@ def test_only_xml_is_checked_by_sparks_reader(
         (Csv("/in", on_schema_change="ignore"), True),
     ],
 )
-def test_misfits_are_null_if_that_is_said(source: FileConnector, reads_null: bool) -> None:
+def test_misfits_are_null_if_that_is_said(source: RecordFiles, reads_null: bool) -> None:
     assert source.reads_misfits_as_null is reads_null
 
 

@@ -1,5 +1,6 @@
 """Sources of CSV, JSON and text as pipelines use them: records set aside, read as NULL, or read as before."""
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -136,3 +137,57 @@ def test_folders_have_their_declared_types_and_are_pruned(
     assert list(map(tuple, rows.collect())) == [(1, "02")]
     plan = rows._jdf.queryExecution().executedPlan().toString()
     assert "PartitionFilters: [isnotnull(day" in plan
+
+
+HEADERS = {
+    "UTF-16": ("id,name\n1,Zo\u00eb\n".encode("utf-16"), 'declare options={"encoding": "UTF-16"}'),
+    "UTF-16 without a mark": (
+        "id,name\n1,a\n".encode("utf-16-le"),
+        'declare options={"encoding": "UTF-16LE"}',
+    ),
+    "Latin-1": (
+        "id,n\xe4me\n1,a\n".encode("latin-1"),
+        'declare options={"encoding": "ISO-8859-1"}',
+    ),
+    "gzip": (gzip.compress(b"id,name\n1,a\n", mtime=0), "compressed with gzip"),
+}
+
+
+@pytest.mark.parametrize("kind", HEADERS)
+@pytest.mark.parametrize("options", [{}, {"multiLine": "true"}])
+@pytest.mark.parametrize("schema", [None, "id INT, name STRING"])
+def test_a_header_in_another_encoding_names_its_file(
+    kind: str, options: dict[str, str], schema: str | None, spark: SparkSession, tmp_path: Path
+) -> None:
+    content, hint = HEADERS[kind]
+    (tmp_path / "a.csv").write_bytes(content)
+    with pytest.raises(SchemaChangedError) as refused:
+        read_source(Csv(str(tmp_path), schema=schema, options=options), spark)
+    assert f"the header of the file {tmp_path}/a.csv has bytes" in str(refused.value)
+    assert hint in str(refused.value)
+
+
+def test_a_header_in_another_encoding_is_found_in_gzip(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress("id,n\xe4me\n1,a\n".encode("latin-1")))
+    with pytest.raises(SchemaChangedError, match='"encoding": "ISO-8859-1"'):
+        read_source(Csv(str(tmp_path)), spark)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        (Csv, {"singleVariantColumn": "v"}, "is not supported for CSV"),
+        (Json, {"encoding": "UTF-16"}, '"UTF-16LE", "lineSep"'),
+        (Json, {"charset": "utf-32be"}, '"UTF-32BE", "lineSep"'),
+    ],
+)
+def test_options_that_leave_records_unchecked_are_refused(
+    kind: type[Csv | Json],
+    options: dict[str, str],
+    message: str,
+    spark: SparkSession,
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a").write_text("a\n1\n")
+    with pytest.raises(SchemaChangedError, match=message):
+        read_source(kind(str(tmp_path), options=options), spark)

@@ -50,7 +50,7 @@ def of_value(text: str, type: str) -> Misfit:
         ('{"a": 1}{"a": 2}', reasons.NOT_JSON, JSON, "write each in a line of its own"),
         ('{"A": 1}', reasons.ODD_KEY, JSON, "write this key as the column is declared"),
         ("1,", reasons.IS_NULL, CSV, "leave out NOT NULL"),
-        ("1\r", reasons.CARRIAGE_RETURN, CSV, 'options={"lineSep": "\\\\n"}'),
+        ("1\r", reasons.LINE_BREAK, CSV, 'options={"lineSep": "\\\\n"}'),
     ],
 )
 def test_a_record_has_the_option_that_reads_it(
@@ -154,6 +154,27 @@ def test_a_declared_locale_is_not_proposed_again(
 )
 def test_an_option_that_is_declared_is_not_proposed(misfit: Misfit, option: dict[str, str]) -> None:
     assert hints(misfit, Csv("/in", schema="a INT", options=option)) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, ' lineSep "\\n", and options={"encoding": "UTF-16LE"}'),
+        ({"multiLine": "true"}, 'declare options={"encoding": "UTF-16"}'),
+    ],
+)
+def test_lines_of_json_in_utf_16_have_an_order_and_an_end(
+    options: dict[str, str], expected: str
+) -> None:
+    source = Json("/in", schema="a INT", options=options)
+    (hint,) = hints(of_record("x", reasons.WRONG_ENCODING), source, '{"a": 1}'.encode("utf-16"))
+    assert hint.endswith(expected)
+
+
+def test_the_first_bytes_are_decompressed_by_the_name() -> None:
+    misfit = Misfit(file="file:/in/a.gz", record="x", reason=reasons.WRONG_ENCODING)
+    (hint,) = hints(misfit, CSV, gzip.compress("Müller\n".encode("latin-1"), mtime=0))
+    assert "ISO-8859-1" in hint
 
 
 def test_a_value_of_json_has_no_options_of_csv() -> None:

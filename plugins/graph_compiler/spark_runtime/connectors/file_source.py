@@ -6,10 +6,11 @@ CSV, JSON and text are read as records whose fields are all checked (`text_recor
 from __future__ import annotations
 
 import re
+from itertools import islice
 from urllib.parse import unquote
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrameReader, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import (
     DateType,
     NumericType,
@@ -25,12 +26,19 @@ from graph_compiler.deployment.documents.session import STRICT_SOURCES
 from graph_compiler.errors import SchemaChangedError
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.connectors.file_schemas import held_schema
+from graph_compiler.spark_runtime.connectors.first_bytes import encoding_hints, is_utf8
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.connectors.text_records import TextFiles, list_lines
 from graph_compiler.spark_runtime.connectors.typed_files import TypedFiles, no_columns, or_no_files
 from graph_compiler.spark_runtime.secret_values import reveal_all
+from graph_compiler.spark_runtime.spark_internals.hadoop_files import first_bytes
 
 _CORRUPT = "_corrupt_record"
+_UNREADABLE = re.compile("[\ufffd\\0]")
+_WIDE = ("UTF-16", "UTF-32")
+"""Encodings with several bytes in each character; their names may end in the order of these."""
+_MOST_FILES = 20
+"""Whose first bytes are read, to find the one that cannot be read."""
 _TELLING = (NumericType, DateType, TimestampType, TimestampNTZType)
 """Types of columns whose name, read as a value, does not fit."""
 
@@ -77,11 +85,13 @@ def _columns(connector: FileConnector, spark: SparkSession) -> StructType:
 
 
 def _checked(connector: RecordFiles, spark: SparkSession, *, scans: bool) -> Found:
+    _refuse_options(connector)
     listed = list_lines(connector, spark)
     folders, held = listed.schema.fields[1:], _columns(connector, spark)
     names = {field.name.lower() for field in folders}
     known = {field.name.lower(): field for field in held}
     columns = StructType([field for field in held if field.name.lower() not in names])
+    _refuse_header_in_another_encoding(connector, columns, listed)
     _refuse_one_column(connector, columns)
     files = TextFiles(
         connector=connector,
@@ -94,6 +104,46 @@ def _checked(connector: RecordFiles, spark: SparkSession, *, scans: bool) -> Fou
     if scans:
         _check_headers(files)
     return Found(rows=files.read(), schema=held)
+
+
+def _refuse_options(connector: FileConnector) -> None:
+    """Raise SchemaChangedError for options with which the records of a source cannot be found, or not be checked."""
+    options = {name.lower(): str(value) for name, value in connector.spark_options().items()}
+    is_json = connector.spark_format.lower() == "json"
+    encoding = (options.get("encoding") or options.get("charset") or "").upper()
+    if "singlevariantcolumn" in options and not is_json:
+        raise SchemaChangedError(
+            "option 'singleVariantColumn' is not supported for CSV: Spark would choose each value's type by itself\n"
+            "  hint: leave it out; without schema=, Spark infers one type for all values of a column"
+        )
+    is_whole = options.get("multiline", "").lower() == "true"
+    if not is_json or is_whole or not encoding.startswith(_WIDE):
+        return
+    if encoding in _WIDE or "linesep" not in options:
+        order = encoding if encoding not in _WIDE else f"{encoding}LE"
+        raise SchemaChangedError(
+            f"the encoding is '{encoding}', and it is not known how lines end in it\n"
+            f'  hint: if each line is an object, declare options={{"encoding": "{order}", "lineSep": "\\n"}}; '
+            'if each file is one object or list, add "multiLine": "true"'
+        )
+
+
+def _refuse_header_in_another_encoding(
+    connector: FileConnector, columns: StructType, listed: DataFrame
+) -> None:
+    """Raise SchemaChangedError if a header has bytes that are not of its encoding: no column would have its name."""
+    if not connector.has_header or not _UNREADABLE.search("".join(columns.names)):
+        return
+    files = list(islice(listed.inputFiles(), _MOST_FILES))
+    heads = [(unquote(file), first_bytes(file)) for file in files]
+    path, head = next(((f, h) for f, h in heads if not is_utf8(h, f)), (connector.path, b""))
+    lines = [
+        f"the header of the file {local_path(path) or path} has bytes that are not of its encoding"
+    ]
+    for hint, option in encoding_hints(head, path):
+        setting = "" if option is None else f'options={{"{option[0]}": "{option[1]}"}}'
+        lines.append(f"  hint: {hint}{setting}")
+    raise SchemaChangedError("\n".join(lines))
 
 
 def _refuse_one_column(connector: FileConnector, columns: StructType) -> None:
@@ -117,7 +167,7 @@ def _check_headers(files: TextFiles) -> None:
     In all other files, a header in another order is a record that does not fit: it has a name in a column of numbers.
     So it is only looked for if a misfit does not fail the task: the records after it would be read in the wrong order.
     """
-    if files.header is None or not files.has_lines:
+    if files.header is None:
         return
     if _shows_headers(files) and not files.connector.continues_after_misfits:
         return

@@ -1,7 +1,9 @@
-"""Numbers of JSON whose text is kept: 1.50 in a STRING column, and each digit of a DECIMAL.
+"""Numbers of JSON whose text is kept: 1.50 in a STRING column, [1.50] in one, and each digit of a DECIMAL.
 
 `from_json` reads a number into text as a double: 1.123456789012345678 becomes 1.1234567890123457, and 1e400 "Infinity".
 If a record may have such a number, it is parsed again with its numbers in quotes, and the texts are those of that.
+
+    {"s": [1.50, "x"]}   →   {"s": ["MARK1.50", "x"]}   →   s: ["MARK1.50","x"]   →   s: [1.50,"x"]
 """
 
 from __future__ import annotations
@@ -18,27 +20,34 @@ from pyspark.sql.types import (
     FloatType,
     MapType,
     StringType,
+    StructField,
     StructType,
+    VariantType,
 )
 
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.columns.strict_values import literal
 
 _NEXT_NUMBER = (
-    r"""(?s)\G((?:[^"'\d+\-A-Za-z_$]++|"(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+'"""
+    r"""(?s)\G((?:[^"'\d+\-A-Za-z_$/]++|"(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+'"""
+    r"|/\*(?:[^*]++|\*(?!/))*+\*/|//[^\r\n]*+|/"
     r"|(?!NaN|Infinity|INF)[A-Za-z_$][\w$]*+)*+)([+-]?(?:NaN|Infinity|INF|\d[\d.eE+-]*+))"
 )
-"""What is before the next number outside strings, and the number."""
+"""What is before the next number outside strings and comments, and the number."""
+_MARK = "\ufdd0"
+"""Before a number in quotes: it is no character of any text."""
+_MARKED = rf'"?{_MARK}([^"]*)"?'
 _MANY_DIGITS = r"[0-9.]{17}|[eE]-?\d{3}"
 """A number that may be no double."""
-_FRACTION = r"[:,\[]\s*[+-]?\d+[.eE]"
+_CHANGES = rf'[:,\[]\s*(?:"{_MARK})?(?:[+-]?(?:\d+[.eE]|0\d|NaN|Infinity|INF)|-0)'
+"""A number that may be written in another way than it is read."""
 _WRITTEN = r'\A(?:-?\d+\.\d+(?:E-?\d+)?|"(?:NaN|-?Infinity)")\z'
 """Text that may have been written from a double."""
 
 
 def with_numbers_in_quotes(record: str) -> str:
-    """Return an expression for a record's text in which each number is a string."""
-    return f"regexp_replace({record}, {literal(_NEXT_NUMBER)}, '$1\"$2\"')"
+    """Return an expression for a record's text in which each number is a string, with a mark."""
+    return f"regexp_replace({record}, {literal(_NEXT_NUMBER)}, '$1\"{_MARK}$2\"')"
 
 
 def with_exact_numbers(
@@ -55,57 +64,114 @@ def with_exact_numbers(
     `in_quotes` is a record's text with its numbers in quotes; NULL if it must be made from `record`.
     """
     schema: StructType = parsed.schema[fields].dataType  # type: ignore[assignment]
-    needs = " OR ".join(dict.fromkeys(_needs(columns, fields, f"coalesce({in_quotes}, {record})")))
-    if not needs:
+    has_zeros = options.get("allownumericleadingzeros", "").lower() == "true"
+    ways = _Ways(f"coalesce({in_quotes}, {record})", has_zeros=has_zeros)
+    needs = ways.needs(columns, schema, fields, 0)
+    if needs is None:
         return parsed
     quoted_numbers = f"coalesce({in_quotes}, {with_numbers_in_quotes(record)})"
     exact = f"{fields}_exact"
-    again = when(expr(needs), from_json(expr(quoted_numbers), schema, dict(options)))
-    texts = [f"{literal(c.name)}, {_text(c.dataType, fields, exact, c.name)}" for c in columns]
-    texts += [
-        f"{literal(name)}, {fields}.{quoted(name)}"
-        for name in schema.names
-        if name not in columns.names
+    texts: StructType = _all_text(schema)  # type: ignore[assignment]
+    again = when(expr(needs), from_json(expr(quoted_numbers), texts, dict(options)))
+    merged = [
+        f"{literal(c.name)}, {_merged(c.dataType, schema[c.name].dataType, _field(fields, c), _field(exact, c), 0)}"
+        for c in columns
     ]
-    chosen = f"CASE WHEN {exact} IS NULL OR {fields} IS NULL THEN {fields} ELSE named_struct({', '.join(texts)}) END"
+    merged += [
+        f"{literal(field.name)}, {_field(fields, field)}"
+        for field in schema
+        if field.name not in columns.names
+    ]
+    chosen = f"CASE WHEN {exact} IS NULL OR {fields} IS NULL THEN {fields} ELSE named_struct({', '.join(merged)}) END"
     return parsed.withColumn(exact, again).withColumn(fields, expr(chosen)).drop(exact)
 
 
-def _text(kind: DataType, fields: str, exact: str, name: str) -> str:
-    """Return an expression for one field of both structs."""
-    first, second = f"{fields}.{quoted(name)}", f"{exact}.{quoted(name)}"
-    if isinstance(kind, StructType):
-        inner = [f"{literal(f.name)}, {_text(f.dataType, first, second, f.name)}" for f in kind]
+def _merged(kind: DataType, parsed: DataType, first: str, second: str, depth: int) -> str:
+    """Return an expression for a value of both parsings: of `parsed` type, and with all values as text."""
+    if isinstance(kind, StructType) and isinstance(parsed, StructType):
+        inner = [
+            f"{literal(f.name)}, "
+            f"{_merged(f.dataType, parsed[f.name].dataType, _field(first, f), _field(second, f), depth)}"
+            for f in kind
+        ]
         return f"CASE WHEN {first} IS NOT NULL THEN named_struct({', '.join(inner)}) END"
-    if isinstance(kind, ArrayType | MapType):
-        return second if _has_only_texts(kind) else first
+    if not _has_texts(kind, parsed):
+        return first
+    one, two = f"first{depth}", f"second{depth}"
+    if isinstance(kind, ArrayType) and isinstance(parsed, ArrayType):
+        item = _merged(kind.elementType, parsed.elementType, one, two, depth + 1)
+        return f"zip_with({first}, {second}, ({one}, {two}) -> {item})"
+    if isinstance(kind, MapType) and isinstance(parsed, MapType):
+        key = f"key{depth}"
+        item = _merged(kind.valueType, parsed.valueType, one, f"{second}[{key}]", depth + 1)
+        return f"transform_values({first}, ({key}, {one}) -> {item})"
+    text = f"regexp_replace({second}, {literal(_MARKED)}, '$1')"
     if isinstance(kind, FloatType | DoubleType):
-        return f"CASE WHEN startswith({first}, '\"') THEN {second} ELSE {first} END"
-    if isinstance(kind, StringType):  # a list or an object in it keeps its numbers without quotes
-        return f"CASE WHEN {first} RLIKE {literal(_WRITTEN)} THEN {second} ELSE {first} END"
-    return second if isinstance(kind, DecimalType) else first
+        return f"CASE WHEN startswith({first}, '\"') THEN {text} ELSE {first} END"
+    return text
 
 
-def _needs(columns: StructType, fields: str, record: str) -> Iterator[str]:
-    """Yield conditions: whether a record may have numbers whose text is lost."""
-    for column in columns:
-        kind, text = column.dataType, f"{fields}.{quoted(column.name)}"
-        if isinstance(kind, StructType):
-            yield from _needs(kind, text, record)
+class _Ways:
+    """Conditions: whether a record may have numbers whose text is lost. `record` is its text."""
+
+    def __init__(self, record: str, *, has_zeros: bool) -> None:
+        self._changes = f"{record} RLIKE {literal(_CHANGES)}"
+        self._many_digits = f"{record} RLIKE {literal(_MANY_DIGITS)}"
+        self._starts = ["[", "{", *("0123456789" if has_zeros else "0")]
+
+    def needs(self, kind: DataType, parsed: DataType, text: str, depth: int) -> str | None:
+        """Return the condition for a value and those in it; None if no text can be lost."""
+        return " OR ".join(dict.fromkeys(self._needs(kind, parsed, text, depth))) or None
+
+    def _needs(self, kind: DataType, parsed: DataType, text: str, depth: int) -> Iterator[str]:
+        if isinstance(kind, StructType) and isinstance(parsed, StructType):
+            for field in kind:
+                inner = parsed[field.name].dataType
+                yield from self._needs(field.dataType, inner, _field(text, field), depth)
+        elif not _has_texts(kind, parsed):
+            return
+        elif isinstance(kind, DecimalType):
+            yield self._many_digits
         elif isinstance(kind, FloatType | DoubleType):
             yield f"startswith({text}, '\"')"
-        elif isinstance(kind, StringType):
+        elif isinstance(kind, ArrayType) and isinstance(parsed, ArrayType):
+            yield from self._in_items(kind.elementType, parsed.elementType, text, depth)
+        elif isinstance(kind, MapType) and isinstance(parsed, MapType):
+            values = f"map_values({text})"
+            yield from self._in_items(kind.valueType, parsed.valueType, values, depth)
+        else:
             yield f"{text} RLIKE {literal(_WRITTEN)}"
-        elif isinstance(kind, DecimalType):
-            yield f"{record} RLIKE {literal(_MANY_DIGITS)}"
-        elif isinstance(kind, ArrayType | MapType) and _has_only_texts(kind):
-            yield f"{record} RLIKE {literal(_FRACTION)}"
+            starts = ", ".join(map(literal, self._starts))
+            yield f"(left({text}, 1) IN ({starts}) AND {self._changes})"
+
+    def _in_items(self, kind: DataType, parsed: DataType, items: str, depth: int) -> Iterator[str]:
+        item = f"item{depth}"
+        if needs := self.needs(kind, parsed, item, depth + 1):
+            yield f"coalesce(exists({items}, {item} -> {needs}), false)"
 
 
-def _has_only_texts(kind: DataType) -> bool:
-    """Whether all values in a list or map are parsed as text."""
+def _has_texts(kind: DataType, parsed: DataType) -> bool:
+    """Whether a value has numbers that are parsed as text, and whose text counts."""
+    if isinstance(kind, StructType) and isinstance(parsed, StructType):
+        return any(_has_texts(f.dataType, parsed[f.name].dataType) for f in kind)
+    if isinstance(kind, ArrayType) and isinstance(parsed, ArrayType):
+        return _has_texts(kind.elementType, parsed.elementType)
+    if isinstance(kind, MapType) and isinstance(parsed, MapType):
+        return _has_texts(kind.valueType, parsed.valueType)
+    counts = isinstance(kind, StringType | DecimalType | FloatType | DoubleType)
+    return counts and isinstance(parsed, StringType)
+
+
+def _all_text(kind: DataType) -> DataType:
+    """Return a type with STRING instead of each plain type: a number in quotes is no number."""
+    if isinstance(kind, StructType):
+        return StructType([StructField(f.name, _all_text(f.dataType)) for f in kind])
     if isinstance(kind, ArrayType):
-        return _has_only_texts(kind.elementType)
+        return ArrayType(_all_text(kind.elementType))
     if isinstance(kind, MapType):
-        return _has_only_texts(kind.valueType)
-    return isinstance(kind, StringType | DecimalType)
+        return MapType(kind.keyType, _all_text(kind.valueType))
+    return kind if isinstance(kind, VariantType) else StringType()
+
+
+def _field(struct: str, field: StructField) -> str:
+    return f"{struct}.{quoted(field.name)}"

@@ -7,20 +7,20 @@ Here all fields of a record are checked before anything else sees them. `inline`
 filter through a generator, and computes its struct once. Spark's reader of lines is ten times as fast as that of CSV,
 and `from_csv` is the parser of both, so this costs little more (docs/connectors.md).
 
-Where a quoted field may contain the end of a line (`multiLine`), and in other encodings, lines cannot be found first.
-Spark's own reader then finds the fields as text; the rest is the same.
+Where a quoted field of CSV may contain the end of a line (`multiLine`), and in other encodings, records are no lines.
+Spark's own reader then finds the text of each record; the rest is the same.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import expr, from_csv, from_json
-from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
+from pyspark.sql.functions import from_csv, from_json
+from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType
 
 from graph_compiler.declaration.connectors import RecordFiles
 from graph_compiler.declaration.connectors.spark_options import OF_FILES
@@ -32,6 +32,7 @@ from graph_compiler.spark_runtime.connectors.json_numbers import (
     with_numbers_in_quotes,
 )
 from graph_compiler.spark_runtime.connectors.source import MISFIT
+from graph_compiler.spark_runtime.results.session_settings import pinned
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.java import decimal_symbols
 
@@ -39,13 +40,19 @@ MARK = "graph_compiler misfit: "
 """The start of the message with which a misfit fails; the struct follows as JSON."""
 WRONG_ENCODING = "it has bytes that are not of its encoding"
 OPEN_QUOTE = "a quote is not closed in its line, or text follows a closing quote"
+OPEN_TO_THE_END = "a quote is not closed, or text follows a closing quote"
+"""The same where quotes may continue in the next line."""
 WRONG_NUMBER = "it does not have as many fields as there are columns"
 NOT_JSON = "it is not one JSON object, or a field in it has another type"
 ODD_KEY = "one of its keys differs from the name of a column in case only"
+HALF_A_PAIR = "it has half of a surrogate pair (\\ud800 or the like), which is no character"
 IS_NULL = "it is NULL, and the column is NOT NULL"
-CARRIAGE_RETURN = "it ends in a carriage return, unlike other lines of the file"
-NOT_SET_ASIDE = (OPEN_QUOTE,)
-"""After these, it is unknown where the next record begins, so they fail the task whatever `on_misfit` is."""
+LINE_BREAK = "it has a line break outside quotes, and other lines of the file end in another way"
+_MORE = 100
+"""Additional columns, so that Spark's reader reports each record as malformed, with its text."""
+TOO_MANY = f"it has {_MORE} more fields than there are columns, so Spark does not report its text"
+NOT_SET_ASIDE = (TOO_MANY, OPEN_QUOTE, OPEN_TO_THE_END, LINE_BREAK)
+"""After these, it is unknown where the next record begins, or what was read, so they always fail the task."""
 _OURS = "graph_compiler_"
 _RECORD, _FILE, _FIELDS, _CORRUPT, _MISFIT, _IN_QUOTES = (
     f"{_OURS}{name}" for name in ("record", "file", "fields", "corrupt", "number", "in_quotes")
@@ -55,11 +62,21 @@ _OF_LINES = _LISTING | {"linesep", "compression", "wholetext"}
 _SET_HERE = frozenset(
     {"mode", "columnnameofcorruptrecord", "inferschema", "enforceschema", "header"}
 )
+_NOT_OF_LINES = _OF_LINES | _SET_HERE | {"multiline", "encoding", "charset"}
+"""Options that do not say how the text of one record is parsed."""
+_DECODES_AS_READERS = {
+    "spark.sql.legacy.javaCharsets": "true",
+    "spark.sql.legacy.codingErrorAction": "true",
+}
+"""Settings with which `decode` knows all encodings, and writes � for bytes that it cannot read."""
 _UTF8 = ("", "utf-8", "utf8", "us-ascii")
 _MOST_FILES = 10
 """In a message."""
 _REPLACEMENT = "\ufffd"
 _BYTE_ORDER_MARK = "\ufeff"
+_ESCAPE = "\\u"
+_WHOLE_CHARACTERS = r"(?is)\A(?:[^\\]++|\\ud[89ab]..\\ud[c-f]..|\\(?!ud[89a-f]).)*+\z"
+"""A record whose escapes are characters, or both halves of one."""
 _BETWEEN = "\x01"
 """A character between the names of a header."""
 
@@ -97,7 +114,7 @@ class TextFiles:
 
         Each projection is a method of Spark's generated code, and the JVM compiles no long ones.
         """
-        read = self._with_fields(self._lines()) if self.has_lines else self._fields_of_spark()
+        read = self._with_fields(self._records())
         folders = [quoted(name) for name in self.folders.names]
         own, misfits = [_RECORD, _FILE, _FIELDS], tuple(self._misfits())
         values = [
@@ -124,20 +141,21 @@ class TextFiles:
             f"{literal(field.name)}, {self._checked_value(number, field)}"
             for number, field in enumerate(self.columns)
         ]
-        # Also where it is not used: without it, Spark 4 was seen to lose all rows of CSV with `multiLine`.
+        # Also where it is not used, for it has the whole struct of fields. If a generator has only fields of a struct,
+        # and nothing is above it, Spark (4.3) adds a column to its rows: "Generate without Project" in its optimizer.
         if self.connector.continues_after_misfits:
             fields.append(f"'{MISFIT}', CASE WHEN {_MISFIT} IS NOT NULL THEN {misfit} END")
             never = [str(n) for n, each in enumerate(misfits) if each.reason in NOT_SET_ASIDE]
             fails = f"{_MISFIT} IN ({', '.join(never)})" if never else "false"
         fail = f"raise_error(concat('{MARK}', to_json({misfit})))"
-        header = self._is_header() if self.has_lines else None
+        header = self._is_header()
         is_header = "" if header is None else f"WHEN {header} THEN NULL "
         row = f"array(named_struct({', '.join(fields)}))"
         return f"CASE {is_header}WHEN {fails} THEN {fail} ELSE {row} END"
 
     def without_one_header(self) -> list[tuple[str, int]]:
         """Return some files with another number of headers than one; reads all lines, and parses few of them."""
-        lines = self._lines()
+        lines = self._records()
         # Names of other characters may be written in several ways.
         names = [name for name in self.header or () if name.isascii() and name.isidentifier()]
         longest = max(names, key=len, default="").lower()
@@ -166,14 +184,14 @@ class TextFiles:
 
     @cached_property
     def has_lines(self) -> bool:
-        """Whether each record is a line, or a whole file of JSON."""
-        options = self._options
-        encoding = (options.get("encoding") or options.get("charset") or "").lower()
-        if self._format == "text":
-            return True
-        if encoding not in _UTF8:
-            return False
-        return self._format == "json" or options.get("multiline", "false").lower() != "true"
+        """Whether each record is a line, or a whole file of JSON; if not, Spark's reader of CSV finds the records."""
+        multiline = self._options.get("multiline", "false").lower()
+        return self._format != "csv" or (self._encoding is None and multiline != "true")
+
+    @cached_property
+    def _encoding(self) -> str | None:
+        """Return the declared encoding; None for UTF-8. Text has none: its lines are bytes."""
+        return None if self._format == "text" else _encoding_of(self._options)
 
     @property
     def null_value(self) -> str:
@@ -201,26 +219,33 @@ class TextFiles:
             is_json=self._format == "json",
         )
 
-    def _lines(self) -> DataFrame:
-        """Return the lines of the files with the names of their files; of JSON with `multiLine`, whole files."""
+    def _records(self) -> DataFrame:
+        """Return the texts of the records with the names of their files; of JSON with `multiLine`, whole files."""
+        if not self.has_lines:
+            return self._records_of_spark()
         folders = [quoted(name) for name in self.folders.names]
         listed = (
             list_lines(self.connector, self.listed.sparkSession, self.folders)
             if folders
             else self.listed
         )
-        return listed.selectExpr(_RECORD, f"_metadata.file_path AS {_FILE}", *folders)
+        record = _RECORD
+        if self._encoding is not None:
+            record = f"decode(CAST({_RECORD} AS BINARY), {literal(self._encoding)}) AS {_RECORD}"
+        with pinned(self.listed.sparkSession, _DECODES_AS_READERS):
+            return listed.selectExpr(record, f"_metadata.file_path AS {_FILE}", *folders)
 
     def _with_fields(self, lines: DataFrame) -> DataFrame:
         """Add the fields of each line, as text."""
         if self._format == "text":
             return lines.selectExpr("*", f"named_struct('c0', {_RECORD}) AS {_FIELDS}")
-        options = {n: v for n, v in self._options.items() if n not in _OF_LINES | _SET_HERE}
+        options = {n: v for n, v in self._options.items() if n not in _NOT_OF_LINES}
         options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
-        options.pop("multiline", None)
-        lines = lines.where(f"{_RECORD} IS NULL OR {_RECORD} >= '!' OR trim({_RECORD}) <> ''")
+        # Spark's own reader of records has left out blank lines, and comments.
+        if self.has_lines or len(self.columns) > 1:
+            lines = lines.where(f"{_RECORD} IS NULL OR {_RECORD} >= '!' OR trim({_RECORD}) <> ''")
         if self._format == "csv":
-            if comment := options.get("comment"):
+            if self.has_lines and (comment := options.get("comment")):
                 lines = lines.where(
                     f"{_RECORD} IS NULL OR NOT startswith({_RECORD}, {literal(comment)})"
                 )
@@ -249,42 +274,48 @@ class TextFiles:
         )
 
     def _items(self, text: str) -> str:
-        """Return an expression for the values in a list, as text; options say what else is JSON."""
+        """Return an expression for the values in a list, as text."""
+        return self._parsed(text, "ARRAY<STRING>")
+
+    def _parsed(self, text: str, kind: str) -> str:
+        """Return an expression for what JSON is parsed to; options say what else is JSON."""
         allowed = ", ".join(
             f"{literal(name)}, {literal(value)}"
             for name, value in self._options.items()
             if name.startswith("allow")
         )
         options = f", map({allowed})" if allowed else ""
-        return f"from_json({text}, 'ARRAY<STRING>'{options})"
+        return f"from_json({text}, '{kind}'{options})"
 
-    def _fields_of_spark(self) -> DataFrame:
-        """Return fields as text where records are not lines, by Spark's reader of the format."""
+    def _records_of_spark(self) -> DataFrame:
+        """Return the texts of the records of CSV as Spark's own reader finds them.
+
+        Its column of malformed records has them as they are in the file. All are malformed: they have too few fields.
+        """
         options = {n: v for n, v in self._options.items() if n not in _SET_HERE}
         options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
-        texts: StructType = self._texts.text_type(self.columns)  # type: ignore[assignment]
-        if self._format == "csv":
-            options |= {"header": str(self.header is not None).lower(), "enforceSchema": "false"}
-            options |= {"columnPruning": "false", "multiLine": "true"}
-            options.setdefault("unescapedquotehandling", "RAISE_ERROR")
+        options |= {"columnPruning": "false", "multiLine": "true"}
+        texts = [StructField(_value(n), StringType()) for n in range(len(self.columns) + _MORE)]
         corrupt = StructField(_CORRUPT, StringType())
-        reader = self.listed.sparkSession.read.format(self._format).options(**options)
+        reader = self.listed.sparkSession.read.format("csv").options(**options)
         found = reader.schema(StructType([*texts, *self.folders, corrupt])).load(
             self.connector.path
         )
-        struct = [
-            f"{literal(f'c{number}' if self._format == 'csv' else name)}, {quoted(name)}"
-            for number, name in enumerate(texts.names)
-        ]
-        fields = f"named_struct({', '.join([*struct, f'{literal(_CORRUPT)}, {_CORRUPT}'])})"
-        record = f"coalesce({_CORRUPT}, to_{self._format}(struct(* EXCEPT ({_CORRUPT}))))"
+        record = _CORRUPT
+        if end := options.get("linesep"):  # Spark leaves out only line breaks
+            ends = f"endswith({_CORRUPT}, {literal(end)})"
+            record = f"CASE WHEN {ends} THEN left({_CORRUPT}, length({_CORRUPT}) - {len(end)}) ELSE {_CORRUPT} END"
+        unknown = f"concat(coalesce({_value(0)}, ''), {self._many_separators()})"
         folders = [quoted(name) for name in self.folders.names]
         return found.selectExpr(
-            f"{record} AS {_RECORD}",
+            f"coalesce({record}, {unknown}) AS {_RECORD}",
             f"_metadata.file_path AS {_FILE}",
             *folders,
-            f"{fields} AS {_FIELDS}",
         )
+
+    def _many_separators(self) -> str:
+        """Return the end of a record that has as many fields as Spark's reader has columns, so its text is unknown."""
+        return literal(self._separator * (len(self.columns) + _MORE - 1))
 
     def _text(self, number: int) -> str:
         """Return the expression of a field's text."""
@@ -312,12 +343,15 @@ class TextFiles:
         if self._format == "text":
             return f"NOT is_valid_utf8({text})"
         replaced = f"contains({text}, '{_REPLACEMENT}')"
-        return f"{replaced} AND NOT is_valid_utf8({_RECORD})" if self.has_lines else replaced
+        has_bytes = self.has_lines and self._encoding is None
+        return f"{replaced} AND NOT is_valid_utf8({_RECORD})" if has_bytes else replaced
 
     def _misfits(self) -> Iterator[Misfit]:
         """Yield what may be wrong, in the order in which it is asked."""
         if self.has_lines:
-            yield Misfit(f"NOT is_valid_utf8({_RECORD})", WRONG_ENCODING)
+            replaced = f"contains({_RECORD}, '{_REPLACEMENT}')"
+            is_wrong = f"NOT is_valid_utf8({_RECORD})" if self._encoding is None else replaced
+            yield Misfit(is_wrong, WRONG_ENCODING)
         if self._format == "csv":
             yield from self._misfits_of_csv()
         if self._format == "json":
@@ -326,26 +360,74 @@ class TextFiles:
             yield from self._misfits_of(number, field)
 
     def _misfits_of_csv(self) -> Iterator[Misfit]:
-        if self.has_lines and (quotes := self._quote_pattern()):
-            quote, pattern = quotes
-            closed = f"{_RECORD} RLIKE {literal(pattern)}"
-            yield Misfit(f"contains({_RECORD}, {literal(quote)}) AND NOT {closed}", OPEN_QUOTE)
-        yield Misfit(f"{_FIELDS} IS NULL OR {_FIELDS}.{_CORRUPT} IS NOT NULL", WRONG_NUMBER)
+        quote = self._quote
         if not self.has_lines:
-            last = self._text(len(self.columns) - 1)
-            yield Misfit(f"coalesce(endswith({last}, '\\r'), false)", CARRIAGE_RETURN)
+            yield Misfit(f"endswith({_RECORD}, {self._many_separators()})", TOO_MANY)
+        if quote is not None:
+            closed = f"{_RECORD} RLIKE {literal(self._closed(quote, '.'))}"
+            reason = OPEN_QUOTE if self.has_lines else OPEN_TO_THE_END
+            yield Misfit(f"contains({_RECORD}, {literal(quote)}) AND NOT {closed}", reason)
+        if not self.has_lines and "linesep" not in self._options:
+            one_line = literal(
+                r"\A[^\r\n]*+\z" if quote is None else self._closed(quote, r"[^\r\n]")
+            )
+            breaks = f"(contains({_RECORD}, '\n') OR contains({_RECORD}, '\r'))"
+            yield Misfit(f"{breaks} AND NOT {_RECORD} RLIKE {one_line}", LINE_BREAK)
+        yield Misfit(f"{_FIELDS} IS NULL OR {_FIELDS}.{_CORRUPT} IS NOT NULL", WRONG_NUMBER)
 
     def _misfits_of_json(self) -> Iterator[Misfit]:
         is_object = f"{_FIELDS} IS NOT NULL AND {_FIELDS}.{_CORRUPT} IS NULL"
-        if not self.has_lines:
-            yield Misfit(f"NOT coalesce({is_object}, false)", NOT_JSON)
-            return
         # Mostly, the first closing brace is the last character, and there can be no second object.
         whole = self._items(f"concat('[', {_RECORD}, '\\n]')")
         one = f"locate('}}', {_RECORD}) = length(rtrim({_RECORD})) OR size({whole}) = 1"
         yield Misfit(f"NOT coalesce({is_object} AND ({one}), false)", NOT_JSON)
-        for condition in _odd_keys(_RECORD, _FIELDS, self.columns, 0):
-            yield Misfit(condition, ODD_KEY)
+        has_escapes = f"contains({_RECORD}, {literal(_ESCAPE)})"
+        yield Misfit(
+            f"{has_escapes} AND NOT {_RECORD} RLIKE {literal(_WHOLE_CHARACTERS)}", HALF_A_PAIR
+        )
+        parsed = self._texts.text_type(self.columns)
+        if odd := self._odd_keys(parsed, _RECORD, _FIELDS, 0):
+            yield Misfit(
+                f"CASE WHEN {_has_missing(parsed, _FIELDS, 0)} THEN {odd} ELSE false END", ODD_KEY
+            )
+
+    def _odd_keys(self, kind: DataType, json: str, value: str, depth: int) -> str | None:
+        """Return a condition: whether an object has a key that is a name in another case, where that is missing.
+
+        `json` is the text of a value, `value` is what it was parsed to. None if it contains no objects with fields.
+        """
+        if isinstance(kind, StructType):
+            return " OR ".join(self._odd_keys_of(kind, json, value, depth)) or None
+        item = kind.elementType if isinstance(kind, ArrayType) else None
+        item = kind.valueType if isinstance(kind, MapType) else item
+        odd = item and self._odd_keys(item, f"json{depth}", f"value{depth}", depth + 1)
+        if not odd:
+            return None
+        texts, values = self._items(json), value
+        if isinstance(kind, MapType):
+            texts, values = (
+                f"map_values({self._parsed(json, 'MAP<STRING, STRING>')})",
+                f"map_values({value})",
+            )
+        found = f"zip_with({texts}, {values}, (json{depth}, value{depth}) -> {odd})"
+        return f"coalesce(exists({found}, is_odd{depth} -> is_odd{depth}), false)"
+
+    def _odd_keys_of(self, kind: StructType, json: str, value: str, depth: int) -> Iterator[str]:
+        texts = {field.name: f"{value}.{quoted(field.name)}" for field in kind}
+        members = self._parsed(json, "MAP<STRING, STRING>")
+        if texts:
+            missing = " OR ".join(f"{text} IS NULL" for text in texts.values())
+            lower = ", ".join(literal(name.lower()) for name in texts)
+            key = f"key{depth}"
+            is_odd = (
+                f"lower({key}) IN ({lower}) AND {key} NOT IN ({', '.join(map(literal, texts))})"
+            )
+            keys = f"coalesce(json_object_keys({json}), map_keys({members}))"  # the first knows no options
+            yield f"CASE WHEN {missing} THEN coalesce(exists({keys}, {key} -> {is_odd}), false) ELSE false END"
+        for field in kind:
+            inner = f"{members}[{literal(field.name)}]"
+            if odd := self._odd_keys(field.dataType, inner, texts[field.name], depth + 1):
+                yield f"CASE WHEN {texts[field.name]} IS NOT NULL THEN {odd} ELSE false END"
 
     def _misfits_of(self, number: int, field: StructField) -> Iterator[Misfit]:
         text, kind, own = self._text(number), field.dataType, self._field(number)
@@ -379,22 +461,30 @@ class TextFiles:
         whole = f"lower(concat_ws('{_BETWEEN}', {texts})) = {literal(names)}" if texts else "true"
         return f"coalesce({is_first} AND {whole}, false)"
 
-    def _quote_pattern(self) -> tuple[str, str] | None:
-        """Return the quote, and a pattern of lines whose quotes are closed; None if the files have no quotes."""
-        options = self._options
-        quote = options.get("quote", '"')[:1]
-        separator = options.get("sep", options.get("delimiter", ",")) or ","
+    @property
+    def _separator(self) -> str:
+        r"""Return what is between fields, as Spark reads it: `\t` is a tab."""
+        separator = self._options.get("sep", self._options.get("delimiter", ",")) or ","
+        return {"\\t": "\t", "\\\\": "\\"}.get(separator, separator)
+
+    @property
+    def _quote(self) -> str | None:
+        """Return the quote; None if the files have no quotes."""
+        quote = self._options.get("quote", '"')[:1]
+        return None if quote in ("", "\x00") else quote
+
+    def _closed(self, quote: str, plain: str) -> str:
+        """Return a pattern of records whose quotes are closed; `plain` matches a character outside quotes."""
+        options, separator = self._options, self._separator
         escape = options.get("escape", "\\")[:1] or "\\"
-        if quote in ("", "\x00"):
-            return None
-        q, e, s = _hex(quote), _hex(escape), "".join(map(_hex, _unescaped(separator)))
+        q, e, s = _hex(quote), _hex(escape), "".join(map(_hex, separator))
         inside = f"[^{q}]++|{q}{q}" if quote == escape else f"[^{q}{e}]++|{e}."
         if before := options.get("chartoescapequoteescaping", "")[:1]:
             inside = f"{_hex(before)}{e}|{inside}".replace(f"[^{q}{e}]", f"[^{q}{e}{_hex(before)}]")
             inside += f"|{_hex(before)}"
         blanks = "" if separator.startswith(" ") else " *+"
-        field = rf"(?:{blanks}{q}(?:{inside})*+{q}{blanks}|(?!{blanks}{q})(?:(?!{s}).)*+)"
-        return quote, rf"(?s)\A{field}(?:{s}{field})*+\z"
+        field = rf"(?:{blanks}{q}(?:{inside})*+{q}{blanks}|(?!{blanks}{q})(?:(?!{s}){plain})*+)"
+        return rf"(?s)\A{field}(?:{s}{field})*+\z"
 
 
 def list_lines(
@@ -402,10 +492,15 @@ def list_lines(
 ) -> DataFrame:
     """Return the lines of a source's files, and the columns of their folders; their types are Spark's, or given."""
     options = reveal_all({n.lower(): v for n, v in connector.spark_options().items()})
-    if connector.spark_format.lower() == "json" and options.get("multiline", "").lower() == "true":
-        options["wholetext"] = "true"
+    more: dict[str, str] = {}
+    if connector.spark_format.lower() == "json":
+        if options.get("multiline", "").lower() == "true":
+            more["wholetext"] = "true"
+        elif encoding := _encoding_of(options):  # that of the ends of lines
+            more["encoding"] = encoding
     reader = spark.read.format("text")
-    reader = reader.options(**{name: value for name, value in options.items() if name in _OF_LINES})
+    known = {name: value for name, value in options.items() if name in _OF_LINES}
+    reader = reader.options(**known, **more)
     line = StructField(_RECORD, StringType())
     return reader.schema(StructType([line, *(folders or ())])).load(connector.path)
 
@@ -436,32 +531,27 @@ def _value(number: int) -> str:
     return f"{_OURS}{number}"
 
 
-def _odd_keys(json: str, fields: str, columns: StructType, depth: int) -> Iterator[str]:
-    """Yield conditions: whether an object has a key that is a column's name in another case, where that is missing.
+def _has_missing(kind: DataType, value: str, depth: int) -> str:
+    """Return a condition: whether an object in a value has no value for one of its fields."""
+    if isinstance(kind, StructType):
+        texts = [(field, f"{value}.{quoted(field.name)}") for field in kind]
+        missing = [f"{text} IS NULL" for _, text in texts]
+        inner = [_has_missing(field.dataType, text, depth) for field, text in texts]
+        return " OR ".join(each for each in [*missing, *inner] if each != "false") or "false"
+    item = kind.elementType if isinstance(kind, ArrayType) else None
+    item = kind.valueType if isinstance(kind, MapType) else item
+    missing_in = "false" if item is None else _has_missing(item, f"item{depth}", depth + 1)
+    if missing_in == "false":
+        return "false"
+    items = f"map_values({value})" if isinstance(kind, MapType) else value
+    return f"coalesce(exists({items}, item{depth} -> {missing_in}), false)"
 
-    `json` is the object's text, `fields` the parsed object.
-    """
-    texts = {column.name: f"{fields}.{quoted(column.name)}" for column in columns}
-    missing = " OR ".join(f"{text} IS NULL" for text in texts.values())
-    exact = ", ".join(map(literal, texts))
-    lower = ", ".join(literal(name.lower()) for name in texts)
-    key = f"key{depth}"
-    is_odd = f"lower({key}) IN ({lower}) AND {key} NOT IN ({exact})"
-    if columns.names:
-        keys = f"json_object_keys({json})"
-        yield f"CASE WHEN {missing} THEN coalesce(exists({keys}, {key} -> {is_odd}), false) ELSE false END"
-    for column in columns:
-        text = texts[column.name]
-        inner = f"from_json({json}, 'MAP<STRING, STRING>')[{literal(column.name)}]"
-        if isinstance(column.dataType, StructType):
-            for odd in _odd_keys(inner, text, column.dataType, depth + 1):
-                yield f"CASE WHEN {text} IS NOT NULL THEN {odd} ELSE false END"
+
+def _encoding_of(options: Mapping[str, str]) -> str | None:
+    """Return the encoding among options with names in lower case; None for UTF-8."""
+    encoding = options.get("encoding") or options.get("charset") or ""
+    return None if encoding.lower() in _UTF8 else encoding
 
 
 def _hex(character: str) -> str:
     return rf"\x{{{ord(character):x}}}"
-
-
-def _unescaped(separator: str) -> str:
-    r"""Return a separator as Spark reads it: `\t` is a tab."""
-    return {"\\t": "\t", "\\\\": "\\"}.get(separator, separator)

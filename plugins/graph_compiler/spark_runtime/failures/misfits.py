@@ -15,13 +15,16 @@ from urllib.parse import unquote
 from graph_compiler.declaration.connectors import Csv, FileConnector, RecordFiles
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.identifiers import shown
+from graph_compiler.spark_runtime.connectors.first_bytes import encoding_hints
 from graph_compiler.spark_runtime.connectors.text_records import (
-    CARRIAGE_RETURN,
     IS_NULL,
+    LINE_BREAK,
     MARK,
     NOT_JSON,
+    NOT_SET_ASIDE,
     ODD_KEY,
     OPEN_QUOTE,
+    OPEN_TO_THE_END,
     WRONG_ENCODING,
     WRONG_NUMBER,
 )
@@ -38,12 +41,6 @@ _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 _PLAIN = re.compile(r"[+-]?\d*\.?(\d*)")
 _DOUBLED = re.compile(r'""(?!\s*(,|;|\t|\||$))|[^,;\t|]""')
 _BEHIND_QUOTES = re.compile(r'(?:^|[,;\t|])\s*"[^"]*"\s*[^\s,;\t|"]')
-_COMPRESSED = (
-    (b"\x1f\x8b", "gzip", ".gz"),
-    (b"BZh", "bzip2", ".bz2"),
-    (b"(\xb5/\xfd", "zstd", ".zst"),
-    (b"PK\x03\x04", "zip", ""),
-)
 _SECONDS = 10
 """The digits of a time in seconds since 1970, in our days."""
 
@@ -102,7 +99,11 @@ def misfit_lines(
         if setting is not None and declared.get(setting[0].lower()) == setting[1]:
             continue  # it is read so already, and does not fit
         yield f"hint: {meaning}{written(setting, connector, is_yaml=is_yaml)}"
-    if misfit.reason != OPEN_QUOTE and isinstance(connector, RecordFiles) and connector.is_checked:
+    if (
+        misfit.reason not in NOT_SET_ASIDE
+        and isinstance(connector, RecordFiles)
+        and connector.is_checked
+    ):
         apart, null = (
             ("rejects: bad", 'on_misfit: "null"')
             if is_yaml
@@ -130,37 +131,15 @@ def _settings(
 ) -> Iterator[tuple[str, Setting]]:
     """Yield what could be meant, with the option that reads it so."""
     if misfit.reason == WRONG_ENCODING:
-        yield from _encodings(first_bytes(misfit.file))
+        yield from encoding_hints(
+            first_bytes(misfit.file), misfit.path, needs_line_end=_is_json_in_lines(connector)
+        )
     elif of_record := _OF_RECORDS.get(misfit.reason):
         yield from of_record(misfit, connector)
     elif misfit.reason in _OTHERS:
         yield _OTHERS[misfit.reason]
     elif misfit.text is not None and misfit.type is not None:
         yield from _values(misfit.text, misfit.type, connector)
-
-
-def _encodings(head: bytes) -> Iterator[tuple[str, Setting]]:
-    for magic, name, suffix in _COMPRESSED:
-        if head.startswith(magic):
-            ends = (
-                f"a name that ends in {suffix}" if suffix else "other files: Spark cannot read it"
-            )
-            yield (
-                f"the file is compressed with {name}, and Spark knows that by the name: it needs {ends}",
-                None,
-            )
-            return
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        yield "the file begins as UTF-16 does: declare ", ("encoding", "UTF-16")
-    elif head[1:200:2].count(0) > len(head[:200]) // 4:
-        yield "every second byte is zero, as in UTF-16: declare ", ("encoding", "UTF-16LE")
-    elif any(0x80 <= byte <= 0x9F for byte in head):
-        yield (
-            "if it was written by an older program of Windows, declare ",
-            ("encoding", "windows-1252"),
-        )
-    else:
-        yield "if it was written in Western European letters, declare ", ("encoding", "ISO-8859-1")
 
 
 def _quotes(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
@@ -195,6 +174,11 @@ def _json(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Setti
         )
 
 
+def _is_json_in_lines(connector: FileConnector) -> bool:
+    is_whole = _options(connector).get("multiline", "").lower() == "true"
+    return connector.spark_format.lower() == "json" and not is_whole
+
+
 def _separators(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
     own = _options(connector).get("sep", ",")
     for separator, written in ((";", ";"), ("\t", "\\t"), ("|", "|"), (",", ",")):
@@ -209,12 +193,13 @@ def _separators(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str,
 
 _OF_RECORDS: dict[str, Callable[[Misfit, FileConnector], Iterator[tuple[str, Setting]]]] = {
     OPEN_QUOTE: _quotes,
+    OPEN_TO_THE_END: _quotes,
     NOT_JSON: _json,
     WRONG_NUMBER: _separators,
 }
 _OTHERS: dict[str, tuple[str, Setting]] = {
     ODD_KEY: ("keys of JSON keep their case: write this key as the column is declared", None),
-    CARRIAGE_RETURN: ("if all lines end in a line feed, declare ", ("lineSep", "\\n")),
+    LINE_BREAK: ("if all lines end in a line feed, declare ", ("lineSep", "\\n")),
     IS_NULL: ("leave out NOT NULL if values may be missing", None),
 }
 

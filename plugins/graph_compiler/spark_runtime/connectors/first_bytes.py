@@ -1,0 +1,77 @@
+"""What the first bytes of a file show about how it is written: its encoding, or its compression."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+_COMPRESSED = (
+    (b"\x1f\x8b", "gzip", ".gz"),
+    (b"BZh", "bzip2", ".bz2"),
+    (b"(\xb5/\xfd", "zstd", ".zst"),
+    (b"PK\x03\x04", "zip", ""),
+)
+_WITH_HEADER = 31
+"""zlib's number for the format of gzip."""
+_BYTE_ORDER = {b"\xff\xfe": "UTF-16LE", b"\xfe\xff": "UTF-16BE"}
+
+Option = tuple[str, str]
+"""The name of a reader's option, and its value."""
+
+
+def is_utf8(head: bytes, path: str) -> bool:
+    """Whether the beginning of a file is text in UTF-8, without null characters."""
+    text = _decompressed(head, path)
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError as wrong:
+        if wrong.end < len(text) or wrong.reason != "unexpected end of data":
+            return False
+    return b"\0" not in text
+
+
+def encoding_hints(
+    head: bytes, path: str, *, needs_line_end: bool = False
+) -> Iterator[tuple[str, Option | None]]:
+    """Yield how a file that is not UTF-8 may be read: a hint, and the option with which it ends.
+
+    `needs_line_end`: a reader of lines finds them in UTF-16 only if the order of bytes and the end of lines are known.
+    """
+    for magic, name, suffix in _COMPRESSED:
+        if head.startswith(magic) and not (suffix and path.endswith(suffix)):
+            ends = (
+                f"a name that ends in {suffix}" if suffix else "other files: Spark cannot read it"
+            )
+            yield (
+                f"the file is compressed with {name}, and Spark knows that by the name: it needs {ends}",
+                None,
+            )
+            return
+    text = _decompressed(head, path)
+    order = _BYTE_ORDER.get(text[:2])
+    with_end = ' lineSep "\\n", and' if needs_line_end else ""
+    if order is not None:
+        name = order if needs_line_end else "UTF-16"
+        yield f"the file begins as UTF-16 does: declare{with_end} ", ("encoding", name)
+    elif text[1:200:2].count(0) > len(text[:200]) // 4:
+        yield (
+            f"every second byte is zero, as in UTF-16: declare{with_end} ",
+            ("encoding", "UTF-16LE"),
+        )
+    elif any(0x80 <= byte <= 0x9F for byte in text):
+        yield (
+            "if it was written by an older program of Windows, declare ",
+            ("encoding", "windows-1252"),
+        )
+    else:
+        yield "if it was written in Western European letters, declare ", ("encoding", "ISO-8859-1")
+
+
+def _decompressed(head: bytes, path: str) -> bytes:
+    """Return the bytes as Spark reads them, as far as they are known: it decompresses by the name."""
+    if not path.endswith(".gz"):
+        return head
+    try:
+        return zlib.decompressobj(wbits=_WITH_HEADER).decompress(head)
+    except zlib.error:
+        return head
