@@ -72,6 +72,8 @@ _DECODES_AS_READERS = {
 _UTF8 = ("", "utf-8", "utf8", "us-ascii")
 _MOST_FILES = 10
 """In a message."""
+_MOST_ASKED = 1_000
+"""Files without a header that may be empty; if there are more, a message about these is enough."""
 _REPLACEMENT = "\ufffd"
 _BYTE_ORDER_MARK = "\ufeff"
 _ESCAPE = "\\u"
@@ -164,7 +166,7 @@ class TextFiles:
         counts = {str(file): int(count) for file, count in headers.groupBy(_FILE).count().collect()}
         # Spark writes the names of local files in two ways.
         files = (re.sub(r"\Afile:///", "file:/", file) for file in self.listed.inputFiles())
-        others = [file for file in files if file not in counts]
+        others = [file for file in files if file not in counts][:_MOST_ASKED]
         if others:  # they may have no lines
             without = lines.where(f"{_FILE} IN ({', '.join(map(literal, others))})")
             counts |= {
