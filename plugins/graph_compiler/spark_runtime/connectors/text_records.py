@@ -27,8 +27,9 @@ from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.columns.strict_values import TextFormat, literal
 from graph_compiler.spark_runtime.connectors.json_numbers import (
+    items_of_list,
+    overflows_in_list,
     with_exact_numbers,
-    with_numbers_in_quotes,
 )
 from graph_compiler.spark_runtime.connectors.source import MISFIT
 from graph_compiler.spark_runtime.secret_values import reveal_all
@@ -40,14 +41,15 @@ WRONG_ENCODING = "it has bytes that are not of its encoding"
 OPEN_QUOTE = "a quote is not closed in its line, or text follows a closing quote"
 WRONG_NUMBER = "it does not have as many fields as there are columns"
 NOT_JSON = "it is not one JSON object, or a field in it has another type"
+HALF_PAIR = "it has half of a surrogate pair, as \\ud83d, which is no character"
 ODD_KEY = "one of its keys differs from the name of a column in case only"
 IS_NULL = "it is NULL, and the column is NOT NULL"
 CARRIAGE_RETURN = "it ends in a carriage return, unlike other lines of the file"
 NOT_SET_ASIDE = (OPEN_QUOTE,)
 """After these, it is unknown where the next record begins, so they fail the task whatever `on_misfit` is."""
 _OURS = "graph_compiler_"
-_RECORD, _FILE, _FIELDS, _CORRUPT, _MISFIT, _IN_QUOTES = (
-    f"{_OURS}{name}" for name in ("record", "file", "fields", "corrupt", "number", "in_quotes")
+_RECORD, _FILE, _FIELDS, _CORRUPT, _MISFIT = (
+    f"{_OURS}{name}" for name in ("record", "file", "fields", "corrupt", "number")
 )
 _LISTING = frozenset(name.lower() for name in OF_FILES) - {"timezone"}
 _OF_LINES = _LISTING | {"linesep", "compression", "wholetext"}
@@ -59,6 +61,15 @@ _MOST_FILES = 10
 """In a message."""
 _REPLACEMENT = "\ufffd"
 _BYTE_ORDER_MARK = "\ufeff"
+_PAIRED = (
+    r"(?s)\A(?:[^\\]++|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|\\u(?![dD][89a-fA-F])|\\[^u])*+\z"
+)
+"""JSON without half of a surrogate pair; Spark would read a question mark."""
+_HALF_PAIR = (
+    rf"(contains({_RECORD}, '\\ud') OR contains({_RECORD}, '\\uD')) "
+    rf"AND NOT {_RECORD} RLIKE {literal(_PAIRED)}"
+)
 _BETWEEN = "\x01"
 """A character between the names of a header."""
 
@@ -220,31 +231,28 @@ class TextFiles:
         marked = f"startswith({_RECORD}, '{_BYTE_ORDER_MARK}')"
         unmarked = f"CASE WHEN {marked} THEN substr({_RECORD}, 2) ELSE {_RECORD} END AS {_RECORD}"
         # A line, and a file, may be one list of objects.
-        one = f"array(named_struct('{_RECORD}', {_RECORD}, '{_IN_QUOTES}', CAST(NULL AS STRING)))"
-        items, in_quotes = map(self._items, (_RECORD, with_numbers_in_quotes(_RECORD)))
-        pair = f"(r, q) -> named_struct('{_RECORD}', r, '{_IN_QUOTES}', q)"
-        listed = f"coalesce(zip_with({items}, {in_quotes}, {pair}), {one})"
+        items = items_of_list(_RECORD, self._allowed)
+        listed = f"startswith(ltrim({_RECORD}), '[') AND NOT ({_HALF_PAIR})"
         records = lines.selectExpr(_FILE, *folders, unmarked).selectExpr(
             _FILE,
             *folders,
-            f"inline(CASE WHEN startswith(ltrim({_RECORD}), '[') THEN {listed} ELSE {one} END)",
+            f"explode(CASE WHEN {listed} THEN coalesce({items}, array({_RECORD})) "
+            f"ELSE array({_RECORD}) END) AS {_RECORD}",
         )
         corrupt = StructField(_CORRUPT, StringType())
         schema = StructType([*self._texts.text_type(self.columns), corrupt])  # type: ignore[misc]
         objects = records.withColumn(_FIELDS, from_json(_RECORD, schema, options))
-        return with_exact_numbers(
-            objects, _FIELDS, self.columns, options, record=_RECORD, in_quotes=_IN_QUOTES
-        )
+        return with_exact_numbers(objects, _FIELDS, self.columns, options, record=_RECORD)
 
-    def _items(self, text: str) -> str:
-        """Return an expression for the values in a list, as text; options say what else is JSON."""
+    @property
+    def _allowed(self) -> str:
+        """Return the options that say what else is JSON, as the last argument of `from_json` in SQL."""
         allowed = ", ".join(
             f"{literal(name)}, {literal(value)}"
             for name, value in self._options.items()
             if name.startswith("allow")
         )
-        options = f", map({allowed})" if allowed else ""
-        return f"from_json({text}, 'ARRAY<STRING>'{options})"
+        return f", map({allowed})" if allowed else ""
 
     def _fields_of_spark(self) -> DataFrame:
         """Return fields as text where records are not lines, by Spark's reader of the format."""
@@ -328,11 +336,12 @@ class TextFiles:
         if not self.has_lines:
             yield Misfit(f"NOT coalesce({is_object}, false)", NOT_JSON)
             return
+        yield Misfit(_HALF_PAIR, HALF_PAIR)
         # Mostly, the first closing brace is the last character, and there can be no second object.
-        whole = self._items(f"concat('[', {_RECORD}, '\\n]')")
-        one = f"locate('}}', {_RECORD}) = length(rtrim({_RECORD})) OR size({whole}) = 1"
+        whole = f"from_json(concat('[', {_RECORD}, '\\n, 1]'), 'ARRAY<STRING>'{self._allowed})"
+        one = f"locate('}}', {_RECORD}) = length(rtrim({_RECORD})) OR size({whole}) = 2"
         yield Misfit(f"NOT coalesce({is_object} AND ({one}), false)", NOT_JSON)
-        for condition in _odd_keys(_RECORD, _FIELDS, self.columns, 0):
+        for condition in _odd_keys(_RECORD, _FIELDS, self.columns, self._allowed, 0):
             yield Misfit(condition, ODD_KEY)
 
     def _misfits_of(self, number: int, field: StructField) -> Iterator[Misfit]:
@@ -343,6 +352,14 @@ class TextFiles:
         if not self.has_lines and is_plain:
             replaced = f"coalesce({self._is_misencoded(text)}, false)"
             yield Misfit(replaced, WRONG_ENCODING, field.name, own)
+        overflow = overflows_in_list(kind, text, _RECORD) if self._format == "json" else None
+        if overflow is not None:
+            yield Misfit(
+                f"coalesce({overflow}, false)",
+                f"it does not fit {type_words(kind)}",
+                field.name,
+                own,
+            )
         if misfit := self._texts.misfit(text, _value(number), kind):
             yield Misfit(misfit, f"it does not fit {type_words(kind)}", field.name, own)
 
@@ -422,25 +439,27 @@ def _value(number: int) -> str:
     return f"{_OURS}{number}"
 
 
-def _odd_keys(json: str, fields: str, columns: StructType, depth: int) -> Iterator[str]:
+def _odd_keys(
+    json: str, fields: str, columns: StructType, allowed: str, depth: int
+) -> Iterator[str]:
     """Yield conditions: whether an object has a key that is a column's name in another case, where that is missing.
 
-    `json` is the object's text, `fields` the parsed object.
+    `json` is the object's text, `fields` the parsed object. `json_object_keys` knows strict JSON only: no NaN.
     """
     texts = {column.name: f"{fields}.{quoted(column.name)}" for column in columns}
     missing = " OR ".join(f"{text} IS NULL" for text in texts.values())
     exact = ", ".join(map(literal, texts))
     lower = ", ".join(literal(name.lower()) for name in texts)
-    key = f"key{depth}"
+    key, in_map = f"key{depth}", f"from_json({json}, 'MAP<STRING, STRING>'{allowed})"
     is_odd = f"lower({key}) IN ({lower}) AND {key} NOT IN ({exact})"
     if columns.names:
-        keys = f"json_object_keys({json})"
+        keys = f"coalesce(json_object_keys({json}), map_keys({in_map}))"
         yield f"CASE WHEN {missing} THEN coalesce(exists({keys}, {key} -> {is_odd}), false) ELSE false END"
     for column in columns:
         text = texts[column.name]
-        inner = f"from_json({json}, 'MAP<STRING, STRING>')[{literal(column.name)}]"
+        inner = f"{in_map}[{literal(column.name)}]"
         if isinstance(column.dataType, StructType):
-            for odd in _odd_keys(inner, text, column.dataType, depth + 1):
+            for odd in _odd_keys(inner, text, column.dataType, allowed, depth + 1):
                 yield f"CASE WHEN {text} IS NOT NULL THEN {odd} ELSE false END"
 
 
