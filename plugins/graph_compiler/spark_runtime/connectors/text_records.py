@@ -147,8 +147,8 @@ class TextFiles:
 
     def without_one_header(self) -> list[tuple[str, int]]:
         """Return some files with another number of headers than one; reads all lines, and parses few of them."""
-        first = literal((self.header or ("",))[0])
-        may_be = f"CASE WHEN contains({_RECORD}, {first}) THEN {_RECORD} END AS {_RECORD}"
+        first = literal(self._written(0)[-1]) if self.header else "''"
+        may_be = f"CASE WHEN contains(lower({_RECORD}), {first}) THEN {_RECORD} END AS {_RECORD}"
         parsed = self._with_fields(self._lines().selectExpr(_FILE, may_be))
         counted = parsed.groupBy(_FILE).agg(expr(f"count_if({self._is_header()})").alias("headers"))
         wrong = counted.where("headers <> 1").orderBy("headers", _FILE).limit(_MOST_FILES)
@@ -367,20 +367,37 @@ class TextFiles:
         """Return a condition: whether a line has the names of the columns; None if files have no such line."""
         if self.header is None:
             return None
-        missing = (self.null_value, *(f"_c{number}" for number in range(len(self.header))))
-        # Spark renames a name that occurs twice, and one that is empty: id0, id2, _c3. Such columns are not compared.
-        numbered = {
-            number: name.lower()
-            for number, name in enumerate(self.header)
-            if name not in missing and not name.endswith(str(number))
-        }
-        texts = ", ".join(f"coalesce({self._text(number)}, '')" for number in numbered)
-        names = _BETWEEN.join(numbered.values())
-        first = next(iter(numbered), 0)
-        name = numbered.get(first, "")
+        allowed = {number: self._written(number) for number in range(len(self.header))}
+        exact = {number: texts[0] for number, texts in allowed.items() if len(texts) == 1}
+        others = [
+            f"lower(coalesce({self._text(number)}, '')) IN ({', '.join(map(literal, texts))})"
+            for number, texts in allowed.items()
+            if len(texts) > 1
+        ]
+        if not exact:
+            return f"({' AND '.join(others)})"
+        texts = ", ".join(f"coalesce({self._text(number)}, '')" for number in exact)
+        first, name = next(iter(exact.items()))
         is_first = f"length({self._text(first)}) = {len(name)} AND lower({self._text(first)}) = {literal(name)}"
-        whole = f"lower(concat_ws('{_BETWEEN}', {texts})) = {literal(names)}" if texts else "true"
-        return f"coalesce({is_first} AND {whole}, false)"
+        whole = (
+            f"lower(concat_ws('{_BETWEEN}', {texts})) = {literal(_BETWEEN.join(exact.values()))}"
+        )
+        return f"coalesce({' AND '.join([is_first, whole, *others])}, false)"
+
+    def _written(self, number: int) -> tuple[str, ...]:
+        """Return the texts in lower case, shortest last, from which a column may have its name.
+
+        Spark renames a name that occurs twice, and one that is empty or the text of a missing value: id0, id2, _c3.
+        """
+        name = (self.header or ())[number]
+        own = name.lower()
+        if name == self.null_value:
+            return (own, "")
+        if not self.is_inferred:
+            return (own,)
+        if name == f"_c{number}":
+            return (own, "")
+        return (own, own.removesuffix(str(number))) if own.endswith(str(number)) else (own,)
 
     def _quote_pattern(self) -> tuple[str, str] | None:
         """Return the quote, and a pattern of lines whose quotes are closed; None if the files have no quotes."""
