@@ -447,6 +447,7 @@ def many(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Drawn
     dice, folder = Random(35), tmp_path_factory.mktemp("json")
     values = [(name, value) for name, fitting in FITTING.items() for value in (*VALUES, *fitting)]
     each = [f'{{"{name}": {value}}}' for name, value in values]
+    each += ['{"x": NaN, "ID": 1}', '{"pos": {"lat": -Infinity, "CODE": "x"}}']
     tables = ["\n".join(each), "\n".join(f"[{record}]" for record in each)]
     drawn = [Written(table.encode()) for table in tables] + [draw_file(dice) for _ in range(FILES)]
     write(folder, drawn)
