@@ -9,7 +9,7 @@ import io
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -29,7 +29,6 @@ from graph_compiler.errors import SchemaChangedError
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.source import MISFIT
 from graph_compiler.spark_runtime.connectors.text_records import MARK
-from graph_compiler.spark_runtime.results.session_settings import pinned
 from tests.harness.text_values import KINDS, MISFITS, convert
 
 pytestmark = pytest.mark.spark
@@ -392,18 +391,6 @@ JSON_OPTIONS = {
 }
 
 
-@pytest.fixture
-def interpreted(spark: SparkSession) -> Iterator[None]:
-    """Let Spark interpret expressions: for a few rows, it takes longer to compile than to run them."""
-    settings = {
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    }
-    with pinned(spark, settings):
-        yield
-
-
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize(
     ("kind", "case"),
     [
