@@ -1,7 +1,7 @@
 """The 25 faults that were fixed, each as an edit that puts it back, and what must notice it (docs/machine.md).
 
 A fault of several parts has an entry for each part with separate lines. From 26 on: faults that were never made, in the
-publications and commits in a bucket.
+publications and commits in a bucket. From 40 on: faults of sources.
 """
 
 from __future__ import annotations
@@ -100,6 +100,20 @@ CALLED = f"{AWKWARD}::test_target_names_are_taken_literally"
 COMES_BACK = f"{FORMATS}::test_a_value_that_a_format_would_change_is_refused_before_publishing"
 FILES_MACHINE = "machine: files"
 SEQUENCES = "machine/in_stores/test_sequences.py"
+TEXT_RECORDS = "spark_runtime/connectors/text_records.py"
+JSON_NUMBERS = "spark_runtime/connectors/json_numbers.py"
+FILE_SOURCE = "spark_runtime/connectors/file_source.py"
+STRICT_VALUES = "spark_runtime/columns/strict_values.py"
+ALIGNMENT = "spark_runtime/columns/alignment.py"
+TYPED_FILES = "spark_runtime/connectors/typed_files.py"
+SINK_ORDER = "spark_runtime/exchange/sink_order.py"
+SQL_TEXT = "declaration/sql_text.py"
+AGAINST_READERS = "spark/connectors/test_records_against_readers.py"
+CSV_TESTS = "spark/connectors/test_csv_inferred_against_readers.py"
+JSON_TESTS = "spark/connectors/test_json_against_python.py"
+TYPED_TESTS = "spark/connectors/test_typed_files.py"
+SAME_VALUES = f"{AGAINST_READERS}::test_a_text_has_the_value_that_python_finds_or_none"
+SAME_JSON = f"{JSON_TESTS}::test_each_record_has_the_values_that_python_finds_or_is_set_aside"
 HDFS_STEPS = "staging/publications/test_hdfs_publication.py"
 DISK_STEPS = "staging/publications/test_carry_out.py"
 BUCKET_MACHINE, RESULTS_MACHINE, HDFS_MACHINE = (
@@ -797,5 +811,159 @@ FAULTS = (
         found_by=(
             f"{DISK_STEPS}::test_if_prepared_files_are_removed_all_old_ones_or_all_new_ones_are_there",
         ),
+    ),
+    _fault(
+        40,
+        "a record is checked in the columns that are read",
+        (
+            TEXT_RECORDS,
+            'rows = numbered.selectExpr(*folders, f"inline({self._checked_row(misfits)})")',
+            'row = f"({self._checked_row(misfits)})[0]"\n'
+            "        each = [\n"
+            '            f"{self._checked_value(n, field)} AS {quoted(field.name)}"\n'
+            "            for n, field in enumerate(self.columns)\n"
+            "        ]\n"
+            '        rows = numbered.selectExpr(*folders, *each, f"{row} AS unread").drop("unread")',
+        ),
+        found_by=f"{AGAINST_READERS}::test_a_misfit_fails_whatever_is_read",
+    ),
+    _fault(
+        41,
+        "a decimal comma is deleted",
+        (
+            STRICT_VALUES,
+            "if self.decimal is None or self.grouping is None:\n            return text",
+            "if self.decimal is None or self.grouping is None:\n"
+            "            return f\"replace({text}, ',', '')\"",
+        ),
+        found_by=SAME_VALUES,
+    ),
+    _fault(
+        42,
+        "what follows a date is cut",
+        (
+            STRICT_VALUES,
+            'return self._unless(text, value, f"({usual}) OR {_matches(text, _DAY)}")',
+            "return self._unless(text, value, None)",
+        ),
+        found_by=SAME_VALUES,
+    ),
+    _fault(
+        43,
+        "a header in another order is not seen",
+        (FILE_SOURCE, "if scans:\n        _check_headers(files)", "_check_headers"),
+        found_by=f"{CSV_TESTS}::test_a_file_with_another_header_is_refused",
+    ),
+    _fault(
+        44,
+        "a quote that is open at the end of a line is closed there",
+        (
+            TEXT_RECORDS,
+            'yield Misfit(f"contains({_RECORD}, {literal(quote)}) AND NOT {closed}", OPEN_QUOTE)',
+            "_ = closed, quote",
+        ),
+        found_by="spark/connectors/test_text_records.py::test_a_quote_that_is_not_closed_fails_whatever_is_said",
+    ),
+    _fault(
+        45,
+        "a key of JSON whose case differs is NULL",
+        (TEXT_RECORDS, "yield Misfit(condition, ODD_KEY)", "_ = condition"),
+        found_by=SAME_JSON,
+    ),
+    _fault(
+        45,
+        "so is one beside NaN",
+        (
+            TEXT_RECORDS,
+            'keys = f"coalesce(json_object_keys({json}), map_keys({in_map}))"',
+            'keys = f"json_object_keys({json})"',
+        ),
+        found_by=SAME_JSON,
+    ),
+    _fault(
+        46,
+        "fields of structs are found by position",
+        (
+            ALIGNMENT,
+            "return when(value.isNotNull(), _struct(value, found, wanted))",
+            "return value.cast(wanted)",
+        ),
+        found_by=(
+            "spark/columns/test_alignment.py::test_fields_are_found_by_name",
+            "spark/connectors/test_typed_files_against_pyarrow.py::test_rows_are_those_of_pyarrow_or_the_source_is_refused",
+        ),
+    ),
+    _fault(
+        47,
+        "INT in old files and BIGINT in new ones is Spark's error",
+        (
+            TYPED_FILES,
+            'if is_ours and read_cause(error).condition == "CANNOT_MERGE_SCHEMAS":',
+            "if is_ours and False:",
+        ),
+        found_by=(
+            f"{TYPED_TESTS}::test_files_with_a_narrower_type_are_read_as_declared",
+            f"{TYPED_TESTS}::test_files_whose_types_differ_need_a_schema",
+        ),
+    ),
+    _fault(
+        48,
+        "a command of SQL is a query",
+        (
+            SQL_TEXT,
+            "if command := command_in(text):",
+            "if (command := command_in(text)) and False:",
+        ),
+        (SQL_TEXT, "elif first.text not in _QUERY_WORDS:", "elif False:"),
+        found_by="declaration/test_sql_text.py::test_a_command_is_not_a_query",
+    ),
+    _fault(
+        49,
+        "zeros in front of inferred numbers are lost",
+        (STRICT_VALUES, 'fits += f" AND NOT {_matches(text, _PADDED)}"', "pass"),
+        found_by="spark/connectors/test_misfit_table.py::test_a_misfit_is_treated_as_the_table_says",
+    ),
+    _fault(
+        50,
+        "numbers in lists and objects lose digits",
+        (
+            JSON_NUMBERS,
+            "if isinstance(kind, StringType):\n        return f",
+            "if False:\n        return f",
+        ),
+        found_by=SAME_JSON,
+    ),
+    _fault(
+        51,
+        "what follows an object or a list of JSON is not read",
+        (
+            TEXT_RECORDS,
+            "\\\\n, 1]'), 'ARRAY<STRING>'{self._allowed})\"",
+            "\\\\n]'), 'ARRAY<STRING>'{self._allowed})\"",
+        ),
+        (TEXT_RECORDS, "OR size({whole}) = 2", "OR size({whole}) = 1"),
+        found_by=SAME_JSON,
+    ),
+    _fault(
+        52,
+        "half of a surrogate pair is a question mark",
+        (TEXT_RECORDS, "yield Misfit(_HALF_PAIR, HALF_PAIR)", "pass"),
+        found_by=SAME_JSON,
+    ),
+    _fault(
+        53,
+        "a header whose names end with the numbers of their columns is a record",
+        (
+            TEXT_RECORDS,
+            "return (own, own.removesuffix(str(number))) if own.endswith(str(number)) else (own,)",
+            "return (own.removesuffix(str(number)),)",
+        ),
+        found_by=f"{CSV_TESTS}::test_a_header_is_found_whatever_its_columns_are_called",
+    ),
+    _fault(
+        54,
+        "the order of a sort is lost across the files of a sink",
+        (SINK_ORDER, "if partitions is None and are_sorted(rows):", "if True:"),
+        found_by="spark/region/test_sorted_sinks.py::test_files_follow_each_other_in_the_order",
     ),
 )

@@ -31,48 +31,59 @@ from graph_compiler.spark_runtime.columns.strict_values import literal
 _NEXT_NUMBER = (
     r"""(?s)\G((?:[^"'\d+\-A-Za-z_$/]++|"(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+'"""
     r"|/\*(?:[^*]++|\*(?!/))*+\*/|//[^\r\n]*+|/"
-    r"|(?!NaN|Infinity|INF)[A-Za-z_$][\w$]*+)*+)([+-]?(?:NaN|Infinity|INF|\d[\d.eE+-]*+))"
+    r"|(?!NaN|Infinity|INF)[A-Za-z_$][\w$]*+)*+)([+-]?(?:NaN|Infinity|INF|\d[\d.eE+-]*+)(?!\s*:))"
 )
 """What is before the next number outside strings and comments, and the number."""
 _MARK = "\ufdd0"
 """Before a number in quotes: it is no character of any text."""
 _MARKED = rf'"?{_MARK}([^"]*)"?'
+_END_OF_LIST = r"\]\s*\z"
+_EMPTY_LIST = r"\A\s*\[\s*\]\s*\z"
+_TOO_LARGE = r"[eE][+]?\d{2}|\d{39}"
+"""A number that may be too large for a FLOAT, or a DOUBLE."""
 _MANY_DIGITS = r"[0-9.]{17}|[eE]-?\d{3}"
 """A number that may be no double."""
-_CHANGES = rf'[:,\[]\s*(?:"{_MARK})?(?:[+-]?(?:\d+[.eE]|0\d|NaN|Infinity|INF)|-0)'
+_CHANGES = r"[:,\[]\s*(?:[+-]?(?:\d+[.eE]|0\d|NaN|Infinity|INF)|-0)"
 """A number that may be written in another way than it is read."""
 _WRITTEN = r'\A(?:-?\d+\.\d+(?:E-?\d+)?|"(?:NaN|-?Infinity)")\z'
 """Text that may have been written from a double."""
 
 
-def with_numbers_in_quotes(record: str) -> str:
-    """Return an expression for a record's text in which each number is a string, with a mark."""
-    return f"regexp_replace({record}, {literal(_NEXT_NUMBER)}, '$1\"{_MARK}$2\"')"
+def items_of_list(text: str, options: str) -> str:
+    """Return an expression for the texts of the values in a list; NULL if the text is not exactly one list.
+
+    The parser stops at the end of the list, whatever follows. So one more value is written before the last bracket.
+    """
+    marked = f"regexp_replace({_in_quotes(text)}, {literal(_END_OF_LIST)}, ', \"{_MARK}\"]')"
+    items = f"from_json({marked}, 'ARRAY<STRING>'{options})"
+    exact = f"transform(slice(items, 1, size(items) - 1), item -> {_without_marks('item')})"
+    whole = f"CASE WHEN get(items, size(items) - 1) = '{_MARK}' THEN {exact} END"
+    return (
+        f"CASE WHEN {text} RLIKE {literal(_EMPTY_LIST)} THEN array() "
+        f"ELSE transform(array({items}), items -> {whole})[0] END"
+    )
+
+
+def overflows_in_list(kind: DataType, text: str, record: str) -> str | None:
+    """Return a condition: whether a number in a list or map may have become infinite; None if it would be noticed."""
+    if not isinstance(kind, ArrayType | MapType) or not _leaves(kind) & {FloatType, DoubleType}:
+        return None
+    return f"{record} RLIKE {literal(_TOO_LARGE)} AND contains(to_json({text}), '\"Infinity\"')"
 
 
 def with_exact_numbers(
-    parsed: DataFrame,
-    fields: str,
-    columns: StructType,
-    options: Mapping[str, str],
-    *,
-    record: str,
-    in_quotes: str,
+    parsed: DataFrame, fields: str, columns: StructType, options: Mapping[str, str], *, record: str
 ) -> DataFrame:
-    """Return the records, the texts in whose struct `fields` are as the file has them.
-
-    `in_quotes` is a record's text with its numbers in quotes; NULL if it must be made from `record`.
-    """
+    """Return the records, the texts in whose struct `fields` are as the file has them."""
     schema: StructType = parsed.schema[fields].dataType  # type: ignore[assignment]
     has_zeros = options.get("allownumericleadingzeros", "").lower() == "true"
-    ways = _Ways(f"coalesce({in_quotes}, {record})", has_zeros=has_zeros)
+    ways = _Ways(record, has_zeros=has_zeros)
     needs = ways.needs(columns, schema, fields, 0)
     if needs is None:
         return parsed
-    quoted_numbers = f"coalesce({in_quotes}, {with_numbers_in_quotes(record)})"
     exact = f"{fields}_exact"
     texts: StructType = _all_text(schema)  # type: ignore[assignment]
-    again = when(expr(needs), from_json(expr(quoted_numbers), texts, dict(options)))
+    again = when(expr(needs), from_json(expr(_in_quotes(record)), texts, dict(options)))
     merged = [
         f"{literal(c.name)}, {_merged(c.dataType, schema[c.name].dataType, _field(fields, c), _field(exact, c), 0)}"
         for c in columns
@@ -84,6 +95,16 @@ def with_exact_numbers(
     ]
     chosen = f"CASE WHEN {exact} IS NULL OR {fields} IS NULL THEN {fields} ELSE named_struct({', '.join(merged)}) END"
     return parsed.withColumn(exact, again).withColumn(fields, expr(chosen)).drop(exact)
+
+
+def _in_quotes(record: str) -> str:
+    """Return an expression for a record's text in which each number is a string that begins with the mark."""
+    return f"regexp_replace({record}, {literal(_NEXT_NUMBER)}, '$1\"{_MARK}$2\"')"
+
+
+def _without_marks(text: str) -> str:
+    """Return an expression for a text whose numbers are as the file has them."""
+    return f"regexp_replace({text}, {literal(_MARKED)}, '$1')"
 
 
 def _merged(kind: DataType, parsed: DataType, first: str, second: str, depth: int) -> str:
@@ -105,7 +126,7 @@ def _merged(kind: DataType, parsed: DataType, first: str, second: str, depth: in
         key = f"key{depth}"
         item = _merged(kind.valueType, parsed.valueType, one, f"{second}[{key}]", depth + 1)
         return f"transform_values({first}, ({key}, {one}) -> {item})"
-    text = f"regexp_replace({second}, {literal(_MARKED)}, '$1')"
+    text = _without_marks(second)
     if isinstance(kind, FloatType | DoubleType):
         return f"CASE WHEN startswith({first}, '\"') THEN {text} ELSE {first} END"
     return text
@@ -171,6 +192,17 @@ def _all_text(kind: DataType) -> DataType:
     if isinstance(kind, MapType):
         return MapType(kind.keyType, _all_text(kind.valueType))
     return kind if isinstance(kind, VariantType) else StringType()
+
+
+def _leaves(kind: DataType) -> set[type[DataType]]:
+    """Return the types of the values in a type; not those of the keys of maps."""
+    if isinstance(kind, ArrayType):
+        return _leaves(kind.elementType)
+    if isinstance(kind, MapType):
+        return _leaves(kind.valueType)
+    if isinstance(kind, StructType):
+        return set[type[DataType]]().union(*(_leaves(field.dataType) for field in kind))
+    return {type(kind)}
 
 
 def _field(struct: str, field: StructField) -> str:

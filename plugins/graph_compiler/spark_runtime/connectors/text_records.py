@@ -28,8 +28,9 @@ from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.columns.strict_values import TextFormat, literal
 from graph_compiler.spark_runtime.connectors.json_numbers import (
+    items_of_list,
+    overflows_in_list,
     with_exact_numbers,
-    with_numbers_in_quotes,
 )
 from graph_compiler.spark_runtime.connectors.source import MISFIT
 from graph_compiler.spark_runtime.results.session_settings import pinned
@@ -54,8 +55,8 @@ TOO_MANY = f"it has {_MORE} more fields than there are columns, so Spark does no
 NOT_SET_ASIDE = (TOO_MANY, OPEN_QUOTE, OPEN_TO_THE_END, LINE_BREAK)
 """After these, it is unknown where the next record begins, or what was read, so they always fail the task."""
 _OURS = "graph_compiler_"
-_RECORD, _FILE, _FIELDS, _CORRUPT, _MISFIT, _IN_QUOTES = (
-    f"{_OURS}{name}" for name in ("record", "file", "fields", "corrupt", "number", "in_quotes")
+_RECORD, _FILE, _FIELDS, _CORRUPT, _MISFIT = (
+    f"{_OURS}{name}" for name in ("record", "file", "fields", "corrupt", "number")
 )
 _LISTING = frozenset(name.lower() for name in OF_FILES) - {"timezone"}
 _OF_LINES = _LISTING | {"linesep", "compression", "wholetext"}
@@ -76,9 +77,12 @@ _MOST_ASKED = 1_000
 """Files without a header that may be empty; if there are more, a message about these is enough."""
 _REPLACEMENT = "\ufffd"
 _BYTE_ORDER_MARK = "\ufeff"
-_ESCAPE = "\\u"
 _WHOLE_CHARACTERS = r"(?is)\A(?:[^\\]++|\\ud[89ab]..\\ud[c-f]..|\\(?!ud[89a-f]).)*+\z"
 """A record whose escapes are characters, or both halves of one."""
+_HAS_HALF_A_PAIR = (
+    rf"(contains({_RECORD}, '\\ud') OR contains({_RECORD}, '\\uD')) "
+    rf"AND NOT {_RECORD} RLIKE {literal(_WHOLE_CHARACTERS)}"
+)
 _BETWEEN = "\x01"
 """A character between the names of a header."""
 
@@ -159,8 +163,9 @@ class TextFiles:
         """Return some files with another number of headers than one; reads all lines, and parses few of them."""
         lines = self._records()
         # Names of other characters may be written in several ways.
-        names = [name for name in self.header or () if name.isascii() and name.isidentifier()]
-        longest = max(names, key=len, default="").lower()
+        shortest = (self._written(number)[-1] for number in range(len(self.header or ())))
+        names = (name for name in shortest if name.isascii() and name.isidentifier())
+        longest = max(names, key=len, default="")
         may_be = lines.where(f"contains(lower({_RECORD}), {literal(longest)})")
         headers = self._with_fields(may_be).where(self._is_header() or "false")
         counts = {str(file): int(count) for file, count in headers.groupBy(_FILE).count().collect()}
@@ -259,35 +264,36 @@ class TextFiles:
         marked = f"startswith({_RECORD}, '{_BYTE_ORDER_MARK}')"
         unmarked = f"CASE WHEN {marked} THEN substr({_RECORD}, 2) ELSE {_RECORD} END AS {_RECORD}"
         # A line, and a file, may be one list of objects.
-        one = f"array(named_struct('{_RECORD}', {_RECORD}, '{_IN_QUOTES}', CAST(NULL AS STRING)))"
-        items, in_quotes = map(self._items, (_RECORD, with_numbers_in_quotes(_RECORD)))
-        pair = f"(r, q) -> named_struct('{_RECORD}', r, '{_IN_QUOTES}', q)"
-        listed = f"coalesce(zip_with({items}, {in_quotes}, {pair}), {one})"
+        items = items_of_list(_RECORD, self._allowed)
+        listed = f"startswith(ltrim({_RECORD}), '[') AND NOT ({_HAS_HALF_A_PAIR})"
         records = lines.selectExpr(_FILE, *folders, unmarked).selectExpr(
             _FILE,
             *folders,
-            f"inline(CASE WHEN startswith(ltrim({_RECORD}), '[') THEN {listed} ELSE {one} END)",
+            f"explode(CASE WHEN {listed} THEN coalesce({items}, array({_RECORD})) "
+            f"ELSE array({_RECORD}) END) AS {_RECORD}",
         )
         corrupt = StructField(_CORRUPT, StringType())
         schema = StructType([*self._texts.text_type(self.columns), corrupt])  # type: ignore[misc]
         objects = records.withColumn(_FIELDS, from_json(_RECORD, schema, options))
-        return with_exact_numbers(
-            objects, _FIELDS, self.columns, options, record=_RECORD, in_quotes=_IN_QUOTES
+        return with_exact_numbers(objects, _FIELDS, self.columns, options, record=_RECORD)
+
+    @property
+    def _allowed(self) -> str:
+        """Return the options that say what else is JSON, as the last argument of `from_json` in SQL."""
+        allowed = ", ".join(
+            f"{literal(name)}, {literal(value)}"
+            for name, value in self._options.items()
+            if name.startswith("allow")
         )
+        return f", map({allowed})" if allowed else ""
 
     def _items(self, text: str) -> str:
         """Return an expression for the values in a list, as text."""
         return self._parsed(text, "ARRAY<STRING>")
 
     def _parsed(self, text: str, kind: str) -> str:
-        """Return an expression for what JSON is parsed to; options say what else is JSON."""
-        allowed = ", ".join(
-            f"{literal(name)}, {literal(value)}"
-            for name, value in self._options.items()
-            if name.startswith("allow")
-        )
-        options = f", map({allowed})" if allowed else ""
-        return f"from_json({text}, '{kind}'{options})"
+        """Return an expression for what JSON is parsed to."""
+        return f"from_json({text}, '{kind}'{self._allowed})"
 
     def _records_of_spark(self) -> DataFrame:
         """Return the texts of the records of CSV as Spark's own reader finds them.
@@ -380,13 +386,10 @@ class TextFiles:
     def _misfits_of_json(self) -> Iterator[Misfit]:
         is_object = f"{_FIELDS} IS NOT NULL AND {_FIELDS}.{_CORRUPT} IS NULL"
         # Mostly, the first closing brace is the last character, and there can be no second object.
-        whole = self._items(f"concat('[', {_RECORD}, '\\n]')")
-        one = f"locate('}}', {_RECORD}) = length(rtrim({_RECORD})) OR size({whole}) = 1"
+        whole = f"from_json(concat('[', {_RECORD}, '\\n, 1]'), 'ARRAY<STRING>'{self._allowed})"
+        one = f"locate('}}', {_RECORD}) = length(rtrim({_RECORD})) OR size({whole}) = 2"
         yield Misfit(f"NOT coalesce({is_object} AND ({one}), false)", NOT_JSON)
-        has_escapes = f"contains({_RECORD}, {literal(_ESCAPE)})"
-        yield Misfit(
-            f"{has_escapes} AND NOT {_RECORD} RLIKE {literal(_WHOLE_CHARACTERS)}", HALF_A_PAIR
-        )
+        yield Misfit(_HAS_HALF_A_PAIR, HALF_A_PAIR)
         parsed = self._texts.text_type(self.columns)
         if odd := self._odd_keys(parsed, _RECORD, _FIELDS, 0):
             yield Misfit(
@@ -439,6 +442,14 @@ class TextFiles:
         if not self.has_lines and is_plain:
             replaced = f"coalesce({self._is_misencoded(text)}, false)"
             yield Misfit(replaced, WRONG_ENCODING, field.name, own)
+        overflow = overflows_in_list(kind, text, _RECORD) if self._format == "json" else None
+        if overflow is not None:
+            yield Misfit(
+                f"coalesce({overflow}, false)",
+                f"it does not fit {type_words(kind)}",
+                field.name,
+                own,
+            )
         if misfit := self._texts.misfit(text, _value(number), kind):
             yield Misfit(misfit, f"it does not fit {type_words(kind)}", field.name, own)
 
@@ -446,22 +457,39 @@ class TextFiles:
         """Return a condition: whether a line has the names of the columns; None if files have no such line."""
         if self.header is None:
             return None
-        missing = (self.null_value, *(f"_c{number}" for number in range(len(self.header))))
-        # Spark renames a name that occurs twice, and one that is empty: id0, id2, _c3. Such columns are not compared.
-        numbered = {
-            number: name.lower()
-            for number, name in enumerate(self.header)
-            if name not in missing and not name.endswith(str(number))
-        }
-        texts = ", ".join(f"coalesce({self._text(number)}, '')" for number in numbered)
-        names = _BETWEEN.join(numbered.values())
-        first = next(iter(numbered), 0)
-        name = numbered.get(first, "")
+        allowed = {number: self._written(number) for number in range(len(self.header))}
+        exact = {number: texts[0] for number, texts in allowed.items() if len(texts) == 1}
+        others = [
+            f"lower(coalesce({self._text(number)}, '')) IN ({', '.join(map(literal, texts))})"
+            for number, texts in allowed.items()
+            if len(texts) > 1
+        ]
+        if not exact:
+            return f"({' AND '.join(others)})"
+        texts = ", ".join(f"coalesce({self._text(number)}, '')" for number in exact)
+        first, name = next(iter(exact.items()))
         is_first = f"lower({self._text(first)}) = {literal(name)}"
         if name.isascii():  # seldom true, and cheap
             is_first = f"octet_length({self._text(first)}) = {len(name)} AND {is_first}"
-        whole = f"lower(concat_ws('{_BETWEEN}', {texts})) = {literal(names)}" if texts else "true"
-        return f"coalesce({is_first} AND {whole}, false)"
+        whole = (
+            f"lower(concat_ws('{_BETWEEN}', {texts})) = {literal(_BETWEEN.join(exact.values()))}"
+        )
+        return f"coalesce({' AND '.join([is_first, whole, *others])}, false)"
+
+    def _written(self, number: int) -> tuple[str, ...]:
+        """Return the texts in lower case, shortest last, from which a column may have its name.
+
+        Spark renames a name that occurs twice, and one that is empty or the text of a missing value: id0, id2, _c3.
+        """
+        name = (self.header or ())[number]
+        own = name.lower()
+        if name == self.null_value:
+            return (own, "")
+        if not self.is_inferred:
+            return (own,)
+        if name == f"_c{number}":
+            return (own, "")
+        return (own, own.removesuffix(str(number))) if own.endswith(str(number)) else (own,)
 
     @property
     def _separator(self) -> str:

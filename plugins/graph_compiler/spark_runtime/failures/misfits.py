@@ -17,6 +17,7 @@ from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.identifiers import shown
 from graph_compiler.spark_runtime.connectors.first_bytes import encoding_hints
 from graph_compiler.spark_runtime.connectors.text_records import (
+    HALF_A_PAIR,
     IS_NULL,
     LINE_BREAK,
     MARK,
@@ -200,6 +201,10 @@ _OF_RECORDS: dict[str, Callable[[Misfit, FileConnector], Iterator[tuple[str, Set
 _OTHERS: dict[str, tuple[str, Setting]] = {
     ODD_KEY: ("keys of JSON keep their case: write this key as the column is declared", None),
     LINE_BREAK: ("if all lines end in a line feed, declare ", ("lineSep", "\\n")),
+    HALF_A_PAIR: (
+        "JSON writes a character beyond \\uffff as a pair, as \\ud83d\\ude00; a text may have been cut in it",
+        None,
+    ),
     IS_NULL: ("leave out NOT NULL if values may be missing", None),
 }
 
