@@ -11,7 +11,7 @@ BOUNDED = {
     "rehearsal/collected_rows.py": [".toArrow("],  # of what a test gave itself
     "connectors/database.py": [".collect("],  # of at most four keys that are there twice
     "connectors/sampling.py": [".collect("],  # of at most SAMPLED_LINES lines, in a dry run
-    "connectors/text_records.py": [".collect("],  # of at most ten files
+    "connectors/text_records.py": [".collect(", ".collect("],  # of a number for each file
     "executor_probe.py": [".collect("],  # of import errors, a few for each core
     "operators/function_operators.py": [".first("],  # of one row: whether a loop goes on
     "rehearsal/preview.py": [".collect("],  # of as many rows as the command line asks for

@@ -141,7 +141,7 @@ CASES = {
         source=Csv("in.csv", schema="id INT, text STRING"),
         refusals=(
             Refusal(words=("record: '1,\"two'",), hint='options={"multiLine": "true"}'),
-            Refusal(words=("record: 'say \"'", "in.csv"), hint=r'options={"escape": "\""}'),
+            Refusal(words=('record: \'2,"say ""hi"""', "in.csv"), hint=r'options={"escape": "\""}'),
         ),
         rows=[{"id": 1, "text": "two\nlines"}, {"id": 2, "text": 'say "hi"'}],
     ),
