@@ -98,7 +98,11 @@ class PartitioningMethods(Stream):
         return self._partition(ForwardPartitioner())
 
     def broadcast(self) -> DataStream:
-        """Send every row to every partition of the next operator."""
+        """Send every row to every partition of the next operator, to be joined there with the rows of another stream.
+
+        Spark gets it as a hint for a join: no row is repeated. Refused before an operator with no other input, where
+        Flink would repeat each row in every subtask.
+        """
         return self._partition(BroadcastPartitioner())
 
     def _custom_partitioner(
