@@ -27,15 +27,15 @@ JOINED: dict[str, Declare] = {
     "a query of two streams": lambda s, o: s.environment.sql(
         "SELECT * FROM {a} JOIN {b} USING (id)", a=s, b=o.broadcast()
     ),
-    "replaced by another distribution": lambda s, o: s.broadcast().rebalance().filter("id > 1"),
+    "replaced by another distribution": lambda s, _: s.broadcast().rebalance().filter("id > 1"),
 }
 ALONE: dict[str, Declare] = {
-    "an operator of one input": lambda s, o: s.broadcast().filter("id > 1"),
-    "a sink": lambda s, o: s.broadcast(),
-    "an operator after a cut": lambda s, o: s.broadcast().stage("expensive").filter("id > 1"),
+    "an operator of one input": lambda s, _: s.broadcast().filter("id > 1"),
+    "a sink": lambda s, _: s.broadcast(),
+    "an operator after a cut": lambda s, _: s.broadcast().stage("expensive").filter("id > 1"),
     "a union": lambda s, o: s.union(o.broadcast()),
     "a union by name": lambda s, o: s.union_by_name(o.broadcast(), allow_missing_columns=True),
-    "a query of one stream": lambda s, o: s.environment.sql("SELECT * FROM {a}", a=s.broadcast()),
+    "a query of one stream": lambda s, _: s.environment.sql("SELECT * FROM {a}", a=s.broadcast()),
 }
 
 

@@ -12,6 +12,7 @@ from graph_compiler.declaration.coordination import InputSplit, MasterHook
 from graph_compiler.declaration.refusals.constructors import HeldToForm
 from graph_compiler.errors import Problem
 from graph_compiler.extensions import Extensible
+from graph_compiler.identifiers import did_you_mean
 
 Options: TypeAlias = (
     Mapping[str, str | int | float | bool | Secret] | tuple[tuple[str, SecretText], ...]
@@ -66,6 +67,33 @@ class WhenReadTwice(StrEnum):
     LISTED = "listed"
     SNAPSHOT = "snapshot"
     FIXED = "fixed"
+
+
+_MODES_ELSEWHERE = {
+    "error": (SinkMode.ERROR_IF_EXISTS, ""),
+    "default": (SinkMode.ERROR_IF_EXISTS, ""),
+    "create": (SinkMode.ERROR_IF_EXISTS, ""),
+    "fail": (SinkMode.ERROR_IF_EXISTS, ""),
+    "insert": (SinkMode.APPEND, ""),
+    "add": (SinkMode.APPEND, ""),
+    "upsert": (SinkMode.MERGE, " It needs keys, and replaces the rows of equal keys"),
+    "update": (SinkMode.MERGE, " It needs keys, and replaces the rows of equal keys"),
+    "replace": (SinkMode.OVERWRITE, " It removes all rows that the target has"),
+    "truncate": (SinkMode.OVERWRITE, " It removes all rows that the target has"),
+    "dynamic": (
+        SinkMode.OVERWRITE_PARTITIONS,
+        " It removes the rows of each partition that the new rows have",
+    ),
+}
+"""Names that other tools have for a mode, and what the mode does to rows that are there."""
+
+
+def sink_mode_meant(name: str) -> str | None:
+    """Return a hint with the sink mode that a name stands for elsewhere, or that it is close to."""
+    known = _MODES_ELSEWHERE.get(name.lower())
+    return (
+        did_you_mean(name, SinkMode) if known is None else f"did you mean '{known[0]}'?{known[1]}"
+    )
 
 
 class OnSchemaChange(StrEnum):
