@@ -33,6 +33,7 @@ _PROVIDER = "apache-airflow-providers-apache-spark"
 _SECONDS = 60
 _SHOWN = 3
 _ADD = "airflow connections add {} --conn-type spark --conn-host 'local[2]'"
+TESTED_AIRFLOW = (3, 3)
 _INSTALL = 'pip install "graph-compiler[airflow]"'
 
 
@@ -108,7 +109,9 @@ def airflow_version(health: AirflowHealth) -> Finding:
         return failed(f"it did not answer: {health.silence}", f"{_INSTALL}; airflow version")
     found = str(health.value("airflow"))
     major, minor = (int(number) for number in found.split(".")[:2])
-    return ok(found) if (major, minor) == (3, 3) else failed(f"{found}; 3.3 is supported", _INSTALL)
+    if (major, minor) == TESTED_AIRFLOW:
+        return ok(found)
+    return failed(f"{found}; {'.'.join(map(str, TESTED_AIRFLOW))} is supported", _INSTALL)
 
 
 def spark_provider(_: AirflowHealth) -> Finding:
