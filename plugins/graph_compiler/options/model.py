@@ -56,14 +56,14 @@ class PipelineOptions(BaseModel):
         ge=1,
         le=MAX_PARALLELISM,
         alias="parallelism.default",
-        description="Parallelism of operators that set none; Spark's adaptive execution decides the actual number.",
+        description="Parallelism of operators that set none, in graphs only: in a run, Spark's adaptive execution decides.",
     )
     max_parallelism: int | None = Field(
         default=None,
         ge=1,
         le=MAX_PARALLELISM,
         alias="pipeline.max-parallelism",
-        description="Upper bound of every operator's parallelism.",
+        description="Upper bound of every parallelism that is set. What Spark decides is not bounded.",
     )
     chaining_enabled: bool = Field(
         default=True,

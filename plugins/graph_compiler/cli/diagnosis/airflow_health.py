@@ -34,7 +34,7 @@ _SECONDS = 60
 _SHOWN = 3
 _ADD = "airflow connections add {} --conn-type spark --conn-host 'local[2]'"
 TESTED_AIRFLOW = (3, 3)
-_INSTALL = 'pip install "graph-compiler[airflow]"'
+_INSTALL = 'pip install "apache-airflow>=3.3,<3.4" "apache-airflow-providers-apache-spark>=6.3"'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +137,7 @@ def plugin(health: AirflowHealth) -> Finding:
     if _PLUGIN not in found["loaded"]:
         return warning(
             "Airflow does not load it: Dags work, what it adds to Airflow's pages does not",
-            "put plugins/ into Airflow's plugins_folder, or pip install graph-compiler where Airflow runs",
+            "put plugins/ into Airflow's plugins_folder, or pip install this repository where Airflow runs",
         )
     return ok("Airflow loads it")
 
