@@ -70,7 +70,7 @@ _PYTHON = "python.executable and python.archives; functions are in pipelines/, o
 _SHUFFLE = "Spark shuffles: spark.shuffle.… and spark.sql.shuffle.partitions among the options"
 
 WITHOUT_MEANING: Mapping[str, str] = {
-    "$internal.": "Flink sets it for itself; nobody else should",
+    "$internal.": "Flink sets it for itself",
     "akka.": _CLUSTER,
     "blob.": _CLUSTER,
     "classloader.": _PACKAGES,

@@ -56,7 +56,7 @@ class PipelineOptions(BaseModel):
         ge=1,
         le=MAX_PARALLELISM,
         alias="parallelism.default",
-        description="Parallelism of operators that set none, in graphs only: in a run, Spark's adaptive execution decides.",
+        description="Parallelism of operators that set none, in graphs. In a run, Spark's adaptive execution decides.",
     )
     max_parallelism: int | None = Field(
         default=None,
