@@ -1,5 +1,7 @@
 """Sentences of the documents that were not true once: facts are compared with the code, and the others stay unsaid."""
 
+import json
+import lzma
 import re
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -10,6 +12,7 @@ from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.connectors.file_uris import STAGING_PLACES
 from graph_compiler.declaration.operators import Operator, OperatorAttributes
+from graph_compiler.declaration.retention import HISTORY_SIZE
 from graph_compiler.deployment.documents import staging_layout
 from graph_compiler.deployment.targets import built_in
 from graph_compiler.deployment.targets.execution_target import ExecutionTarget, SecretWay
@@ -48,11 +51,44 @@ UNTRUE = [
     ("docs/targets.md", "No problem with it fails a task"),
     ("docs/failures.md", "counted from 0 as in Flink. A task"),
     ("CHANGELOG.md", "file sinks anywhere but on a shared"),
+    ("README.md", "and refuses others for now"),
+    ("README.md", "a retry repeats one task and reads what the others committed."),
+    ("docs/sinks.md", "When every sink of the task is written"),
+    ("docs/staging.md", "if the last attempt at every task that reads the result has finished"),
+    ("docs/staging.md", "| order | no attempt at that task commits,"),
+    ("docs/cli.md", "shows every attempt at every task of a run"),
+    ("docs/guide.md", "every attempt at every task"),
+    (
+        "docs/failures.md",
+        "shows the current attempt at every task of a run and the sixteen before it",
+    ),
+    ("plugins/graph_compiler/options/model.py", "How many earlier attempts at a task `"),
+    (
+        "plugins/graph_compiler/options/flink_options.py",
+        "it is `region`, always: a failure repeats one task",
+    ),
+    ("docs/options.md", "`region`, always: a failure repeats one task"),
+    ("docs/threats.md", "in its targets exactly once, or the task fails with a clear message |"),
+    (
+        "plugins/graph_compiler/declaration/streams/partitioning_methods.py",
+        "Spread the rows at random",
+    ),
+    (
+        "plugins/graph_compiler/declaration/connectors/connector.py",
+        "have published are replaced, not added to. Merging",
+    ),
 ]
 
 
 def text_of(name: str) -> str:
     return (ROOT / name).read_text()
+
+
+def constant(module: str, name: str) -> str:
+    """Return a constant as it is written: Spark and Airflow are not needed to read it."""
+    source = text_of(f"plugins/graph_compiler/{module}")
+    (value,) = re.findall(rf"^{name} = (.+)$", source, re.MULTILINE)
+    return str(value)
 
 
 @pytest.mark.parametrize(("name", "words"), UNTRUE, ids=[words for _, words in UNTRUE])
@@ -132,6 +168,20 @@ def test_a_package_sets_attributes_as_contributing_says(monkeypatch: pytest.Monk
     assert "OUTPUT_ONLY_AFTER_END" in {
         str(edge.staging.reason) for edge in compiled.job_graph.edges if edge.staging is not None
     }
+
+
+def test_numbers_of_the_documents_are_those_of_the_code() -> None:
+    failures = " ".join(text_of("docs/failures.md").split())
+    longest = constant("spark_runtime/failures/failures.py", "LONGEST_MESSAGE")
+    last = constant("airflow_backend/task/submission/log_limit.py", "LAST_LINES")
+    assert f"first {int(longest):,} characters" in failures
+    assert f"last {int(last):,} lines" in failures
+    assert (HISTORY_SIZE, "sixteen before it" in failures) == (16, True)
+    day = constant("testing/mini_cluster.py", "DAY").strip('"')
+    assert f"The default is {day}" in text_of("docs/testing.md")
+    with lzma.open(ROOT / "tests/conformance/cases.json.xz") as corpus:
+        topologies = len(json.load(corpus))
+    assert f"graphs for {topologies} topologies" in text_of("docs/flink.md")
 
 
 def test_no_text_tells_to_install_what_is_not_released() -> None:

@@ -110,7 +110,7 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "job-result-store.": _AIRFLOW,
     "job-event.": _AIRFLOW,
     "jobmanager.": _AIRFLOW,
-    "jobmanager.execution.failover-strategy": "it is `region`, always: a failure repeats one task",
+    "jobmanager.execution.failover-strategy": "it is `region`, always: a retry repeats what did not finish of one task",
     "jobmanager.memory.": 'SlotSharingGroup("big", driver_memory="4g") says what a driver is given',
     "jobmanager.partition.": "staging.release and staging.ttl say when staged results go",
     "jobstore.": _AIRFLOW,

@@ -182,7 +182,7 @@ class PipelineOptions(BaseModel):
         default=HISTORY_SIZE,
         ge=1,
         alias="jobmanager.execution.attempts-history-size",
-        description="How many earlier attempts at a task `graph-compiler history` shows; "
+        description="How many earlier attempts at a region `graph-compiler history` shows; "
         "their documents stay until the run is removed.",
     )
     execution_target: str | None = Field(

@@ -27,7 +27,8 @@ class SinkMode(StrEnum):
     that the new rows have, and leaves the others. error-if-exists: refuses a target that holds anything. merge:
     replaces the rows whose key (`keys`) is among the new rows, and adds those of new keys.
 
-    In every mode a run counts once: rows that its own earlier attempts have published are replaced, not added to.
+    In every mode a run counts once: rows that its own earlier attempts have published are replaced, not added to. Only
+    a `Table` of Spark's catalog may have rows of an append twice, if its driver died.
     Merging the same keys again gives the same rows; a key that only an earlier attempt had is kept.
     """
 

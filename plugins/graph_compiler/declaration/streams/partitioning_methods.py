@@ -72,7 +72,10 @@ class PartitioningMethods(Stream):
         return self._partition(RebalancePartitioner())
 
     def shuffle(self) -> DataStream:
-        """Spread the rows at random over all partitions of the next operator."""
+        """Spread the rows evenly over all partitions of the next operator, like `rebalance`: in turn, not at random.
+
+        A row then goes to the same partition when it is recomputed.
+        """
         return self._partition(ShufflePartitioner())
 
     def global_(self) -> DataStream:
