@@ -67,6 +67,49 @@ def test_a_revision_is_compared_with_the_working_tree(project: Path) -> None:
     assert done.returncode == 0
 
 
+PLACES = """
+from pathlib import Path
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+
+PROJECT = Path(__file__).parents[1]
+params = {
+    "output": f"{PROJECT}/output",
+    "project": str(PROJECT),
+    "uri": f"file://{PROJECT}/a",
+}
+env = StreamExecutionEnvironment("sales", params=params)
+env.add_files(f"{PROJECT}/pipelines/codes.csv")
+rows = env.from_source(Csv(f"{PROJECT}/data/in.csv", schema="x INT"), "rows").stage("expensive")
+rows.filter("x > 1").name("many").sink_to(Parquet("{{ params.output }}/many")).name("out")
+"""
+IN_YAML = """
+name: sales
+params: {data: {default: ., format: path}, output: {default: output, format: path}}
+sources: {rows: {csv: "{{ params.data }}/in.csv", schema: x INT}}
+steps: [{name: many, from: rows, filter: x > 1}]
+sinks: {out: {from: many, sink_to: {parquet: "{{ params.output }}/many"}}}
+"""
+
+
+@pytest.mark.parametrize("below", ["", "team/"])
+@pytest.mark.parametrize(("suffix", "text"), [("py", PLACES), ("yaml", IN_YAML)])
+def test_paths_below_the_project_are_no_change_right_after_a_commit(
+    suffix: str, text: str, below: str, tmp_path: Path
+) -> None:
+    pipelines = tmp_path / below / "pipelines"
+    pipelines.mkdir(parents=True)
+    (pipelines / f"sales.{suffix}").write_text(text)
+    (pipelines / "codes.csv").write_text("1")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "first")
+    file = f"HEAD:{below}pipelines/sales.{suffix}"
+    done = diff(tmp_path / below, "--exit-code", file, "sales")
+    assert done.stderr == ""
+    assert done.stdout.startswith("sales: nothing changed (")
+    assert done.returncode == 0
+
+
 def test_imported_modules_are_read_from_the_same_revision(project: Path) -> None:
     found = json.loads(
         diff(project, "first:pipelines/sales.py", "HEAD:pipelines/sales.py", "--json").stdout

@@ -116,7 +116,8 @@ def test_driver_and_executors_must_use_this_python(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("version", "has_client", "state"),
     [
-        ("4.1.0", False, State.OK),
+        ("4.1.0", False, State.FAILED),
+        ("4.4.0", False, State.FAILED),
         ("4.3.0", False, State.OK),
         ("4.3.0", True, State.FAILED),
         ("3.5.1", False, State.FAILED),

@@ -123,7 +123,7 @@ def test_a_run_prints_one_json_document() -> None:
             {
                 "task": "with_weather",
                 "state": "FINISHED",
-                "attempt": 0,
+                "attempt": 1,
                 "seconds": 2.5,
                 "vertices": [],
             },

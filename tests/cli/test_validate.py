@@ -357,5 +357,5 @@ def test_a_staging_root_in_a_bucket_needs_obstore_here(
     monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT", "s3a://staging/root")
     assert (
         "the staging root is in s3a:, and this Python has no obstore\n"
-        "  hint: pip install 'graph-compiler[s3]'"
+        "  hint: pip install 'obstore>=0.9'"
     ) in validate().stderr

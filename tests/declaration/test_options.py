@@ -93,11 +93,39 @@ def test_an_unsupported_flink_key_is_refused_with_a_hint(key: str, hint: str) ->
     assert hint in str(problem.hint)
 
 
+OF_FLINK_1_20 = (
+    *("$internal.pipeline.job-id", "$internal.application.main", "user.artifacts.artifact-list"),
+    *("user.artifacts.base-dir", "user.artifacts.raw-http-enabled", "user.artifacts.http-headers"),
+    *("execution.state-recovery.path", "execution.state-recovery.claim-mode"),
+    *("execution.state-recovery.ignore-unclaimed-state", "execution.state-recovery.from-local"),
+    *("execution.savepoint-restore-mode", "execution.savepoint.path", "execution.attached"),
+    *("execution.job-status-changed-listeners", "execution.job-listeners"),
+    *("execution.program-config.enabled", "execution.program-config.wildcards"),
+    *("execution.allow-client-job-configurations", "execution.shutdown-on-application-finish"),
+    *("execution.submit-failed-job-on-application-error", "pipeline.operator-chaining"),
+    *("sql-gateway.session.idle-timeout", "sql-client.verbose", "plugin.classloader.parent-first"),
+    *("traces.reporters", "optimizer.delimited-format.max-line-samples", "parallelism"),
+)
+
+
+@pytest.mark.parametrize("key", OF_FLINK_1_20)
+def test_a_key_of_flink_1_20_is_known_as_flinks(key: str) -> None:
+    _, (problem,) = read_options(((key, "1"),))
+    assert problem.message == f"option '{key}' is a Flink option that is not supported here"
+    assert "did you mean" not in str(problem.hint)
+
+
 @pytest.mark.parametrize("key", ["execution.checkpointing.intervall", "restart-strategy.typ"])
 def test_a_misspelled_key_is_not_taken_for_another_of_flinks(key: str) -> None:
     _, (problem,) = read_options(((key, "x"),))
     assert problem.message == f"there is no option '{key}'"
     assert str(problem.hint).startswith("did you mean '")
+
+
+@pytest.mark.parametrize("name", sorted(set(FIELDS.values())))
+def test_the_name_of_a_field_is_no_key(name: str) -> None:
+    _, (problem,) = read_options(((name, "1"),))
+    assert f"'{name}'" in problem.message
 
 
 def test_no_supported_option_is_listed_as_unsupported() -> None:

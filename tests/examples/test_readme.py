@@ -1,9 +1,12 @@
 """The README's pipeline compiles to the tasks that the README names."""
 
 import re
+import tomllib
 from pathlib import Path
 
 from graph_compiler import StreamExecutionEnvironment
+from graph_compiler.cli.diagnosis.airflow_health import TESTED_AIRFLOW
+from graph_compiler.cli.diagnosis.programs import INSTALL_PYSPARK, TESTED_PYSPARK
 from graph_compiler.options.modes import ShuffleMode
 from graph_compiler.testing import CompiledPlan
 
@@ -43,6 +46,48 @@ def commands(document: Path) -> list[str]:
 def test_readme_commands_start_the_quickstart_of_the_guide() -> None:
     """`test_quickstart.py` runs the guide's commands, one by one."""
     assert commands(README) == commands(ROOT / "docs/guide.md")[:2]
+
+
+def test_the_readme_names_the_two_commands_that_are_enough() -> None:
+    (sentence,) = re.findall(r"Two commands are enough: (.*?)\. ", README.read_text(), re.DOTALL)
+    named = re.findall(r"`make (\w+)`", sentence)
+    assert named == ["run", "test"]
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert set(named) <= set(targets)
+
+
+def test_the_first_figure_is_that_against_the_pipeline_by_hand() -> None:
+    """docs/benchmarks.md has the medians."""
+    ours, by_hand, by_step = (
+        float(figure) for figure in re.findall(r"(\d+) s\b", README.read_text())[:3]
+    )
+    page = (ROOT / "docs/benchmarks.md").read_text()
+    measured = {
+        name: float(re.findall(rf"\(`{name}`\) \| \d+ \| \d+ \| [\d.]+ \| ([\d.]+)", page)[0])
+        for name in ("declared", "hand", "hand-steps")
+    }
+    assert (ours, by_hand, by_step) == tuple(round(seconds) for seconds in measured.values())
+
+
+def test_the_readme_doctor_and_the_package_name_one_version_of_airflow_and_of_spark() -> None:
+    (airflow, spark) = re.findall(
+        r"tested with Airflow ([\d.]+) and pyspark ([\d.]+),", README.read_text()
+    )[0]
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)
+    extras = project["project"]["optional-dependencies"]
+    assert f"pyspark{_only(spark)}" in extras["spark"]
+    assert f"pyspark{_only(spark)}" in project["dependency-groups"]["executor"]
+    assert f"apache-airflow{_only(airflow)}" in extras["airflow"]
+    assert f"pyspark{_only(spark)}" in INSTALL_PYSPARK
+    assert ".".join(map(str, TESTED_PYSPARK)) == spark
+    assert ".".join(map(str, TESTED_AIRFLOW)) == airflow
+
+
+def _only(version: str) -> str:
+    """Return the requirement of one minor version."""
+    major, minor = map(int, version.split("."))
+    return f">={major}.{minor},<{major}.{minor + 1}"
 
 
 def test_the_readme_is_one_screen() -> None:

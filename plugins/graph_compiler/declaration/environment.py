@@ -214,7 +214,8 @@ class StreamExecutionEnvironment(ArtifactMethods, Guided, metaclass=StandsIn):
             f"{method}() was called, but a pipeline's module only declares the pipeline{named}",
             allowed="a module that ends after its last sink_to(…)",
             hint="remove the call; `graph-compiler run NAME --in-process` runs the pipeline now, "
-            "`graph-compiler run NAME` under Airflow, and build_dag(env) on a schedule",
+            "`graph-compiler run NAME` under Airflow, `graph-compiler submit NAME` in an Airflow "
+            "with a scheduler, and build_dag(env) on a schedule",
         )
 
     def next_id(self) -> int:

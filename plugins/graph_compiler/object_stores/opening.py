@@ -10,7 +10,7 @@ from graph_compiler.object_stores.s3_access import S3Access
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import open_with, opener
 
-INSTALL_OBSTORE = "pip install 'graph-compiler[s3]' where Airflow and the command line run"
+INSTALL_OBSTORE = "pip install 'obstore>=0.9' where Airflow and the command line run"
 """What to do if a staging root is in a bucket, and obstore is missing."""
 
 

@@ -55,12 +55,22 @@ _STATE = "rows between tasks are in the staging root: [graph_compiler] staging_r
 _SPARK_SQL = "Spark plans SQL: set spark.sql.… among the options, or in a slot sharing group's conf"
 _ADAPTIVE = "Spark's adaptive execution decides: spark.sql.adaptive.advisoryPartitionSizeInBytes among the options"
 _AIRFLOW = "Airflow does that: its scheduler, its database, its web server"
-_METRICS = "each task's report.json and XCom have its metrics; Spark's own are spark.metrics.… among the options"
+_METRICS = (
+    "metrics go to Airflow's StatsD or OpenTelemetry, and to each attempt's report.json; "
+    "Spark's own are spark.metrics.… among the options"
+)
+_RESUMED = (
+    "a run continues from what its tasks have staged: `graph-compiler resume`, or clear tasks"
+)
+_LISTENERS = "callbacks are Airflow's, in default_args= of build_dag; listeners are its plugins'"
+_CLIENT = "each task starts its Spark application itself; nothing of Flink's client is called"
+_FILES = "env.add_files, env.add_jars, env.add_python_archive; pipeline.cached-files, pipeline.jars, python.archives"
 _PACKAGES = "pipeline.jars, or spark.jars.packages among the options"
 _PYTHON = "python.executable and python.archives; functions are in pipelines/, on PYTHONPATH, and their code travels"
 _SHUFFLE = "Spark shuffles: spark.shuffle.… and spark.sql.shuffle.partitions among the options"
 
 WITHOUT_MEANING: Mapping[str, str] = {
+    "$internal.": "Flink sets it for itself",
     "akka.": _CLUSTER,
     "blob.": _CLUSTER,
     "classloader.": _PACKAGES,
@@ -68,15 +78,24 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "cluster.": _CLUSTER,
     "containerized.": _CLUSTER,
     "env.": "spark.driver.extraJavaOptions and spark.executor.extraJavaOptions among the options",
-    "execution.attached": "an Airflow task waits for its driver",
+    "compiler.": _SPARK_SQL,
+    "events.": _METRICS,
+    "execution.allow-client-job-configurations": _CLIENT,
+    "execution.attached": "Airflow's task or triggerer waits for a driver; `graph-compiler submit -d` does not",
     "execution.batch.adaptive.auto-parallelism.": _ADAPTIVE,
     "execution.batch.job-recovery.": "a run continues from what its tasks have staged, as Airflow knows",
     "execution.batch.speculative.": "spark.speculation among the options",
     "execution.buffer-timeout": "rows are not buffered between tasks: they are staged, or stay in memory",
     "execution.buffer-timeout.": "rows are not buffered between tasks: they are staged, or stay in memory",
     "execution.checkpointing.": _CHECKPOINTS,
-    "execution.job-listeners": "callbacks are Airflow's, in default_args= of build_dag; listeners are its plugins'",
-    "execution.savepoint.": "clear the tasks that are to run again: they read what others have staged",
+    "execution.job-listeners": _LISTENERS,
+    "execution.job-status-changed-listeners": _LISTENERS,
+    "execution.program-config.": _CLIENT,
+    "execution.savepoint-restore-mode": _RESUMED,
+    "execution.savepoint.": _RESUMED,
+    "execution.shutdown-on-application-finish": "an Airflow task ends its whole Spark application",
+    "execution.state-recovery.": _RESUMED,
+    "execution.submit-failed-job-on-application-error": _CLIENT,
     "execution.shutdown-on-attached-exit": "an Airflow task ends its whole Spark application",
     "execution.sorted-inputs.": "Spark sorts where a join or an aggregation needs it",
     "external-resource.": _RESOURCES,
@@ -86,15 +105,19 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "high-availability": _AIRFLOW,
     "high-availability.": _AIRFLOW,
     "historyserver.": "graph-compiler history DAG RUN; spark.eventLog.… among the options for Spark's own",
+    "gs.": "spark.hadoop.fs.gs.… among the options",
     "io.": "spark.local.dir among the options",
     "job-result-store.": _AIRFLOW,
+    "job-event.": _AIRFLOW,
     "jobmanager.": _AIRFLOW,
-    "jobmanager.execution.failover-strategy": "it is `region`, always: a failure repeats one task",
+    "jobmanager.execution.failover-strategy": "it is `region`, always: a retry repeats what did not finish of one task",
     "jobmanager.memory.": 'SlotSharingGroup("big", driver_memory="4g") says what a driver is given',
     "jobmanager.partition.": "staging.release and staging.ttl say when staged results go",
     "jobstore.": _AIRFLOW,
     "kubernetes.": "spark.kubernetes.… among the options",
     "metrics.": _METRICS,
+    "optimizer.": _SPARK_SQL,
+    "oss.": "spark.hadoop.fs.oss.… among the options",
     "parallelism": "it is written parallelism.default",
     "pekko.": _CLUSTER,
     "pipeline.auto-watermark-interval": "windows of event time are over all rows: a batch job has no watermarks",
@@ -107,10 +130,12 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "pipeline.jobvertex-parallelism-overrides": ".set_parallelism() of the operator",
     "pipeline.name": 'the name is the first argument: StreamExecutionEnvironment("name"), or name: in YAML',
     "pipeline.object-reuse": "rows are Spark's",
+    "pipeline.operator-chaining": "it is written pipeline.operator-chaining.enabled",
     "pipeline.registered-kryo-types": "rows are Spark's; spark.serializer among the options",
     "pipeline.registered-pojo-types": "rows are Spark's",
     "pipeline.serialization-config": "rows are Spark's; spark.serializer among the options",
     "pipeline.watermark-alignment.": "a batch job has no watermarks",
+    "plugin.": _PACKAGES,
     "process.": _CLUSTER,
     "python.": _PYTHON,
     "python.files": "the code of functions travels by itself; pack other packages as python.archives",
@@ -125,6 +150,8 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "security.": "Airflow's connection and Spark's spark.kerberos.… and spark.ssl.…",
     "slot.": _RESOURCES,
     "slotmanager.": _RESOURCES,
+    "sql-client.": _SPARK_SQL,
+    "sql-gateway.": _SPARK_SQL,
     "state.": _STATE,
     "table.": _SPARK_SQL,
     "table.local-time-zone": "a session's time zone is UTC, always: equal rows on every machine",
@@ -133,6 +160,8 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "taskmanager.memory.": _RESOURCES,
     "taskmanager.network.": _SHUFFLE,
     "taskmanager.numberOfTaskSlots": _RESOURCES,
+    "traces.": _METRICS,
+    "user.artifacts.": _FILES,
     "web.": _AIRFLOW,
     "web.checkpoints.": _CHECKPOINTS,
     "web.exception-history-size": "jobmanager.execution.attempts-history-size: how many attempts `history` shows",

@@ -56,14 +56,14 @@ class PipelineOptions(BaseModel):
         ge=1,
         le=MAX_PARALLELISM,
         alias="parallelism.default",
-        description="Parallelism of operators that set none; Spark's adaptive execution decides the actual number.",
+        description="Parallelism of operators that set none, in graphs. In a run, Spark's adaptive execution decides.",
     )
     max_parallelism: int | None = Field(
         default=None,
         ge=1,
         le=MAX_PARALLELISM,
         alias="pipeline.max-parallelism",
-        description="Upper bound of every operator's parallelism.",
+        description="Upper bound of every parallelism that is set. What Spark decides is not bounded.",
     )
     chaining_enabled: bool = Field(
         default=True,
@@ -182,7 +182,7 @@ class PipelineOptions(BaseModel):
         default=HISTORY_SIZE,
         ge=1,
         alias="jobmanager.execution.attempts-history-size",
-        description="How many earlier attempts at a task `graph-compiler history` shows; "
+        description="How many earlier attempts at a region `graph-compiler history` shows; "
         "their documents stay until the run is removed.",
     )
     execution_target: str | None = Field(

@@ -42,7 +42,9 @@ def read_options(
     merged = {**dict(deployment.values), **own}
     try:
         options = PipelineOptions.model_validate(
-            {key: value for key, value in merged.items() if not is_spark_setting(key)}
+            {key: value for key, value in merged.items() if not is_spark_setting(key)},
+            by_alias=True,
+            by_name=False,  # the names of fields are no keys
         )
     except ValidationError as error:
         problems = tuple(

@@ -68,13 +68,11 @@ def test_a_source_refuses_columns_that_differ_from_its_schema(
 
 
 EVOLVE = "on_schema_change='evolve' accepts these changes"
-HINTS = {
+OTHERWISE = "change the rows before the sink (select, cast), or write them to another target"
+HINTS: dict[str, tuple[str, str | None]] = {
     "added": (EVOLVE, "leaves out gate"),
     "dropped": ('to accept them, declare schema="k STRING"', "reads delay as NULL"),
-    "renamed": (
-        'to accept them, declare schema="k STRING, late INT"',
-        "leaves out late, and reads delay as NULL",
-    ),
+    "renamed": ('to accept them, declare schema="k STRING, late INT"', None),
     "widened": (EVOLVE, "casts delay, and fails if a value does not fit"),
     "narrowed": (EVOLVE, "casts delay, and fails if a value does not fit"),
     "retyped": (
@@ -93,10 +91,48 @@ def test_a_refusal_says_how_to_accept_the_changes_and_what_ignore_does_to_the_ro
         read_source(source, spark)
     lines = [line for line in str(refusal.value).splitlines() if "hint:" in line]
     accepts, loses = HINTS[change]
-    assert lines == [f"  hint: {accepts}", f"  hint: on_schema_change='ignore' {loses}"]
+    ignoring = [] if loses is None else [f"  hint: on_schema_change='ignore' {loses}"]
+    assert lines == [f"  hint: {accepts}", *ignoring]
     if accepts != EVOLVE:  # the text can be pasted
         declared = accepts.partition('"')[2].rstrip('"')
         assert read_source(Parquet(source.path, schema=declared), spark).count() == 1
+
+
+HINTS_OF_A_SINK = {
+    "added": [EVOLVE, "on_schema_change='ignore' leaves out gate, whose values are not written"],
+    "dropped": [
+        OTHERWISE,
+        "on_schema_change='ignore' writes delay as NULL (mode merge: over the values that the target has)",
+    ],
+    "renamed": [
+        'before the sink, give columns the names they have in the target: rename({"late": "delay"})',
+        OTHERWISE,
+    ],
+    "widened": [
+        OTHERWISE,
+        "on_schema_change='ignore' casts delay, and fails if a value does not fit",
+    ],
+    "narrowed": [
+        EVOLVE,
+        "on_schema_change='ignore' casts delay, and fails if a value does not fit",
+    ],
+    "retyped": [
+        OTHERWISE,
+        "on_schema_change='ignore' casts delay, and fails if a value does not fit",
+    ],
+}
+
+
+@pytest.mark.parametrize("change", ALL)
+def test_a_hint_of_a_sink_says_what_happens_to_the_rows(
+    change: str, sinks: Sinks, tmp_path: Path
+) -> None:
+    target = Parquet(f"{tmp_path}/out")
+    sinks.write(target, HELD)
+    with pytest.raises(SchemaChangedError) as refusal:
+        sinks.write(target, f"SELECT {CHANGES[change][0]}", run="r2", mode="append")
+    hints = [line for line in str(refusal.value).splitlines() if "hint:" in line]
+    assert hints == [f"  hint: {hint}" for hint in HINTS_OF_A_SINK[change]]
 
 
 def test_the_schema_of_a_hint_is_that_of_the_file_at_every_depth(

@@ -439,8 +439,26 @@ def test_columns_the_table_does_not_have_are_refused_even_when_it_evolves(
     query: str, words: str, sinks: Sinks, postgres: Postgres
 ) -> None:
     postgres.sql("CREATE TABLE sales (id INT)")
+    evolving = jdbc(postgres, "sales", on_schema_change="evolve")
     with pytest.raises(SchemaChangedError, match=words):
-        sinks.write(jdbc(postgres, "sales", on_schema_change="evolve"), query, mode="append")
+        sinks.write(evolving, query, mode="append")
+    with pytest.raises(SchemaChangedError, match=words):
+        sinks.write(evolving, query, run="r2", mode="merge", keys=("id",))
+    assert postgres.sql("SELECT count(*) FROM sales") == [("0",)]
+
+
+def test_the_hint_for_a_new_column_leads_to_all_its_values(
+    sinks: Sinks, postgres: Postgres
+) -> None:
+    postgres.sql("CREATE TABLE sales (id INT)")
+    sales, query = jdbc(postgres, "sales"), "SELECT 1 AS id, 2 AS more"
+    with pytest.raises(SchemaChangedError, match="ALTER TABLE … ADD COLUMN") as refusal:
+        sinks.write(sales, query, mode="append")
+    hints = [line for line in str(refusal.value).splitlines() if "hint:" in line]
+    assert hints[0].startswith("  hint: a table is never altered here: add more to it")
+    postgres.sql("ALTER TABLE sales ADD COLUMN more INT")
+    sinks.write(sales, query, run="r2", mode="append")
+    assert postgres.sql("SELECT * FROM sales") == [("1", "2")]
 
 
 def test_small_integers_fit_wider_database_types(sinks: Sinks, postgres: Postgres) -> None:

@@ -192,6 +192,8 @@ def test_progress_is_used_until_there_is_a_report(
         "late",
     ]
     assert "progress" not in as_json[0]
+    assert [one["attempt"] for one in as_json] == [1, 2, 3]
+    assert "attempt_number" not in as_json[0]
 
 
 @pytest.mark.parametrize(

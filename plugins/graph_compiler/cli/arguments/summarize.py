@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 
 import typer
 
@@ -17,17 +20,45 @@ from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.explain.diff.plan_summary import plan_summary
 from graph_compiler.projects.pipeline_files import load_declared, nothing_declared, pipeline_at
 
+Value = TypeVar("Value")
+
 
 def summarize(file: Path) -> None:
-    """Print the PlanSummary of the pipeline a file declares."""
-    sys.path[:] = json.load(sys.stdin)
+    """Print the PlanSummary of the pipeline a file declares, whose paths are as if its folder were elsewhere."""
+    said = json.load(sys.stdin)
+    sys.path[:] = said["path"]
     with speaking_plainly():
         module = pipeline_at(file)
         pipeline = load_declared(module)
         if pipeline is None:
             raise InvalidPipelineError(file.stem, [nothing_declared(module)])
+        if said["unpacked"]:
+            pipeline = _as_in(said["repository"], said["unpacked"], pipeline)
         compiled = compile_pipeline(pipeline, deployment_options())
-        typer.echo(to_json(plan_summary(compiled, describe_pipeline(compiled), str(module.root))))
+        root = str(module.root).replace(said["unpacked"] or "", said["repository"] or "")
+        typer.echo(to_json(plan_summary(compiled, describe_pipeline(compiled), root)))
+
+
+def _as_in(repository: str, unpacked: str, value: Value) -> Value:
+    """Return a value whose texts name the repository in place of the folder into which a revision was unpacked.
+
+    A pipeline builds paths from its own file (`Path(__file__).parents[1]`): they are no difference of two versions.
+    """
+    found: Any = value
+    as_in = partial(_as_in, repository, unpacked)
+    match found:
+        case str() if unpacked in found:
+            return type(found)(found.replace(unpacked, repository))  # type: ignore[return-value]  # the same type
+        case tuple() | list():
+            return type(found)(map(as_in, found))  # type: ignore[return-value]  # the same type
+        case dict():
+            return type(found)((name, as_in(item)) for name, item in found.items())  # type: ignore[return-value]  # the same type
+        case _ if is_dataclass(found) and not isinstance(found, type):
+            own = {field.name: getattr(found, field.name) for field in fields(found) if field.init}
+            changed = {name: new for name, old in own.items() if (new := as_in(old)) != old}
+            return replace(found, **changed) if changed else value  # type: ignore[return-value]  # the same type
+        case _:
+            return value
 
 
 if __name__ == "__main__":

@@ -55,15 +55,23 @@ def summary_of(version: str) -> PlanSummary:
                 f"there is no file '{path}' in revision '{revision}'\n"
                 "  hint: paths start at the top of the repository"
             )
-        return _summarize(
-            version, pipeline_at(folder / path), _paths_in_revision(folder, repository)
-        )
+        paths = _paths_in_revision(folder, repository)
+        unpacked = (folder, repository)
+        return _summarize(version, pipeline_at(folder / path), paths, unpacked)
 
 
-def _summarize(version: str, module: PipelineFile, path: Sequence[str]) -> PlanSummary:
+def _summarize(
+    version: str,
+    module: PipelineFile,
+    path: Sequence[str],
+    unpacked: tuple[Path, Path] | None = None,
+) -> PlanSummary:
+    """Summarize a version; `unpacked` are the folder of a revision, and the repository whose paths it has."""
+    folder, repository = map(str, unpacked) if unpacked else (None, None)
+    paths = [str(module.root), *(one for one in path if not _hides(module, one))]
     done = subprocess.run(
         [sys.executable, "-m", _PROGRAM, str(module.file)],
-        input=json.dumps([str(module.root), *(one for one in path if not _hides(module, one))]),
+        input=json.dumps({"path": paths, "unpacked": folder, "repository": repository}),
         env=os.environ | {"PYTHONPATH": str(_COMPILER)},
         capture_output=True,
         text=True,

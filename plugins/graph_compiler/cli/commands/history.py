@@ -100,16 +100,17 @@ def show_history(layout: StagingLayout, found: History, console: Console) -> Non
 
 
 def history_json(found: History) -> str:
-    """Return the same as JSON, without the details of the driver's work, which are in its report.json."""
+    """Return the same as JSON, attempts counted from one; the details of the driver's work are in its report.json."""
     return json.dumps(
         {
             region_id: [
                 {
                     key: value
                     for key, value in dict(to_wire(attempt)).items()  # type: ignore[arg-type]  # an object
-                    if key not in ("type", "report", "progress")
+                    if key not in ("type", "report", "progress", "attempt_number")
                 }
                 | {
+                    "attempt": attempt.attempt_number + 1,
                     "kept_in_tries": list(_kept_in(attempt, one.kept)),
                     "recomputed": to_wire(attempt.report.recomputed if attempt.report else ()),
                     "current": to_wire(attempt.progress.current if attempt.progress else None),

@@ -33,7 +33,8 @@ _PROVIDER = "apache-airflow-providers-apache-spark"
 _SECONDS = 60
 _SHOWN = 3
 _ADD = "airflow connections add {} --conn-type spark --conn-host 'local[2]'"
-_INSTALL = 'pip install "graph-compiler[airflow]"'
+TESTED_AIRFLOW = (3, 3)
+_INSTALL = 'pip install "apache-airflow>=3.3,<3.4" "apache-airflow-providers-apache-spark>=6.3"'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +109,9 @@ def airflow_version(health: AirflowHealth) -> Finding:
         return failed(f"it did not answer: {health.silence}", f"{_INSTALL}; airflow version")
     found = str(health.value("airflow"))
     major, minor = (int(number) for number in found.split(".")[:2])
-    return ok(found) if (major, minor) == (3, 3) else failed(f"{found}; 3.3 is supported", _INSTALL)
+    if (major, minor) == TESTED_AIRFLOW:
+        return ok(found)
+    return failed(f"{found}; {'.'.join(map(str, TESTED_AIRFLOW))} is supported", _INSTALL)
 
 
 def spark_provider(_: AirflowHealth) -> Finding:
@@ -134,7 +137,7 @@ def plugin(health: AirflowHealth) -> Finding:
     if _PLUGIN not in found["loaded"]:
         return warning(
             "Airflow does not load it: Dags work, what it adds to Airflow's pages does not",
-            "put plugins/ into Airflow's plugins_folder, or pip install graph-compiler where Airflow runs",
+            "put plugins/ into Airflow's plugins_folder, or pip install this repository where Airflow runs",
         )
     return ok("Airflow loads it")
 

@@ -17,6 +17,8 @@ from graph_compiler.cli.diagnosis.check import Check, Finding, failed, ok, warni
 from graph_compiler.driver_jvm.start_settings import DriverStart, start_settings
 
 JAVA_VERSIONS = (17, 21)
+TESTED_PYSPARK = (4, 3)
+INSTALL_PYSPARK = 'pip install "pyspark>=4.3,<4.4"'
 _INSTALL_JAVA = (
     "sudo apt-get install openjdk-17-jre-headless, or export JAVA_HOME=<a Java 17 or 21>"
 )
@@ -88,14 +90,16 @@ def pyspark(_: Programs) -> Finding:
 def judge_pyspark(found: str | None, *, has_client: bool) -> Finding:
     """Check the version of pyspark."""
     if found is None:
-        return failed("it is not installed", 'pip install "pyspark>=4.1,<5"')
+        return failed("it is not installed", INSTALL_PYSPARK)
     if has_client:
         return failed(
             f"{found}, and pyspark-client beside it, which overwrites files of pyspark",
             f'pip uninstall -y pyspark-client && pip install --force-reinstall --no-deps "pyspark=={found}"',
         )
-    if not (4, 1) <= _numbers(found) < (5,):
-        return failed(f"{found}; from 4.1 to below 5 is supported", 'pip install "pyspark>=4.1,<5"')
+    if _numbers(found)[:2] != TESTED_PYSPARK:
+        return failed(
+            f"{found}; {'.'.join(map(str, TESTED_PYSPARK))} is supported", INSTALL_PYSPARK
+        )
     return ok(found)
 
 
@@ -106,7 +110,7 @@ def spark_jars(programs: Programs) -> Finding:
     spec = find_spec("pyspark")
     folder = Path(home) if home else Path(str(spec.origin)).parent if spec else None
     if folder is None or package is None:
-        return failed("there is no Spark", 'pip install "pyspark>=4.1,<5"')
+        return failed("there is no Spark", INSTALL_PYSPARK)
     names = [path.name for path in folder.glob("jars/spark-core_*.jar")]
     return judge_jars(names, package, f"{folder}/jars", has_home=home is not None)
 
@@ -134,7 +138,7 @@ def spark_submit(programs: Programs) -> Finding:
     if found is None:
         return failed(
             "it is not on PATH",
-            f'export PATH="{Path(sys.executable).parent}:$PATH" (pip install pyspark brings it)',
+            f'export PATH="{Path(sys.executable).parent}:$PATH" ({INSTALL_PYSPARK} brings it)',
         )
     return ok(found)
 

@@ -50,7 +50,7 @@ def _task(id: RegionId, attempts: tuple[RegionExecution, ...]) -> Json:
     return {
         "task": id,
         "state": state.value,
-        "attempt": None if last is None else last.attempt_number,
+        "attempt": None if last is None else last.attempt_number + 1,
         "seconds": None
         if last is None or last.ended is None
         else round(last.ended - last.started, 1),

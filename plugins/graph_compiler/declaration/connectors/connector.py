@@ -12,6 +12,7 @@ from graph_compiler.declaration.coordination import InputSplit, MasterHook
 from graph_compiler.declaration.refusals.constructors import HeldToForm
 from graph_compiler.errors import Problem
 from graph_compiler.extensions import Extensible
+from graph_compiler.identifiers import did_you_mean
 
 Options: TypeAlias = (
     Mapping[str, str | int | float | bool | Secret] | tuple[tuple[str, SecretText], ...]
@@ -26,7 +27,8 @@ class SinkMode(StrEnum):
     that the new rows have, and leaves the others. error-if-exists: refuses a target that holds anything. merge:
     replaces the rows whose key (`keys`) is among the new rows, and adds those of new keys.
 
-    In every mode a run counts once: rows that its own earlier attempts have published are replaced, not added to.
+    In every mode a run counts once: rows that its own earlier attempts have published are replaced, not added to. Only
+    a `Table` of Spark's catalog may have rows of an append twice, if its driver died.
     Merging the same keys again gives the same rows; a key that only an earlier attempt had is kept.
     """
 
@@ -66,6 +68,33 @@ class WhenReadTwice(StrEnum):
     LISTED = "listed"
     SNAPSHOT = "snapshot"
     FIXED = "fixed"
+
+
+_MODES_ELSEWHERE = {
+    "error": (SinkMode.ERROR_IF_EXISTS, ""),
+    "default": (SinkMode.ERROR_IF_EXISTS, ""),
+    "create": (SinkMode.ERROR_IF_EXISTS, ""),
+    "fail": (SinkMode.ERROR_IF_EXISTS, ""),
+    "insert": (SinkMode.APPEND, ""),
+    "add": (SinkMode.APPEND, ""),
+    "upsert": (SinkMode.MERGE, " It needs keys, and replaces the rows of equal keys"),
+    "update": (SinkMode.MERGE, " It needs keys, and replaces the rows of equal keys"),
+    "replace": (SinkMode.OVERWRITE, " It removes all rows that the target has"),
+    "truncate": (SinkMode.OVERWRITE, " It removes all rows that the target has"),
+    "dynamic": (
+        SinkMode.OVERWRITE_PARTITIONS,
+        " It removes the rows of each partition that the new rows have",
+    ),
+}
+"""Names that other tools have for a mode, and what the mode does to rows that are there."""
+
+
+def sink_mode_meant(name: str) -> str | None:
+    """Return a hint with the sink mode that a name stands for elsewhere, or that it is close to."""
+    known = _MODES_ELSEWHERE.get(name.lower())
+    return (
+        did_you_mean(name, SinkMode) if known is None else f"did you mean '{known[0]}'?{known[1]}"
+    )
 
 
 class OnSchemaChange(StrEnum):

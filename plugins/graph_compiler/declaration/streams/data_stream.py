@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn
 
 from graph_compiler.declaration.call_checks import held_to_signatures
 from graph_compiler.declaration.connectors import Connector, SinkMode
+from graph_compiler.declaration.connectors.connector import sink_mode_meant
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import (
     Aggregate,
@@ -97,7 +98,7 @@ class DataStream(RowMethods, FunctionMethods, CombiningMethods, PartitioningMeth
             self.refuse(
                 f"there is no sink mode '{mode}'",
                 allowed=listing(SinkMode),
-                hint=did_you_mean(mode, SinkMode),
+                hint=sink_mode_meant(mode),
             )
         folders = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
         names = (keys,) if isinstance(keys, str) else tuple(keys)

@@ -72,7 +72,10 @@ class PartitioningMethods(Stream):
         return self._partition(RebalancePartitioner())
 
     def shuffle(self) -> DataStream:
-        """Spread the rows at random over all partitions of the next operator."""
+        """Spread the rows evenly over all partitions of the next operator, like `rebalance`: in turn, not at random.
+
+        A row then goes to the same partition when it is recomputed.
+        """
         return self._partition(ShufflePartitioner())
 
     def global_(self) -> DataStream:
@@ -98,7 +101,11 @@ class PartitioningMethods(Stream):
         return self._partition(ForwardPartitioner())
 
     def broadcast(self) -> DataStream:
-        """Send every row to every partition of the next operator."""
+        """Send every row to every partition of the next operator, to be joined there with the rows of another stream.
+
+        Spark gets it as a hint for a join: no row is repeated. Refused before an operator with no other input, where
+        Flink would repeat each row in every subtask.
+        """
         return self._partition(BroadcastPartitioner())
 
     def _custom_partitioner(

@@ -70,7 +70,7 @@ class Declared(Guided):
         return self._set(parallelism=parallelism)
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:
-        """Bound the operator's parallelism."""
+        """Refuse a parallelism of the operator above this number; what Spark decides is not bounded."""
         return self._set(max_parallelism=max_parallelism)
 
     def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graph_compiler.declaration.dag.airflow_arguments import find_strangers
-from graph_compiler.declaration.operators import IterationHead, Sink
+from graph_compiler.declaration.operators import ChainingStrategy, IterationHead, Sink, UnionByName
 from graph_compiler.declaration.operators.iteration import INSTEAD_OF_ITERATIONS
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
@@ -14,7 +14,7 @@ from graph_compiler.deployment.describe.target_checks import target_problems
 from graph_compiler.deployment.documents.session import SESSION
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
-from graph_compiler.graphs.stream_graph import JobType
+from graph_compiler.graphs.stream_graph import JobType, StreamGraph
 from graph_compiler.options.flink_options import why_without_meaning
 from graph_compiler.options.model import PipelineOptions
 from graph_compiler.options.spark_settings import spark_settings
@@ -30,6 +30,11 @@ def check_deployable(compiled: CompiledPipeline) -> None:
             hint="end a stream with sink_to(…)",
         )
         raise InvalidPipelineError(compiled.pipeline.name, [problem])
+    if unsupported := (
+        *_broadcasts_to_one_input(compiled.stream_graph),
+        *_absorbed_sources(compiled.stream_graph),
+    ):
+        raise InvalidPipelineError(compiled.pipeline.name, unsupported)
     if repeated := tuple(_sinks_of_one_name(compiled.pipeline)):
         raise InvalidPipelineError(compiled.pipeline.name, repeated)
     profiles = compiled.job_graph.resource_profiles
@@ -50,6 +55,36 @@ def _checkpointing(options: PipelineOptions) -> str | None:
         if is_set and str(field.alias).startswith("execution.checkpointing."):
             return field.alias
     return None
+
+
+def _broadcasts_to_one_input(graph: StreamGraph) -> Iterator[Problem]:
+    """Find operators to which Flink sends each row once for every subtask; Spark would send each row once."""
+    for node in graph.nodes:
+        edges = graph.in_edges[node.id]
+        is_combined = len({edge.type_number for edge in edges}) > 1
+        if is_combined and not isinstance(node.operator, UnionByName):
+            continue
+        if any(edge.partitioner.is_broadcast for edge in edges):
+            yield Problem(
+                operator=node.declared_name,
+                message="it reads rows that are broadcast, and nothing that they could be joined with",
+                allowed="broadcast() of one side of a join, or of an input of a function or query of several streams",
+                hint="leave out broadcast(): Flink would repeat each row in every subtask; "
+                "to repeat rows on purpose, join them with how='cross'",
+                declared_at=node.declared_at,
+            )
+
+
+def _absorbed_sources(graph: StreamGraph) -> Iterator[Problem]:
+    """Find operators, of other packages, that ask for Flink's source chaining."""
+    for node in graph.nodes:
+        if node.chaining_strategy is ChainingStrategy.HEAD_WITH_SOURCES:
+            yield Problem(
+                operator=node.declared_name,
+                message="its chaining_strategy is HEAD_WITH_SOURCES: Spark's driver does not chain sources with it",
+                allowed="ALWAYS, NEVER, HEAD",
+                declared_at=node.declared_at,
+            )
 
 
 def _sinks_of_one_name(pipeline: Pipeline) -> Iterator[Problem]:

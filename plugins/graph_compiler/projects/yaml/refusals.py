@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from graph_compiler.declaration.connectors import Connector
+from graph_compiler.declaration.connectors.connector import sink_mode_meant
 from graph_compiler.declaration.operators.combining import join_type_meant
 from graph_compiler.declaration.refusals.foreign_names import foreign_name
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
@@ -19,6 +20,7 @@ from graph_compiler.identifiers import did_you_mean, listing
 from graph_compiler.projects.yaml.operations import INLINE_FORMS, SOURCE_FORMS, STEP_FORMS
 from graph_compiler.projects.yaml.pipeline_spec import form_at
 from graph_compiler.projects.yaml.places import CONNECTORS, OPERATORS, REFUSED, WINDOWS
+from graph_compiler.projects.yaml.synonyms import key_meant
 from graph_compiler.projects.yaml.syntax.tree import (
     MAX_PROBLEMS,
     Node,
@@ -119,6 +121,8 @@ def _problem(path: KeyPath, errors: list[ErrorDetails], tree: Node, file: str) -
         hint = (
             _of_package({key: value})
             or _of_connector(str(key), known)
+            or key_meant(str(key), known, value)
+            or _as_sink(key, known)
             or did_you_mean(str(key), [*known, *calls])
         )
         return say(f"unknown key '{key}'", listing(known), hint)
@@ -145,7 +149,8 @@ def _no_choice(path: KeyPath, error: ErrorDetails, tree: Node, file: str) -> Pro
             hint = "of a function that may give other rows each time: deterministic_function: false"
         return problem_in(tree, file, path, f"is {shown(value)}", allowed="true", hint=hint)
     names = expected.replace(" or ", ", ").replace("'", "").split(", ")
-    near = join_type_meant if path[-1] == "how" else partial(did_you_mean, known=names)
+    meant = {"how": join_type_meant, "mode": sink_mode_meant}
+    near = meant.get(str(path[-1])) or partial(did_you_mean, known=names)
     hint = near(value) if isinstance(value, str) else None
     return problem_in(tree, file, path, f"is {shown(value)}", allowed=", ".join(names), hint=hint)
 
@@ -162,9 +167,12 @@ def _no_kind(path: KeyPath, value: object, tree: Node, file: str) -> Problem:
     # A key of other steps, such as `name`, is not a misspelled one.
     settings = {key for form in STEP_FORMS.values() for key in _keys_of(form)} - set(known)
     hints = (
-        _of_library(str(key), known) or did_you_mean(str(key), known)
+        key_meant(str(key), known)
+        if key in settings
+        else _of_library(str(key), known)
+        or key_meant(str(key), known)
+        or did_you_mean(str(key), known)
         for key in value
-        if key not in settings
     )
     return problem_in(
         tree,
@@ -180,6 +188,12 @@ def _of_package(value: object) -> str | None:
     """Return why a package's kind has no form, if a mapping uses its key."""
     keys = [key for key in value if key in REFUSED] if isinstance(value, dict) else []
     return f"'{keys[0]}' of a package: {REFUSED[keys[0]]}" if keys else None
+
+
+def _as_sink(key: object, known: Collection[str]) -> str | None:
+    """Return the form of a connector that is a key of the sink itself."""
+    is_one = key in CONNECTORS and "sink_to" in known
+    return f"sink_to: {{{key}: …}}" if is_one else None
 
 
 def _of_connector(key: str, known: Collection[str]) -> str | None:

@@ -9,6 +9,7 @@ Fields of structs are compared like columns, at every depth: `pos.lat`, `items.e
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -294,34 +295,52 @@ def _lines(change: SchemaChange, origin: Origin) -> Iterator[str]:
 def _hints(
     changes: Sequence[SchemaChange], schemas: Sequence[StructType], expectation: Expectation
 ) -> Iterator[str]:
-    """Yield ways to accept the changes that keep all rows as they are, and what 'ignore' does to them."""
+    """Yield ways to accept the changes that lose nothing, and what 'ignore' does to the rows.
+
+    'ignore' is not proposed for a column that was renamed: it would be NULL, and its values lost.
+    """
     kinds, policy = {change.kind for change in changes}, expectation.policy
     common = common_schema(schemas)
     if policy is OnSchemaChange.FAIL and kinds <= expectation.evolves:
         yield "on_schema_change='evolve' accepts these changes"
     elif expectation.target is not None:
-        yield "change the rows before the sink (select, cast), or write them to another target"
+        yield from _hints_of_target(changes, expectation)
     elif common is not None:
         also = ", and on_schema_change='evolve'" if len(schemas) > 1 else ""
         yield f'to accept them, declare schema="{ddl(_accepting(expectation.schema, common))}"{also}'
-    if policy is not OnSchemaChange.IGNORE and not any(map(_never_ignored, changes)):
+    if policy is OnSchemaChange.IGNORE or ChangeKind.RENAMED in kinds:
+        return
+    if not any(map(_never_ignored, changes)):
         yield f"on_schema_change='ignore' {_and(_losses(changes, expectation))}"
+
+
+def _hints_of_target(changes: Sequence[SchemaChange], expectation: Expectation) -> Iterator[str]:
+    """Yield what to do before the sink, or to its target."""
+    renamed = {
+        change.found.name: change.column
+        for change in changes
+        if change.kind is ChangeKind.RENAMED and change.found is not None
+    }
+    if renamed and not any("." in column for column in renamed.values()):
+        yield f"before the sink, give columns the names they have in the target: rename({json.dumps(renamed)})"
+    added = [change.column for change in changes if change.kind is ChangeKind.ADDED]
+    if added and ChangeKind.ADDED not in expectation.evolves:
+        yield (
+            f"a table is never altered here: add {listing(added)} to it (ALTER TABLE … ADD COLUMN), "
+            "and the next try writes all columns"
+        )
+    yield "change the rows before the sink (select, cast), or write them to another target"
 
 
 def _losses(changes: Sequence[SchemaChange], expectation: Expectation) -> Iterator[str]:
     """Yield what 'ignore' does to the rows."""
-    gone = [change.column for change in changes if change.found is None]
-    gone += [change.column for change in changes if change.kind is ChangeKind.RENAMED]
-    extra = [change.column for change in changes if change.expected is None]
-    extra += [
-        f"{change.column.rpartition('.')[0]}.{change.found.name}".lstrip(".")
-        for change in changes
-        if change.kind is ChangeKind.RENAMED and change.found is not None
-    ]
-    if extra:
-        yield f"leaves out {listing(extra)}"
-    if gone:
-        yield f"{'writes' if expectation.is_sink else 'reads'} {listing(gone)} as NULL"
+    to_target = expectation.target is not None
+    if extra := [change.column for change in changes if change.expected is None]:
+        lost = ", whose values are not written" if expectation.is_sink else ""
+        yield f"leaves out {listing(extra)}{lost}"
+    if gone := [change.column for change in changes if change.found is None]:
+        over = " (mode merge: over the values that the target has)" if to_target else ""
+        yield f"{'writes' if expectation.is_sink else 'reads'} {listing(gone)} as NULL{over}"
     if cast := [change.column for change in changes if change.is_of_type]:
         yield f"casts {listing(cast)}, and fails if a value does not fit"
     if null := [change.column for change in changes if change.kind is ChangeKind.NULLABLE]:

@@ -140,7 +140,7 @@ class FileSink:
             raise PublicationError(
                 f"its target has files in folders by {listing(odd[0])}, and partition_by is "
                 f"{listing(self.sink.partition_by)}\n"
-                "  hint: write to another path, or overwrite the target"
+                "  hint: write to another path; mode='overwrite' would remove all rows that the target has"
             )
 
 

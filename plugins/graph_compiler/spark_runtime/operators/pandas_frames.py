@@ -128,7 +128,7 @@ def _refuse_rounded(name: str, rows: StructType) -> _Check:
             raise OverflowError(
                 f"{words}'{column}' (BIGINT) for {name}: beside a NULL, numbers become doubles\n"
                 "  found: numbers of 2^53 (9007199254740992) or more; allowed: smaller ones, or no NULL\n"
-                "  hint: cast the column to STRING before, filter out the NULLs, "
+                "  hint: cast the column to STRING before, "
                 'or use map_partitions(…, batches="arrow")'
             )
 

@@ -120,7 +120,10 @@ def _of_text(columns: list[StructField], options: _Options) -> Iterator[Doubt]:
             condition=_has(quoted(field.name), breaks),
             hint="replace them, or write Parquet",
         )
-        yield _null(field, f"filter them out, or write coalesce({field.name}, '')")
+        yield _null(
+            field,
+            f"write coalesce({field.name}, ''), or filter these rows out, which are then not written",
+        )
 
 
 def _of_orc(columns: list[StructField], _: _Options) -> Iterator[Doubt]:

@@ -41,7 +41,8 @@ def refuse_keys(found: Sequence[Row], keys: tuple[str, ...]) -> None:
     raise PublicationError(
         f"it merges by {listing(keys)}, and its rows have keys more than once, or NULL: {'; '.join(shown)}{more}\n"
         "  allowed: one row for each key, and no NULL in it\n"
-        f"  hint: deduplicate({', '.join(map(repr, keys))}, order_by=…) before the sink, and filter out NULL"
+        f"  hint: deduplicate({', '.join(map(repr, keys))}, order_by=…) before the sink keeps the first row of each "
+        'key; filter(…, rejects="tag") sets rows with NULL aside'
     )
 
 

@@ -79,8 +79,8 @@ class WatchedFolders:
                     [
                         "names of partition folders cannot hold what it would write",
                         *wrong,
-                        "  hint: filter these rows out, give them another value (NULL is one), or leave the column "
-                        "out of partition_by",
+                        "  hint: leave the column out of partition_by, give these rows another value in it (NULL is "
+                        'one), or set them aside: filter(…, rejects="tag")',
                     ]
                 )
             )

@@ -73,7 +73,10 @@ class SplitEnumerator(OperatorCoordinator):
     def start(self) -> None:
         """Enumerate the connector's splits; its places are already rendered."""
         source = self._operator.operator.input_split_source()
-        splits = None if source is None else source.create_input_splits(self._parallelism)
+        wanted = (
+            self._operator.settings.parallelism or 1
+        )  # unset, the default does not split the read
+        splits = None if source is None else source.create_input_splits(wanted)
         if splits is not None:
             self.assigner = InputSplitAssigner(
                 operator_id=self._operator.operator_id, splits=splits, parallelism=self._parallelism
@@ -83,8 +86,9 @@ class SplitEnumerator(OperatorCoordinator):
         """Log the number of splits."""
         if self.assigner is not None:
             splits = counted(len(self.assigner.splits), "input split")
-            subtasks = counted(self._parallelism, "subtask")
-            LOG.info("source %s: %s for %s", self._operator.name, splits, subtasks)
+            if self._operator.settings.parallelism is not None:
+                splits = f"{splits} for {counted(self._parallelism, 'subtask')}"
+            LOG.info("source %s: %s", self._operator.name, splits)
 
 
 class SinkCommitter(OperatorCoordinator):
