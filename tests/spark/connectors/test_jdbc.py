@@ -248,6 +248,17 @@ def test_runs_of_several_placements_each_append_once(
     assert sorted(marks) == sorted((run.owner, "r") for run in places)
 
 
+def test_a_second_instance_of_a_dag_run_does_not_overwrite_the_table_of_the_first(
+    sinks: Sinks, postgres: Postgres
+) -> None:
+    runs = runs_elsewhere("p", "r")
+    sales = jdbc(postgres, "sales")
+    sinks.write(sales, "SELECT 1L AS id", run=runs["mapped there"])
+    with pytest.raises(PublicationError, match="'p@nightly:asia:0' has published to its target"):
+        sinks.write(sales, "SELECT 2L AS id", run=runs["mapped there, the second"])
+    assert postgres.sql("SELECT id FROM sales") == [("1",)]
+
+
 def test_overwrite_replaces_in_one_transaction_and_keeps_the_tables_definition(
     sinks: Sinks, postgres: Postgres
 ) -> None:

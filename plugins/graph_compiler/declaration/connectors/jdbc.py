@@ -95,20 +95,16 @@ class Jdbc(Connector):
         """Return the table and its database; a query has no place."""
         return None if self.table is None else f"{self.table} in {self.url}"
 
-    def meets(self, other: Connector) -> bool:
-        """Whether both name the same table, as far as their texts show; the final check is made in the database."""
-        return (
-            isinstance(other, Jdbc) and self.table is not None and self._table() == other._table()
-        )
-
-    def _table(self) -> tuple[object, ...]:
-        """Return database and table, normalized."""
+    def place_key(self) -> tuple[object, ...] | None:
+        """Return database and table, as far as their texts show; the final check is made in the database."""
+        if self.table is None:
+            return None
         if isinstance(self.url, Secret):
-            return (self.url, self.table)
-        kind, parts = database_kind(self.url), parse_table_name(self.table or "")
+            return (Jdbc, self.url, self.table)
+        kind, parts = database_kind(self.url), parse_table_name(self.table)
         names = [part.folded(kind) for part in parts or ()]
         table = tuple(names) if names and None not in names else self.table
-        return (same_database(self.url), table)
+        return (Jdbc, same_database(self.url), table)
 
     def asset_uri(self, fill: Callable[[str], str]) -> str | None:
         """Return the table's URI; None for a query, and if the url is a secret or contains a template."""

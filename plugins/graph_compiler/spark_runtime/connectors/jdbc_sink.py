@@ -162,6 +162,8 @@ def _(connector: Jdbc, operator_id: OperatorId, sink: Sink, context: SinkContext
     marks_of(publication, database).make_ready()
     finish = partial(_finish, ledger=ledger, database=database)
     number, own = _settle(publication, connector, ledger, finish)
+    if sink.mode is SinkMode.OVERWRITE:
+        ledger.refuse_rows_of_this_dag_run(publication.target, number)
     publication = replace(publication, number=number)
     if own and sink.mode is SinkMode.APPEND:
         return AppendedBefore(
