@@ -42,10 +42,10 @@ def only_parameters_in(text: str, templates: Environment) -> set[str] | None:
 
 
 def _parameters(tree: nodes.Template) -> Iterator[str]:
-    for node in tree.find_all((nodes.Getattr, nodes.Getitem)):
-        if not isinstance(node.node, nodes.Name) or node.node.name != PARAMS:
-            continue
-        if isinstance(node, nodes.Getattr):
-            yield node.attr
-        elif isinstance(node.arg, nodes.Const):
-            yield node.arg.value
+    for by_dot in tree.find_all(nodes.Getattr):
+        if isinstance(by_dot.node, nodes.Name) and by_dot.node.name == PARAMS:
+            yield by_dot.attr
+    for by_key in tree.find_all(nodes.Getitem):
+        is_named = isinstance(by_key.node, nodes.Name) and by_key.node.name == PARAMS
+        if is_named and isinstance(by_key.arg, nodes.Const):
+            yield by_key.arg.value

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from graph_compiler.declaration.connectors.asset_places import lasting
+from graph_compiler.declaration.connectors.clear_passwords import (
+    is_in_query,
+    is_in_statement,
+    is_in_url,
+)
 from graph_compiler.declaration.connectors.connector import (
     Connector,
     Options,
@@ -35,7 +39,6 @@ from graph_compiler.declaration.sql_text import WRITING_WORDS, command_in
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
 
-_IN_URL = re.compile(r"(password|passwd|pwd)=|://[^/@]*:[^/@]*@", re.IGNORECASE)
 _BOUNDS = "two whole numbers, two dates or two timestamps (2013-01-31), the lower first, or templates of them"
 _SPLITS = ("partition_column", "lower_bound", "upper_bound")
 
@@ -215,8 +218,13 @@ class Jdbc(Connector):
         found = []
         if isinstance(self.password, str):
             found.append("its password is in the declaration in plain text")
-        if isinstance(self.url, str) and _IN_URL.search(self.url):
+        if isinstance(self.url, str) and is_in_url(self.url):
             found.append("its url holds a password")
+        if self.query is not None and is_in_query(self.query):
+            found.append("its query holds a password")
+        for key, value in as_pairs(self.options):
+            if isinstance(value, str) and (is_in_url(value) or is_in_statement(value)):
+                found.append(f"its option '{key}' holds a password or another secret")
         allowed = f"{Secret.__name__}('connection id', 'password')"
         hint = "anyone who can see the code, the task or its logs could read it; keep it in an Airflow connection"
         for message in found:
