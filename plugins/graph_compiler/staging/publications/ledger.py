@@ -134,7 +134,7 @@ class Ledger:
         return False
 
     def refuse_rows_of_this_dag_run(self, target: str, before: int) -> None:
-        """Raise PublicationError if another group, or instance of a mapped one, of this Dag run was the last to publish.
+        """Raise PublicationError if another group of this Dag run, or instance of a mapped one, published last.
 
         For a sink that replaces all rows. A Dag file shows only some of these targets: the others are known here, as
         they were rendered.
