@@ -201,3 +201,47 @@ def test_no_problem_of_the_start_fails_a_task(
 def test_options_of_a_group_stay_before_ours() -> None:
     group = SlotSharingGroup("named", conf={"spark.driver.defaultJavaOptions": "-Da=b"})
     assert f"spark.driver.defaultJavaOptions=-Da=b {SMALL}" in prepared(group)[2]
+
+
+def test_a_driver_that_died_of_a_damaged_archive_is_tried_again_without_it(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+    from airflow.sdk.exceptions import AirflowException
+
+    from graph_compiler.airflow_backend.task import task_operator
+
+    _, wanted, _ = prepared()
+    assert wanted is not None
+    with archive_cache(wanted.environment).new_archive(wanted.key) as draft:
+        assert draft is not None
+        draft.file.write_bytes(b"classes")
+    archive = archive_cache(wanted.environment).find(wanted.key)
+    assert archive is not None
+    assert str(archive) in prepared()[2]
+
+    def die(*_: object, **__: object) -> None:
+        raise AirflowException("Cannot execute: spark-submit. Error code is: 134")
+
+    def run() -> None:
+        from graph_compiler.airflow_backend import build_dag
+        from graph_compiler.airflow_backend.installation.submit_commands import _execution
+        from graph_compiler.airflow_backend.task.task_try import TaskTry
+
+        env = StreamExecutionEnvironment("p")
+        env.from_source(Csv("/in"), "in").slot_sharing_group("g").sink_to(Parquet("/out"))
+        task: Any = build_dag(env, schedule=None).tasks[0]
+        tried = TaskTry([_execution(region, "/nowhere") for region in task.regions])
+        task.application_args = ["descriptor.json"]
+        with pytest.raises(AirflowException, match="134"):
+            task._submit_anew(tried, {})
+
+    monkeypatch.setattr(SparkSubmitHook, "submit", die)
+    monkeypatch.setattr(task_operator, "with_parent_run", lambda task, _: task.conf)
+    run()
+    assert archive.exists(), "it is not damaged"
+    archive.chmod(0o600)
+    archive.write_bytes(b"Classes")
+    run()
+    assert not archive.exists()
+    assert "is damaged, and was removed" in caplog.text

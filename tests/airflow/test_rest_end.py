@@ -105,6 +105,91 @@ def server() -> Iterator[Server]:
         thread.join()
 
 
+@pytest.fixture
+def trickling() -> Iterator[str]:
+    """Return the address of a server that sends one byte of an answer at a time, for ever."""
+    over = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            is_header = "slow-header" in self.path
+            self.wfile.write(
+                b"HTTP/1.1 200 OK\r\nX-A: " if is_header else b"HTTP/1.1 200 OK\r\n\r\n"
+            )
+            while not over.wait(0.02):
+                try:
+                    self.wfile.write(b" ")
+                except OSError:
+                    return
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as found:
+        thread = threading.Thread(target=found.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{found.server_port}"
+        over.set()
+        found.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("dag_id", ["slow-body", "slow-header"])
+def test_an_answer_that_never_ends_is_no_answer(dag_id: str, trickling: str) -> None:
+    from graph_compiler.run_client.rest_end import RestEnd
+
+    end = RestEnd(trickling, Login(token="given"), seconds=0.2, pause=lambda _: None)
+    with pytest.raises(AirflowUnreachableError, match=r"its answer takes longer than 0.2 s"):
+        end.find_dag(dag_id)
+    end.close()
+
+
+def test_a_list_that_never_ends_is_not_followed(server: Server) -> None:
+    number = 0
+
+    def page(_: Any) -> Reply:
+        nonlocal number
+        number += 1
+        return 200, {"task_instances": [{**TASK, "task_id": f"t{number}"}], "total_entries": 10**9}
+
+    path = "GET /api/v2/dags/sales/dagRuns/r"
+    server.replies = {path: (200, RUN), path.replace("/r", f"/{RUN['dag_run_id']}"): (200, RUN)}
+    server.replies[f"GET /api/v2/dags/sales/dagRuns/{RUN['dag_run_id']}/taskInstances"] = page
+    with pytest.raises(AirflowRefusedError, match="more than 1000 pages of task instances"):
+        end_of(server).find_run("sales", "r")
+    assert number == 1000
+
+
+def test_one_page_for_ever_is_noticed_at_once(server: Server) -> None:
+    server.replies["GET /api/v2/dags/sales/dagRuns/r"] = 200, RUN
+    tasks = f"GET /api/v2/dags/sales/dagRuns/{RUN['dag_run_id']}/taskInstances"
+    server.replies[tasks] = 200, {"task_instances": [TASK], "total_entries": 10**9}
+    with pytest.raises(AirflowRefusedError, match="one page of task instances twice"):
+        end_of(server).find_run("sales", "r")
+    assert server.paths.count(tasks) == 2
+
+
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_json_that_is_nested_too_deeply_is_no_answer_of_airflow(
+    status: int, server: Server
+) -> None:
+    server.replies["GET /api/v2/dags/sales"] = status, b'{"a":' * 100_000
+    expected = AirflowUnreachableError if status == 500 else AirflowRefusedError
+    with pytest.raises(expected):
+        end_of(server).find_dag("sales")
+
+
+def test_an_answer_without_measure_is_refused(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from graph_compiler.run_client import rest_end
+
+    monkeypatch.setattr(rest_end, "_MOST_BYTES", 1 << 20)
+    server.replies["GET /api/v2/dags/sales"] = 200, b" " * (3 << 20)
+    with pytest.raises(AirflowRefusedError, match="more than 1 MiB"):
+        end_of(server).find_dag("sales")
+
+
 def end_of(server: Server, login: Login | None = None) -> Any:
     from graph_compiler.run_client.rest_end import RestEnd
 

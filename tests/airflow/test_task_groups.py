@@ -251,6 +251,53 @@ def test_two_groups_may_add_to_one_target(mode: str) -> None:
     dag_with(lambda _: [build_task_group(env, "a"), build_task_group(env, "b")])
 
 
+def test_the_work_for_a_group_does_not_grow_with_the_number_of_groups(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from graph_compiler.airflow_backend import build_task_group
+    from graph_compiler.airflow_backend.dag import distinct_places, overwritten_targets
+    from graph_compiler.declaration.connectors.files import FileConnector
+
+    calls = dict.fromkeys(["filled", "key"], 0)
+    filled, key = distinct_places.filled, FileConnector.place_key
+
+    def count_filled(*arguments: Any) -> Any:
+        calls["filled"] += 1
+        return filled(*arguments)
+
+    def count_keys(connector: FileConnector) -> Any:
+        calls["key"] += 1
+        return key(connector)
+
+    monkeypatch.setattr(overwritten_targets, "filled", count_filled)
+    monkeypatch.setattr(FileConnector, "place_key", count_keys)
+
+    def calls_of(groups: int) -> dict[str, int]:
+        calls.update(filled=0, key=0)
+        env = sales()
+        dag_with(
+            lambda _: [
+                build_task_group(env, f"g{number}", params={"country": f"c{number}"})
+                for number in range(groups)
+            ]
+        )
+        return dict(calls)
+
+    few, twice = calls_of(4), calls_of(8)
+    assert 0 < few["filled"] <= twice["filled"] <= 2 * few["filled"] + 1
+    assert 0 < few["key"] <= twice["key"] <= 2 * few["key"] + 1
+
+
+def test_tasks_that_were_in_the_dag_before_are_compared_too() -> None:
+    from graph_compiler.airflow_backend import build_dag, build_task_group
+
+    with build_dag(sales(), schedule=None) as dag:
+        build_task_group(sales(), "other", params={"country": "de"})
+        with pytest.raises(InvalidPipelineError, match="'report' of task 'report' writes the same"):
+            build_task_group(sales(), "same")
+    assert len(dag.tasks) == 6
+
+
 SAME = "its group is mapped, and several instances have the same target"
 AT_DE = {"country": ["at", "de"]}
 
@@ -272,6 +319,18 @@ AT_DE = {"country": ["at", "de"]}
         (PLACE, {"country": ["at", "de"], "other": [1]}, None, False),
         (PLACE, {"country": {"at": 1, "de": 2}}, None, False),
         (PLACE, {"country": ["at", "de"], "other": range(1000)}, None, True),
+        (PLACE, {"country": [1, "1"]}, None, True),
+        (PLACE, {"country": [date(2026, 1, 1), "2026-01-01"]}, None, True),
+        (PLACE, {"country": ["at", "./at"]}, None, True),
+        (PLACE, {"country": ["at", "at/"]}, None, True),
+        (PLACE, {"country": ["at", "at/vienna"]}, None, True),
+        (PLACE, {"country": ["at", "AT"]}, None, False),
+        ("/out/{{ params.country | lower }}", {"country": ["at", "AT"]}, None, True),
+        ("/out/{{ params['country'][:1] }}", {"country": ["at", "au"]}, None, True),
+        ("/out/{{ params['country'][:1] }}", AT_DE, None, False),
+        ("/out/{% if params.country %}x{% endif %}", AT_DE, None, True),
+        ("/out/{{ params.country | lower }}/{{ ds }}", {"country": ["at", "AT"]}, None, True),
+        ("/out/{{ ds ~ params.country }}", AT_DE, None, False),
     ],
 )
 def test_the_instances_of_a_mapped_group_may_not_overwrite_each_others_target(
@@ -323,11 +382,14 @@ def test_instances_of_parameter_sets_may_not_repeat_themselves(repeated: bool) -
         (PLACE, {"country": "{{ params.a }}"}, {"country": "{{ params.a }}"}, True),
         ("/out/{{ params.country | lower }}", {"country": "AT"}, {"country": "DE"}, False),
         ("/out/{{ params.country | lower }}", {"country": "AT"}, {"country": "AT"}, True),
+        ("/out/{{ params.country | lower }}", {"country": "AT"}, {"country": "at"}, True),
+        ("/out/{{ params.country[:1] }}", {"country": "at"}, {"country": "au"}, True),
         ("/out/{{ ti.task_id }}", {}, {}, False),
         ("/out/{{ ds }}", {}, {}, True),
         (PLACE, {"country": "at"}, {"country": "at/vienna"}, True),
         (PLACE, {"country": "at/"}, {"country": "at"}, True),
         (PLACE, {"country": "at{# x #}"}, {"country": "at{# y #}"}, False),
+        ("/out/{# x #}{{ params.country }}", {}, {"country": "at"}, True),
     ],
 )
 def test_groups_are_told_apart_by_what_a_dag_file_shows(

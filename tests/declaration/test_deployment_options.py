@@ -148,3 +148,8 @@ def test_an_invalid_option_causes_no_further_problems() -> None:
 def test_a_deployment_names_no_files(key: str) -> None:
     with pytest.raises(ConfigurationError, match=f"option '{key}' names files of one pipeline"):
         parse_deployment_options(json.dumps({key: "/a.jar"}), "the file")
+
+
+def test_options_that_are_nested_too_deeply_are_no_error_of_python() -> None:
+    with pytest.raises(ConfigurationError, match="nested too deeply\n *allowed: an object"):
+        parse_deployment_options('{"a":' * 100_000, "here")

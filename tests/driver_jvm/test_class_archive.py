@@ -65,6 +65,48 @@ def test_a_half_written_archive_is_not_used(cache: ArchiveCache) -> None:
     assert make(cache).read_bytes() == b"classes"
 
 
+def flip(archive: Path) -> None:
+    """Change a byte, as a broken disk does: size and times stay."""
+    times = archive.stat()
+    archive.chmod(0o600)
+    archive.write_bytes(b"C" + archive.read_bytes()[1:])
+    archive.chmod(0o400)
+    os.utime(archive, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def test_a_damaged_archive_is_removed_after_a_driver_that_died(cache: ArchiveCache) -> None:
+    archive, other = make(cache), make(cache, OTHER)
+    words = f"-XX:+UseSerialGC -XX:SharedArchiveFile={archive} -Xlog:cds*=off"
+    assert cache.remove_if_damaged(words) is None, "it died of something else"
+    flip(archive)
+    flip(other)
+    assert cache.find(KEY) == archive, "its size is right"
+    assert cache.remove_if_damaged("-XX:+UseSerialGC") is None, "the driver did not use it"
+    assert cache.remove_if_damaged(words) == archive
+    assert cache.find(KEY) is None
+    assert cache.find(OTHER) == other
+
+
+def test_an_archive_of_an_earlier_version_is_removed_after_a_driver_that_died(
+    cache: ArchiveCache,
+) -> None:
+    archive = make(cache)
+    earlier = archive.rename(archive.with_name(f"{KEY}-{archive.stat().st_size}.jsa"))
+    assert cache.find(KEY) == earlier
+    assert cache.remove_if_damaged(f"-XX:SharedArchiveFile={earlier}") == earlier
+
+
+def test_a_full_disk_leaves_the_archive_that_is_there(
+    cache: ArchiveCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = make(cache)
+    monkeypatch.setattr(os, "fsync", failing(errno.ENOSPC))
+    with pytest.raises(DriverStartError, match="No space left"):
+        make(cache, content=b"half")
+    assert cache.find(KEY) == archive
+    assert [*cache.folder.glob("*.jsa")] == [archive]
+
+
 def test_a_process_that_ends_while_it_writes_leaves_nothing_to_be_used(cache: ArchiveCache) -> None:
     def write(draft: Draft | None) -> None:
         assert draft is not None

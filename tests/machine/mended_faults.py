@@ -76,6 +76,12 @@ OTHER_PLACES = "airflow_backend/task/other_places.py"
 DRIVER_END = "airflow_backend/task/driver_end.py"
 STAGED_RESULT = "airflow_backend/web/rows/staged_result.py"
 STAGING_READS = "airflow_backend/web/routes/staging_reads.py"
+DISTINCT_PLACES = "airflow_backend/dag/distinct_places.py"
+OVERWRITTEN = "airflow_backend/dag/overwritten_targets.py"
+CLEAR_PASSWORDS = "declaration/connectors/clear_passwords.py"
+CLASS_ARCHIVE = "driver_jvm/class_archive.py"
+REST_END = "run_client/rest_end.py"
+JDBC_SINK = "spark_runtime/connectors/jdbc_sink.py"
 
 AWKWARD = "spark/publishing/test_awkward_targets.py"
 JDBC_FAULTS = "spark/connectors/test_jdbc_faults.py"
@@ -88,6 +94,8 @@ PINNED_TESTS = "spark/results/test_pinned_settings.py"
 ENDING = "spark/failures/test_ending_functions.py"
 PLACES_TESTS = "staging/publications/test_places.py"
 OTHER_TESTS = "airflow/test_other_places.py"
+GROUP_TESTS = "airflow/test_task_groups.py"
+JDBC_COLUMNS = "spark/connectors/test_jdbc.py"
 ODD_DOCUMENTS = "airflow/test_odd_documents.py"
 STAGING_READ_TESTS = "airflow/test_staging_reads.py"
 RENDERED = "declaration/test_rendered_databases.py"
@@ -976,5 +984,64 @@ FAULTS = (
         (STRICT_VALUES, "AND {value} = try_cast({point} AS {largest.simpleString()}) ", ""),
         (STRICT_VALUES, "<= {largest.scale}, false)", "<= {largest.scale} + 99, false)"),
         found_by=SAME_VALUES,
+    ),
+    _fault(
+        56,
+        "a second instance of a Dag run overwrites what the first has published",
+        (
+            PUBLICATION,
+            "if mode is SinkMode.OVERWRITE:\n            self.ledger.refuse_rows",
+            "if False:\n            self.ledger.refuse_rows",
+        ),
+        found_by="spark/publishing/test_targets_of_runs_elsewhere.py"
+        "::test_a_second_instance_of_a_dag_run_overwrites_nothing_of_the_first[folder]",
+    ),
+    _fault(
+        57,
+        "targets in a Dag file are compared as they are written, not as they are rendered",
+        (DISTINCT_PLACES, "if asked is None or not asked <= known.keys():", "if True:"),
+        found_by=f"{GROUP_TESTS}"
+        "::test_the_instances_of_a_mapped_group_may_not_overwrite_each_others_target",
+    ),
+    _fault(
+        58,
+        "each task group of a Dag is compared with all others again",
+        (
+            OVERWRITTEN,
+            "islice(dag.task_dict.values(), self.seen, None)",
+            "islice(dag.task_dict.values(), 0, None)",
+        ),
+        found_by=f"{GROUP_TESTS}::test_the_work_for_a_group_does_not_grow_with_the_number_of_groups",
+    ),
+    _fault(
+        59,
+        "Oracle's login with a password is accepted",
+        (CLEAR_PASSWORDS, "(_PARAMETER, _USER_INFO, _LOGIN)", "(_PARAMETER, _USER_INFO)"),
+        found_by="declaration/test_clear_passwords.py"
+        "::test_a_login_before_the_host_is_found_whatever_it_is",
+    ),
+    _fault(
+        60,
+        "a damaged class archive stays after the driver that it ended",
+        (CLASS_ARCHIVE, '(found is None or found["digest"] != _digest(file))', "found is None"),
+        found_by=(
+            "driver_jvm/test_class_archive.py"
+            "::test_a_damaged_archive_is_removed_after_a_driver_that_died",
+            "airflow/test_driver_tuning.py"
+            "::test_a_driver_that_died_of_a_damaged_archive_is_tried_again_without_it",
+        ),
+    ),
+    _fault(
+        61,
+        "JSON that is nested too deeply is an error of Python",
+        (REST_END, "KeyError, RecursionError, TypeError,", "KeyError, TypeError,"),
+        found_by="airflow/test_rest_end.py"
+        "::test_json_that_is_nested_too_deeply_is_no_answer_of_airflow[200]",
+    ),
+    _fault(
+        62,
+        "text that is too long for its column is tried again",
+        (JDBC_SINK, 'about.get(_DATABASE_TYPE, "")', '""'),
+        found_by=f"{JDBC_COLUMNS}::test_what_a_column_never_takes_is_not_tried_again",
     ),
 )

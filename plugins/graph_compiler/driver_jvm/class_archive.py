@@ -1,16 +1,18 @@
 """A user's cache of class archives on this host: what a JVM maps into memory in place of loading and checking classes.
 
-    ~/.cache/graph-compiler/class-archives/<host>/<key>-<bytes>.jsa        or below XDG_CACHE_HOME
+    ~/.cache/graph-compiler/class-archives/<host>/<key>-<bytes>-<digest>.jsa     or below XDG_CACHE_HOME
 
 An archive is code that a driver runs: only what this user alone can write is used. It is never changed: a new one is
 renamed into its place, and JVMs that have mapped the old one keep it. On a network file system that is so only for JVMs
 of the host that renames; so each host has a folder. A JVM dies if its archive is shorter than it was when it was
-written, so the name has the size. Everything else that does not fit, the JVM itself notices.
+written, so the name has the size. It does not check the bytes: if some have changed, each driver may die. So after a
+driver that died, its archive is compared with the digest, which would take too long before each start.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import re
 import socket
@@ -26,7 +28,7 @@ from graph_compiler.driver_jvm.installation import DriverStartError, saying_why
 from graph_compiler.driver_jvm.private_folders import check_private, is_private, make_private
 from graph_compiler.identifiers import path_segment
 
-_NAME = re.compile(r"(?P<key>[0-9a-f]{32})-(?P<bytes>\d+)\.jsa")
+_NAME = re.compile(r"(?P<key>[0-9a-f]{32})-(?P<bytes>\d+)(-(?P<digest>[0-9a-f]{32}))?\.jsa")
 _LOCK = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 _FOLDERS = ("graph-compiler", "class-archives")
 UNUSED_SECONDS = 30 * 24 * 60 * 60
@@ -64,6 +66,20 @@ class ArchiveCache:
                 if found is not None and found["key"] == key and _is_whole(file, found["bytes"]):
                     with suppress(OSError):
                         os.utime(file)
+                    return file
+        return None
+
+    def remove_if_damaged(self, words: str) -> Path | None:
+        """Remove the archive that options of a JVM name if its bytes have changed; return it, None if it stays.
+
+        For after a driver that died. Archives of earlier versions have no digest, and are removed. Raises
+        DriverStartError.
+        """
+        with saying_why(self.folder):
+            for file in _archives(self.folder):
+                found = _NAME.fullmatch(file.name)
+                if str(file) in words and (found is None or found["digest"] != _digest(file)):
+                    file.unlink(missing_ok=True)
                     return file
         return None
 
@@ -132,7 +148,7 @@ class ArchiveCache:
         with draft.open("rb") as written:
             os.fsync(written.fileno())
         draft.chmod(0o400)
-        place = self.folder / f"{key}-{draft.stat().st_size}.jsa"
+        place = self.folder / f"{key}-{draft.stat().st_size}-{_digest(draft)}.jsa"
         draft.replace(place)
         self._notes.remove(key)
         for file in _superfluous([each for each in _archives(self.folder) if each != place], key):
@@ -165,6 +181,11 @@ def _superfluous(archives: list[Path], key: str) -> list[Path]:
     since = time.time() - UNUSED_SECONDS
     kept = [file for file in latest[: KEPT - 1] if last_use[file] >= since]
     return [file for file in archives if file not in kept]
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()[:32]
 
 
 def _take(lock: int) -> bool:

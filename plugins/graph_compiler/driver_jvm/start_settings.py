@@ -35,7 +35,7 @@ OPTIONS = "options of the JVM"
 _CHOSEN = {COLLECTOR: "collector", COMPILER: "compiler, or when it compiles"}
 MOST_CORES, MOST_HEAP = 2, 4 << 30
 _MEMORY = "spark.driver.memory"
-_DEFAULT_OPTIONS = "spark.driver.defaultJavaOptions"
+DEFAULT_OPTIONS = "spark.driver.defaultJavaOptions"
 _CLASS_PATHS = ("spark.driver.extraClassPath", "spark.driver.defaultExtraClassPath")
 _UI, _UI_PORT = "spark.ui.enabled", "spark.ui.port"
 _SERIAL = "-XX:+UseSerialGC"
@@ -92,9 +92,9 @@ def start_settings(start: DriverStart) -> StartSettings:
     known = {**defaults, **start.conf}
     options = java_options(start.environment, [known])
     try:
-        if _DEFAULT_OPTIONS in defaults and _DEFAULT_OPTIONS not in start.conf:
+        if DEFAULT_OPTIONS in defaults and DEFAULT_OPTIONS not in start.conf:
             raise DriverStartError(
-                f"{_DEFAULT_OPTIONS} is set in {file}, and adding to it would show its value"
+                f"{DEFAULT_OPTIONS} is set in {file}, and adding to it would show its value"
             )
         installation = find_installation(start.environment, start.program)
         if (unread := installation.unread_file()) is not None:  # it may also ask for a UI
@@ -138,9 +138,9 @@ def _java_settings(
             left_out.append((ARCHIVE, cache.has_failed(key) or "there is none yet"))
         else:
             words += [option_word(f"-XX:SharedArchiveFile={archive}"), _QUIET]
-    value = " ".join([*filter(None, [known.get(_DEFAULT_OPTIONS)]), *words])
+    value = " ".join([*filter(None, [known.get(DEFAULT_OPTIONS)]), *words])
     return StartSettings(
-        conf=((_DEFAULT_OPTIONS, value),) if words else (), left_out=tuple(left_out), wanted=wanted
+        conf=((DEFAULT_OPTIONS, value),) if words else (), left_out=tuple(left_out), wanted=wanted
     )
 
 

@@ -29,6 +29,9 @@ def parse_deployment_options(text: str, origin: str) -> DeploymentOptions:
             allowed=f"an object: {_EXAMPLE}",
         )
         raise ConfigurationError(origin, [problem]) from None
+    except RecursionError:
+        problem = Problem(message="nested too deeply", allowed=f"an object: {_EXAMPLE}")
+        raise ConfigurationError(origin, [problem]) from None
     if not isinstance(found, dict):
         problem = Problem(message=f"it is {text.strip()}", allowed=f"an object: {_EXAMPLE}")
         raise ConfigurationError(origin, [problem])

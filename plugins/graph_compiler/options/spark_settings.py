@@ -38,7 +38,7 @@ def refused_settings(config: Sequence[tuple[str, str]]) -> tuple[Problem, ...]:
     ]
     secrets = [
         secret
-        for key, _ in config
-        if is_spark_setting(key) and (secret := secret_in_plain_text(key, f"option '{key}'"))
+        for key, value in config
+        if is_spark_setting(key) and (secret := secret_in_plain_text(key, f"option '{key}'", value))
     ]
     return (*places, *secrets)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from http import HTTPStatus
+from threading import Thread
 from typing import Any
 from urllib.parse import quote
 
@@ -18,7 +20,11 @@ from graph_compiler.run_client.refusals import AirflowRefusedError, AirflowUnrea
 from graph_compiler.run_client.run_status import RunStatus, TaskStatus, run_status
 
 _SECONDS = 30.0
+"""How long an answer may take: to begin, between two parts of it, and as a whole."""
+_MOST_BYTES = 64 << 20
 _PAGE = 100
+_MOST_PAGES = 1_000
+"""Of the tasks of a run. A list that is longer has no end."""
 _TRIES = 5
 _MOST_SHOWN = 500
 _BAD_TOKEN = "its token is invalid or has expired"
@@ -39,8 +45,9 @@ class RestEnd:
         self.name = checked_url(url)
         self._login = login
         self._pause = pause
+        self._seconds = seconds
         self._token = login.token
-        self._client = httpx.Client(base_url=self.name, timeout=seconds)
+        self._client = self._new_client()
 
     def find_dag(self, dag_id: str) -> DagFacts | None:
         """Return a Dag."""
@@ -114,12 +121,16 @@ class RestEnd:
 
     def _tasks(self, dag_id: str, run_id: str) -> list[Mapping[str, Any]]:
         found: list[Mapping[str, Any]] = []
-        while True:
+        for _ in range(_MOST_PAGES):
             asked = {"limit": _PAGE, "offset": len(found), "order_by": "id"}
             page = self._call("GET", f"{_run(dag_id, run_id)}/taskInstances", params=asked)
-            found += page["task_instances"]
-            if not page["task_instances"] or len(found) >= page["total_entries"]:
+            tasks = page["task_instances"]
+            if tasks and tasks == found[-len(tasks) :]:
+                raise ValueError("it answers one page of task instances twice")
+            found += tasks
+            if not tasks or len(found) >= page["total_entries"]:
                 return found
+        raise ValueError(f"a run has more than {_MOST_PAGES} pages of task instances")
 
     def _find(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
         try:
@@ -166,13 +177,55 @@ class RestEnd:
 
     def _send(self, method: str, path: str, **request: Any) -> httpx.Response:
         try:
-            return self._client.request(method, path, **request)
+            return self._within_time(lambda: self._whole(method, path, request))
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             words = str(error) or type(error).__name__
             raise AirflowUnreachableError(
                 f"Airflow's API at {self.name} has not answered: {words}\n"
                 "  hint: is the API server running, and is this its address?"
             ) from None
+
+    def _within_time(self, ask: Callable[[], httpx.Response]) -> httpx.Response:
+        """Ask in a thread that is left alone if it takes too long: httpx limits only the time between two bytes."""
+        answer: Future[httpx.Response] = Future()
+
+        def settle() -> None:
+            try:
+                answer.set_result(ask())
+            except BaseException as error:  # it is raised below
+                answer.set_exception(error)
+
+        Thread(target=settle, daemon=True).start()
+        try:
+            return answer.result(self._seconds * 2)
+        except TimeoutError:
+            self._client = self._new_client()
+            raise httpx.ReadTimeout(f"its answer takes longer than {self._seconds:g} s") from None
+
+    def _new_client(self) -> httpx.Client:
+        return httpx.Client(base_url=self.name, timeout=self._seconds)
+
+    def _whole(self, method: str, path: str, request: Mapping[str, Any]) -> httpx.Response:
+        """Return an answer with its content, which has an end."""
+        deadline, content = time.monotonic() + self._seconds, bytearray()
+        with self._client.stream(method, path, **request) as answer:
+            for part in answer.iter_bytes():
+                content += part
+                if time.monotonic() > deadline:
+                    raise httpx.ReadTimeout(f"its answer takes longer than {self._seconds:g} s")
+                if len(content) > _MOST_BYTES:
+                    raise AirflowRefusedError(
+                        HTTPStatus.BAD_GATEWAY,
+                        f"{self.name} answers with more than {_MOST_BYTES >> 20} MiB",
+                    )
+        headers = [
+            (name, value)
+            for name, value in answer.headers.multi_items()
+            if name.lower() not in ("content-encoding", "content-length")  # it is decoded
+        ]
+        return httpx.Response(
+            answer.status_code, headers=headers, content=bytes(content), request=answer.request
+        )
 
     def _document(self, answer: httpx.Response, bad_login: str) -> Any:
         status = answer.status_code
@@ -199,10 +252,10 @@ class RestEnd:
 
     @contextmanager
     def _expecting_airflow(self) -> Iterator[None]:
-        """Raise AirflowRefusedError if an answer is not one of Airflow's."""
+        """Raise AirflowRefusedError if an answer is not one of Airflow's, or is nested too deeply to be read."""
         try:
             yield
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
             raise AirflowRefusedError(
                 HTTPStatus.BAD_GATEWAY,
                 f"{self.name} does not answer as the API of Airflow 3: {type(error).__name__} {error}\n"
@@ -214,7 +267,7 @@ def _detail(answer: httpx.Response) -> str:
     """Return the server's reason, without the values it was sent, which may be secrets."""
     try:
         detail = answer.json()["detail"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return answer.reason_phrase or "no reason"
     if isinstance(detail, list):
         places = ((".".join(map(str, one.get("loc", ()))), one.get("msg", "")) for one in detail)

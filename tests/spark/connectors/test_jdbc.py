@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from graph_compiler import Jdbc, Parquet, Range, Secret, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.documents.report import ThrowableType
 from graph_compiler.errors import (
     PublicationConflictError,
     PublicationError,
@@ -20,6 +21,8 @@ from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.databases.marks import MARKS
 from graph_compiler.spark_runtime.exchange.partition_counts import with_exactly
+from graph_compiler.spark_runtime.failures.causes import read_cause
+from graph_compiler.spark_runtime.failures.throwable_types import throwable_type
 from tests.harness.executed_plans import executions, executions_since
 from tests.harness.identities import runs_elsewhere
 from tests.harness.postgres import DRIVER, JAR, Postgres, running_postgres
@@ -248,6 +251,17 @@ def test_runs_of_several_placements_each_append_once(
     assert sorted(marks) == sorted((run.owner, "r") for run in places)
 
 
+def test_a_second_instance_of_a_dag_run_does_not_overwrite_the_table_of_the_first(
+    sinks: Sinks, postgres: Postgres
+) -> None:
+    runs = runs_elsewhere("p", "r")
+    sales = jdbc(postgres, "sales")
+    sinks.write(sales, "SELECT 1L AS id", run=runs["mapped there"])
+    with pytest.raises(PublicationError, match="'p@nightly:asia:0' has published to its target"):
+        sinks.write(sales, "SELECT 2L AS id", run=runs["mapped there, the second"])
+    assert postgres.sql("SELECT id FROM sales") == [("1",)]
+
+
 def test_overwrite_replaces_in_one_transaction_and_keeps_the_tables_definition(
     sinks: Sinks, postgres: Postgres
 ) -> None:
@@ -262,7 +276,7 @@ def test_overwrite_replaces_in_one_transaction_and_keeps_the_tables_definition(
     assert postgres.sql("SELECT count(*) FROM pg_index WHERE indrelid = 'sales'::regclass") == [
         ("1",)
     ]
-    with pytest.raises(Exception, match="Job aborted"):  # the text is too long for VARCHAR(3)
+    with pytest.raises(Exception, match=r"VARCHAR\(3\) in the database, in table sales"):
         sinks.write(sales, "SELECT 1L AS id, 'much too long' AS k", run="r2")
     assert postgres.sql("SELECT * FROM sales") == [("1", "new")]
 
@@ -493,6 +507,38 @@ def test_a_column_that_would_round_or_cut_a_value_fails(
         with pytest.raises(Exception, match=message):
             sinks.write(stays, f"SELECT {value} AS {column.strip()}", mode=mode)
     assert postgres.sql("SELECT d FROM stays") == [("old",)]
+
+
+@pytest.mark.parametrize(
+    ("type", "value", "message"),
+    [
+        (
+            "VARCHAR(3)",
+            "'much too long'",
+            "column 'k' is VARCHAR(3) in the database, in table stays",
+        ),
+        ("CHAR(3)", "'much too long'", "column 'k' is CHAR(3) in the database, in table stays"),
+        ("VARCHAR(3)", f"'{'x' * 5000}'", f"and cannot hold {'x' * 100}"),
+        ("INT CHECK (k > 0)", "-1", "does not take the rows: "),
+        ("INT NOT NULL", "NULLIF(1, 1)", "does not take the rows: "),
+    ],
+)
+def test_what_a_column_never_takes_is_not_tried_again(
+    type: str, value: str, message: str, sinks: Sinks, postgres: Postgres
+) -> None:
+    postgres.sql(f"CREATE TABLE stays (k {type})")
+    with pytest.raises(Exception) as raised:  # noqa: PT011  # of Spark or ours; the type of failure counts
+        sinks.write(jdbc(postgres, "stays"), f"SELECT {value} AS k", mode="append")
+    cause = read_cause(raised.value)
+    assert throwable_type(raised.value, cause) is ThrowableType.NON_RECOVERABLE_ERROR
+    assert message in f"{raised.value}{cause.message}{cause.chain}"
+    assert postgres.sql("SELECT count(*) FROM stays") == [("0",)]
+
+
+def test_blanks_at_the_end_of_a_char_are_no_error(sinks: Sinks, postgres: Postgres) -> None:
+    postgres.sql("CREATE TABLE stays (k CHAR(3))")
+    sinks.write(jdbc(postgres, "stays"), "SELECT 'ab    ' AS k", mode="append")
+    assert postgres.sql("SELECT k FROM stays") == [("ab ",)]
 
 
 def test_values_that_a_column_holds_are_written(sinks: Sinks, postgres: Postgres) -> None:

@@ -17,6 +17,7 @@ from graph_compiler.spark_runtime.connectors.databases.marks import MARKS, Marks
 from graph_compiler.spark_runtime.connectors.databases.sql_errors import (
     database_words,
     is_refusal,
+    refuses_rows,
     sql_state,
 )
 from tests.harness.broken_wire import Wire, broken_wire
@@ -336,6 +337,18 @@ def test_a_sql_state_is_found_in_wrapped_exceptions(spark: SparkSession) -> None
     assert sql_state(error) == "23505"
     assert database_words(error) == "batch entry 0 was aborted\n  duplicate key"
     assert is_refusal(error)
+    assert refuses_rows(error)
+
+
+def test_the_error_of_a_source_that_is_read_meanwhile_is_no_refusal_of_rows(
+    spark: SparkSession,
+) -> None:
+    jvm = spark._jvm
+    assert jvm is not None
+    cause = jvm.java.sql.SQLException("division by zero", "22012")
+    error = raised(jvm, jvm.org.apache.spark.SparkException("Job aborted", cause))
+    assert is_refusal(error)
+    assert not refuses_rows(error)
 
 
 def test_other_errors_have_no_sql_state(spark: SparkSession) -> None:

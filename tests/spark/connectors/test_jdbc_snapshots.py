@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from graph_compiler import Jdbc, Parquet, StreamExecutionEnvironment
+from graph_compiler import Jdbc, Parquet, Secret, StreamExecutionEnvironment
 from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.databases.snapshots import shared_snapshots
@@ -102,11 +102,16 @@ def test_accepted_changes_are_visible(
     assert both[0].select("id").union(both[1].select("id")).distinct().count() == 500
 
 
+@pytest.mark.parametrize("statement", ["SET search_path = other", Secret("warehouse", "init")])
 def test_a_statement_of_the_declaration_runs_in_the_snapshot(
-    postgres: Postgres, spark: SparkSession
+    statement: str | Secret,
+    postgres: Postgres,
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    postgres.sql("CREATE SCHEMA other; CREATE TABLE other.lines AS SELECT 1 AS id")
-    options = {"sessionInitStatement": "SET search_path = other"}
+    monkeypatch.setenv(Secret("warehouse", "init").variable, "SET search_path = other")
+    postgres.sql("DROP SCHEMA IF EXISTS other CASCADE; CREATE SCHEMA other")
+    options: Any = {"sessionInitStatement": statement}
     source = Jdbc(
         postgres.url,
         query="SELECT current_schema() AS schema",

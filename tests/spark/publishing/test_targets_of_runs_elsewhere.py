@@ -6,7 +6,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Parquet
-from graph_compiler.declaration.connectors import Table
+from graph_compiler.declaration.connectors import Connector, Table
+from graph_compiler.errors import PublicationError
 from tests.harness.identities import runs_elsewhere
 from tests.harness.sinks import Sinks
 
@@ -54,3 +55,25 @@ def test_placements_replace_one_target_without_a_conflict(
         operator_id = f"{number:032x}"
         sinks.write(target, f"SELECT {number}L AS id", run=run, operator_id=operator_id)
         assert ids(spark, target) == [number]
+
+
+@pytest.mark.parametrize("kind", ["folder", "table"])
+def test_a_second_instance_of_a_dag_run_overwrites_nothing_of_the_first(
+    kind: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    sinks, table = Sinks(spark, tmp_path / "staging"), Table("instances")
+    target: Connector = table if kind == "table" else Parquet(str(tmp_path / "out"))
+    runs = runs_elsewhere("p", "r")
+    first, second = runs["mapped there"], runs["mapped there, the second"]
+    try:
+        sinks.write(target, "SELECT 1L AS id", run=first)
+        with pytest.raises(PublicationError, match=r"'p@nightly:asia:0' has published to its targ"):
+            sinks.write(target, "SELECT 2L AS id", run=second)
+        sinks.write(target, "SELECT 3L AS id", run=first)
+        if kind == "folder":
+            sinks.write(target, "SELECT 4L AS id", run=second, mode="append")
+            assert ids(spark, Parquet(str(tmp_path / "out"))) == [3, 4]
+        else:
+            assert [row.id for row in spark.table("instances").collect()] == [3]
+    finally:
+        spark.sql("DROP TABLE IF EXISTS instances")

@@ -6,6 +6,7 @@ import subprocess
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -113,6 +114,42 @@ def test_a_sink_with_a_changed_id_knows_what_its_run_published(
     assert own(redeployed, target, MOVED) == ["first"]
     publish(redeployed, target, "second", MOVED)
     assert own(redeployed, target, MOVED) == ["first", "second"]
+
+
+def of_group(ledger: Ledger, group_path: str, run_id: str = "r", map_index: int = -1) -> Ledger:
+    identity = RunIdentity(
+        dag_id="nightly", group_path=group_path, pipeline="p", run_id=run_id, map_index=map_index
+    )
+    return replace(ledger, layout=replace(ledger.layout, identity=identity))
+
+
+@pytest.mark.parametrize(
+    ("last", "is_refused"),
+    [
+        ({"group_path": "a"}, False),
+        ({"group_path": "a", "run_id": "next"}, False),
+        ({"group_path": "b", "run_id": "next"}, False),
+        ({"group_path": "b"}, True),
+        ({"group_path": "a", "map_index": 1}, True),
+    ],
+)
+def test_rows_of_another_group_or_instance_of_a_dag_run_are_not_replaced(
+    last: dict[str, Any], is_refused: bool, ledger: Ledger, target: Path
+) -> None:
+    mine, theirs = of_group(ledger, "a"), of_group(ledger, **last)
+    publish(mine, target, "first")
+    publish(theirs, target, "second")
+    number = settle(mine, target)
+    if is_refused:
+        with pytest.raises(PublicationError, match="has published to its target .* in this Dag ru"):
+            mine.refuse_rows_of_this_dag_run(str(target), number)
+    else:
+        mine.refuse_rows_of_this_dag_run(str(target), number)
+    ledger.give_up(decided(of_group(ledger, "b"), target, "third"))
+    if not is_refused:  # what is given up is not there
+        mine.refuse_rows_of_this_dag_run(str(target), settle(mine, target))
+    publish(of_group(ledger, "x", run_id="later"), target, "fourth")
+    mine.refuse_rows_of_this_dag_run(str(target), settle(mine, target))
 
 
 def test_a_sink_with_a_changed_id_looks_past_publications_of_other_runs(

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jinja2 import Environment, TemplateSyntaxError, nodes
 from jinja2.meta import find_undeclared_variables
+
+PARAMS = "params"
 
 
 def variables_in(text: str, templates: Environment) -> set[str]:
@@ -20,19 +24,28 @@ def variables_in(text: str, templates: Environment) -> set[str]:
 def parameters_in(text: str, templates: Environment) -> set[str]:
     """Return the parameters in a text, also within expressions: `{{ params.x | lower }}`, `{{ params['x'] }}`."""
     try:
-        tree = templates.parse(text)
+        return set(_parameters(templates.parse(text)))
     except TemplateSyntaxError:
         return set()
-    by_dot = {
-        node.attr
-        for node in tree.find_all(nodes.Getattr)
-        if isinstance(node.node, nodes.Name) and node.node.name == "params"
-    }
-    by_key = {
-        node.arg.value
-        for node in tree.find_all(nodes.Getitem)
-        if isinstance(node.node, nodes.Name)
-        and node.node.name == "params"
-        and isinstance(node.arg, nodes.Const)
-    }
-    return by_dot | by_key
+
+
+def only_parameters_in(text: str, templates: Environment) -> set[str] | None:
+    """Return the parameters in a text that uses nothing else, None for any other text."""
+    try:
+        tree = templates.parse(text)
+    except TemplateSyntaxError:
+        return None
+    named = list(_parameters(tree))
+    used = [node for node in tree.find_all(nodes.Name) if node.name == PARAMS]
+    is_only = find_undeclared_variables(tree) <= {PARAMS} and len(used) == len(named)
+    return set(named) if is_only else None
+
+
+def _parameters(tree: nodes.Template) -> Iterator[str]:
+    for by_dot in tree.find_all(nodes.Getattr):
+        if isinstance(by_dot.node, nodes.Name) and by_dot.node.name == PARAMS:
+            yield by_dot.attr
+    for by_key in tree.find_all(nodes.Getitem):
+        is_named = isinstance(by_key.node, nodes.Name) and by_key.node.name == PARAMS
+        if is_named and isinstance(by_key.arg, nodes.Const):
+            yield by_key.arg.value

@@ -47,7 +47,10 @@ from graph_compiler.airflow_backend.task.run_values import rendered, try_of_run
 from graph_compiler.airflow_backend.task.shared_root import see_run
 from graph_compiler.airflow_backend.task.stale_consumers import check_reads, rerun_stale_consumers
 from graph_compiler.airflow_backend.task.submission.driver_environment import APPLICATION
-from graph_compiler.airflow_backend.task.submission.driver_tuning import make_archive_later
+from graph_compiler.airflow_backend.task.submission.driver_tuning import (
+    doubt_archive,
+    make_archive_later,
+)
 from graph_compiler.airflow_backend.task.submission.log_limit import limit_log
 from graph_compiler.airflow_backend.task.submission.preparation import Preparation, prepare
 from graph_compiler.airflow_backend.task.submission.process_group import (
@@ -230,7 +233,12 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
             remember(context, task, self)
         with secrets_at_hand(prepared.place, task) as secrets:
             pass_environment(self._hook, {**secrets, **prepared.access.environment()})
-            super().execute(context)
+            try:
+                super().execute(context)
+            except AirflowException:
+                if not (self.is_killed or is_done(task) or is_elsewhere(self._hook)):
+                    doubt_archive(self._hook)
+                raise
         make_archive_later(prepared.wanted)
 
     def _failures(self, context: Context) -> tuple[float, ...]:

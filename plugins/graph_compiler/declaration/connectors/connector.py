@@ -179,9 +179,16 @@ class Connector(Extensible, metaclass=HeldToForm):
         """Return the place that is read or written, in the same form for sources and sinks; None without one."""
         return None
 
+    def place_key(self) -> tuple[object, ...] | None:
+        """Return the place as names from the outermost to the innermost one; None without a place."""
+        return None if self.place is None else (self.place,)
+
     def meets(self, other: Connector) -> bool:
-        """Whether both use the same place, so that one must not be written while the other is used."""
-        return self.place is not None and self.place == other.place
+        """Whether a place is, contains, or is in the other one, so that only one of them may be written."""
+        mine, theirs = self.place_key(), other.place_key()
+        if mine is None or theirs is None:
+            return False
+        return mine[: len(theirs)] == theirs[: len(mine)]
 
     def asset_uri(self, fill: Callable[[str], str]) -> str | None:  # noqa: ARG002  # most have none
         """Return the place as a URI that is the same in every run; None if no other pipeline can use it.

@@ -97,12 +97,10 @@ class FileConnector(Connector):
         """Return the normalized folder; its templates are kept."""
         return _place(self.path)
 
-    def meets(self, other: Connector) -> bool:
-        """Whether the folders are equal, or one contains the other."""
-        if self.place is None or other.place is None or not isinstance(other, FileConnector):
-            return False
-        mine, theirs = PurePosixPath(self.place), PurePosixPath(other.place)
-        return mine.is_relative_to(theirs) or theirs.is_relative_to(mine)
+    def place_key(self) -> tuple[object, ...] | None:
+        """Return the folders from the root, for all formats alike."""
+        place = self.place
+        return None if place is None else (FileConnector, *(PurePosixPath(place).parts or "."))
 
     def asset_uri(self, fill: Callable[[str], str]) -> str | None:
         """Return the URI of the folder without its templated part."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from graph_compiler.declaration.connectors.asset_places import lasting
+from graph_compiler.declaration.connectors.clear_passwords import (
+    is_in_query,
+    is_in_statement,
+    is_in_url,
+)
 from graph_compiler.declaration.connectors.connector import (
     Connector,
     Options,
@@ -35,7 +39,6 @@ from graph_compiler.declaration.sql_text import WRITING_WORDS, command_in
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
 
-_IN_URL = re.compile(r"(password|passwd|pwd)=|://[^/@]*:[^/@]*@", re.IGNORECASE)
 _BOUNDS = "two whole numbers, two dates or two timestamps (2013-01-31), the lower first, or templates of them"
 _SPLITS = ("partition_column", "lower_bound", "upper_bound")
 
@@ -95,20 +98,16 @@ class Jdbc(Connector):
         """Return the table and its database; a query has no place."""
         return None if self.table is None else f"{self.table} in {self.url}"
 
-    def meets(self, other: Connector) -> bool:
-        """Whether both name the same table, as far as their texts show; the final check is made in the database."""
-        return (
-            isinstance(other, Jdbc) and self.table is not None and self._table() == other._table()
-        )
-
-    def _table(self) -> tuple[object, ...]:
-        """Return database and table, normalized."""
+    def place_key(self) -> tuple[object, ...] | None:
+        """Return database and table, as far as their texts show; the final check is made in the database."""
+        if self.table is None:
+            return None
         if isinstance(self.url, Secret):
-            return (self.url, self.table)
-        kind, parts = database_kind(self.url), parse_table_name(self.table or "")
+            return (Jdbc, self.url, self.table)
+        kind, parts = database_kind(self.url), parse_table_name(self.table)
         names = [part.folded(kind) for part in parts or ()]
         table = tuple(names) if names and None not in names else self.table
-        return (same_database(self.url), table)
+        return (Jdbc, same_database(self.url), table)
 
     def asset_uri(self, fill: Callable[[str], str]) -> str | None:
         """Return the table's URI; None for a query, and if the url is a secret or contains a template."""
@@ -219,8 +218,13 @@ class Jdbc(Connector):
         found = []
         if isinstance(self.password, str):
             found.append("its password is in the declaration in plain text")
-        if isinstance(self.url, str) and _IN_URL.search(self.url):
+        if isinstance(self.url, str) and is_in_url(self.url):
             found.append("its url holds a password")
+        if self.query is not None and is_in_query(self.query):
+            found.append("its query holds a password")
+        for key, value in as_pairs(self.options):
+            if isinstance(value, str) and (is_in_url(value) or is_in_statement(value)):
+                found.append(f"its option '{key}' holds a password or another secret")
         allowed = f"{Secret.__name__}('connection id', 'password')"
         hint = "anyone who can see the code, the task or its logs could read it; keep it in an Airflow connection"
         for message in found:

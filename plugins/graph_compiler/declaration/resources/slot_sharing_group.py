@@ -151,11 +151,11 @@ class SlotSharingGroup(metaclass=HeldToForm):
         said_by = {key: f"{name}=…, a setting of the group" for name, key in SPARK_SETTINGS.items()}
         said_by |= INSTEAD
         prefix = "names that begin with 'spark.': spark-submit drops others"
-        for key in self.conf:
+        for key, value in self.conf.items():
             allowed = said_by.get(key) if key.startswith("spark.") else prefix
             if allowed is not None:
                 yield Problem(message=f"conf has {key!r}", allowed=allowed)
-            if secret := secret_in_plain_text(key, f"conf[{key!r}]"):
+            if secret := secret_in_plain_text(key, f"conf[{key!r}]", value):
                 yield secret
 
     def _place_problems(self) -> Iterator[Problem]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from graph_compiler.declaration.connectors.clear_passwords import is_in_url
 from graph_compiler.errors import Problem
 
 INSTEAD: Mapping[str, str] = {
@@ -18,9 +19,13 @@ _SECRET = re.compile(r"(password|secret|secret[._-]?key|token|access[._-]?key)$"
 _NAMES_OF_SECRETS = re.compile(r"spark\.kubernetes\.(driver|executor)\.secret")
 
 
-def secret_in_plain_text(key: str, found: str) -> Problem | None:
-    """Return the problem of a setting whose value is a secret, by its name; `found` says where it is set."""
-    if _SECRET.search(key) is None or _NAMES_OF_SECRETS.match(key):
+def secret_in_plain_text(key: str, found: str, value: object = "") -> Problem | None:
+    """Return the problem of a setting that is, or holds, a secret; `found` says where it is set.
+
+    It is one by its name, or its value has a password as a url or a property of Java: `-D….password=…`.
+    """
+    is_named = _SECRET.search(key) is not None and not _NAMES_OF_SECRETS.match(key)
+    if not is_named and not (isinstance(value, str) and is_in_url(value)):
         return None
     return Problem(
         message=f"{found} holds a secret in plain text",

@@ -47,6 +47,10 @@ from graph_compiler.spark_runtime.connectors.databases.carrying import (
     marks_of,
 )
 from graph_compiler.spark_runtime.connectors.databases.resolving import OURS, is_there, resolve
+from graph_compiler.spark_runtime.connectors.databases.sql_errors import (
+    database_words,
+    refuses_rows,
+)
 from graph_compiler.spark_runtime.connectors.own_rows import (
     AppendedBefore,
     refuse_rows_of_others,
@@ -60,6 +64,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
     conform_to_target,
 )
 from graph_compiler.spark_runtime.publishing.merge_keys import key_columns, refuse_keys
+from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
 from graph_compiler.spark_runtime.spark_internals.observations import observed_count
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.preparations import PlaceKind, PreparedPlace
@@ -68,9 +73,11 @@ from graph_compiler.staging.publications.publications import Confirmation, Publi
 LOG = program_log.logger(__name__)
 _DATABASE_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 """The key of a column's metadata in which Spark keeps the name of its type in the database."""
-_VARCHAR = re.compile(r"varchar\((\d+)\)")
+_TEXT = re.compile(r"(?P<varying>var)?char\((?P<length>\d+)\)")
 _MOST_DIGITS = 6
 """Of a second, in Spark."""
+_MOST_SHOWN = 100
+"""How many characters of a value are in a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +122,15 @@ class JdbcSink:
             database.execute([like])
         observation = Observation()
         observed = rows.observe(observation, count(lit(1)).alias("rows"))
-        observed.write.jdbc(database.url, to.staged, mode="append", properties=database.properties)
+        try:
+            observed.write.jdbc(
+                database.url, to.staged, mode="append", properties=database.properties
+            )
+        except Py4JJavaError as error:
+            if refuses_rows(error):
+                words = f"{self.name} does not take the rows: {database_words(error)}"
+                raise PublicationError(words) from error
+            raise
         held, sent = database.count(to.staged), observed_count(observation, "rows")
         if held != sent:
             raise PublicationConflictError(
@@ -162,6 +177,8 @@ def _(connector: Jdbc, operator_id: OperatorId, sink: Sink, context: SinkContext
     marks_of(publication, database).make_ready()
     finish = partial(_finish, ledger=ledger, database=database)
     number, own = _settle(publication, connector, ledger, finish)
+    if sink.mode is SinkMode.OVERWRITE:
+        ledger.refuse_rows_of_this_dag_run(publication.target, number)
     publication = replace(publication, number=number)
     if own and sink.mode is SinkMode.APPEND:
         return AppendedBefore(
@@ -246,8 +263,11 @@ def _held_as_they_are(rows: DataFrame, held: StructType | None, database: Databa
     for field in held or ():
         value = col(quoted(field.name))
         for condition, kind in _limits(field, database_kind(database.url)):
-            words = f"column '{field.name}' is {kind} in the database, and would change "
-            lost = concat(lit(words), value.cast("string"))
+            words = (
+                f"column '{field.name}' is {kind} in the database, in table "
+                f"{database.connector.table}, and cannot hold "
+            )
+            lost = concat(lit(words), value.cast("string").substr(1, _MOST_SHOWN))
             fits = value.isNull() | expr(condition.format(value=quoted(field.name)))
             value = when(fits, value).otherwise(raise_error(lost).cast(field.dataType))
             checked[field.name] = value
@@ -257,12 +277,15 @@ def _held_as_they_are(rows: DataFrame, held: StructType | None, database: Databa
 def _limits(field: StructField, database: str) -> Iterator[tuple[str, str]]:
     """Yield conditions for what a column holds, each with the column's type in the database.
 
-    Text that is too long for VARCHAR is refused by databases, unless it ends in blanks. How many digits of a second a
+    Databases cut blanks at the end of text that is too long for VARCHAR, and refuse other text without the column's
+    name. How many digits of a second a
     column holds is only known for PostgreSQL. Spark reads a TIME as a TIMESTAMP of 1970-01-01.
     """
     about = field.metadata
-    if length := _VARCHAR.fullmatch(about.get(_DATABASE_TYPE, "")):
-        yield f"char_length({{value}}) <= {length[1]}", f"VARCHAR({length[1]})"
+    if found := _TEXT.fullmatch(about.get(_DATABASE_TYPE, "")):
+        # Blanks at the end of a CHAR mean nothing.
+        text = "{value}" if found["varying"] else "rtrim({value})"
+        yield f"char_length({text}) <= {found['length']}", found[0].upper()
     if database != "postgresql" or not isinstance(field.dataType, TimestampType | TimestampNTZType):
         return
     name = "TIME" if about.get("logical_time_type") else "TIMESTAMP"

@@ -135,6 +135,8 @@ def _(connector: Table, operator_id: OperatorId, sink: Sink, context: SinkContex
     ledger, place = context.ledger, str(connector.place)
     finish = partial(_finish, connector=connector, spark=context.spark, ledger=ledger)
     number = ledger.settle(place, operator_id, finish)
+    if sink.mode is SinkMode.OVERWRITE:
+        ledger.refuse_rows_of_this_dag_run(place, number)
     own = ledger.of_this_run(place, operator_id, number)
     publication = InsertPublication(
         number=number,

@@ -79,6 +79,8 @@ class Publisher:
                 f"its target {target} {wrong}; allowed: a folder, or a path that does not exist"
             )
         number = self.ledger.settle(target, operator_id, self._carry_out)
+        if mode is SinkMode.OVERWRITE:
+            self.ledger.refuse_rows_of_this_dag_run(target, number)
         own = self._own_files(target, operator_id, number)
         ticket = Ticket(
             operator_id=operator_id,

@@ -133,6 +133,27 @@ class Ledger:
                 return True
         return False
 
+    def refuse_rows_of_this_dag_run(self, target: str, before: int) -> None:
+        """Raise PublicationError if another group of this Dag run, or instance of a mapped one, published last.
+
+        For a sink that replaces all rows. A Dag file shows only some of these targets: the others are known here, as
+        they were rendered.
+        """
+        mine = self.layout.identity
+        for number in reversed(range(before)):
+            if ending(self.store, self.layout.done(target, number)) is Ending.GIVEN_UP:
+                continue
+            with suppress(DamagedDocumentError):
+                last = self.records.publication(target, number).identity
+                if last != mine and (last.dag_id, last.run_id) == (mine.dag_id, mine.run_id):
+                    raise PublicationError(
+                        f"'{last.owner}' has published to its target {target} in this Dag run, and it would replace "
+                        "those rows\n  hint: let the path depend on an argument of the group (params), or use "
+                        "mode='append', 'overwrite-partitions' or 'merge'. If cleared tasks have got other "
+                        "arguments, start a new run"
+                    )
+            return
+
     def documents(self, target: str, before: int) -> Iterator[Mapping[str, object]]:
         """Yield the readable records of decided publications to the target, in order."""
         for number in range(before):

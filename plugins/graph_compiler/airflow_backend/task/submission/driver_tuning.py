@@ -18,6 +18,7 @@ from graph_compiler.deployment.targets.execution_target import ExecutionTarget
 from graph_compiler.driver_jvm.class_archive import archive_cache
 from graph_compiler.driver_jvm.free_memory import free_memory
 from graph_compiler.driver_jvm.start_settings import (
+    DEFAULT_OPTIONS,
     NOTHING_SET,
     DriverStart,
     StartSettings,
@@ -56,6 +57,22 @@ def tune_driver(hook: SparkSubmitHook, target: ExecutionTarget) -> WantedArchive
     if found.wanted is None:
         return None
     return WantedArchive(key=found.wanted, program=program, environment=environment)
+
+
+def doubt_archive(hook: SparkSubmitHook) -> None:
+    """Remove the class archive of a driver that died without a report if the archive is damaged."""
+    try:
+        words = str(hook._conf.get(DEFAULT_OPTIONS, ""))
+        removed = archive_cache(_environment(hook)).remove_if_damaged(words)
+    except Exception:  # the driver's death is what counts
+        LOG.warning("graph_compiler: the class archive was not checked", exc_info=True)
+        return
+    if removed is not None:
+        LOG.warning(
+            "graph_compiler: class archive %s is damaged, and was removed: the driver may have died of it. The next "
+            "one starts without it",
+            removed,
+        )
 
 
 def make_archive_later(wanted: WantedArchive | None) -> None:

@@ -98,7 +98,7 @@ def _dag_and_params(name: str, texts: Sequence[str] | None) -> tuple[str, Mappin
 def _json_or_text(text: str) -> object:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -22,6 +22,7 @@ from graph_compiler.declaration.connectors.connector import as_pairs
 from graph_compiler.errors import RepeatedReadError
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.databases.sql_errors import database_words, is_refusal
+from graph_compiler.spark_runtime.secret_values import reveal
 from graph_compiler.spark_runtime.spark_internals.java import Py4JError, Py4JJavaError
 
 Pin = Callable[[Connector, int, int | None], Connector]
@@ -134,7 +135,7 @@ class _Snapshots:
 def _reading(connector: Jdbc, snapshot: str) -> Jdbc:
     """Return the source with sessions that start in a snapshot, then run the declared sessionInitStatement."""
     options = as_pairs(connector.options)
-    own = next((str(value) for key, value in options if key.lower() == _INIT), "")
+    own = next((reveal(value) for key, value in options if key.lower() == _INIT), "")
     if found := _TRANSACTION.search(own):
         raise RepeatedReadError(
             f"its sessionInitStatement says {found[2].upper()}, and each of its sessions is a transaction of the "

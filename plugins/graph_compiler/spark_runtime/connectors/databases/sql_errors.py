@@ -48,6 +48,15 @@ def is_refusal(error: Py4JJavaError) -> bool:
     return _FINAL.match(sql_state(error)) is not None
 
 
+def refuses_rows(error: Py4JJavaError) -> bool:
+    """Whether a batch of rows would be refused again. Errors of a source that is read meanwhile are of no batch."""
+    of_batch = (
+        is_java_instance(found, "java.sql.BatchUpdateException")
+        for found in _sql_exceptions(error.java_exception)
+    )
+    return is_refusal(error) and any(of_batch)
+
+
 def is_change(error: Py4JJavaError) -> bool:
     """Whether a statement was refused because others changed the table's definition."""
     return sql_state(error) in _CHANGED
