@@ -35,6 +35,7 @@ from graph_compiler.deployment.documents.in_process_run import (
     InProcessRequest,
     Step,
 )
+from graph_compiler.deployment.documents.jvm_settings import pin_process
 from graph_compiler.deployment.documents.outcome import Outcome
 from graph_compiler.deployment.documents.report import ExecutionReport, Phase
 from graph_compiler.deployment.documents.submission import Submission
@@ -139,6 +140,7 @@ def main(request_path: str) -> int:
     """Carry out a request; return 0, or the exit code of the failure's ThrowableType."""
     bound_output()
     program_log.show()
+    pin_process()
     open_stores_in_jvm()
     path = Path(request_path)
     request = from_json(InProcessRequest, path.read_text())

@@ -25,6 +25,7 @@ from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.running.store_access import root_access
 from graph_compiler.declaration.artifacts.user_artifact import MOST_BYTES
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.jvm_settings import pinned_variables
 from graph_compiler.deployment.documents.staging_layout import (
     DESCRIPTOR,
     REPORT,
@@ -93,6 +94,7 @@ def replay(
         airflow = EmbeddedAirflow(Path.cwd())
         environment = airflow.child_environment() | dict(found.environment)
         environment |= root_access(airflow).environment()
+        environment |= pinned_variables(environment)  # an earlier version's submission has none
     typer.echo(found.shown, err=as_json)
     # With --json, Spark's output goes to standard error: standard output has the document.
     exit_code = subprocess.run(

@@ -33,6 +33,7 @@ from graph_compiler.spark_runtime.publishing.merge_keys import (
     refuse_keys,
     unusable_keys,
 )
+from graph_compiler.spark_runtime.publishing.other_zones import refuse_another_zone
 from graph_compiler.spark_runtime.publishing.partition_names import partition_columns
 from graph_compiler.spark_runtime.publishing.publication import Publisher, Ticket
 from graph_compiler.spark_runtime.publishing.written_files import FileFormat
@@ -72,6 +73,14 @@ class FileSink:
         rows = conform_to_target(rows, self.connector, target)
         check_file_columns(self.connector, rows.schema, self.sink.partition_by)
         key_columns(self.sink.keys, rows.schema)
+        if keeps and self.connector.spark_format == "orc":
+            refuse_another_zone(
+                self.spark,
+                self.publisher.ledger,
+                self.ticket.target,
+                self.ticket.number,
+                rows.schema,
+            )
         return rows
 
     def prepares(self) -> PreparedPlace:

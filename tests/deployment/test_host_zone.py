@@ -1,0 +1,60 @@
+"""The zone of a host, before it is pinned."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from graph_compiler.deployment.documents import host_zone as module
+from graph_compiler.deployment.documents.host_zone import VARIABLE, host_zone
+from graph_compiler.deployment.documents.jvm_settings import pinned_process, pinned_variables
+
+
+@pytest.fixture(autouse=True)
+def restored(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("zone", "found"),
+    [
+        ("UTC", None),
+        ("Etc/GMT", None),
+        ("Europe/Vienna", "Europe/Vienna"),
+        ("Asia/Kathmandu", "Asia/Kathmandu"),
+        ("Europe/London", "Europe/London"),
+        ("Africa/Abidjan", None),
+        ("Africa/Monrovia", "Africa/Monrovia"),
+        ("CET-1CEST", "CET-1CEST"),
+    ],
+)
+def test_a_host_has_a_zone_if_its_clock_ever_differed_from_utc(
+    zone: str, found: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    assert host_zone() == found
+
+
+def test_a_pinned_process_and_those_it_starts_still_know_the_hosts_zone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TZ", "Asia/Kathmandu")
+    time.tzset()
+    with pinned_process():
+        assert host_zone() == "Asia/Kathmandu"
+        assert pinned_variables({VARIABLE: "Europe/Vienna"})[VARIABLE] == "Europe/Vienna"
+    assert VARIABLE not in os.environ
+
+
+def test_without_tz_the_zone_is_that_of_the_system(tmp_path: Path) -> None:
+    zone = tmp_path / "zoneinfo" / "Europe" / "Vienna"
+    zone.parent.mkdir(parents=True)
+    zone.touch()
+    (tmp_path / "localtime").symlink_to(zone)
+    assert module._system_zone(tmp_path / "localtime") == "Europe/Vienna"
