@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -13,9 +14,16 @@ from pyspark.sql.types import Row
 import graph_compiler
 from graph_compiler import Csv, Jdbc, Orc, Parquet, Secret, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.connectors import Connector
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
-from graph_compiler.deployment.documents.jvm_settings import OPTIONS, pinned_variables
+from graph_compiler.deployment.documents.jvm_settings import (
+    CONFIRMED_ZONE,
+    HOST_ZONE_VARIABLE,
+    OPTIONS,
+)
+from graph_compiler.driver_jvm.pinned_process import pinned_variables
+from graph_compiler.errors import PublicationError
 from graph_compiler.spark_runtime.pinned_jvm import (
     JvmNotPinnedError,
     check_executor_jvms,
@@ -25,6 +33,7 @@ from graph_compiler.spark_runtime.pinned_jvm import (
 from graph_compiler.testing.pytest_plugin import SHORT_LIVED
 from tests.conftest import mark
 from tests.harness.postgres import DRIVER, JAR, Postgres, running_postgres
+from tests.harness.sinks import Sinks
 from tests.spark.other_hosts_functions import with_hour_in_python
 
 pytestmark = pytest.mark.spark
@@ -87,9 +96,9 @@ def run(
     desk = DeskRun(day="2024-03-31", params={}, run_id=name, staging_root=f"{folder}/staging")
     descriptors = []
     for region in regions:
-        task = desk_task(region, desk, execution_id="e")
+        task = desk_task(region, desk, execution_id=f"e_{name}")
         mark(task)
-        descriptor = Path(task.layout.descriptor(region.region_id, "e"))
+        descriptor = Path(task.layout.descriptor(region.region_id, f"e_{name}"))
         descriptor.parent.mkdir(parents=True)
         descriptor.write_text(task.to_json())
         descriptors.append(descriptor)
@@ -141,6 +150,60 @@ def test_hosts_read_write_and_merge_the_same_rows(
     assert [row["hour"] for row in first["orc"]] == [2, 1, 0, 0]
     assert {row["i"] for row in first["merged"]} == {"i"}
     assert found == dict.fromkeys(HOSTS, first)
+
+
+@pytest.mark.parametrize("kind", ["orc", "jdbc"])
+@pytest.mark.parametrize("mode", ["append", "merge"])
+def test_rows_are_added_to_what_another_zone_may_have_written_only_once_confirmed(
+    kind: str,
+    mode: str,
+    postgres: Postgres,
+    tmp_path: Path,
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sinks = Sinks(spark, tmp_path / "staging")
+    monkeypatch.setenv(PASSWORD.variable, postgres.password)
+    spark.sql(f"ADD JAR {JAR}")
+    orc, user = Orc(f"{tmp_path}/out"), postgres.user
+    table = Jdbc(postgres.url, table=f"out_{mode}", user=user, password=PASSWORD, driver=DRIVER)
+    to: Connector = orc if kind == "orc" else table
+    rows = spark.sql("SELECT 1 AS id, TIMESTAMP '2024-03-31 02:30:00' AS at")
+    settings: dict[str, Any] = {"mode": mode, "keys": ("id",) if mode == "merge" else ()}
+    sinks.write(to, rows, run="old")
+    (record,) = (tmp_path / "staging" / ".targets").rglob("*.intent.json")
+    record.write_text(record.read_text().replace(' "zone": "UTC",\n', ""))
+    monkeypatch.setenv(HOST_ZONE_VARIABLE, "")
+    sinks.open(to, run="in_utc", **settings).check(rows)
+    monkeypatch.setenv(HOST_ZONE_VARIABLE, "Europe/Vienna")
+    with pytest.raises(PublicationError, match="this host has Europe/Vienna") as refusal:
+        sinks.open(to, run="refused", **settings).check(rows)
+    assert f"set the option {CONFIRMED_ZONE}: UTC" in str(refusal.value)
+    spark.conf.set(CONFIRMED_ZONE, "UTC")
+    try:
+        sinks.write(to, rows, run="confirmed", **settings)
+    finally:
+        spark.conf.unset(CONFIRMED_ZONE)
+    sinks.write(to, rows, run="later", **settings)
+
+
+def test_targets_whose_times_do_not_depend_on_the_host_are_never_refused(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sinks = Sinks(spark, tmp_path / "staging")
+    monkeypatch.setenv(HOST_ZONE_VARIABLE, "Europe/Vienna")
+    times = spark.sql("SELECT 1 AS id, TIMESTAMP '2024-03-31 02:30:00' AS at")
+    cases = [
+        (Parquet(f"{tmp_path}/parquet"), times),
+        (Csv(f"{tmp_path}/csv"), times),
+        (Orc(f"{tmp_path}/local"), times.selectExpr("id", "CAST(at AS TIMESTAMP_NTZ) AS at")),
+        (Orc(f"{tmp_path}/no_times"), times.select("id")),
+    ]
+    for to, rows in cases:
+        sinks.write(to, rows, run="old")
+        for record in (tmp_path / "staging" / ".targets").rglob("*.intent.json"):
+            record.write_text(record.read_text().replace(' "zone": "UTC",\n', ""))
+        sinks.write(to, rows, run="new", mode="append")
 
 
 @pytest.mark.parametrize("variables", [{"TZ": "Europe/Vienna"}, {"_JAVA_OPTIONS": TURKISH}])

@@ -35,11 +35,11 @@ from graph_compiler.deployment.documents.in_process_run import (
     InProcessRequest,
     Step,
 )
-from graph_compiler.deployment.documents.jvm_settings import pin_process
 from graph_compiler.deployment.documents.outcome import Outcome
 from graph_compiler.deployment.documents.report import ExecutionReport, Phase
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import from_json, to_json, to_wire
+from graph_compiler.driver_jvm.pinned_process import pin_process
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.spark_runtime import main as application
 from graph_compiler.spark_runtime.driver_process import bound_output, end_process

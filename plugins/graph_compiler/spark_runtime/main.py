@@ -27,8 +27,7 @@ from graph_compiler import program_log
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.resources.deploy_mode import DeployMode
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.host_zone import READS_DIFFERENTLY, host_zone
-from graph_compiler.deployment.documents.jvm_settings import pin_process
+from graph_compiler.deployment.documents.jvm_settings import READS_DIFFERENTLY
 from graph_compiler.deployment.documents.report import (
     VERSION,
     ExecutionReport,
@@ -40,6 +39,7 @@ from graph_compiler.deployment.documents.staging_layout import root_of
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.deployment.targets.ignored_settings import ignored_words
 from graph_compiler.deployment.targets.known_targets import target_of
+from graph_compiler.driver_jvm.pinned_process import host_zone, pin_process
 from graph_compiler.errors import (
     ExecutionClaimedError,
     ExtensionError,

@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler import program_log
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.jvm_settings import pin_process
+from graph_compiler.driver_jvm.pinned_process import pin_process
 from graph_compiler.spark_runtime.artifacts import add_artifacts
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.main import session

@@ -25,7 +25,6 @@ from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.running.store_access import root_access
 from graph_compiler.declaration.artifacts.user_artifact import MOST_BYTES
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.jvm_settings import pinned_variables
 from graph_compiler.deployment.documents.staging_layout import (
     DESCRIPTOR,
     REPORT,
@@ -35,6 +34,7 @@ from graph_compiler.deployment.documents.staging_layout import (
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import Json, to_json
 from graph_compiler.deployment.plans.replay import redirect, staged_inputs
+from graph_compiler.driver_jvm.pinned_process import pinned_variables
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.identifiers import RegionId, listing
 from graph_compiler.staging.executions.executions import (

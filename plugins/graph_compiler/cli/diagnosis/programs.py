@@ -14,12 +14,8 @@ from pathlib import Path
 from shutil import which
 
 from graph_compiler.cli.diagnosis.check import Check, Finding, failed, ok, warning
-from graph_compiler.deployment.documents.host_zone import (
-    CONFIRMED,
-    READS_DIFFERENTLY,
-    host_zone,
-)
-from graph_compiler.deployment.documents.jvm_settings import ZONE
+from graph_compiler.deployment.documents.jvm_settings import CONFIRMED_ZONE, READS_DIFFERENTLY, ZONE
+from graph_compiler.driver_jvm.pinned_process import host_zone
 from graph_compiler.driver_jvm.start_settings import DriverStart, start_settings
 
 JAVA_VERSIONS = (17, 21)
@@ -173,7 +169,7 @@ def time_zone(programs: Programs) -> Finding:
     return warning(
         f"{zone}; drivers and executors have UTC. {READS_DIFFERENTLY}",
         "compare the times of ORC files and of such tables with those of their sources; a merge or an append into a "
-        f"target that such a version wrote is refused until {CONFIRMED} is {ZONE}",
+        f"target that such a version wrote is refused until {CONFIRMED_ZONE} is {ZONE}",
     )
 
 

@@ -28,11 +28,11 @@ def pinned_settings(
     ]
     problems += [
         Problem(
-            message=f"{place} {verb} {value!r}, which has {word!r}",
+            message=f"{place}, which has {word!r}",  # other words of it may be secret
             allowed=f"{allowed!r}: {_WHY}",
             hint=f"remove {word!r}; other options are kept. For local time, write from_utc_timestamp(at, 'ZONE')",
         )
-        for place, verb, key, value in found
+        for place, _, key, value in found
         for word, allowed in contradictions(key, value)
     ]
     return tuple(problems)

@@ -9,13 +9,8 @@ zone, and functions in Python see times in the zone of their process.
 
 from __future__ import annotations
 
-import os
 import re
-import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-
-from graph_compiler.deployment.documents import host_zone
 
 ZONE, ZONE_VARIABLE = "UTC", "TZ"
 PROPERTIES: Mapping[str, str] = {
@@ -32,6 +27,14 @@ OPTIONS = " ".join(f"-D{name}={value}" for name, value in PROPERTIES.items())
 SUBMIT_VARIABLE = "SPARK_SUBMIT_OPTS"
 """Where the JVM of spark-submit finds options, in addition to its settings."""
 EXECUTOR_OPTIONS, EXECUTOR_ZONE = "spark.executor.extraJavaOptions", "spark.executorEnv.TZ"
+HOST_ZONE_VARIABLE = "GRAPH_COMPILER_HOST_ZONE"
+"""Passed to processes whose zone is pinned already; empty if the host is in UTC."""
+CONFIRMED_ZONE = "spark.graph_compiler.confirmed_zone"
+"""The setting with which a user confirms that old rows of targets are in UTC, or were converted: "UTC"."""
+READS_DIFFERENTLY = (
+    "TIMESTAMP of ORC files, and timestamp columns of databases without a zone, are read and written in UTC. Versions "
+    "before 0.2 used the host's zone"
+)
 _SAME_ZONE = frozenset(
     f"{area}{name}"
     for area in ("", "Etc/")
@@ -77,37 +80,6 @@ def with_pins(options: str | None) -> str:
     """Return options of a JVM that end with the pins."""
     kept = (options or "").removesuffix(OPTIONS).rstrip()
     return f"{kept} {OPTIONS}" if kept else OPTIONS
-
-
-def pinned_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that pin a process, and a JVM that spark-submit starts in it; they name the host's zone."""
-    return {
-        ZONE_VARIABLE: ZONE,
-        host_zone.VARIABLE: host_zone.host_zone(environment) or "",
-        SUBMIT_VARIABLE: with_pins(environment.get(SUBMIT_VARIABLE)),
-    }
-
-
-def pin_process() -> None:
-    """Pin this process's zone, and the options of a JVM that it starts later."""
-    os.environ |= pinned_variables(os.environ)
-    time.tzset()
-
-
-@contextmanager
-def pinned_process() -> Iterator[None]:
-    """Pin this process as `pin_process` does, and restore its variables at the end."""
-    before = {name: os.environ.get(name) for name in pinned_variables({})}
-    pin_process()
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-        time.tzset()
 
 
 def _pinned(name: str) -> str:

@@ -24,6 +24,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
     check_file_columns,
     claim_target,
     conform_to_target,
+    refuse_another_zone,
 )
 from graph_compiler.spark_runtime.publishing.format_values import watch_values
 from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads_everything
@@ -33,7 +34,6 @@ from graph_compiler.spark_runtime.publishing.merge_keys import (
     refuse_keys,
     unusable_keys,
 )
-from graph_compiler.spark_runtime.publishing.other_zones import refuse_another_zone
 from graph_compiler.spark_runtime.publishing.partition_names import partition_columns
 from graph_compiler.spark_runtime.publishing.publication import Publisher, Ticket
 from graph_compiler.spark_runtime.publishing.written_files import FileFormat

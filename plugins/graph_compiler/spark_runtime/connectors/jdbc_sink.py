@@ -58,9 +58,9 @@ from graph_compiler.spark_runtime.connectors.sink import (
     Target,
     claim_target,
     conform_to_target,
+    refuse_another_zone,
 )
 from graph_compiler.spark_runtime.publishing.merge_keys import key_columns, refuse_keys
-from graph_compiler.spark_runtime.publishing.other_zones import refuse_another_zone
 from graph_compiler.spark_runtime.spark_internals.observations import observed_count
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.preparations import PlaceKind, PreparedPlace

@@ -22,12 +22,9 @@ from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.documents.jvm_settings import (
-    SUBMIT_VARIABLE,
-    pinned_variables,
-    with_pins,
-)
+from graph_compiler.deployment.documents.jvm_settings import SUBMIT_VARIABLE, with_pins
 from graph_compiler.deployment.targets.execution_target import DriverPlace
+from graph_compiler.driver_jvm.pinned_process import pinned_variables
 from graph_compiler.staging.store.stores import store_of
 
 _END_WITHOUT_MEMORY = "-XX:+ExitOnOutOfMemoryError"

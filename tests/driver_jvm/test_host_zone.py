@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.deployment.documents import host_zone as module
-from graph_compiler.deployment.documents.host_zone import VARIABLE, host_zone
-from graph_compiler.deployment.documents.jvm_settings import pinned_process, pinned_variables
+from graph_compiler.deployment.documents.jvm_settings import HOST_ZONE_VARIABLE
+from graph_compiler.driver_jvm import pinned_process as module
+from graph_compiler.driver_jvm.pinned_process import host_zone, pinned_process, pinned_variables
 
 
 @pytest.fixture(autouse=True)
 def restored(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(HOST_ZONE_VARIABLE, raising=False)
     yield
     monkeypatch.undo()
     time.tzset()
@@ -48,8 +48,11 @@ def test_a_pinned_process_and_those_it_starts_still_know_the_hosts_zone(
     time.tzset()
     with pinned_process():
         assert host_zone() == "Asia/Kathmandu"
-        assert pinned_variables({VARIABLE: "Europe/Vienna"})[VARIABLE] == "Europe/Vienna"
-    assert VARIABLE not in os.environ
+        assert (
+            pinned_variables({HOST_ZONE_VARIABLE: "Europe/Vienna"})[HOST_ZONE_VARIABLE]
+            == "Europe/Vienna"
+        )
+    assert HOST_ZONE_VARIABLE not in os.environ
 
 
 def test_without_tz_the_zone_is_that_of_the_system(tmp_path: Path) -> None:
