@@ -41,6 +41,7 @@
     │       └── DecisionLostError       this was found before anything was decided
     ├── OperatorFailedError         an operator failed; its cause has the reason  [spark_runtime.failures.failures]
     ├── ExecutorNotPreparedError    an executor has no Python for a task's functions  [spark_runtime.executor_probe]
+    ├── JvmNotPinnedError           a JVM has another zone, locale or charset  [spark_runtime.pinned_jvm]
     ├── ColumnsError                the columns of an operator's inputs do not fit it  [spark_runtime.operators.columns]
     ├── NotAQueryError              SQL text is a command or a script  [spark_runtime.spark_internals.parsed_queries]
     ├── ContractViolatedError       rows violate a contract  [spark_runtime.operators.contracts]

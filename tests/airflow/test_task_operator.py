@@ -16,6 +16,7 @@ from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.documents.jvm_settings import OPTIONS
 from graph_compiler.deployment.documents.report import (
     VERSION,
     ExecutionReport,
@@ -343,4 +344,8 @@ def test_the_jvm_exits_on_out_of_memory_whatever_options_are_set(
         else:
             monkeypatch.setenv("SPARK_SUBMIT_OPTS", options)
         found.append(driver_environment(operator.regions)["SPARK_SUBMIT_OPTS"])
-    assert found == [ends, f"-Xss4m {ends}", f"{ends} -Xss4m"]
+    assert found == [
+        f"{ends} {OPTIONS}",
+        f"-Xss4m {ends} {OPTIONS}",
+        f"{ends} -Xss4m {OPTIONS}",
+    ]

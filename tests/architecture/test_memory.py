@@ -14,6 +14,7 @@ BOUNDED = {
     "connectors/text_records.py": [".collect(", ".collect("],  # of a number for each file
     "executor_probe.py": [".collect("],  # of import errors, a few for each core
     "operators/function_operators.py": [".first("],  # of one row: whether a loop goes on
+    "pinned_jvm.py": [".collect("],  # of different properties of executors' JVMs
     "rehearsal/preview.py": [".collect("],  # of as many rows as the command line asks for
     "publishing/merge_keys.py": [".collect("],  # of at most four keys, the same
 }

@@ -19,9 +19,11 @@ from graph_compiler.cli.diagnosis.programs import (
     judge_java,
     judge_pyspark,
     spark_submit,
+    time_zone,
 )
 from graph_compiler.cli.diagnosis.staging_root import StagingRoot, judge_staging_root
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.deployment.documents.jvm_settings import HOST_ZONE_VARIABLE
 from graph_compiler.staging.store.local_store import LocalStore
 
 ROOT = "/staging"
@@ -353,3 +355,11 @@ def test_deployment_settings_are_named_with_their_place(
     found = configuration(airflow)
     assert found.state is State.FAILED
     assert "airflow.cfg" in found.found
+
+
+def test_a_host_in_another_zone_is_a_warning_with_what_reads_differently() -> None:
+    found = time_zone(Programs(environment={HOST_ZONE_VARIABLE: "Europe/Vienna"}))
+    assert found.state is State.WARNING
+    assert found.found.startswith("Europe/Vienna; drivers and executors have UTC. TIMESTAMP of ORC")
+    assert "refused until spark.graph_compiler.confirmed_zone is UTC" in str(found.cure)
+    assert time_zone(Programs(environment={HOST_ZONE_VARIABLE: ""})).state is State.OK

@@ -1,6 +1,7 @@
-"""Whether a cluster's executors have what a region needs, asked in two short jobs before a row moves.
+"""Whether a cluster's executors have what a region needs, asked in short jobs before a row moves.
 
 the staging root     they must read this execution's descriptor: a write to a disk of their own looks like success
+their JVM            its zone, locale and charset must be the driver's
 its functions        they must import the modules of functions that Spark calls there; without any, no Python
 
 Asked are the executors that are there when the application starts. Those that come later are not: before a commit the
@@ -23,6 +24,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.errors import GraphCompilerError
+from graph_compiler.spark_runtime.pinned_jvm import check_executor_jvms
 from graph_compiler.spark_runtime.spark_internals.java import Py4JError, read_in_parts
 from graph_compiler.staging.executions.run_marker import not_shared
 
@@ -45,6 +47,7 @@ def check_executors(task: TaskDeploymentDescriptor, spark: SparkSession) -> None
         return
     path = task.layout.descriptor(task.region.region_id, task.attempt.execution_id)
     check_root(spark, task.staging_root, path)
+    check_executor_jvms(spark, _tasks(spark))
     if modules := modules_on_executors(task.region):
         check_imports(spark, modules)
 

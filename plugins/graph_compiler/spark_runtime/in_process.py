@@ -39,6 +39,7 @@ from graph_compiler.deployment.documents.outcome import Outcome
 from graph_compiler.deployment.documents.report import ExecutionReport, Phase
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import from_json, to_json, to_wire
+from graph_compiler.driver_jvm.pinned_process import pin_process
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.spark_runtime import main as application
 from graph_compiler.spark_runtime.driver_process import bound_output, end_process
@@ -139,6 +140,7 @@ def main(request_path: str) -> int:
     """Carry out a request; return 0, or the exit code of the failure's ThrowableType."""
     bound_output()
     program_log.show()
+    pin_process()
     open_stores_in_jvm()
     path = Path(request_path)
     request = from_json(InProcessRequest, path.read_text())

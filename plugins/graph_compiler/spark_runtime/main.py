@@ -27,6 +27,7 @@ from graph_compiler import program_log
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.resources.deploy_mode import DeployMode
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.jvm_settings import READS_DIFFERENTLY
 from graph_compiler.deployment.documents.report import (
     VERSION,
     ExecutionReport,
@@ -38,6 +39,7 @@ from graph_compiler.deployment.documents.staging_layout import root_of
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.deployment.targets.ignored_settings import ignored_words
 from graph_compiler.deployment.targets.known_targets import target_of
+from graph_compiler.driver_jvm.pinned_process import host_zone, pin_process
 from graph_compiler.errors import (
     ExecutionClaimedError,
     ExtensionError,
@@ -49,6 +51,7 @@ from graph_compiler.spark_runtime.driver_process import bound_output, end_proces
 from graph_compiler.spark_runtime.executor_probe import check_executors
 from graph_compiler.spark_runtime.failures.failures import explain_failure, root_cause
 from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
+from graph_compiler.spark_runtime.pinned_jvm import check_jvm, executor_pins
 from graph_compiler.spark_runtime.region.region import run_region
 from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
 from graph_compiler.spark_runtime.region.task_run import leave_out, run_regions
@@ -73,6 +76,7 @@ def main(*descriptor_paths: str) -> int:
     """Run the regions that descriptors describe, which are those of one task; return the exit code."""
     bound_output()
     program_log.show()
+    pin_process()
     open_stores_in_jvm()
     tasks = []
     for path in descriptor_paths:
@@ -132,13 +136,17 @@ def _exit_code(failures: Sequence[tuple[TaskDeploymentDescriptor, Failure]]) -> 
 
 def session(task: TaskDeploymentDescriptor) -> SparkSession:
     """Start Spark with the settings that the pipeline's results depend on."""
+    pin_process()
     look_for_numpy_only_if_loaded()
     submitted = dict(submitted_conf().getAll())
+    check_jvm(submitted)
+    if (zone := host_zone()) is not None:
+        LOG.info("this host's time zone is %s, and tasks run in UTC. %s", zone, READS_DIFFERENTLY)
     if submitted.get("spark.master", "").startswith("local"):
         # Python workers need this process's environment; on a cluster they have their own Python.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"{task.region.pipeline}.{task.region.task_name}")
-    settings = {**OF_PANDAS, **dict(task.region.session)}
+    settings = {**OF_PANDAS, **executor_pins(submitted), **dict(task.region.session)}
     if local_path(task.staging_root) is None:
         from graph_compiler.spark_runtime.stores.executor_keys import (
             executor_keys,  # most drivers need none

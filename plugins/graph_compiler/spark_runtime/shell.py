@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler import program_log
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
+from graph_compiler.driver_jvm.pinned_process import pin_process
 from graph_compiler.spark_runtime.artifacts import add_artifacts
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.main import session
@@ -78,6 +79,7 @@ def _add(found: dict[str, DataFrame], name: str, rows: DataFrame) -> None:
 def main(descriptor_path: str) -> int:
     """Open the session, which ends with the terminal's end of file."""
     program_log.show()
+    pin_process()
     open_stores_in_jvm()
     task = told(store_of(descriptor_path), descriptor_path)
     assert task is not None, "it was written just now"

@@ -530,3 +530,32 @@ def test_what_others_have_confirmed_is_no_change(ledger: Ledger, target: Path) -
     again = Confirmation.of(first, instead_of=intended(others, target, "again"))
     others.confirm(again, lambda _: None)
     assert not ledger.others_since(str(target), mine, before=3)
+
+
+def test_a_target_may_have_another_zone_until_a_pinned_version_publishes(
+    ledger: Ledger, target: Path
+) -> None:
+    name = str(target)
+
+    def may(before: int) -> bool:
+        return ledger.may_have_another_zone(name, before)
+
+    assert not may(0), "nothing was published"
+    old = replace(intended(ledger, target, "old"), zone=None)
+    record = Path(ledger.layout.intent(name, 0))
+    ledger.decide(old)
+    record.write_text(to_json(old).replace(' "zone": null,\n', ""))
+    assert "zone" not in record.read_text(), "records of earlier versions have none"
+    carry_out(old)
+    assert ledger.records.holds(old)
+    ledger.finish(old)
+    assert may(1)
+    confirmation = Confirmation.of(old, instead_of=intended(ledger, target, "again"))
+    ledger.decide(confirmation)
+    ledger.finish(confirmation)
+    assert may(2), "a confirmation writes no rows"
+    given_up = decided(ledger, target, "refused")
+    ledger.give_up(given_up)
+    assert may(3), "its rows are not there"
+    publish(ledger, target, "new")
+    assert not may(4)

@@ -34,6 +34,7 @@ from graph_compiler.deployment.documents.staging_layout import (
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import Json, to_json
 from graph_compiler.deployment.plans.replay import redirect, staged_inputs
+from graph_compiler.driver_jvm.pinned_process import pinned_variables
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.identifiers import RegionId, listing
 from graph_compiler.staging.executions.executions import (
@@ -93,6 +94,7 @@ def replay(
         airflow = EmbeddedAirflow(Path.cwd())
         environment = airflow.child_environment() | dict(found.environment)
         environment |= root_access(airflow).environment()
+        environment |= pinned_variables(environment)  # an earlier version's submission has none
     typer.echo(found.shown, err=as_json)
     # With --json, Spark's output goes to standard error: standard output has the document.
     exit_code = subprocess.run(

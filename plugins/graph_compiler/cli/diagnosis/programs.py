@@ -14,6 +14,8 @@ from pathlib import Path
 from shutil import which
 
 from graph_compiler.cli.diagnosis.check import Check, Finding, failed, ok, warning
+from graph_compiler.deployment.documents.jvm_settings import CONFIRMED_ZONE, READS_DIFFERENTLY, ZONE
+from graph_compiler.driver_jvm.pinned_process import host_zone
 from graph_compiler.driver_jvm.start_settings import DriverStart, start_settings
 
 JAVA_VERSIONS = (17, 21)
@@ -163,6 +165,18 @@ def driver_start(programs: Programs) -> Finding:
     return ok(words or "with a class archive")
 
 
+def time_zone(programs: Programs) -> Finding:
+    """Check whether this host's zone is the one that drivers and executors have."""
+    zone = host_zone(programs.environment)
+    if zone is None:
+        return ok("UTC, as in drivers and executors")
+    return warning(
+        f"{zone}; drivers and executors have UTC. {READS_DIFFERENTLY}",
+        "compare the times of ORC files and of such tables with those of their sources; a merge or an append into a "
+        f"target that such a version wrote is refused until {CONFIRMED_ZONE} is {ZONE}",
+    )
+
+
 PROGRAM_CHECKS: tuple[Check[Programs], ...] = (
     Check("Java", java),
     Check("Python", driver_python),
@@ -171,6 +185,7 @@ PROGRAM_CHECKS: tuple[Check[Programs], ...] = (
     Check("spark-submit", spark_submit),
     Check("pyarrow", pyarrow),
     Check("Driver's start", driver_start),
+    Check("Time zone", time_zone),
 )
 
 

@@ -21,6 +21,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.in_process_run import REQUEST, InProcessRequest
+from graph_compiler.deployment.documents.jvm_settings import with_pins
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.driver_jvm.class_archive import ArchiveCache, Draft, archive_cache
 from graph_compiler.driver_jvm.installation import (
@@ -141,7 +142,7 @@ def _run(program: SparkProgram, draft: Draft, options: str, *application: str) -
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.driver.memory": _MEMORY,
-        "spark.driver.defaultJavaOptions": f"{options} {_QUIET}",
+        "spark.driver.defaultJavaOptions": with_pins(f"{options} {_QUIET}"),
     }
     words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     with TemporaryDirectory(prefix="warm-") as folder:

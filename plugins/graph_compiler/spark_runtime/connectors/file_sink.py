@@ -24,6 +24,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
     check_file_columns,
     claim_target,
     conform_to_target,
+    refuse_another_zone,
 )
 from graph_compiler.spark_runtime.publishing.format_values import watch_values
 from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads_everything
@@ -72,6 +73,14 @@ class FileSink:
         rows = conform_to_target(rows, self.connector, target)
         check_file_columns(self.connector, rows.schema, self.sink.partition_by)
         key_columns(self.sink.keys, rows.schema)
+        if keeps and self.connector.spark_format == "orc":
+            refuse_another_zone(
+                self.spark,
+                self.publisher.ledger,
+                self.ticket.target,
+                self.ticket.number,
+                rows.schema,
+            )
         return rows
 
     def prepares(self) -> PreparedPlace:

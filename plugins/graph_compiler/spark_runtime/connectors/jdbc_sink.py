@@ -62,6 +62,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
     Target,
     claim_target,
     conform_to_target,
+    refuse_another_zone,
 )
 from graph_compiler.spark_runtime.publishing.merge_keys import key_columns, refuse_keys
 from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
@@ -106,6 +107,8 @@ class JdbcSink:
         if wrong := [field for field in rows.schema if not database.can_hold(field.dataType)]:
             columns = [f"\n  column '{f.name}' is {type_words(f.dataType)}" for f in wrong]
             raise PublicationError(f"{self.name} cannot hold what it would write{''.join(columns)}")
+        if not (to.creates or to.replaces):
+            refuse_another_zone(database.spark, self.ledger, to.target, to.number, rows.schema)
         return rows
 
     def prepares(self) -> PreparedPlace:

@@ -16,11 +16,14 @@ from functools import singledispatch
 from typing import Protocol
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
 
 from graph_compiler.declaration.connectors import Connector, FileConnector, OnSchemaChange
 from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.documents.jvm_settings import CONFIRMED_ZONE, READS_DIFFERENTLY, ZONE
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.driver_jvm.pinned_process import host_zone
+from graph_compiler.errors import PublicationError
 from graph_compiler.extensions import load_spark_half
 from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
@@ -173,3 +176,35 @@ def check_file_columns(
     options = {**connector.write_options(), **connector.spark_options()}
     plain = {name: value for name, value in options.items() if isinstance(value, str)}
     check_columns(schema, connector.spark_format, partition_by, plain)
+
+
+def refuse_another_zone(
+    spark: SparkSession, ledger: Ledger, target: str, before: int, rows: StructType
+) -> None:
+    """Raise PublicationError if rows with times stay in a target that may have been written in another zone.
+
+    The check needs a host with another zone, and is for targets whose times go through the JVM's zone.
+    """
+    zone = host_zone()
+    if zone is None or not _has_times(rows) or spark.conf.get(CONFIRMED_ZONE, "") == ZONE:
+        return
+    if ledger.may_have_another_zone(target, before):
+        raise PublicationError(
+            f"its target {target} was last written by a version that used the zone of its host, and this host has "
+            f"{zone}: one target would hold times in two zones. {READS_DIFFERENTLY}\n"
+            "  allowed: a target whose times are all in UTC\n"
+            "  hint: look at its times. If they are in UTC, as those of hosts in UTC are, set the option "
+            f"{CONFIRMED_ZONE}: {ZONE} for the next run. If not, overwrite the target from its sources, or first "
+            f"convert its times with to_utc_timestamp(at, '{zone}')"
+        )
+
+
+def _has_times(kind: DataType) -> bool:
+    match kind:
+        case StructType():
+            return any(_has_times(field.dataType) for field in kind.fields)
+        case ArrayType():
+            return _has_times(kind.elementType)
+        case MapType():
+            return _has_times(kind.keyType) or _has_times(kind.valueType)
+    return isinstance(kind, TimestampType)

@@ -55,6 +55,7 @@ from graph_compiler.spark_runtime.failures.causes import PYTHON_WORKER, Cause
 from graph_compiler.spark_runtime.operators import ColumnsError
 from graph_compiler.spark_runtime.operators.contracts import ContractViolatedError
 from graph_compiler.spark_runtime.operators.pandas_frames import refusal
+from graph_compiler.spark_runtime.pinned_jvm import JvmNotPinnedError
 from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError, Py4JNetworkError
 from graph_compiler.spark_runtime.spark_internals.parsed_queries import NotAQueryError
 
@@ -67,6 +68,7 @@ _OF_ERRORS: tuple[tuple[type[Exception], ThrowableType], ...] = (
     (PublicationError, ThrowableType.NON_RECOVERABLE_ERROR),
     # Another worker may have the folder mounted: a retry there succeeds.
     (StagingRootNotSharedError, ThrowableType.ENVIRONMENT_ERROR),
+    (JvmNotPinnedError, ThrowableType.ENVIRONMENT_ERROR),
     (ConsumersMustRerunError, ThrowableType.NON_RECOVERABLE_ERROR),
     (StaleResultError, ThrowableType.NON_RECOVERABLE_ERROR),
     (RepeatedReadError, ThrowableType.NON_RECOVERABLE_ERROR),

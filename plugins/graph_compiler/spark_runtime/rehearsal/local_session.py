@@ -11,7 +11,9 @@ from typing import TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 
+from graph_compiler.deployment.documents.jvm_settings import EXECUTOR_ZONE, ZONE
 from graph_compiler.deployment.documents.session import SESSION
+from graph_compiler.driver_jvm.pinned_process import pinned_process
 
 MASTER = "local[2]"
 Frame: TypeAlias = DataFrame
@@ -26,7 +28,10 @@ _SETTINGS = {
 
 @contextmanager
 def local_session(settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[SparkSession]:
-    """Yield this process's running session, else a new one with additional `settings`, which is stopped at the end."""
+    """Yield this process's running session, else a new one with additional `settings`, which is stopped at the end.
+
+    A new session pins this process's time zone as long as it runs.
+    """
     running = SparkSession.getActiveSession()
     if running is not None:
         yield running
@@ -35,10 +40,11 @@ def local_session(settings: Mapping[str, str] = MappingProxyType({})) -> Iterato
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.master(MASTER).appName("graph_compiler.testing")
-    for key, value in {**SESSION, **_SETTINGS, **settings}.items():
+    for key, value in {**SESSION, **_SETTINGS, **settings, EXECUTOR_ZONE: ZONE}.items():
         builder = builder.config(key, value)
-    spark = builder.getOrCreate()
-    try:
-        yield spark
-    finally:
-        spark.stop()
+    with pinned_process():
+        spark = builder.getOrCreate()
+        try:
+            yield spark
+        finally:
+            spark.stop()

@@ -154,6 +154,17 @@ class Ledger:
                     )
             return
 
+    def may_have_another_zone(self, target: str, before: int) -> bool:
+        """Whether the last publication that is known is of a version that wrote in the zone of its host.
+
+        A later one was made after that was confirmed, or has replaced all rows.
+        """
+        for number in reversed(range(before)):
+            with suppress(DamagedDocumentError):
+                if ending(self.store, self.layout.done(target, number)) is not Ending.GIVEN_UP:
+                    return self.records.document(target, number).get("zone") is None
+        return False
+
     def documents(self, target: str, before: int) -> Iterator[Mapping[str, object]]:
         """Yield the readable records of decided publications to the target, in order."""
         for number in range(before):

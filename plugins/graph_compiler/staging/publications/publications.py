@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Self
 
+from graph_compiler.deployment.documents.jvm_settings import ZONE
 from graph_compiler.deployment.documents.run_identity import RunIdentity, with_identity
 from graph_compiler.deployment.documents.staging_layout import DONE, INTENT, TARGETS, StagingLayout
+from graph_compiler.deployment.documents.wire import ABSENT
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.identifiers import OperatorId
 from graph_compiler.staging.store.read_document import decode, decode_object
@@ -35,6 +37,8 @@ class Publication:
     target: str
     rows: int
     bytes: int
+    zone: str | None = field(default=ZONE, metadata={ABSENT: None})
+    """That of the JVM which wrote the rows; None in records of versions that did not pin it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +53,8 @@ class Confirmation(Publication):
     @classmethod
     def of(cls, earlier: Publication, instead_of: Publication) -> Self:
         """Return the confirmation of the run's publication, in place of what an execution was about to do."""
-        common = {field.name: getattr(instead_of, field.name) for field in fields(Publication)}
-        kept = {"rows": earlier.rows, "bytes": earlier.bytes}
+        common = {each.name: getattr(instead_of, each.name) for each in fields(Publication)}
+        kept = {"rows": earlier.rows, "bytes": earlier.bytes, "zone": earlier.zone}
         first = earlier.earlier if isinstance(earlier, Confirmation) else earlier.execution_id
         return cls(**common | kept, earlier=first)
 
@@ -89,7 +93,7 @@ def read_publication(store: StagingStore, key: str) -> Publication:
     if content is None:
         raise DamagedDocumentError(key, "is gone")
     document = with_identity(decode_object(content, key))
-    names = [field.name for field in fields(Publication)]
+    names = [each.name for each in fields(Publication)]
     common = {name: document[name] for name in names if name in document}
     kind = {"type": Publication.__name__} if isinstance(document.get("type"), str) else {}
     return decode(Publication, json.dumps(kind | common).encode(), key)

@@ -22,12 +22,11 @@ from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.documents.jvm_settings import SUBMIT_VARIABLE, with_pins
 from graph_compiler.deployment.targets.execution_target import DriverPlace
+from graph_compiler.driver_jvm.pinned_process import pinned_variables
 from graph_compiler.staging.store.stores import store_of
 
-_JVM_OPTIONS = (
-    "SPARK_SUBMIT_OPTS"  # in addition to spark-defaults.conf; a --conf would replace that
-)
 _END_WITHOUT_MEMORY = "-XX:+ExitOnOutOfMemoryError"
 """Without this, the JVM's thread that answers Python may end alone, and Python waits for it forever."""
 _PYTHON, _DRIVER_PYTHON = "spark.pyspark.python", "spark.pyspark.driver.python"
@@ -61,9 +60,10 @@ def hide_this_host(hook: SparkSubmitHook) -> None:
 
 
 def end_without_memory(hook: SparkSubmitHook) -> None:
-    """Let the JVM of a driver on another host end when it has no memory left."""
+    """Let the JVM of a driver on another host end when it has no memory left, and pin its zone, locale and charset."""
     options = str(hook._conf.get(_DEFAULT_JVM_OPTIONS, "")).split()
-    hook._conf[_DEFAULT_JVM_OPTIONS] = " ".join(dict.fromkeys([*options, _END_WITHOUT_MEMORY]))
+    kept = " ".join(dict.fromkeys([*options, _END_WITHOUT_MEMORY]))
+    hook._conf[_DEFAULT_JVM_OPTIONS] = with_pins(kept)
 
 
 def driver_environment(regions: Iterable[RegionDescriptor]) -> dict[str, str]:
@@ -81,9 +81,11 @@ def driver_environment(regions: Iterable[RegionDescriptor]) -> dict[str, str]:
         for path in os.environ.get("PYTHONPATH", "").split(os.pathsep)
         if path and path not in roots
     ]
-    jvm_options = os.environ.get(_JVM_OPTIONS, "").split()
+    # This variable adds to spark-defaults.conf; a --conf would replace what is there.
+    jvm_options = os.environ.get(SUBMIT_VARIABLE, "").split()
+    kept = " ".join(dict.fromkeys([*jvm_options, _END_WITHOUT_MEMORY]))
     return {
-        _JVM_OPTIONS: " ".join(dict.fromkeys([*jvm_options, _END_WITHOUT_MEMORY])),
+        **pinned_variables({SUBMIT_VARIABLE: kept}),
         "PYTHONPATH": os.pathsep.join([*roots, *inherited]),
         "PYSPARK_DRIVER_PYTHON": os.environ.get("PYSPARK_DRIVER_PYTHON", sys.executable),
     }

@@ -1,0 +1,104 @@
+"""The zone, locale and charset of every JVM and Python of our Spark applications, whatever their hosts have.
+
+Spark's session zone is not enough: `timestamp` columns of databases and TIMESTAMP of ORC files go through the JVM's
+zone, and functions in Python see times in the zone of their process.
+
+    -Duser.timezone=Europe/Vienna    contradicts
+    -Duser.timezone=Etc/UTC          does not
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+ZONE, ZONE_VARIABLE = "UTC", "TZ"
+PROPERTIES: Mapping[str, str] = {
+    "user.timezone": ZONE,
+    "user.language": "en",
+    "user.country": "US",
+    # Java takes what is not given from the host: LC_ALL=sr_RS@latin has a script.
+    "user.script": "",
+    "user.variant": "",
+    "file.encoding": "UTF-8",
+}
+"""Java's properties that can change rows."""
+OPTIONS = " ".join(f"-D{name}={value}" for name, value in PROPERTIES.items())
+SUBMIT_VARIABLE = "SPARK_SUBMIT_OPTS"
+"""Where the JVM of spark-submit finds options, in addition to its settings."""
+EXECUTOR_OPTIONS, EXECUTOR_ZONE = "spark.executor.extraJavaOptions", "spark.executorEnv.TZ"
+HOST_ZONE_VARIABLE = "GRAPH_COMPILER_HOST_ZONE"
+"""Passed to processes whose zone is pinned already; empty if the host is in UTC."""
+CONFIRMED_ZONE = "spark.graph_compiler.confirmed_zone"
+"""The setting with which a user confirms that old rows of targets are in UTC, or were converted: "UTC"."""
+READS_DIFFERENTLY = (
+    "TIMESTAMP of ORC files, and timestamp columns of databases without a zone, are read and written in UTC. Versions "
+    "before 0.2 used the host's zone"
+)
+_SAME_ZONE = frozenset(
+    f"{area}{name}"
+    for area in ("", "Etc/")
+    for name in ("UTC", "UCT", "GMT", "Universal", "Zulu", "Greenwich", "GMT0")
+)
+_SAME_CHARSET = frozenset({"utf-8", "utf8"})
+_PROPERTY = re.compile(
+    r"-D(?P<property>user\.timezone|file\.encoding"
+    r"|user\.(?:language|country|region|script|variant|extensions)(?:\.(?:format|display))?)"
+    r"(?:=(?P<value>.*))?",
+    re.DOTALL,
+)
+_WORD = re.compile(r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|[^\s'"\\])+""", re.DOTALL)
+_PART = re.compile(r""""((?:\\.|[^"\\])*)"|'([^']*)'|((?:\\.|[^\s'"\\])+)""", re.DOTALL)
+_OPTIONS_OF = re.compile(
+    r"spark\.(?:driver|executor)\.(?:default|extra)JavaOptions"
+    r"|.*[eE]nv\.(?:JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS|_JAVA_OPTIONS|SPARK_SUBMIT_OPTS)"
+)
+_ZONE_OF = re.compile(r"spark\.(?:executorEnv|yarn\.appMasterEnv|kubernetes\.driverEnv)\.TZ")
+
+
+def contradictions(key: str, value: str) -> Iterator[tuple[str, str]]:
+    """Yield `(found, allowed)` for what a setting of Spark says against the pins."""
+    if _ZONE_OF.fullmatch(key) and value not in _SAME_ZONE:
+        yield f"{ZONE_VARIABLE}={value}", f"{ZONE_VARIABLE}={ZONE}"
+    if _OPTIONS_OF.fullmatch(key):
+        yield from contradicting_words(value)
+
+
+def contradicting_words(options: str) -> Iterator[tuple[str, str]]:
+    """Yield `(found, allowed)` for each word of a JVM's options that says something else than the pins."""
+    for word in _words(options):
+        found = _PROPERTY.fullmatch(word)
+        if found is None:
+            continue
+        name, value = found["property"], found["value"] or ""
+        pinned = _pinned(name)
+        if not _is_same(name, value, pinned):
+            yield word, f"-D{name}={pinned}"
+
+
+def with_pins(options: str | None) -> str:
+    """Return options of a JVM that end with the pins."""
+    kept = (options or "").removesuffix(OPTIONS).rstrip()
+    return f"{kept} {OPTIONS}" if kept else OPTIONS
+
+
+def _pinned(name: str) -> str:
+    general = name.removesuffix(".format").removesuffix(".display")
+    return PROPERTIES.get(general.replace("region", "country"), "")
+
+
+def _is_same(name: str, value: str, pinned: str) -> bool:
+    if name == "user.timezone":
+        return value in _SAME_ZONE
+    if name == "file.encoding":
+        return value.lower() in _SAME_CHARSET
+    return value.lower() == pinned.lower()
+
+
+def _words(options: str) -> Iterator[str]:
+    """Yield the words of options as Spark splits them: quotes group, a backslash takes the next character as it is."""
+    for word in _WORD.finditer(options):
+        yield "".join(
+            single or re.sub(r"\\(.)", r"\1", double or bare, flags=re.DOTALL)
+            for double, single, bare in _PART.findall(word[0])
+        )
