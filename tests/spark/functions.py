@@ -108,3 +108,9 @@ def by_sign(rows: DataFrame) -> tuple[DataFrame, dict[str, DataFrame]]:
     """Return the rows whose key is not negative zero, and the others: two conditions of its own."""
     is_minus = "cast(k AS STRING) = '-0.0'"
     return rows.where(f"NOT {is_minus}"), {"minus": rows.where(is_minus)}
+
+
+def after_a(rows: DataFrame) -> tuple[DataFrame, dict[str, DataFrame]]:
+    """Return the names after 'a', and the others."""
+    is_after = "coalesce(name > 'a', false)"
+    return rows.where("name > 'a'"), {"rest": rows.where(f"NOT {is_after}")}
