@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from graph_compiler import DataStream, Jdbc, Parquet, StreamExecutionEnvironment
 from graph_compiler.spark_runtime.connectors import read_source
-from graph_compiler.spark_runtime.connectors.jdbc_source import decided_by_spark
+from graph_compiler.spark_runtime.connectors.databases.snapshots import decided_by_spark
 from tests.harness.postgres import ENGLISH, IGNORES_CASE, JAR, Postgres, running_postgres
 from tests.spark import functions
 from tests.spark.conftest import RunPipeline

@@ -8,36 +8,16 @@ If a parallelism is set, partition i reads the splits that the ExecutionGraph gi
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from pyspark.sql.types import StructField, StructType
 
-from graph_compiler.declaration.connectors import Connector, Jdbc
-from graph_compiler.declaration.connectors.connector import as_pairs
+from graph_compiler.declaration.connectors import Jdbc
 from graph_compiler.declaration.connectors.input_splits import PredicateSplit
 from graph_compiler.graphs.coordination import dealt
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 
 _NO_ROWS = "1 = 0"
-_DECIDED_BY_SPARK = {
-    f"pushDown{what}": "false"
-    for what in ("Predicate", "Aggregate", "Limit", "Offset", "TableSample", "Join")
-}
-"""Options with which Spark sends no condition to the database, nor anything else that chooses rows."""
-
-
-def decided_by_spark(connector: Connector) -> Connector:
-    """Return the source with all conditions on its rows left to Spark, whatever its options say.
-
-    A database compares texts by its collation, Spark by their bytes. If one of several readers were decided there and
-    another one here, a row could be in both or in neither.
-    """
-    if not isinstance(connector, Jdbc):
-        return connector
-    names = {name.lower() for name in _DECIDED_BY_SPARK}
-    kept = {name: v for name, v in as_pairs(connector.options) if name.lower() not in names}
-    return replace(connector, options=as_pairs(kept | _DECIDED_BY_SPARK))
 
 
 @read.register

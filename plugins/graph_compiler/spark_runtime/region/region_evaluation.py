@@ -28,8 +28,11 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.report import OperatorSchema, SourceFiles
 from graph_compiler.errors import SourceChangedError
 from graph_compiler.identifiers import IntermediateDataSetId
-from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is
-from graph_compiler.spark_runtime.connectors.jdbc_source import decided_by_spark
+from graph_compiler.spark_runtime.connectors.databases.snapshots import (
+    Pin,
+    as_it_is,
+    decided_by_spark,
+)
 from graph_compiler.spark_runtime.exchange.distribution import distribute_all, partitions_read
 from graph_compiler.spark_runtime.exchange.partition_counts import with_exactly
 from graph_compiler.spark_runtime.exchange.sort_order import in_order
