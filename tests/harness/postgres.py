@@ -1,5 +1,7 @@
 """A PostgreSQL for the tests: in a separate folder, on a free port of loopback, removed afterwards.
 
+Its database `postgres` sorts text by bytes, `english` as English does. Both have the collation IGNORES_CASE.
+
 Debian's packages are installed if that is allowed (root, apt-get); otherwise, tests that need them are skipped.
 """
 
@@ -12,7 +14,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,14 @@ import pytest
 JAR = Path("/usr/share/java/postgresql.jar")
 DRIVER = "org.postgresql.Driver"
 _PACKAGES = ("postgresql", "libpostgresql-jdbc-java")
+ENGLISH = "english"
+"""The database whose collation is English (ICU)."""
+IGNORES_CASE = "collations.ignores_case"
+"""The name of a collation for which a and A are equal."""
+_COLLATIONS = (
+    "CREATE SCHEMA collations; CREATE COLLATION collations.ignores_case "
+    "(provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+)
 _PATIENCE = 60.0
 """Seconds for statements of psql."""
 
@@ -115,7 +125,14 @@ def running_postgres() -> Iterator[Postgres]:
         _run(*control, "-l", str(log), "-o", options, "start")
         try:
             started = (*control, "-l", str(log), "-o", options)
-            yield Postgres(port=port, password=password, programs=programs, control=started)
+            server = Postgres(port=port, password=password, programs=programs, control=started)
+            server.sql(
+                f"CREATE DATABASE {ENGLISH} TEMPLATE template0 LOCALE 'C' LOCALE_PROVIDER icu "
+                "ICU_LOCALE 'en-US'"
+            )
+            for database in (server, replace(server, database=ENGLISH)):
+                database.sql(_COLLATIONS)
+            yield server
         finally:
             _run(*control, "-m", "immediate", "stop")
     finally:

@@ -56,6 +56,9 @@ CARRY_OUT = "staging/publications/on_disk/file_publication.py"
 CURRENT_TIMES = "spark_runtime/spark_internals/current_times.py"
 SOURCE_FILES = "spark_runtime/repeatability/source_files.py"
 EVALUATION = "spark_runtime/region/region_evaluation.py"
+DECISIONS = "spark_runtime/operators/decisions.py"
+ROW_OPERATORS = "spark_runtime/operators/row_operators.py"
+VARIATIONS = "spark_runtime/repeatability/variations.py"
 REGION_RUN = "spark_runtime/region/region_run.py"
 MAIN = "spark_runtime/main.py"
 STAGING = "spark_runtime/results/staging_area.py"
@@ -85,6 +88,9 @@ JDBC_SINK = "spark_runtime/connectors/jdbc_sink.py"
 
 AWKWARD = "spark/publishing/test_awkward_targets.py"
 JDBC_FAULTS = "spark/connectors/test_jdbc_faults.py"
+COLLATIONS = "spark/connectors/test_jdbc_collations.py"
+SPLITS_TESTS = "spark/operators/test_splits.py"
+VARYING = "spark/repeatability/test_varying_rows.py"
 JDBC_NAMES = "spark/connectors/test_jdbc_names.py"
 JDBC_SNAPSHOTS = "spark/connectors/test_jdbc_snapshots.py"
 CHANGING = "spark/repeatability/test_changing_sources.py"
@@ -1043,5 +1049,49 @@ FAULTS = (
         "text that is too long for its column is tried again",
         (JDBC_SINK, 'about.get(_DATABASE_TYPE, "")', '""'),
         found_by=f"{JDBC_COLUMNS}::test_what_a_column_never_takes_is_not_tried_again",
+    ),
+    _fault(
+        63,
+        "a split is two conditions, which Spark moves",
+        (
+            DECISIONS,
+            "return why_decide_once(plan_leaves(rows), column_types(rows)) is not None",
+            "return False",
+        ),
+        found_by=(
+            f"{SPLITS_TESTS}::test_a_group_is_counted_in_one_output_whatever_its_key",
+            f"{SPLITS_TESTS}::test_a_condition_that_spark_rewrites_is_decided_once",
+            f"{SPLITS_TESTS}::test_a_value_that_statistics_of_files_leave_out_is_in_one_output",
+            f"{SPLITS_TESTS}::test_the_conditions_of_a_function_with_side_outputs_do_not_pass_its_input",
+        ),
+    ),
+    _fault(
+        64,
+        "a split has its decision in a projection",
+        (ROW_OPERATORS, "if varies else fix_decision(decided, scope)", "if varies else decided"),
+        found_by=f"{SPLITS_TESTS}::test_a_group_is_counted_in_one_output_whatever_its_key",
+    ),
+    _fault(
+        65,
+        "a database decides for one of several readers",
+        (EVALUATION, "if times > 1:\n            connector", "if False:\n            connector"),
+        found_by=f"{COLLATIONS}::test_each_row_of_a_table_is_in_one_output[by_hand-English]",
+    ),
+    _fault(
+        66,
+        "two readers of a group see different ones of its equal texts",
+        (VARIATIONS, "if kind in _GROUPING and _has_collation(", "if False and _has_collation("),
+        found_by=(
+            f"{VARYING}::test_nondeterministic_plans_are_found[group of equal texts]",
+            f"{VARYING}::test_nondeterministic_plans_are_found[intersect of equal texts]",
+        ),
+    ),
+    _fault(
+        67,
+        "sinks of a reader that drops records have different ones",
+        (VARIATIONS, "if drops_records(node):", "if False:"),
+        found_by=(
+            f"{VARYING}::test_sinks_of_other_columns_have_the_same_records_of_a_lenient_reader"
+        ),
     ),
 )

@@ -102,3 +102,15 @@ def unchanged_frames_of_key(
 def with_result(frame: pd.DataFrame, result: str) -> pd.DataFrame:
     values = {"half": 1.5, "large": 2.0**63, "object": Decimal("1.5"), "ratio": Decimal("1.005")}
     return pd.DataFrame({"v": [values[result]] * len(frame)})
+
+
+def by_sign(rows: DataFrame) -> tuple[DataFrame, dict[str, DataFrame]]:
+    """Return the rows whose key is not negative zero, and the others: two conditions of its own."""
+    is_minus = "cast(k AS STRING) = '-0.0'"
+    return rows.where(f"NOT {is_minus}"), {"minus": rows.where(is_minus)}
+
+
+def after_a(rows: DataFrame) -> tuple[DataFrame, dict[str, DataFrame]]:
+    """Return the names after 'a', and the others."""
+    is_after = "coalesce(name > 'a', false)"
+    return rows.where("name > 'a'"), {"rest": rows.where(f"NOT {is_after}")}

@@ -102,6 +102,16 @@ TIES = VaryingRows(
     classes=("MaxBy", "MinBy", "MaxMinByK", "Mode"),
     calls=("max_by", "min_by", "mode"),
 )
+EQUAL_TEXTS = VaryingRows(
+    what="groups, DISTINCT, UNION, INTERSECT, EXCEPT, min() and max() over text whose collation treats texts as equal",
+    treatment=Treatment.STAGED,
+    reason="it keeps the first of several texts that are equal and not identical, as rows arrive",
+)
+DROPPED_RECORDS = VaryingRows(
+    what="a reader with the mode DROPMALFORMED, in a function, a query or a table of Spark's catalog",
+    treatment=Treatment.STAGED,
+    reason="which records it drops depends on the columns that are read",
+)
 SKETCHES = VaryingRows(
     what="percentile_approx(), approx_top_k(), sketches, and every aggregate that is not known to be free of order",
     treatment=Treatment.STAGED,
@@ -152,7 +162,17 @@ SESSION = VaryingRows(
 
 VARYING_ROWS: tuple[VaryingRows, ...] = (
     *(RUN_TIME, SPECIAL_STRINGS, TYPED_LITERALS, RANDOM, PLACES, ANY_ROWS, ANY_VALUE, TIES),
-    *(SKETCHES, WINDOWS, CHANGING_SOURCES, DECLARED, LAST_DIGITS, FUNCTIONS, SESSION),
+    *(
+        EQUAL_TEXTS,
+        DROPPED_RECORDS,
+        SKETCHES,
+        WINDOWS,
+        CHANGING_SOURCES,
+        DECLARED,
+        LAST_DIGITS,
+        FUNCTIONS,
+        SESSION,
+    ),
 )
 
 FREE_OF_ORDER = frozenset(

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import struct
 
-from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment
+from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment, Table
 from graph_compiler.declaration import varying_rows
 from graph_compiler.declaration.varying_rows import VARYING_ROWS, VaryingRows
 from graph_compiler.spark_runtime.repeatability.variations import why_rows_vary
@@ -39,6 +40,9 @@ AGGREGATES: dict[str, VaryingRows | None] = {
     "avg(d)": varying_rows.LAST_DIGITS,
     "stddev(d)": varying_rows.LAST_DIGITS,
     "corr(d, id)": varying_rows.LAST_DIGITS,
+    "max(s COLLATE UTF8_LCASE)": varying_rows.EQUAL_TEXTS,
+    "min(named_struct('s', s COLLATE UTF8_LCASE))": varying_rows.EQUAL_TEXTS,
+    "count(s COLLATE UTF8_LCASE)": None,
     "sort_array(collect_list(id))": None,
     "listagg(s, ',') WITHIN GROUP (ORDER BY s)": None,
     "mode() WITHIN GROUP (ORDER BY s)": None,
@@ -83,6 +87,12 @@ COLUMNS: dict[str, VaryingRows | None] = {
     "version()": None,
     "current_timestamp()": None,  # a value by then: tests/spark/repeatability/test_one_now.py
 }
+
+
+def equal_texts(rows: DataFrame) -> DataFrame:
+    return rows.selectExpr("s COLLATE UTF8_LCASE AS t")
+
+
 PLANS: dict[str, tuple[Callable[[DataFrame], DataFrame], VaryingRows | None]] = {
     "limit": (lambda rows: rows.limit(3), varying_rows.ANY_ROWS),
     "limit of an order": (lambda rows: rows.orderBy("k").limit(3), varying_rows.ANY_ROWS),
@@ -95,6 +105,22 @@ PLANS: dict[str, tuple[Callable[[DataFrame], DataFrame], VaryingRows | None]] = 
         lambda rows: rows.groupBy("k").pivot("s", ["1"]).agg({"d": "first"}),
         varying_rows.ANY_VALUE,
     ),
+    **{
+        f"{name} of equal texts": (make, varying_rows.EQUAL_TEXTS)
+        for name, make in {
+            "group": lambda rows: equal_texts(rows).groupBy("t").count(),
+            "group of a struct": lambda rows: equal_texts(rows).groupBy(struct("t")).count(),
+            "distinct": lambda rows: equal_texts(rows).distinct(),
+            "union": lambda rows: equal_texts(rows).union(equal_texts(rows)).distinct(),
+            "intersect": lambda rows: equal_texts(rows).intersect(equal_texts(rows)),
+            "except": lambda rows: equal_texts(rows).subtract(equal_texts(rows).where("t = '1'")),
+        }.items()
+    },
+    "order of equal texts": (
+        lambda rows: equal_texts(rows).selectExpr("row_number() OVER (ORDER BY t)"),
+        varying_rows.WINDOWS,
+    ),
+    "join of equal texts": (lambda rows: equal_texts(rows).join(equal_texts(rows), "t"), None),
     "distinct": (lambda rows: rows.distinct(), None),
     "order": (lambda rows: rows.orderBy("k"), None),
     "repartition": (lambda rows: rows.repartition(3), None),
@@ -181,6 +207,29 @@ def test_two_sinks_see_the_same_rows(
     one, two = (sorted(published(tmp_path / name)[1]) for name in ("one", "two"))
     assert one == two
     assert "shared: staged once for its 2 readers, because" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("mode", ["DROPMALFORMED", "dropMalformed"])
+def test_sinks_of_other_columns_have_the_same_records_of_a_lenient_reader(
+    mode: str, spark: SparkSession, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("1,2\nx,3\n4,y\n")
+    spark.sql("DROP TABLE IF EXISTS lenient")
+    spark.sql(
+        f"CREATE TABLE lenient (a INT, b INT) USING csv OPTIONS (Mode '{mode}') LOCATION '{tmp_path}/in'"
+    )
+    env = StreamExecutionEnvironment("p")
+    rows = env.from_source(Table("lenient"), "lenient")
+    for name in ("a", "b"):
+        rows.select(name).sink_to(Parquet(f"{tmp_path}/{name}")).name(name)
+    kept = rows.select("a").filter("a > 1", rejects="rest")
+    for name, side in (("kept", kept), ("rest", kept.get_side_output("rest"))):
+        side.sink_to(Parquet(f"{tmp_path}/{name}")).name(name)
+    assert run_pipeline(env.pipeline())[-1].failure is None
+    spark.sql("DROP TABLE lenient")
+    found = {name: published(tmp_path / name)[1] for name in ("a", "b", "kept", "rest")}
+    assert found == {"a": [(1,)], "b": [(2,)], "kept": [], "rest": [(1,)]}
 
 
 @pytest.mark.parametrize(

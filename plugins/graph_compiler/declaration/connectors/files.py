@@ -33,6 +33,11 @@ CHECKED = ("csv", "json", "text")
 """Formats whose records are checked here, and can be set aside."""
 UNTYPED = (*CHECKED, "xml")
 """Formats whose files contain no types."""
+_OF_SPARK = re.compile(
+    r"\A(?:org\.apache\.spark\.sql|com\.databricks\.spark)\.(?:.*\.)?(csv|json|orc|parquet|text|xml)(?:\.|\Z)",
+    re.IGNORECASE,
+)
+"""Classes of Spark's own formats: read by one of these names, records and types would not be checked."""
 _SAY_WHERE = frozenset(
     {"path", "paths", "mapreduce.output.basename", "mapreduce.output.fileoutputformat.outputdir"}
 )
@@ -368,6 +373,11 @@ class Files(RecordFiles):
         """Yield an empty format."""
         if not self.format.strip():
             yield Problem(message="its format is empty", allowed="avro, xml, …")
+        if by_class := _OF_SPARK.search(self.format):
+            yield Problem(
+                message=f"its format {self.format!r} is Spark's own {by_class[1].lower()} by the name of a class",
+                allowed=f"format='{by_class[1].lower()}'",
+            )
         yield from RecordFiles.problems(self)
 
     def why_not_writable(self) -> str | None:

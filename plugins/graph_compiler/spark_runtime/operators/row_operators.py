@@ -23,6 +23,11 @@ from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.connectors.source import MISFIT, REJECTS
 from graph_compiler.spark_runtime.operators.columns import require_columns, require_new_columns
 from graph_compiler.spark_runtime.operators.contracts import observe
+from graph_compiler.spark_runtime.operators.decisions import (
+    DECIDED,
+    fix_decision,
+    must_decide_once,
+)
 from graph_compiler.spark_runtime.operators.evaluation import all_outputs, main_output
 from graph_compiler.spark_runtime.operators.scope import Scope, listed
 from graph_compiler.spark_runtime.repeatability.variations import why_rows_vary
@@ -31,7 +36,7 @@ from graph_compiler.spark_runtime.spark_internals.parsed_queries import (
     require_type,
 )
 
-_DECIDED, _MADE = "graph_compiler_decided", "graph_compiler_made"
+_MADE = "graph_compiler_made"
 
 
 @main_output.register
@@ -118,7 +123,7 @@ def _(operator: Cache, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 def _(operator: Expect, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     counted = _counted(operator, inputs[0], scope)
     if operator.on_violation in (OnViolation.WARN, OnViolation.FAIL):
-        return counted.drop(_DECIDED)
+        return counted.drop(DECIDED)
     return _kept(counted, "NOT")
 
 
@@ -136,19 +141,20 @@ def _(operator: Source, inputs: list[DataFrame], scope: Scope) -> dict[str | Non
 def _(operator: Filter, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:
     condition, rows = scope.expression(operator.condition), inputs[0]
     kept = scope.select("*", rows, f"WHERE {condition}")
-    if why_rows_vary(kept) is None:  # two plans, each of which Spark can push into its source
+    varies = why_rows_vary(kept) is not None
+    if not varies and not must_decide_once(rows):  # two conditions, which Spark can move
         return {
             None: kept,
             operator.rejects: scope.select("*", rows, f"WHERE NOT coalesce({condition}, false)"),
         }
-    decided = scope.select(f"*, coalesce({condition}, false) AS {_DECIDED}", rows)
-    fixed = scope.materialize("decided", decided)
+    decided = scope.select(f"*, coalesce({condition}, false) AS {DECIDED}", rows)
+    fixed = scope.materialize("decided", decided) if varies else fix_decision(decided, scope)
     return {None: _kept(fixed), operator.rejects: _kept(fixed, "NOT")}
 
 
 @all_outputs.register
 def _(operator: Expect, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:
-    counted = _counted(operator, inputs[0], scope)
+    counted = _counted(operator, inputs[0], scope)  # Spark moves no condition below `observe`
     if why_rows_vary(counted) is not None:
         counted = scope.materialize("decided", counted)
     return {None: _kept(counted, "NOT"), operator.tag: _kept(counted)}
@@ -157,11 +163,11 @@ def _(operator: Expect, inputs: list[DataFrame], scope: Scope) -> dict[str | Non
 def _counted(operator: Expect, rows: DataFrame, scope: Scope) -> DataFrame:
     """Add a column that is true if a row violates the contract, and count with it."""
     violates = f"NOT coalesce({scope.expression(operator.condition)}, false)"
-    decided = scope.select(f"*, {violates} AS {_DECIDED}", rows)
-    observed, contract = observe(decided, operator, _DECIDED)
+    decided = scope.select(f"*, {violates} AS {DECIDED}", rows)
+    observed, contract = observe(decided, operator, DECIDED)
     scope.contracts.append(contract)
     return observed
 
 
 def _kept(decided: DataFrame, negation: str = "") -> DataFrame:
-    return decided.where(f"{negation} {_DECIDED}").drop(_DECIDED)
+    return decided.where(f"{negation} {DECIDED}").drop(DECIDED)

@@ -28,7 +28,11 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.report import OperatorSchema, SourceFiles
 from graph_compiler.errors import SourceChangedError
 from graph_compiler.identifiers import IntermediateDataSetId
-from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is
+from graph_compiler.spark_runtime.connectors.databases.snapshots import (
+    Pin,
+    as_it_is,
+    decided_by_spark,
+)
 from graph_compiler.spark_runtime.exchange.distribution import distribute_all, partitions_read
 from graph_compiler.spark_runtime.exchange.partition_counts import with_exactly
 from graph_compiler.spark_runtime.exchange.sort_order import in_order
@@ -126,10 +130,7 @@ class RegionEvaluation:
             spark=self.spark,
             parameters=self.parameters,
             parallelism=operator.settings.parallelism,
-            read=lambda connector, splits: self.read_source(
-                self.pin(connector, self.graph.times_read(operator.node_id, self._results), splits),
-                splits,
-            ),
+            read=lambda connector, splits: self._read(operator, connector, splits),
             materialize=lambda name, rows: self.materialize(
                 operator, name, self.stop_clock(operator, rows), None
             ),
@@ -156,6 +157,15 @@ class RegionEvaluation:
             output = (operator.node_id, tag)
             self.variations.note(output, sources, inherited, judgement.variation)
             self._keep(operator, tag, exact)
+
+    def _read(
+        self, operator: OperatorDescriptor, connector: Connector, splits: int | None
+    ) -> DataFrame:
+        """Read a source so that all its readers see the same rows, and decide them alike."""
+        times = self.graph.times_read(operator.node_id, self._results)
+        if times > 1:
+            connector = decided_by_spark(connector)
+        return self.read_source(self.pin(connector, times, splits), splits)
 
     def varies(self, output: Output) -> bool:
         """Whether another execution may compute different rows, even if they are fixed in this one."""

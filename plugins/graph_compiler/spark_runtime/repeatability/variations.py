@@ -19,6 +19,7 @@ from graph_compiler.declaration.varying_rows import (
     Treatment,
     VaryingRows,
 )
+from graph_compiler.spark_runtime.spark_internals.file_listings import drops_records
 from graph_compiler.spark_runtime.spark_internals.java import java_class_name
 from graph_compiler.spark_runtime.spark_internals.origins import outputs_at
 from graph_compiler.spark_runtime.spark_internals.plans import (
@@ -36,6 +37,16 @@ _PATTERNS = ("AGGREGATE_EXPRESSION", "WINDOW_EXPRESSION", "PLAN_EXPRESSION")
 _FLOATING = ("double", "float")
 _SORTS = ("SortArray", "ArraySort")
 _COLLECTS = ("CollectList", "CollectSet")
+_GROUPING = {
+    "Aggregate": "groupingExpressions",
+    "Deduplicate": "keys",
+    "Distinct": "output",
+    "Except": "output",
+    "Intersect": "output",
+}
+"""Nodes that return one row for several, and their method that returns what is equal in these."""
+_COLLATION = " collate "
+"""In Catalyst's words for a type of text with a collation, at any depth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +96,21 @@ def _found(spark: SparkSession, plan: Any) -> Iterator[Variation]:
         kind = java_class_name(node)
         if (row := _row_of(kind)) is not None and not _keeps_all_columns(kind, node):
             yield Variation(row, kind)
+        if kind in _GROUPING and _has_collation(getattr(node, _GROUPING[kind])()):
+            yield Variation(varying_rows.EQUAL_TEXTS, kind)
+        if drops_records(node):
+            yield Variation(varying_rows.DROPPED_RECORDS, "DROPMALFORMED", is_certain=True)
         if hold_any(spark, node.expressions(), patterns):
             for expression in elements(node.expressions()):
                 yield from _in_expression(expression, node)
                 waiting += _plans_in(spark, expression)
         waiting += elements(node.children())
+
+
+def _has_collation(expressions: Any) -> bool:
+    """Whether texts that one of these expressions treats as equal may differ."""
+    types = (str(each.dataType().catalogString()) for each in elements(expressions))
+    return any(_COLLATION in words for words in types)
 
 
 def _keeps_all_columns(kind: str, node: Any) -> bool:
@@ -135,6 +156,8 @@ def _is_collected(expression: Any) -> bool:
 
 def _of_aggregate(function: Any) -> Variation | None:
     kind, row = java_class_name(function), _row_of(java_class_name(function))
+    if kind in ("Max", "Min") and _COLLATION in str(function.dataType().catalogString()):
+        return Variation(varying_rows.EQUAL_TEXTS, f"{function.prettyName()}(…)")
     if kind in FREE_OF_ORDER or _has_order(kind, function):
         return None
     if row is varying_rows.LAST_DIGITS and function.dataType().typeName() not in _FLOATING:
@@ -178,7 +201,7 @@ def _is_total(spec: Any, node: Any) -> bool:
     ids = {str(key.exprId()) for key in keys if java_class_name(key) == "AttributeReference"}
     children = elements(node.children())
     columns = {str(each.exprId()) for child in children for each in elements(child.output())}
-    return columns <= ids
+    return columns <= ids and not any(_has_collation(child.output()) for child in children)
 
 
 def _row_of(kind: str) -> VaryingRows | None:

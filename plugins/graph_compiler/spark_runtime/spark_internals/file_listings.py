@@ -70,6 +70,18 @@ def listed_files(rows: DataFrame) -> tuple[int, int]:
     return len(location.inputFiles()), int(location.sizeInBytes())
 
 
+def drops_records(node: Any) -> bool:
+    """Whether a node of a plan reads files with the mode DROPMALFORMED."""
+    kind = java_class_name(node)
+    if kind == "LogicalRelation" and java_class_name(node.relation()) == "HadoopFsRelation":
+        options = node.relation().options()
+        given = {str(pair._1()).lower(): str(pair._2()) for pair in elements(options.toSeq())}
+        return given.get("mode", "").upper() == "DROPMALFORMED"
+    if kind == "DataSourceV2Relation":
+        return str(node.options().get("mode")).upper() == "DROPMALFORMED"
+    return False
+
+
 def versions_again(spark: SparkSession, listing: Listing) -> Iterator[FileVersion]:
     """List the files again with the same options, without changing the index that the plan reads.
 

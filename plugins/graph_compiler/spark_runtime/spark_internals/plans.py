@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import DataType, StructType
 
 from graph_compiler.spark_runtime.spark_internals.java import (
     Py4JJavaError,
@@ -32,6 +35,23 @@ def executed_plan(rows: DataFrame) -> Any:
 def physical_plan_text(rows: DataFrame) -> str:
     """Return the physical plan as Spark prints it. `_jdf`: 4.x classic."""
     return str(rows._jdf.queryExecution().simpleString())
+
+
+def column_types(rows: DataFrame) -> Iterator[DataType]:
+    """Yield the types of the columns of every node in the analyzed plan, each once; subqueries' are included."""
+    spark, waiting = rows.sparkSession, [analyzed_plan(rows)]
+    subqueries, seen = pattern(spark, "PLAN_EXPRESSION"), set()
+    while waiting:
+        node = waiting.pop()
+        if is_plan(node):
+            schema = str(node.schema().json())
+            if schema not in seen:
+                seen.add(schema)
+                yield from (field.dataType for field in StructType.fromJson(json.loads(schema)))
+        if is_plan(node) and not node.containsPattern(subqueries):
+            waiting += elements(node.children())
+        elif node.containsPattern(subqueries):
+            waiting += children_of(node)
 
 
 def is_deterministic(rows: DataFrame) -> bool:

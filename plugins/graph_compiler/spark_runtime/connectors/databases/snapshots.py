@@ -1,4 +1,4 @@
-"""One snapshot for everything that a region reads from a database, in any number of reads and splits.
+"""Readers of a database agree: one snapshot for everything that a region reads, in any number of reads and splits.
 
     driver      BEGIN REPEATABLE READ; SELECT pg_export_snapshot()     stays open until the region has ended
     each task   SET TRANSACTION SNAPSHOT '…'; SELECT … FROM orders      by Spark's sessionInitStatement
@@ -33,10 +33,28 @@ _TRANSACTION = re.compile(
     re.I,
 )
 _LONGEST_IDLE = "1d"
+_DECIDED_BY_SPARK = {
+    f"pushDown{what}": "false"
+    for what in ("Predicate", "Aggregate", "Limit", "Offset", "TableSample", "Join")
+}
+"""Options with which Spark sends no condition to the database, nor anything else that chooses rows."""
 _WAYS_OUT = (
     '  allowed: .stage("read once") behind it, which reads it once if it is not cut into splits; or\n'
     "  accept_changes_between_reads=True, where its rows do not change while the task runs"
 )
+
+
+def decided_by_spark(connector: Connector) -> Connector:
+    """Return the source with all conditions on its rows left to Spark, whatever its options say.
+
+    A database compares texts by its collation, Spark by their bytes. If one of several readers were decided there and
+    another one here, a row could be in both or in neither.
+    """
+    if not isinstance(connector, Jdbc):
+        return connector
+    names = {name.lower() for name in _DECIDED_BY_SPARK}
+    kept = tuple(each for each in as_pairs(connector.options) if each[0].lower() not in names)
+    return replace(connector, options=(*kept, *_DECIDED_BY_SPARK.items()))
 
 
 def as_it_is(connector: Connector, _times: int, _parallelism: int | None) -> Connector:
