@@ -1075,7 +1075,7 @@ FAULTS = (
         65,
         "a database decides for one of several readers",
         (EVALUATION, "if times > 1:\n            connector", "if False:\n            connector"),
-        found_by=f"{COLLATIONS}::test_each_row_of_a_table_is_in_one_output[by_hand-English]",
+        found_by=f"{COLLATIONS}::test_each_row_of_a_table_is_in_one_output[English-by_hand]",
     ),
     _fault(
         66,
