@@ -194,8 +194,8 @@ def refuse_another_zone(
             f"{zone}: one target would hold times in two zones. {READS_DIFFERENTLY}\n"
             "  allowed: a target whose times are all in UTC\n"
             "  hint: look at its times. If they are in UTC, as those of hosts in UTC are, set the option "
-            f"{CONFIRMED_ZONE}: {ZONE} for the next run. If not, overwrite the target from its sources, or first "
-            f"convert its times with to_utc_timestamp(at, '{zone}')"
+            f"{CONFIRMED_ZONE}: {ZONE} for the next run. If not, overwrite the target from its sources, which "
+            f"removes all rows that are there, or first convert its times with to_utc_timestamp(at, '{zone}')"
         )
 
 
