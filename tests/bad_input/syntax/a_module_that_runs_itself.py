@@ -11,5 +11,5 @@ env.execute("Daily sales")
 #     declared at pipelines/a_module_that_runs_itself.py:4
 #   execute() was called, but a pipeline's module only declares the pipeline; the pipeline's name is that of its environment, 'sales'
 #     allowed: a module that ends after its last sink_to(…)
-#     hint: remove the call; `graph-compiler run NAME --in-process` runs the pipeline now, `graph-compiler run NAME` under Airflow, and build_dag(env) on a schedule
+#     hint: remove the call; `graph-compiler run NAME --in-process` runs the pipeline now, `graph-compiler run NAME` under Airflow, `graph-compiler submit NAME` in an Airflow with a scheduler, and build_dag(env) on a schedule
 #     declared at pipelines/a_module_that_runs_itself.py:5
