@@ -50,7 +50,8 @@ def _below(expression: str, query: list[str], line: str, column: int) -> str | N
     before = query[:-1]
     if line in own and before[len(before) - own.index(line) :] == own[: own.index(line)]:
         number = own.index(line)
-        return "\n".join([*own[: number + 1], f"{' ' * column}^", *own[number + 1 :]])
+        end = " it ends here" if line == own[-1] and column >= len(line) else ""
+        return "\n".join([*own[: number + 1], f"{' ' * column}^{end}", *own[number + 1 :]])
     if line.startswith(")") and before[-len(own) :] == own:  # after the end of the expression
         return "\n".join([*own, f"{' ' * len(own[-1])}^ it ends here"])
     return None

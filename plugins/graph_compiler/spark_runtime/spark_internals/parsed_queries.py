@@ -100,15 +100,18 @@ def _parse_alone(
 ) -> None:
     try:
         parse(text)
-    except (PySparkException, Py4JJavaError):  # of several kinds, as above
+    except (PySparkException, Py4JJavaError) as error:  # of several kinds, as above
         if not _binds(text, parameters):
             raise
         # Some places need a value, and Spark puts values only into whole queries.
         before, after = query_around
         handler = java_class(spark, f"{_PARSER}.ParameterHandler")
         query = f"{before}{text}{after}"
-        filled = handler.substituteNamedParameters(query, _literals(parameters, spark))._1()
-        parse(filled[len(before) : len(filled) - len(after)])
+        try:
+            filled = handler.substituteNamedParameters(query, _literals(parameters, spark))._1()
+            parse(filled[len(before) : len(filled) - len(after)])
+        except (PySparkException, Py4JJavaError):
+            raise error from None  # it has the place in the text as it is written
     _require_closed(text)
 
 
