@@ -19,7 +19,7 @@ from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import listing
 from graph_compiler.spark_runtime.spark_internals.java import connected_jvm
 
-_ASKED = "user.timezone", "user.language", "user.country", "file.encoding"
+_ASKED = "user.timezone", "user.language", "file.encoding"
 
 
 class JvmNotPinnedError(GraphCompilerError):
