@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from benchmarks.alternating import Seconds, compare, session
 from benchmarks.peers.gen_data import generate
 from benchmarks.peers.measured_app import Clock, read_clock
 from benchmarks.peers.steps import (
@@ -27,7 +29,6 @@ from benchmarks.peers.steps import (
 )
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, ResultDescriptor
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.session import SESSION
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
@@ -35,14 +36,6 @@ from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.local_store import LocalStore
 
 Rows = Callable[[], DataFrame]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
-    """Seconds of one staged write."""
-
-    cpu: float
-    wall: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +48,16 @@ class StagingChecksum:
         """Return the costs with the checksum and without, of each result by round."""
         data = folder / f"checksum-{orders}"
         generate(orders, data)
-        spark = _session()
+        spark = session()
         rounds = min(self.rounds, most or self.rounds)
         try:
             return {
                 "costs": {
-                    name: _compare(rows, rounds, _area(spark, folder / "staging"))
+                    name: compare(
+                        ("with", "without"),
+                        partial(_stage, rows, _area(spark, folder / "staging")),
+                        rounds,
+                    )
                     for name, rows in _results(spark, data).items()
                 }
             }
@@ -68,22 +65,9 @@ class StagingChecksum:
             spark.stop()
 
 
-def _compare(rows: Rows, rounds: int, area: StagingArea) -> dict[str, list[dict[str, float]]]:
-    found: dict[str, list[dict[str, float]]] = {"with": [], "without": []}
-    for is_compared in (
-        True,
-        False,
-    ):  # the first of each is slow: classes are loaded, code compiled
-        _stage(rows, area, is_compared=is_compared)
-    for round in range(rounds):
-        for is_compared in (True, False) if round % 2 == 0 else (False, True):
-            cost = _stage(rows, area, is_compared=is_compared)
-            found["with" if is_compared else "without"].append(asdict(cost))
-    return found
-
-
-def _stage(rows: Rows, area: StagingArea, *, is_compared: bool) -> Cost:
+def _stage(rows: Rows, area: StagingArea, way: str) -> Seconds:
     """Stage once; only a result that may be compared with another copy has a checksum."""
+    is_compared = way == "with"
     result = ResultDescriptor(
         id=IntermediateDataSetId("d-0"),
         node_id=1,
@@ -99,7 +83,7 @@ def _stage(rows: Rows, area: StagingArea, *, is_compared: bool) -> Cost:
     ended = read_clock(area.spark)
     assert (manifest.checksum is not None) is is_compared
     shutil.rmtree(manifest.location)
-    return Cost(cpu=_cpu(ended) - _cpu(begun), wall=ended.wall - begun.wall)
+    return {"cpu": _cpu(ended) - _cpu(begun), "wall": ended.wall - begun.wall}
 
 
 def _results(spark: SparkSession, data: Path) -> Mapping[str, Rows]:
@@ -111,14 +95,6 @@ def _results(spark: SparkSession, data: Path) -> Mapping[str, Rows]:
         return enrich_products(orders, clean_products(read("products")))
 
     return {"copied": lambda: read("orders"), "enriched": enriched}
-
-
-def _session() -> SparkSession:
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.ui.showConsoleProgress", "false")
-    for key, value in SESSION.items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
 
 
 def _area(spark: SparkSession, root: Path) -> StagingArea:

@@ -12,15 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
+from benchmarks.alternating import Seconds, compare, session
 from benchmarks.peers.measured_app import read_clock
 from graph_compiler import Csv, Parquet
 from graph_compiler.declaration.connectors import FileConnector
-from graph_compiler.deployment.documents.session import SESSION, STRICT_SOURCES
+from graph_compiler.deployment.documents.session import STRICT_SOURCES
 from graph_compiler.spark_runtime.connectors import read_source
 
 _COLUMNS = {
@@ -50,12 +52,12 @@ class StrictSources:
 
     def measure(self, most: int | None, orders: int, folder: Path) -> dict[str, Any]:
         """Return CPU and wall seconds, strict and lenient, of each kind of column by round."""
-        spark = _session()
+        spark = session()
         rounds = min(self.rounds, most or self.rounds)
         try:
             return {
                 "costs": {
-                    name: _compare(source, rounds, spark)
+                    name: compare(("strict", "lenient"), partial(_read, source, spark), rounds)
                     for name, source in _sources(spark, orders, folder / "strict").items()
                 }
             }
@@ -81,30 +83,9 @@ def _sources(spark: SparkSession, orders: int, folder: Path) -> Mapping[str, Fil
     return found | {"parquet": Parquet(parquet, schema=schema(tuple(_COLUMNS)))}
 
 
-def _compare(
-    source: FileConnector, rounds: int, spark: SparkSession
-) -> dict[str, list[dict[str, float]]]:
-    found: dict[str, list[dict[str, float]]] = {"strict": [], "lenient": []}
-    for is_strict in (True, False):  # the first of each is slow: classes are loaded, code compiled
-        _read(source, spark, is_strict=is_strict)
-    for round in range(rounds):
-        for is_strict in (True, False) if round % 2 == 0 else (False, True):
-            cost = _read(source, spark, is_strict=is_strict)
-            found["strict" if is_strict else "lenient"].append(cost)
-    return found
-
-
-def _read(source: FileConnector, spark: SparkSession, *, is_strict: bool) -> dict[str, float]:
-    spark.conf.set(STRICT_SOURCES, str(is_strict).lower())
+def _read(source: FileConnector, spark: SparkSession, way: str) -> Seconds:
+    spark.conf.set(STRICT_SOURCES, str(way == "strict").lower())
     begun = read_clock(spark)
     read_source(source, spark).write.format("noop").mode("overwrite").save()
     ended = read_clock(spark)
     return {"cpu": ended.jvm - begun.jvm, "wall": ended.wall - begun.wall}
-
-
-def _session() -> SparkSession:
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.ui.showConsoleProgress", "false")
-    for key, value in SESSION.items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
