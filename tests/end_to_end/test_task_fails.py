@@ -17,6 +17,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.deployment.documents.run_identity import RunIdentity
+from graph_compiler.driver_jvm.pinned_process import pinned_variables
 from tests.conftest import mark
 from tests.end_to_end.conftest import ROOT, Home
 from tests.harness.reference import expected
@@ -73,6 +74,9 @@ def tasks(env: StreamExecutionEnvironment, tmp_path: Path) -> list[Path]:
 
 def submit(descriptor: Path, home: Home) -> ExecutionReport:
     """Run spark-submit with a master that lets a task fail twice."""
+    environment = home.environment(
+        PYSPARK_PYTHON=sys.executable
+    )  # it finds Spark's home by it, too
     done = subprocess.run(
         [
             str(Path(sys.executable).with_name("spark-submit")),
@@ -83,7 +87,7 @@ def submit(descriptor: Path, home: Home) -> ExecutionReport:
             str(APPLICATION),
             str(descriptor),
         ],
-        env=home.environment(PYSPARK_PYTHON=sys.executable),  # it finds Spark's home by it, too
+        env=environment | pinned_variables(environment),
         capture_output=True,
         text=True,
         check=False,
