@@ -165,8 +165,8 @@ def has_several_statements(text: str) -> bool:
 def unclosed_in(text: str) -> str | None:
     """Return what a text has that begins or ends outside of it: a bracket, a quote, or a comment.
 
-    Spark's SQL needs brackets around an expression, and between them `a) OR (b` is another query. None for text with
-    Spark's variables, whose values are unknown here.
+    An expression is put into a query in brackets, and there `a) OR (b` would change the query. Return None for text
+    with Spark's variables: their values are unknown here.
     """
     if _VARIABLE in text:
         return None

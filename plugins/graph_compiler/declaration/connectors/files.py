@@ -93,6 +93,12 @@ class FileConnector(Connector):
         return self.schema_in_files is SchemaInFiles.NAMES
 
     @property
+    def is_multi_line(self) -> bool:
+        """Whether a record may have several lines: a value of CSV in quotes, or a whole file of JSON."""
+        options = {name.lower(): str(value) for name, value in self.spark_options().items()}
+        return options.get("multiline", "").lower() == "true"
+
+    @property
     def is_listed_once(self) -> bool:
         """Whether Spark lists the files when they are read, and every action on these rows reads the listed ones."""
         return self.spark_format.lower() not in TABLE_FORMATS

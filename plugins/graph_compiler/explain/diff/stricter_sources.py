@@ -22,7 +22,7 @@ _LENIENTLY = {
 
 
 def stricter_fact(before: Facts, now: Facts) -> FactChange | None:
-    """Return what changes for an operator when its records are checked; None if it is no source of files.
+    """Return what changes for an operator when its records are checked; None if it is not a source of files.
 
     A source with `on_misfit` or `rejects` is declared for this version, so its author knows.
     """

@@ -116,8 +116,7 @@ def _refuse_options(connector: FileConnector) -> None:
             "option 'singleVariantColumn' is not supported for CSV: Spark would choose each value's type by itself\n"
             "  hint: leave it out; without schema=, Spark infers one type for all values of a column"
         )
-    is_whole = options.get("multiline", "").lower() == "true"
-    if not is_json or is_whole or not encoding.startswith(_WIDE):
+    if not is_json or connector.is_multi_line or not encoding.startswith(_WIDE):
         return
     if encoding in _WIDE or "linesep" not in options:
         order = encoding if encoding not in _WIDE else f"{encoding}LE"

@@ -35,7 +35,7 @@ _NEXT_NUMBER = (
 )
 """What is before the next number outside strings and comments, and the number."""
 _MARK = "\ufdd0"
-"""Before a number in quotes: it is no character of any text."""
+"""Put before a number in quotes: Unicode reserves it for programs, so texts do not contain it."""
 _MARKED = rf'"?{_MARK}([^"]*)"?'
 _END_OF_LIST = r"\]\s*\z"
 _EMPTY_LIST = r"\A\s*\[\s*\]\s*\z"

@@ -192,8 +192,9 @@ class TextFiles:
     @cached_property
     def has_lines(self) -> bool:
         """Whether each record is a line, or a whole file of JSON; if not, Spark's reader of CSV finds the records."""
-        multiline = self._options.get("multiline", "false").lower()
-        return self._format != "csv" or (self._encoding is None and multiline != "true")
+        return self._format != "csv" or (
+            self._encoding is None and not self.connector.is_multi_line
+        )
 
     @cached_property
     def _encoding(self) -> str | None:
@@ -524,7 +525,7 @@ def list_lines(
     options = reveal_all({n.lower(): v for n, v in connector.spark_options().items()})
     more: dict[str, str] = {}
     if connector.spark_format.lower() == "json":
-        if options.get("multiline", "").lower() == "true":
+        if connector.is_multi_line:
             more["wholetext"] = "true"
         elif encoding := _encoding_of(options):  # that of the ends of lines
             more["encoding"] = encoding

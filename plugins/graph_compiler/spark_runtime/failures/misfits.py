@@ -133,7 +133,9 @@ def _settings(
     """Yield what could be meant, with the option that reads it so."""
     if misfit.reason == WRONG_ENCODING:
         yield from encoding_hints(
-            first_bytes(misfit.file), misfit.path, needs_line_end=_is_json_in_lines(connector)
+            first_bytes(misfit.file),
+            misfit.path,
+            needs_line_end=connector.spark_format.lower() == "json" and not connector.is_multi_line,
         )
     elif of_record := _OF_RECORDS.get(misfit.reason):
         yield from of_record(misfit, connector)
@@ -146,7 +148,7 @@ def _settings(
 def _quotes(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
     """Yield the options for quotes. Without them a value over two lines is two records, so that is proposed last."""
     options = _options(connector)
-    is_whole = options.get("multiline", "").lower() == "true"
+    is_whole = connector.is_multi_line
     are_doubled = options.get("escape") == '"'
     has_text_behind = _BEHIND_QUOTES.search(misfit.record) is not None
     if not are_doubled and (is_whole or _DOUBLED.search(misfit.record)):
@@ -162,22 +164,16 @@ def _quotes(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Set
 
 def _json(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
     text = misfit.record.strip()
-    is_whole = _options(connector).get("multiline", "").lower() == "true"
     if re.search(r"\}[\s,]*\{", text) and text.startswith("{"):
         yield (
             "several objects are in one place: write each in a line of its own, or all in one list",
             None,
         )
-    elif not is_whole and not (text.startswith("{") and text.endswith("}")):
+    elif not connector.is_multi_line and not (text.startswith("{") and text.endswith("}")):
         yield (
             "if each file is one object or one list over several lines, declare ",
             ("multiLine", "true"),
         )
-
-
-def _is_json_in_lines(connector: FileConnector) -> bool:
-    is_whole = _options(connector).get("multiline", "").lower() == "true"
-    return connector.spark_format.lower() == "json" and not is_whole
 
 
 def _separators(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
