@@ -42,7 +42,7 @@ def test_the_tests_that_find_a_fault_exist(fault: Fault) -> None:
 
 
 def test_each_fault_of_the_tables_can_be_put_back() -> None:
-    assert {fault.item for fault in FAULTS} == set(range(1, 68)) == set(ROWS)
+    assert {fault.item for fault in FAULTS} == set(ROWS)
 
 
 @pytest.mark.parametrize("item", sorted(ROWS))
