@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from pyspark.sql import SparkSession
 
+from tests.harness.postgres import Postgres
 from tests.machine.alphabet import drawn
 from tests.machine.of_rows.keys import CONDITIONS, KEYS
 from tests.machine.of_rows.operations import OPERATIONS, SPLITS
@@ -21,7 +22,9 @@ Sinks = tuple[tuple[str, ...], ...]
 _ONE = tuple(name for name, operation in OPERATIONS.items() if operation.inputs == 1)
 _GROUPING = ("aggregate", "aggregate", "window", "distinct", "deduplicate")
 _TWO = tuple(name for name, operation in OPERATIONS.items() if operation.inputs == 2)
-_ROWS = st.lists(st.tuples(st.integers(0, 40), st.one_of(st.none(), st.integers(0, 6))), min_size=2, max_size=6)
+_ROWS = st.lists(
+    st.tuples(st.integers(0, 40), st.one_of(st.none(), st.integers(0, 6))), min_size=2, max_size=6
+)
 """Rows: the number of a key's text, and v."""
 _LAST = st.sampled_from((0, 0, 0, 1, 1, 2))
 """A stream, counted from the last one."""
@@ -34,6 +37,8 @@ class RowsMachine(RuleBasedStateMachine):
     """One pipeline, drawn operator by operator, and run at the end."""
 
     session: ClassVar[Callable[[], SparkSession]]
+    database: ClassVar[Postgres | None] = None
+    """Where tables are, if there is a PostgreSQL."""
     steps: ClassVar[int] = 6
 
     def __init__(self) -> None:
@@ -62,7 +67,7 @@ class RowsMachine(RuleBasedStateMachine):
         """
         TALLY.examples += 1
         self.other = other
-        self.world = RowsWorld(type(self).session(), KEYS[key])
+        self.world = RowsWorld(type(self).session(), self.database, KEYS[key])
         self._read(source, rows)
         if changes is not None:
             world = self.world

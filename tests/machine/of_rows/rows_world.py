@@ -21,6 +21,7 @@ from typing import cast
 from pyspark.sql import SparkSession
 
 from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment
+from tests.harness.postgres import Postgres
 from tests.machine.of_rows.keys import Key
 from tests.machine.of_rows.operations import OPERATIONS, SPLITS, Pair, why_not_expected
 from tests.machine.of_rows.rows_run import Cells, Change, RowsRun
@@ -62,8 +63,8 @@ class Made:
 class RowsWorld:
     """A pipeline as it is drawn."""
 
-    def __init__(self, spark: SparkSession, key: Key) -> None:
-        self.spark, self.key = spark, key
+    def __init__(self, spark: SparkSession, database: Postgres | None, key: Key) -> None:
+        self.spark, self.database, self.key = spark, database, key
         self.folder = Path(tempfile.mkdtemp(prefix="machine-", dir="/dev/shm"))
         self.made: list[Made] = []
         self.sources: list[Declares] = []
