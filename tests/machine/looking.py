@@ -24,6 +24,7 @@ from tests.machine.in_stores import result_world, rows
 from tests.machine.in_stores.result_machine import HdfsResultsMachine, ResultsMachine
 from tests.machine.in_stores.target_machine import BucketMachine, HdfsMachine
 from tests.machine.of_rows import sources
+from tests.machine.of_rows.hosts_machine import HostsMachine
 from tests.machine.of_rows.rows_machine import RowsMachine
 from tests.machine.proxy import Proxy
 from tests.machine.staging_machine import StagingMachine
@@ -40,6 +41,7 @@ MACHINES: dict[str, type[RuleBasedStateMachine]] = {
     "hdfs": HdfsMachine,
     "hdfs-results": HdfsResultsMachine,
     "rows": RowsMachine,
+    "hosts": HostsMachine,
 }
 _NEED_SPARK = (FilesMachine, TablesMachine, StagingMachine, RowsMachine)
 _IN_STORES = ("bucket", "results", "hdfs", "hdfs-results")

@@ -69,6 +69,8 @@ class RowsWorld:
         self.made: list[Made] = []
         self.sources: list[Declares] = []
         self.sinks: dict[tuple[int, Columns], None] = {}
+        self.streams: list[DataStream] = []
+        """As they were declared last."""
         self.change: Change | None = None
         """What happens in the first attempt."""
 
@@ -138,6 +140,7 @@ class RowsWorld:
                 outputs = (OPERATIONS[made.how].declare(*inputs, made.n),)
             outputs[0].name(_name(number))
             streams += outputs
+        self.streams = streams
         for stream, columns in sinks:
             rows = streams[stream] if columns == BOTH else streams[stream].select(*columns)
             name = _sink(stream, columns)

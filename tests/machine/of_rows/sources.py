@@ -35,7 +35,6 @@ Pairs = Sequence[tuple[str | None, int | None]]
 Written = tuple[Connector, bool]
 """A source, and whether its first column is the key itself."""
 _SCHEMA = "x STRING, v BIGINT"
-_NULL = "nil"
 _NO_RECORD = "x,not a number\n"
 
 
@@ -68,7 +67,7 @@ def _values(_folder: Path, rows: Pairs, _world: RowsWorld) -> Written:
 
 def _csv(folder: Path, rows: Pairs, _world: RowsWorld) -> Written:
     _write_csv(folder, rows, "")
-    return Csv(str(folder), schema=_SCHEMA, null_value=_NULL), False
+    return Csv(str(folder), schema=_SCHEMA, null_value=functions.NULL), False
 
 
 def _lenient(folder: Path, rows: Pairs, world: RowsWorld) -> Written:
@@ -80,7 +79,7 @@ def _lenient(folder: Path, rows: Pairs, world: RowsWorld) -> Written:
 
 def _write_csv(folder: Path, rows: Pairs, more: str) -> None:
     for number in (0, 1):
-        part = [(_NULL if x is None else x, v) for x, v in rows[number::2]]
+        part = [(functions.NULL if x is None else x, v) for x, v in rows[number::2]]
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([("x", "v"), *part])
         (folder / f"{number}.csv").write_text(text.getvalue() + more)
