@@ -84,9 +84,12 @@ OVERWRITTEN = "airflow_backend/dag/overwritten_targets.py"
 CLEAR_PASSWORDS = "declaration/connectors/clear_passwords.py"
 CLASS_ARCHIVE = "driver_jvm/class_archive.py"
 REST_END = "run_client/rest_end.py"
+DATABASE = "spark_runtime/connectors/database.py"
 JDBC_SINK = "spark_runtime/connectors/jdbc_sink.py"
 
 AWKWARD = "spark/publishing/test_awkward_targets.py"
+POOLER = "spark/connectors/test_jdbc_pooler.py"
+TRIGGERS = "spark/connectors/test_jdbc_triggers.py"
 JDBC_FAULTS = "spark/connectors/test_jdbc_faults.py"
 COLLATIONS = "spark/connectors/test_jdbc_collations.py"
 SPLITS_TESTS = "spark/operators/test_splits.py"
@@ -1093,5 +1096,23 @@ FAULTS = (
         found_by=(
             f"{VARYING}::test_sinks_of_other_columns_have_the_same_records_of_a_lenient_reader"
         ),
+    ),
+    _fault(
+        100,
+        "an overwrite adds its rows to those that a trigger keeps",
+        (CARRYING, "if deleted < held else 0", "if False else 0"),
+        found_by=f"{TRIGGERS}::test_an_overwrite_never_adds_its_rows_to_old_ones",
+    ),
+    _fault(
+        101,
+        "rows that a trigger drops from a merge are not counted",
+        (CARRYING, "is_short = taken < to.rows and", "is_short = False and"),
+        found_by=f"{TRIGGERS}::test_rows_that_a_trigger_drops_are_counted[merge]",
+    ),
+    _fault(
+        102,
+        "statements of the driver are prepared in a session that a pooler gives to others",
+        (DATABASE, 'if database_kind(self.url) == "postgresql" else {}', "if False else {}"),
+        found_by=f"{POOLER}::test_statements_of_the_driver_need_no_setting",
     ),
 )
