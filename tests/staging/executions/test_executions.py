@@ -118,7 +118,8 @@ def leave(
                 "outcome": Outcome(state=ExecutionState.FINISHED, ended=7, reason=None),
             },
             ExecutionState.FAILED,
-            "its documents contradict each other: its task has FINISHED, but its driver has FAILED: operator 'late': no",
+            "its documents contradict each other: its task has FINISHED, but its driver has FAILED: "
+            "operator 'late': no",
         ),
         (
             {"submission": SUBMITTED, "report": report(OF_AN_OPERATOR)},
