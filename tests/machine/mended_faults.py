@@ -127,6 +127,8 @@ SORT_ORDER = "spark_runtime/exchange/sort_order.py"
 SQL_TEXT = "declaration/sql_text.py"
 AGAINST_READERS = "spark/connectors/test_records_against_readers.py"
 CSV_TESTS = "spark/connectors/test_csv_inferred_against_readers.py"
+JSON_RECORDS = "spark/connectors/test_records_of_json.py"
+LEDGER_TESTS = "staging/publications/test_ledger.py"
 JSON_TESTS = "spark/connectors/test_json_against_python.py"
 TYPED_TESTS = "spark/connectors/test_typed_files.py"
 SAME_VALUES = f"{AGAINST_READERS}::test_a_text_has_the_value_that_python_finds_or_none"
@@ -1114,5 +1116,35 @@ FAULTS = (
         "statements of the driver are prepared in a session that a pooler gives to others",
         (DATABASE, 'if database_kind(self.url) == "postgresql" else {}', "if False else {}"),
         found_by=f"{POOLER}::test_statements_of_the_driver_need_no_setting",
+    ),
+    _fault(
+        90,
+        "a text of JSON that contains the mark of numbers loses it",
+        (JSON_NUMBERS, "THEN concat('{_MARK}', sha2({record}, 256)) ELSE", "THEN '{_MARK}' ELSE"),
+        found_by=(
+            f"{JSON_RECORDS}::test_text_with_the_mark_of_numbers_is_kept[False]",
+            f"{JSON_RECORDS}::test_text_with_the_mark_of_numbers_is_kept[True]",
+        ),
+    ),
+    _fault(
+        91,
+        "an unreadable publication of another group of a Dag run is replaced",
+        (
+            LEDGER,
+            "if found := unexplained_attempts.of_dag_run(",
+            "if () and unexplained_attempts.of_dag_run(",
+        ),
+        found_by=f"{LEDGER_TESTS}"
+        "::test_an_unreadable_last_publication_may_be_of_another_group_of_the_dag_run[empty]",
+    ),
+    _fault(
+        92,
+        "the zone of an unreadable last publication is that of the one before",
+        (
+            LEDGER,
+            'return f"may have',
+            'return self.why_another_zone(target, number) and f"may have',
+        ),
+        found_by=f"{LEDGER_TESTS}::test_the_zone_of_an_unreadable_last_publication_is_unknown[empty]",
     ),
 )

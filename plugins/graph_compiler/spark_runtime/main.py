@@ -101,8 +101,8 @@ def main(*descriptor_paths: str) -> int:
         spark = session(first)
     except Exception as error:  # no root, no master, no memory: report it here
         with program_log.about(first.log_fields):
-            LOG.error("traceback of the failure:\n%s", redact(_traceback()))
-        report = _leave(first, _failed(error, application_id=None))
+            LOG.error("traceback of the failure:\n%s", redact(_traceback(), *tasks))
+        report = _leave(first, _failed(first, error, application_id=None))
         assert report.failure is not None
         leave_out(tasks[1:], f"'{first.region.region_id}' failed")
         return _exit_code([(first, report.failure)])
@@ -198,8 +198,8 @@ def _execute(task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams) 
     except (
         BaseException
     ) as error:  # every exception is reported: a function may call sys.exit(0), too
-        LOG.error("traceback of the failure:\n%s", redact(_traceback()))
-        report = _failed(error, application_id, metrics)
+        LOG.error("traceback of the failure:\n%s", redact(_traceback(), task))
+        report = _failed(task, error, application_id, metrics)
         _leave(task, report)
         if isinstance(root_cause(error), KeyboardInterrupt):  # this process is asked to end
             raise
@@ -210,7 +210,10 @@ def _execute(task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams) 
 
 
 def _failed(
-    error: BaseException, application_id: str | None, metrics: RegionMetrics | None = None
+    task: TaskDeploymentDescriptor,
+    error: BaseException,
+    application_id: str | None,
+    metrics: RegionMetrics | None = None,
 ) -> ExecutionReport:
     """Return the report of a failure, with its progress; it has no outputs, since nothing is published."""
     return ExecutionReport(
@@ -222,7 +225,7 @@ def _failed(
         actions=tuple(metrics.actions) if metrics else (),
         reads=(),
         recomputed=(),
-        failure=redacted(explain_failure(error)),
+        failure=redacted(explain_failure(error), task),
     )
 
 

@@ -46,6 +46,13 @@ class Failure:
     declared_at: SourceLocation | None
     message: str
 
+    @property
+    def reason(self) -> str:
+        """Return the message with the operator and its line, for a reader who knows the pipeline."""
+        where = f"operator '{self.operator}': " if self.operator else ""
+        declared = f"\n  declared at {self.declared_at}" if self.declared_at else ""
+        return f"{where}{self.message}{declared}"
+
     def words(self, pipeline: str, region_id: RegionId) -> str:
         """Return the message, after the operator's name if there is one."""
         where = f"operator '{self.operator}'" if self.operator else f"region '{region_id}'"
