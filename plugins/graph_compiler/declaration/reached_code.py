@@ -74,8 +74,9 @@ def reached_code(modules: Iterable[str]) -> ReachedCode:
             walk.follow(module)
         packages = {**walk.packages, **_required(walk.packages, _OF_FRAMES if names else ())}
         found = {name: _identity(package) for name, package in packages.items()}
-    except (OSError, ImportError, RecursionError, ValueError) as error:
-        raise UnknownCodeError(f"its code cannot be read: {error}") from error
+    except (OSError, ImportError, MemoryError, RecursionError, ValueError) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise UnknownCodeError(f"its code cannot be read: {why}") from error
     return ReachedCode(
         modules={top: digest_of(files) for top, files in sorted(walk.files.items())},
         packages=dict(sorted(found.items())),
@@ -212,9 +213,8 @@ def _literal_names(node: ast.AST, package: str) -> Iterator[str]:
             targets=[ast.Name(id="__all__")],
             value=ast.List(elts=elements) | ast.Tuple(elts=elements),
         ):
-            yield from (
-                f"{package}.{each.value}" for each in elements if isinstance(each, ast.Constant)
-            )
+            texts = (each.value for each in elements if isinstance(each, ast.Constant))
+            yield from (f"{package}.{text}" for text in texts if isinstance(text, str))
 
 
 def _origin(top: str) -> _Origin:

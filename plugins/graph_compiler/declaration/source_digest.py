@@ -1,9 +1,9 @@
 """A digest of a module's code: its source, and that of the modules of the same repository that it imports.
 
-Installed packages and Python's own library are not included: their versions belong to the environment, not the
-pipeline. For their modules, only the module's own source counts. Imports are read from the source, so that no module is
-loaded, and it does not matter which ones are already imported. Executors import the pipeline's modules from an archive;
-there it is the digest of the module alone, which is not compared with anything.
+Installed packages and Python's own library are not included: their versions belong to the environment, not the pipeline
+(`reached_code.py` has those). For their modules, only the module's own source counts. Imports are read from the source,
+so that no module is loaded, and it does not matter which ones are already imported. Executors import the pipeline's
+modules from an archive; there it is the digest of the module alone, which is not compared with anything.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A region is kept only if the code that runs now has computed it: `priced` is staged, and the report after it fails."""
+"""A region is kept only if the code that runs now has computed it: `priced` is staged, the report after it fails."""
 
 import importlib
 import sys
@@ -196,7 +196,7 @@ def test_what_was_computed_while_its_code_changed_is_computed_again(
 
 
 def test_what_reads_the_environment_is_never_kept(
-    till: Till, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    till: Till, capsys: pytest.CaptureFixture[str]
 ) -> None:
     till.condition = "x > length('${env:MONEY_PASSWORD}')"
     _happens["reported"] = fail
