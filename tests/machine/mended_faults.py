@@ -86,6 +86,11 @@ CLASS_ARCHIVE = "driver_jvm/class_archive.py"
 REST_END = "run_client/rest_end.py"
 DATABASE = "spark_runtime/connectors/database.py"
 JDBC_SINK = "spark_runtime/connectors/jdbc_sink.py"
+COMPUTED_BY = "deployment/documents/computed_by.py"
+REACHED_CODE = "declaration/reached_code.py"
+RUNNING_CODE = "spark_runtime/region/running_code.py"
+KEPT = "staging/results/test_kept_regions.py"
+KEPT_BY_CODE = "spark/region/test_kept_by_code.py"
 
 AWKWARD = "spark/publishing/test_awkward_targets.py"
 POOLER = "spark/connectors/test_jdbc_pooler.py"
@@ -1146,5 +1151,62 @@ FAULTS = (
             'return self.why_another_zone(target, number) and f"may have',
         ),
         found_by=f"{LEDGER_TESTS}::test_the_zone_of_an_unreadable_last_publication_is_unknown[empty]",
+    ),
+    _fault(
+        80,
+        "a region is kept that other code has computed",
+        (COMPUTED_BY, "[*differences[:_SHOWN], *others]", "[]"),
+        found_by=(
+            f"{KEPT}"
+            "::test_what_other_libraries_have_computed_is_computed_again_and_the_log_says_why",
+            f"{KEPT}::test_any_tries_end_with_the_rows_of_one_run",
+            "deployment/test_computed_by.py::test_only_equal_code_is_the_same",
+        ),
+    ),
+    _fault(
+        81,
+        "a region is kept of which it is not recorded by which code it was computed",
+        (COMPUTED_BY, "        return NOT_RECORDED", "        return None"),
+        found_by=(
+            f"{KEPT}::test_what_an_earlier_version_of_this_program_has_computed_is_computed_again",
+            "staging/results/test_upgraded_runs.py"
+            "::test_its_driver_computes_it_again_because_another_version_has_computed_it",
+        ),
+    ),
+    _fault(
+        82,
+        "what a function imports does not count",
+        (REACHED_CODE, "pending.extend(self._visit(name))", "list(self._visit(name))"),
+        found_by=(
+            f"{KEPT_BY_CODE}::test_what_other_code_has_computed_is_computed_again"
+            "[a helper outside the project]",
+            "declaration/test_reached_code.py::test_every_file_that_may_be_imported_counts"
+            "[helpers/till_rates/__init__.py]",
+        ),
+    ),
+    _fault(
+        83,
+        "two builds of a package with one version are the same",
+        (REACHED_CODE, "build=digest_of(files) if files else", 'build="" if files else'),
+        found_by="declaration/test_reached_code.py::test_another_installation_counts"
+        "[build of one version]",
+    ),
+    _fault(
+        84,
+        "code that changed while a region ran is recorded as if it had not",
+        (RUNNING_CODE, "if changed is None or before.unknown is not None:", "if True:"),
+        found_by=f"{KEPT_BY_CODE}::test_what_was_computed_while_its_code_changed_is_computed_again",
+    ),
+    _fault(
+        85,
+        "a region that reads the environment is kept",
+        (RUNNING_CODE, "_VARIABLE.findall(text)", "()"),
+        found_by=f"{KEPT_BY_CODE}::test_what_reads_the_environment_is_never_kept",
+    ),
+    _fault(
+        86,
+        "settings of the cluster do not count",
+        (RUNNING_CODE, "key.startswith(_SQL) and", "False and"),
+        found_by=f"{KEPT_BY_CODE}::test_the_program_is_recorded_with_its_settings",
     ),
 )
