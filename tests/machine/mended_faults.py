@@ -121,6 +121,10 @@ NOT_EXCHANGED = (
 CALLED = f"{AWKWARD}::test_target_names_are_taken_literally"
 COMES_BACK = f"{FORMATS}::test_a_value_that_a_format_would_change_is_refused_before_publishing"
 FILES_MACHINE = "machine: files"
+READERS = "spark/operators/test_readers_agree.py"
+JVM_SETTINGS = "deployment/documents/jvm_settings.py"
+PINNED_PROCESS = "driver_jvm/pinned_process.py"
+PINNED_JVM = "spark_runtime/pinned_jvm.py"
 SEQUENCES = "machine/in_stores/test_sequences.py"
 TEXT_RECORDS = "spark_runtime/connectors/text_records.py"
 JSON_NUMBERS = "spark_runtime/connectors/json_numbers.py"
@@ -1208,5 +1212,23 @@ FAULTS = (
         "settings of the cluster do not count",
         (RUNNING_CODE, "key.startswith(_SQL) and", "False and"),
         found_by=f"{KEPT_BY_CODE}::test_the_program_is_recorded_with_its_settings",
+    ),
+    _fault(
+        120,
+        "readers of a group see different counts of it",
+        (EVALUATION, "elif output in self._compared and self.is_shared(output)", "elif False"),
+        found_by=(
+            f"{READERS}::test_two_filters_by_hand_put_each_row_into_one_output[aggregate-a double]",
+            f"{READERS}::test_two_filters_by_hand_put_each_row_into_one_output[join-a struct]",
+        ),
+    ),
+    _fault(
+        121,
+        "the zone of a driver's JVM is that of its host",
+        (JVM_SETTINGS, '"user.timezone": ZONE,\n    "user.language"', '"user.language"'),
+        (PINNED_PROCESS, "ZONE_VARIABLE: ZONE,", "ZONE_VARIABLE: environment.get('TZ', ZONE),"),
+        (PINNED_JVM, "if not zone.hasSameRules(zones.getTimeZone(ZONE)):", "if False:"),
+        (PINNED_JVM, '_ASKED = "user.timezone", ', "_ASKED = "),
+        found_by="spark/test_other_hosts.py::test_hosts_read_write_and_merge_the_same_rows",
     ),
 )
