@@ -21,7 +21,9 @@ Sinks = tuple[tuple[str, ...], ...]
 _ONE = tuple(name for name, operation in OPERATIONS.items() if operation.inputs == 1)
 _GROUPING = ("aggregate", "aggregate", "window", "distinct", "deduplicate")
 _TWO = tuple(name for name, operation in OPERATIONS.items() if operation.inputs == 2)
-_ROWS = st.lists(st.tuples(st.integers(0, 40), st.one_of(st.none(), st.integers(0, 6))), min_size=2, max_size=6)
+_ROWS = st.lists(
+    st.tuples(st.integers(0, 40), st.one_of(st.none(), st.integers(0, 6))), min_size=2, max_size=6
+)
 """Rows: the number of a key's text, and v."""
 _LAST = st.sampled_from((0, 0, 0, 1, 1, 2))
 """A stream, counted from the last one."""
