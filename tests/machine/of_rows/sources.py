@@ -47,7 +47,7 @@ def written(kind: str, folder: Path, rows: Pairs, world: RowsWorld) -> Declares:
 
     def declare(env: StreamExecutionEnvironment) -> DataStream:
         stream = env.from_source(source, name)
-        return stream.select("k", "v") if has_key else stream.select("v", k=world.key.of_text)
+        return stream.select("k", "v") if has_key else stream.select(k=world.key.of_text, v="v")
 
     return declare
 
