@@ -88,6 +88,8 @@ DATABASE = "spark_runtime/connectors/database.py"
 JDBC_SINK = "spark_runtime/connectors/jdbc_sink.py"
 
 AWKWARD = "spark/publishing/test_awkward_targets.py"
+MANY = "staging/publications/test_many_partitions.py"
+_FILES_OF_FOLDER = "[name for name in intent.add if str(Path(name).parent) == folder]"
 POOLER = "spark/connectors/test_jdbc_pooler.py"
 TRIGGERS = "spark/connectors/test_jdbc_triggers.py"
 JDBC_FAULTS = "spark/connectors/test_jdbc_faults.py"
@@ -1114,5 +1116,18 @@ FAULTS = (
         "statements of the driver are prepared in a session that a pooler gives to others",
         (DATABASE, 'if database_kind(self.url) == "postgresql" else {}', "if False else {}"),
         found_by=f"{POOLER}::test_statements_of_the_driver_need_no_setting",
+    ),
+    _fault(
+        103,
+        "each folder of a publication is compared with all its files",
+        (CARRY_OUT, "by_folder.get(folder, ())", _FILES_OF_FOLDER),
+        found_by=f"{MANY}::test_the_work_grows_as_the_partitions_do[exchanged]",
+    ),
+    _fault(
+        104,
+        "each removed file has its folders, and all that is in them, listed again",
+        (CARRY_OUT, "folders = {folder for name", "folders = [folder for name"),
+        (CARRY_OUT, "list(Path(name).parents)[:-1]}", "list(Path(name).parents)[:-1]]"),
+        found_by=f"{MANY}::test_the_work_grows_as_the_partitions_do[into other partitions]",
     ),
 )
