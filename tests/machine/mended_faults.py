@@ -90,6 +90,8 @@ JDBC_SINK = "spark_runtime/connectors/jdbc_sink.py"
 AWKWARD = "spark/publishing/test_awkward_targets.py"
 MANY = "staging/publications/test_many_partitions.py"
 _FILES_OF_FOLDER = "[name for name in intent.add if str(Path(name).parent) == folder]"
+_AS_IS = "in folders"
+GC_COMMAND = "cli/commands/staging.py"
 POOLER = "spark/connectors/test_jdbc_pooler.py"
 TRIGGERS = "spark/connectors/test_jdbc_triggers.py"
 JDBC_FAULTS = "spark/connectors/test_jdbc_faults.py"
@@ -1128,6 +1130,18 @@ FAULTS = (
         "each removed file has its folders, and all that is in them, listed again",
         (CARRY_OUT, "folders = {folder for name", "folders = [folder for name"),
         (CARRY_OUT, "list(Path(name).parents)[:-1]}", "list(Path(name).parents)[:-1]]"),
+        (
+            CARRY_OUT,
+            "in sorted(folders, key=lambda folder: len(folder.parts), reverse=True)",
+            _AS_IS,
+        ),
         found_by=f"{MANY}::test_the_work_grows_as_the_partitions_do[into other partitions]",
+    ),
+    _fault(
+        105,
+        "gc compares the times of a store's files with its own clock",
+        (GC_COMMAND, "store_time(store, root) if inventory.runs else time.time()", "time.time()"),
+        found_by="staging/gc/test_staging_cli.py"
+        "::test_ages_are_those_of_the_store_whatever_this_hosts_clock_says[10]",
     ),
 )
