@@ -22,6 +22,7 @@ from tests.machine.files_machine import FilesMachine
 from tests.machine.in_stores import result_world, rows
 from tests.machine.in_stores.result_machine import HdfsResultsMachine, ResultsMachine
 from tests.machine.in_stores.target_machine import BucketMachine, HdfsMachine
+from tests.machine.of_rows.rows_machine import RowsMachine
 from tests.machine.proxy import Proxy
 from tests.machine.staging_machine import StagingMachine
 from tests.machine.tables_machine import TablesMachine
@@ -36,8 +37,9 @@ MACHINES: dict[str, type[RuleBasedStateMachine]] = {
     "results": ResultsMachine,
     "hdfs": HdfsMachine,
     "hdfs-results": HdfsResultsMachine,
+    "rows": RowsMachine,
 }
-_NEED_SPARK = (FilesMachine, TablesMachine, StagingMachine)
+_NEED_SPARK = (FilesMachine, TablesMachine, StagingMachine, RowsMachine)
 _IN_STORES = ("bucket", "results", "hdfs", "hdfs-results")
 _STEPS = 12
 
@@ -61,7 +63,7 @@ class Look:
         phases = [Phase.generate, Phase.shrink] if self.shrink else [Phase.generate]
         look = settings(
             max_examples=self.examples,
-            stateful_step_count=_STEPS,
+            stateful_step_count=getattr(machine, "steps", _STEPS),
             database=None,
             deadline=None,
             print_blob=False,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from graph_compiler.deployment.documents.computed_by import ComputedBy
 from graph_compiler.deployment.documents.manifest import ContractCount, StagedRead
 from graph_compiler.deployment.documents.wire import from_json
 from graph_compiler.errors import SourceLocation
@@ -206,6 +207,7 @@ class ExecutionReport:
     """The end of one execution; `failure` None means it finished. `application_id` None: Spark did not start.
 
     `sources` are those whose files are known. `schemas` are those of all sources and sinks of a finished execution.
+    `computed_by` None: an earlier version wrote it, or it failed.
     """
 
     version: int
@@ -219,6 +221,7 @@ class ExecutionReport:
     failure: Failure | None
     sources: tuple[SourceFiles, ...] = field(default=(), metadata={UNSAID: True})
     schemas: tuple[OperatorSchema, ...] = field(default=(), metadata={UNSAID: True})
+    computed_by: ComputedBy | None = field(default=None, metadata={UNSAID: True})
 
     @classmethod
     def from_json(cls, text: str) -> ExecutionReport:
