@@ -193,6 +193,7 @@ def _execute(task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams) 
             recomputed=result.recomputed,
             failure=None,
             sources=result.sources,
+            uncompared=result.uncompared,
             schemas=result.schemas,
         )
     except (
