@@ -85,6 +85,12 @@ COMPARED: dict[str, tuple[str, Made]] = {
         "in",
         lambda rows, folder: rows.sql(with_rows_of(f"PARQUET.`file:{folder}/in`")),
     ),
+    "files with options": (
+        "in",
+        lambda rows, folder: rows.sql(
+            with_rows_of(f"parquet.`{folder}/in/` WITH (`recursiveFileLookup`='true')")
+        ),
+    ),
     "a table in SQL": ("table", lambda rows, _: rows.sql(with_rows_of("changing_table"))),
     "a subquery of a filter": (
         "in",

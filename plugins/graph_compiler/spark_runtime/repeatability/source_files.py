@@ -167,14 +167,16 @@ def changing_reads(
 
 
 def digest_now(spark: SparkSession, files: SourceFiles) -> str | None:
-    """Return the digest of what an operator would list now; None if it is not known, or a table has other columns."""
+    """Return the digest of what an operator would list now; None if a table is not what it was, or nothing is known."""
     again = files.again
     if again is None:
         return None
     paths = files.paths
     if again.table is not None:
-        (leaf,) = plan_leaves(spark.read.table(again.table))
-        if leaf.listing is None or _text_digest(leaf.columns) != again.columns:
+        leaf, *others = plan_leaves(spark.read.table(again.table))
+        if leaf.listing is None or others or leaf.table != again.table:  # it is a view now
+            return None
+        if _text_digest(leaf.columns) != again.columns:
             return None
         paths = listed_paths(leaf.listing)
     return _digest(versions_below(spark, paths, dict(again.options)))
@@ -244,7 +246,7 @@ def _relisting(leaf: PlanLeaf, listing: Listing, texts: Iterable[str]) -> Relist
     named = (
         [given] if given is not None else [name for text in texts for name in _QUOTED.findall(text)]
     )
-    whole = {_SCHEME.sub("", name) for name in named if not _IS_PATTERN.search(name)}
+    whole = {_SCHEME.sub("", name).rstrip("/") for name in named if not _IS_PATTERN.search(name)}
     if len(roots) != 1 or _SCHEME.sub("", roots[0]) not in whole:
         return None
     return Relisting(table=None, columns=None, options=listing.of_listing)

@@ -96,7 +96,7 @@ class PlanLeaf:
         if self.kind == "HiveTableRelation":
             return f"table {self.node.tableMeta().identifier().quotedString()}"
         if self.kind == "LogicalRelation":
-            return f"a {java_class_name(self.node.relation())}"
+            return f"a {java_class_name(self.identity)}"
         return "an RDD" if self.kind == "LogicalRDD" else f"a {self.kind}"
 
     def holds_fixed_records(self) -> bool:
