@@ -169,14 +169,14 @@ def test_a_file_that_arrives_after_a_region_was_kept_is_not_read(
 ) -> None:
     _happens["best"] = fail
     assert len(shop.tries(1)) == 1
-    unchanged = TaskSources.is_unchanged
+    why_changed = TaskSources.why_changed
 
-    def arrives_then(sources: TaskSources, *arguments: Any) -> bool:
-        found = unchanged(sources, *arguments)
+    def arrives_then(sources: TaskSources, *arguments: Any) -> str | None:
+        found = why_changed(sources, *arguments)
         shop.arrives("two", [3])
         return found
 
-    monkeypatch.setattr(TaskSources, "is_unchanged", arrives_then)
+    monkeypatch.setattr(TaskSources, "why_changed", arrives_then)
     assert shop.tries(2) == []
     assert shop.epochs() == 1
     assert shop.rows() == [(1, 2), (2, 1)]

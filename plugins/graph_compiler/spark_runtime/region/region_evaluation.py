@@ -39,6 +39,7 @@ from graph_compiler.spark_runtime.exchange.sort_order import in_order
 from graph_compiler.spark_runtime.failures.failures import InputSchema, OperatorFailedError
 from graph_compiler.spark_runtime.operators import Scope, evaluate, evaluate_outputs, union
 from graph_compiler.spark_runtime.operators.contracts import Contract
+from graph_compiler.spark_runtime.operators.decisions import compares_equal_keys, fix_columns
 from graph_compiler.spark_runtime.region.region_graph import Output, RegionGraph
 from graph_compiler.spark_runtime.repeatability.judgement import (
     Judgement,
@@ -92,6 +93,8 @@ class RegionEvaluation:
     _readers: Counter[Output] = field(init=False)
     _results: frozenset[Output] = field(init=False)
     _shared_listings: SharedListings = field(default_factory=SharedListings)
+    _compared: set[Output] = field(default_factory=set)
+    """Outputs that a condition of a reader could change: Spark would move it below a comparison of equal keys."""
     _staged: dict[tuple[IntermediateDataSetId, int | None], DataFrame] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -185,6 +188,8 @@ class RegionEvaluation:
         for (tag, rows), judgement in zip(exact.items(), judged, strict=True):
             output = (operator.node_id, tag)
             self.variations.note(output, sources, inherited, judgement.variation, fixed)
+            if not self._compared.isdisjoint(sources) or compares_equal_keys(rows):
+                self._compared.add(output)
             self._keep(operator, tag, rows)
 
     def _refuse_several_reads(
@@ -234,7 +239,7 @@ class RegionEvaluation:
     def replace_by_staged(self, output: Output, rows: DataFrame) -> None:
         """Let all readers of an output here read its committed copy: the same result for every reader (decision 9)."""
         self.outputs[output] = rows
-        self.variations.settle(output)
+        self._settle(output)
 
     def check_sources(self) -> None:
         """Raise OperatorFailedError, with a SourceChangedError, if a source has changed since it was listed."""
@@ -257,7 +262,10 @@ class RegionEvaluation:
         )
 
     def _keep(self, operator: OperatorDescriptor, tag: str | None, rows: DataFrame) -> None:
-        """Keep an output for its readers; it is fixed first if several readers could see different rows."""
+        """Keep an output for its readers; it is fixed first if several readers could see different rows.
+
+        They could if other rows may be computed each time, or if their conditions change what is grouped or joined.
+        """
         output = (operator.node_id, tag)
         reason = self.variations.why_two_readers_differ(output)
         if reason is not None and self.is_shared(output) and output not in self._results:
@@ -265,9 +273,17 @@ class RegionEvaluation:
             rows = self.materialize(
                 operator, f"shared-{tag or 'main'}", rows, operator.settings.parallelism
             )
-            self.variations.settle(output)
+            self._settle(output)
+        elif output in self._compared and self.is_shared(output) and output not in self._results:
+            rows = fix_columns(rows)
+            self._compared.discard(output)
         self.outputs[output] = rows
         self.on_output(rows, output)
+
+    def _settle(self, output: Output) -> None:
+        """Record that an output's rows are read, not computed."""
+        self.variations.settle(output)
+        self._compared.discard(output)
 
     def _log(self, operator: OperatorDescriptor, what: str, reason: Variation) -> None:
         if not self.is_dry:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
 
-from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector, WhenReadTwice
 from graph_compiler.declaration.operators import Source
-from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, RegionDescriptor
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.errors import RepeatedReadError
 from graph_compiler.spark_runtime.region.seams import ReadSource
@@ -22,11 +20,6 @@ from graph_compiler.spark_runtime.repeatability.source_files import (
     listings_of,
 )
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import plan_leaves
-
-LOG = program_log.logger(__name__)
-
-_READS = re.compile(r"\b(select|from|table)\b", re.IGNORECASE)
-"""A word of every query."""
 
 
 @dataclass(slots=True)
@@ -68,56 +61,32 @@ class TaskSources:
         self._rows.append((connector, rows))
         return rows
 
-    def is_unchanged(
+    def why_changed(
         self, region: RegionDescriptor, report: ExecutionReport, spark: SparkSession
-    ) -> bool:
-        """Whether what an earlier execution of a region has read is what it would read now; if not known, False.
+    ) -> str | None:
+        """Return why a region would read other rows than an earlier execution of it; None if it would read the same.
 
         Sources are listed as they are declared, with patterns and options of their own. What other regions share is
         listed once, so these read no file that came later. What SQL text and functions have read is listed again.
         """
-        if why := _why_not_comparable(region, report):
-            LOG.info("%s is computed again: %s", region.region_id, why)
-            return False
-        sources = {
-            operator.name: (operator, operator.operator.connector)
-            for operator in region.operators
-            if isinstance(operator.operator, Source)
-        }
-        before = {
-            (each.operator, each.digest) for each in report.sources if each.operator in sources
-        }
-        known = {name for name, _ in before}
-        now: set[tuple[str, str]] = set()
-        for name, (operator, connector) in sources.items():
-            if name in known or connector in self.shared:
+        if report.uncompared:
+            read = report.uncompared[0]
+            return f"'{read.operator}' has read {read.what}, which may have changed since"
+        known = {each.operator for each in report.sources if each.again is None}
+        before: dict[str, set[str]] = {}
+        now: dict[str, set[str | None]] = {}
+        for each in report.sources:
+            before.setdefault(each.operator, set()).add(each.digest)
+            if each.again is not None:
+                now.setdefault(each.operator, set()).add(digest_now(spark, each))
+        for operator in region.operators:
+            if not isinstance(operator.operator, Source):
+                continue
+            connector = operator.operator.connector
+            if operator.name in known or connector in self.shared:
                 rows = self.read(connector, spark, operator.settings.parallelism)
-                if name in known:
+                if operator.name in known:
                     listings = listings_of(spark, plan_leaves(rows))
-                    now.update((name, listing.digest) for listing in listings)
-        return now == before and all(
-            digest_now(spark, each) == each.digest
-            for each in report.sources
-            if each.again is not None
-        )
-
-
-def _why_not_comparable(region: RegionDescriptor, report: ExecutionReport) -> str | None:
-    """Return why it is not known whether what a region has read is the same now; None if it can be found out."""
-    if report.uncompared:
-        read = report.uncompared[0]
-        return f"'{read.operator}' has read {read.what}, which cannot be compared"
-    if report.uncompared is not None:
-        return None
-    by_itself = next((each for each in region.operators if _may_read_more(each)), None)
-    if by_itself is None:
-        return None
-    return f"an earlier version ran it, which did not record what '{by_itself.name}' has read"
-
-
-def _may_read_more(operator: OperatorDescriptor) -> bool:
-    """Whether a function or the SQL text of an operator may read something else than its inputs."""
-    kind = operator.operator
-    if isinstance(kind, Source):
-        return kind.connector.when_read_twice is WhenReadTwice.FIXED
-    return bool(kind.functions()) or any(_READS.search(text) for text in kind.expressions())
+                    now[operator.name] = {listing.digest for listing in listings}
+        changed = next((name for name in before if before[name] != now.get(name)), None)
+        return None if changed is None else f"files that '{changed}' has read have changed since"
