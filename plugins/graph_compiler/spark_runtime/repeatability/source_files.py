@@ -197,7 +197,7 @@ def listings_of(spark: SparkSession, leaves: Iterable[PlanLeaf]) -> tuple[Listed
 
 @dataclass(slots=True)
 class SharedListings:
-    """The listings of a region: whoever reads the same paths reads those that were listed first.
+    """The listings of a region: all readers of the same paths read the files that were listed first.
 
     Spark would take two lists of the same paths for one: where a plan has both, it may read one of them for both.
     """
