@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.declaration.operators.known_columns import Known
 from graph_compiler.declaration.sql_orders import order_problems
 from graph_compiler.errors import Problem
 
@@ -21,6 +22,10 @@ class Sort(Operator):
 
     default_name: ClassVar[str] = "Sort"
     order_by: tuple[str, ...]
+
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # the same
+        """Return the columns of its input."""
+        return inputs[0]
 
     def expressions(self) -> tuple[str, ...]:
         """Return the order."""
@@ -46,6 +51,10 @@ class TopN(Operator):
     is_non_parallel: ClassVar[bool] = True
     n: int
     order_by: tuple[str, ...]
+
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # the same
+        """Return the columns of its input."""
+        return inputs[0]
 
     def expressions(self) -> tuple[str, ...]:
         """Return the order."""
@@ -77,6 +86,10 @@ class Limit(Operator):
     gathers: ClassVar[bool] = True
     is_non_parallel: ClassVar[bool] = True
     n: int
+
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # the same
+        """Return the columns of its input."""
+        return inputs[0]
 
     def problems(self) -> Iterator[Problem]:
         """Yield an `n` below 1."""
