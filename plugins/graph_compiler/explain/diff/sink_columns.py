@@ -69,8 +69,8 @@ def _then_added(facts: Mapping[str, str]) -> str:
             return (
                 f"refused if {who} does not have it: a table is never altered; add it there first"
             )
-        case who, "evolve":
-            return f"{who} gets it, with NULL in the rows that stay"
+        case _, "evolve":
+            return "its target gets it, with NULL in the rows that stay"
         case who, _:
             return f"refused if {who} does not have it (on_schema_change='fail')"
     return _UNKNOWN
