@@ -6,11 +6,12 @@ import os
 import time
 import unittest
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from unittest.mock import patch
 
 import hypothesis
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 from pyspark.sql import SparkSession
@@ -22,6 +23,8 @@ from tests.machine.files_machine import FilesMachine
 from tests.machine.in_stores import result_world, rows
 from tests.machine.in_stores.result_machine import HdfsResultsMachine, ResultsMachine
 from tests.machine.in_stores.target_machine import BucketMachine, HdfsMachine
+from tests.machine.of_rows import sources
+from tests.machine.of_rows.hosts_machine import HostsMachine
 from tests.machine.of_rows.rows_machine import RowsMachine
 from tests.machine.proxy import Proxy
 from tests.machine.staging_machine import StagingMachine
@@ -38,6 +41,7 @@ MACHINES: dict[str, type[RuleBasedStateMachine]] = {
     "hdfs": HdfsMachine,
     "hdfs-results": HdfsResultsMachine,
     "rows": RowsMachine,
+    "hosts": HostsMachine,
 }
 _NEED_SPARK = (FilesMachine, TablesMachine, StagingMachine, RowsMachine)
 _IN_STORES = ("bucket", "results", "hdfs", "hdfs-results")
@@ -104,6 +108,10 @@ def sessions(machines: Sequence[str], spark: SparkSession | None = None) -> Iter
         if "tables" in machines:
             server = stack.enter_context(running_postgres())
             stack.callback(_begin_tables(session, server).close)
+        if "rows" in machines:
+            with suppress(pytest.skip.Exception):  # without a database, files are read
+                _begin_rows(session, stack.enter_context(running_postgres()))
+                stack.callback(setattr, RowsMachine, "database", None)
         yield
 
 
@@ -125,6 +133,12 @@ def stores_in_memory() -> Iterator[None]:
         patch.object(stores, "_OPENERS", {}),
     ):
         yield
+
+
+def _begin_rows(spark: SparkSession, server: Postgres) -> None:
+    os.environ[sources.PASSWORD.variable] = server.password
+    spark.sql(f"ADD JAR {JAR}")
+    RowsMachine.database = server
 
 
 def _begin_tables(spark: SparkSession, server: Postgres) -> Proxy:

@@ -93,6 +93,10 @@ KEPT = "staging/results/test_kept_regions.py"
 KEPT_BY_CODE = "spark/region/test_kept_by_code.py"
 
 AWKWARD = "spark/publishing/test_awkward_targets.py"
+MANY = "staging/publications/test_many_partitions.py"
+_FILES_OF_FOLDER = "[name for name in intent.add if str(Path(name).parent) == folder]"
+_AS_IS = "in folders"
+GC_COMMAND = "cli/commands/staging.py"
 POOLER = "spark/connectors/test_jdbc_pooler.py"
 TRIGGERS = "spark/connectors/test_jdbc_triggers.py"
 JDBC_FAULTS = "spark/connectors/test_jdbc_faults.py"
@@ -1230,5 +1234,30 @@ FAULTS = (
         (PINNED_JVM, "if not zone.hasSameRules(zones.getTimeZone(ZONE)):", "if False:"),
         (PINNED_JVM, '_ASKED = "user.timezone", ', "_ASKED = "),
         found_by="spark/test_other_hosts.py::test_hosts_read_write_and_merge_the_same_rows",
+    ),
+    _fault(
+        103,
+        "each folder of a publication is compared with all its files",
+        (CARRY_OUT, "by_folder.get(folder, ())", _FILES_OF_FOLDER),
+        found_by=f"{MANY}::test_the_work_grows_as_the_partitions_do[exchanged]",
+    ),
+    _fault(
+        104,
+        "each removed file has its folders, and all that is in them, listed again",
+        (CARRY_OUT, "folders = {folder for name", "folders = [folder for name"),
+        (CARRY_OUT, "list(Path(name).parents)[:-1]}", "list(Path(name).parents)[:-1]]"),
+        (
+            CARRY_OUT,
+            "in sorted(folders, key=lambda folder: len(folder.parts), reverse=True)",
+            _AS_IS,
+        ),
+        found_by=f"{MANY}::test_the_work_grows_as_the_partitions_do[into other partitions]",
+    ),
+    _fault(
+        105,
+        "gc compares the times of a store's files with its own clock",
+        (GC_COMMAND, "store_time(store, root) if inventory.runs else time.time()", "time.time()"),
+        found_by="staging/gc/test_staging_cli.py"
+        "::test_ages_are_those_of_the_store_whatever_this_hosts_clock_says[10]",
     ),
 )

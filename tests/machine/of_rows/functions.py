@@ -2,6 +2,8 @@
 
 from pyspark.sql import DataFrame, SparkSession
 
+NULL = "nil"
+"""The text of NULL in CSV files."""
 FOLDER = "spark.machine.folder"
 """The setting that names the folder of a source without a connector."""
 
@@ -21,4 +23,4 @@ def lenient(spark: SparkSession) -> DataFrame:
     folder = spark.conf.get(FOLDER)
     assert folder is not None
     reader = spark.read.option("mode", "DROPMALFORMED").option("header", "true")
-    return reader.schema("x STRING, v BIGINT").csv(folder)
+    return reader.option("nullValue", NULL).schema("x STRING, v BIGINT").csv(folder)

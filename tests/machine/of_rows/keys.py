@@ -30,8 +30,14 @@ _MINUS = "CAST(k AS STRING) LIKE '%-0.0%'"
 _BYTES = (
     *("k COLLATE UTF8_BINARY = 'A'", "k COLLATE UTF8_BINARY < 'b'", "length(k) = 1", "k = 'a'"),
     *("k > 'a'", "k IN ('ss', 'i')", "hex(encode(k, 'UTF-8')) LIKE '4%'", "upper(k) = 'SS'"),
+    *("lower(k) = 'i'", "upper(k) = 'I'"),
 )
-_OF_TIMES = ("hour(k) = 2", "CAST(k AS DATE) < DATE '1600-01-01'", "dayofmonth(k) > 10")
+_OF_TIMES = (
+    "hour(k) = 2",
+    "CAST(k AS DATE) < DATE '1600-01-01'",
+    "dayofmonth(k) > 10",
+    "date_format(k, 'EEEE') = 'Sunday'",
+)
 CONDITIONS = ("v > 2", "v % 2 = 0", "v IS NULL", "k IS NULL", "k IS NULL OR v < 3", "NOT v > 1")
 """Of all types of keys."""
 

@@ -168,12 +168,14 @@ OPERATIONS: Mapping[str, Operation] = {
         keeps=True,
         grows=2,
     ),
-    "stage": Operation(lambda rows, _: rows.stage("the machine wants it"), _all, keeps=True),
+    "stage": Operation(
+        lambda rows, _: rows.stage("the machine wants it").select("k", "v"), _all, keeps=True
+    ),
     "cache": Operation(lambda rows, _: rows.cache(), _all, keeps=True),
     "spread": Operation(lambda rows, _: rows.rebalance().select("k", "v"), _all, keeps=True),
     "function": Operation(lambda rows, _: rows.transform(functions.unchanged), _all, keeps=True),
     "union": Operation(
-        lambda left, right, _: left.union(right),
+        lambda left, right, _: left.union(right).select("k", "v"),
         lambda left, right, _: Counter([*left, *right]),
         inputs=2,
         keeps=True,

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from pyspark.sql import SparkSession
 
+from tests.harness.postgres import Postgres
 from tests.machine.alphabet import drawn
 from tests.machine.of_rows.keys import CONDITIONS, KEYS
 from tests.machine.of_rows.operations import OPERATIONS, SPLITS
@@ -21,7 +22,7 @@ Sinks = tuple[tuple[str, ...], ...]
 _ONE = tuple(name for name, operation in OPERATIONS.items() if operation.inputs == 1)
 _GROUPING = ("aggregate", "aggregate", "window", "distinct", "deduplicate")
 _TWO = tuple(name for name, operation in OPERATIONS.items() if operation.inputs == 2)
-_ROWS = st.lists(
+ROWS = st.lists(
     st.tuples(st.integers(0, 40), st.one_of(st.none(), st.integers(0, 6))), min_size=2, max_size=6
 )
 """Rows: the number of a key's text, and v."""
@@ -36,6 +37,8 @@ class RowsMachine(RuleBasedStateMachine):
     """One pipeline, drawn operator by operator, and run at the end."""
 
     session: ClassVar[Callable[[], SparkSession]]
+    database: ClassVar[Postgres | None] = None
+    """Where tables are, if there is a PostgreSQL."""
     steps: ClassVar[int] = 6
 
     def __init__(self) -> None:
@@ -46,7 +49,7 @@ class RowsMachine(RuleBasedStateMachine):
     @initialize(
         key=drawn("key", tuple(KEYS)),
         source=drawn("source", SOURCES),
-        rows=_ROWS,
+        rows=ROWS,
         other=st.one_of(st.none(), st.integers(0, 3)),
         changes=st.one_of(st.none(), st.none(), st.none(), st.integers(0, 4)),
     )
@@ -62,15 +65,13 @@ class RowsMachine(RuleBasedStateMachine):
 
         `other`: run it again, in another way.
         """
-        TALLY.examples += 1
         self.other = other
-        self.world = RowsWorld(type(self).session(), KEYS[key])
-        self._read(source, rows)
+        world = RowsWorld(type(self).session(), self.database, KEYS[key])
+        self.start(world, source, rows)
         if changes is not None:
-            world = self.world
-            self.world.change = (changes, lambda: changed(world.folder))
+            world.change = (changes, lambda: changed(world.folder))
 
-    @rule(source=drawn("source", SOURCES), rows=_ROWS)
+    @rule(source=drawn("source", SOURCES), rows=ROWS)
     @precondition(lambda self: self.world and len(self.world.sources) < _MOST_SOURCES)
     def read(self, source: str, rows: list[tuple[int, int | None]]) -> None:
         """Add another source."""
@@ -108,7 +109,7 @@ class RowsMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.world)
     def split(self, way: str, of: int, n: int, is_sunk: bool) -> None:
         """Put each row of a stream into one of two outputs, and write both; `is_sunk`: write the stream, too."""
-        world, stream = self._there(), self._stream(of)
+        world, stream = self.there(), self._stream(of)
         conditions = (*world.key.conditions, *world.key.conditions, *CONDITIONS)
         if way != "by hand":
             conditions = (*world.key.compared, *conditions)
@@ -125,26 +126,37 @@ class RowsMachine(RuleBasedStateMachine):
             return
         try:
             if sys.exc_info()[0] is None:
-                wrong = self.world.check(self.other)
+                wrong = self.check()
                 assert wrong is None, wrong
         finally:
             self.world.end()
 
-    def _there(self) -> RowsWorld:
+    def start(self, world: RowsWorld, source: str, rows: list[tuple[int, int | None]]) -> None:
+        """Begin a world with one source."""
+        TALLY.examples += 1
+        self.world = world
+        self._read(source, rows)
+
+    def check(self) -> str | None:
+        """Run the pipeline; return what is wrong with its rows."""
+        return self.there().check(self.other)
+
+    def there(self) -> RowsWorld:
+        """Return the world, once it has begun."""
         assert self.world is not None
         return self.world
 
     def _stream(self, back: int) -> int:
-        return max(0, len(self._there().made) - 1 - back)
+        return max(0, len(self.there().made) - 1 - back)
 
     def _apply(self, operation: str, of: tuple[int, ...], n: int, sinks: Sinks) -> None:
-        world = self._there()
+        world = self.there()
         if world.apply(operation, [self._stream(back) for back in of], n):
             world.write(len(world.made) - 1, *sinks)
             TALLY.steps += 1
 
     def _read(self, source: str, rows: list[tuple[int, int | None]]) -> None:
-        world = self._there()
+        world = self.there()
         texts = world.key.texts
         pairs = [(texts[number % len(texts)], v) for number, v in rows]
         folder = world.folder / f"in-{len(world.sources)}"

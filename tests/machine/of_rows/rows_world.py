@@ -21,6 +21,7 @@ from typing import cast
 from pyspark.sql import SparkSession
 
 from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment
+from tests.harness.postgres import Postgres
 from tests.machine.of_rows.keys import Key
 from tests.machine.of_rows.operations import OPERATIONS, SPLITS, Pair, why_not_expected
 from tests.machine.of_rows.rows_run import Cells, Change, RowsRun
@@ -62,12 +63,14 @@ class Made:
 class RowsWorld:
     """A pipeline as it is drawn."""
 
-    def __init__(self, spark: SparkSession, key: Key) -> None:
-        self.spark, self.key = spark, key
+    def __init__(self, spark: SparkSession, database: Postgres | None, key: Key) -> None:
+        self.spark, self.database, self.key = spark, database, key
         self.folder = Path(tempfile.mkdtemp(prefix="machine-", dir="/dev/shm"))
         self.made: list[Made] = []
         self.sources: list[Declares] = []
         self.sinks: dict[tuple[int, Columns], None] = {}
+        self.streams: list[DataStream] = []
+        """As they were declared last."""
         self.change: Change | None = None
         """What happens in the first attempt."""
 
@@ -137,6 +140,7 @@ class RowsWorld:
                 outputs = (OPERATIONS[made.how].declare(*inputs, made.n),)
             outputs[0].name(_name(number))
             streams += outputs
+        self.streams = streams
         for stream, columns in sinks:
             rows = streams[stream] if columns == BOTH else streams[stream].select(*columns)
             name = _sink(stream, columns)
