@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.known_columns import Known
-from graph_compiler.declaration.sql_orders import order_problems
 from graph_compiler.errors import Problem
 
 _NO_ORDER = Problem(
@@ -39,6 +38,8 @@ class Sort(Operator):
         """Yield a missing order, and mistakes in it."""
         if not self.order_by:
             yield _NO_ORDER
+        from graph_compiler.declaration.sql_orders import order_problems  # no driver needs it
+
         yield from order_problems(self.order_by)
 
 
@@ -71,6 +72,8 @@ class TopN(Operator):
             yield Problem(message="it keeps 0 rows", allowed="1 or more")
         if not self.order_by:
             yield _NO_ORDER
+        from graph_compiler.declaration.sql_orders import order_problems  # no driver needs it
+
         yield from order_problems(self.order_by)
 
     def why_unrepeatable(self) -> str | None:
