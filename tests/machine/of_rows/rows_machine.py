@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from tests.harness.postgres import Postgres
 from tests.machine.alphabet import drawn
 from tests.machine.of_rows.keys import CONDITIONS, KEYS
-from tests.machine.of_rows.operations import OPERATIONS, SPLITS
+from tests.machine.of_rows.operations import LOOKUPS, OPERATIONS, SPLITS
 from tests.machine.of_rows.rows_world import BOTH, RowsWorld
 from tests.machine.of_rows.sources import SOURCES, changed, written
 from tests.machine.tally import TALLY
@@ -59,7 +59,9 @@ class RowsMachine(RuleBasedStateMachine):
         source=drawn("source", SOURCES),
         rows=ROWS,
         first=st.integers(0, 40),
-        below=st.lists(st.tuples(drawn("operation", _COMPARING), st.integers(0, 9)), max_size=2),
+        below=st.lists(
+            st.tuples(drawn("operation", (*_COMPARING, *LOOKUPS)), st.integers(0, 9)), max_size=2
+        ),
         way=drawn("split", _WAYS),
         n=st.integers(0, 40),
         other=st.one_of(st.none(), st.integers(0, 3)),
@@ -98,7 +100,7 @@ class RowsMachine(RuleBasedStateMachine):
         self._read(source, rows)
 
     @rule(
-        operation=drawn("operation", (*_ONE, *_GROUPING, *_GROUPING)),
+        operation=drawn("operation", (*_ONE, *LOOKUPS, *_GROUPING, *_GROUPING)),
         of=_LAST,
         n=st.integers(0, 9),
         sinks=_SINKS,
@@ -176,7 +178,7 @@ class RowsMachine(RuleBasedStateMachine):
 
     def _apply(self, operation: str, of: tuple[int, ...], n: int, sinks: Sinks) -> None:
         world = self.there()
-        inputs = [self._stream(back) for back in of[: OPERATIONS[operation].inputs]]
+        inputs = [self._stream(back) for back in of[: world.operations[operation].inputs]]
         if world.apply(operation, inputs, n):
             world.write(len(world.made) - 1, *sinks)
             TALLY.steps += 1
