@@ -24,6 +24,7 @@ ROWS_OF_CODE = {
     "settings of Spark's SQL": PartKind.SETTING,
     "code that functions import, and operators and connectors of other packages": PartKind.MODULE,
     "installed packages that this code imports": PartKind.PACKAGE,
+    "Python and these packages on executors of other hosts": PartKind.EXECUTORS,
 }
 OTHER_ROWS = {
     "yes": {
@@ -40,7 +41,6 @@ OTHER_ROWS = {
         "secrets",
         "databases, tables of a catalog, services, environment variables that a function reads",
         "files that a function opens, modules whose names are computed, an edit in an installed package",
-        "packages of executors on other hosts",
         "settings of Hadoop, Hive and catalogs, the content of jars on the class path, native libraries",
     },
 }
@@ -103,6 +103,11 @@ BASE = (
             "another build of pandas 2.2.3 computed it",
         ),
         (PANDAS, None, "pandas 2.2.3 computed it, and is not used now"),
+        (
+            part(PartKind.EXECUTORS, "pandas", "2.2.3"),
+            part(PartKind.EXECUTORS, "pandas", "2.2.3 and 2.3.0"),
+            "executors with pandas 2.2.3 computed it, now they have pandas 2.2.3 and 2.3.0",
+        ),
         (
             None,
             part(PartKind.PACKAGE, "numexpr", "2.10"),

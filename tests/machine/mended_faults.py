@@ -54,6 +54,9 @@ FILE_SINK = "spark_runtime/connectors/file_sink.py"
 WRITTEN_FILES = "spark_runtime/publishing/written_files.py"
 CARRY_OUT = "staging/publications/on_disk/file_publication.py"
 CURRENT_TIMES = "spark_runtime/spark_internals/current_times.py"
+JUDGEMENT = "spark_runtime/repeatability/judgement.py"
+PLAN_LEAVES = "spark_runtime/spark_internals/plan_leaves.py"
+TASK_SOURCES = "spark_runtime/region/task_sources.py"
 SOURCE_FILES = "spark_runtime/repeatability/source_files.py"
 EVALUATION = "spark_runtime/region/region_evaluation.py"
 DECISIONS = "spark_runtime/operators/decisions.py"
@@ -93,11 +96,16 @@ KEPT = "staging/results/test_kept_regions.py"
 KEPT_BY_CODE = "spark/region/test_kept_by_code.py"
 
 AWKWARD = "spark/publishing/test_awkward_targets.py"
+MANY = "staging/publications/test_many_partitions.py"
+_FILES_OF_FOLDER = "[name for name in intent.add if str(Path(name).parent) == folder]"
+_AS_IS = "in folders"
+GC_COMMAND = "cli/commands/staging.py"
 POOLER = "spark/connectors/test_jdbc_pooler.py"
 TRIGGERS = "spark/connectors/test_jdbc_triggers.py"
 JDBC_FAULTS = "spark/connectors/test_jdbc_faults.py"
 COLLATIONS = "spark/connectors/test_jdbc_collations.py"
 SPLITS_TESTS = "spark/operators/test_splits.py"
+OWN_READS = "spark/repeatability/test_own_reads.py"
 VARYING = "spark/repeatability/test_varying_rows.py"
 JDBC_NAMES = "spark/connectors/test_jdbc_names.py"
 JDBC_SNAPSHOTS = "spark/connectors/test_jdbc_snapshots.py"
@@ -1109,6 +1117,74 @@ FAULTS = (
         ),
     ),
     _fault(
+        70,
+        "files that SQL text or a function reads are not looked at",
+        (
+            SOURCE_FILES,
+            "leaves = own_leaves(rows, inputs)\n        listings",
+            "leaves = list[PlanLeaf]()\n        listings",
+        ),
+        found_by=(
+            f"{OWN_READS}::test_files_that_change_while_they_are_read_fail_the_attempt[files in SQL]",
+            f"{OWN_READS}::test_a_region_is_kept_while_what_it_has_read_is_unchanged[files in SQL]",
+        ),
+    ),
+    _fault(
+        71,
+        "files that a subquery reads are not looked at",
+        (PLAN_LEAVES, "for each in (plan, *elements(plan.subqueriesAll()))", "for each in (plan,)"),
+        found_by=f"{OWN_READS}::test_files_that_change_while_they_are_read_fail_the_attempt[a subquery of a filter]",
+    ),
+    _fault(
+        72,
+        "each sink reads a changing table by itself",
+        (JUDGEMENT, "if reads.changing:", "if is_source and reads.changing:"),
+        found_by=f"{OWN_READS}::test_rows_that_may_change_are_staged_where_they_are_read_twice",
+    ),
+    _fault(
+        73,
+        "Spark reads one of two listings of a path for both",
+        (SOURCE_FILES, "if not moved:", "if True:"),
+        found_by=f"{OWN_READS}::test_all_readers_of_a_path_read_the_files_that_were_listed_first[True]",
+    ),
+    _fault(
+        74,
+        "a split decides twice by a table that changes in between",
+        (
+            JUDGEMENT,
+            "if operator.settings.deterministic:\n        return False",
+            "if True:\n        return False",
+        ),
+        found_by=f"{OWN_READS}::test_a_filter_by_rows_that_may_change_puts_each_row_into_one_output",
+    ),
+    _fault(
+        75,
+        "a retry keeps a region though files that its SQL text reads have changed",
+        (TASK_SOURCES, "add(digest_now(spark, each))", "add(each.digest)"),
+        found_by=(
+            f"{OWN_READS}::test_a_region_is_kept_while_what_it_has_read_is_unchanged[files in SQL]",
+            f"{OWN_READS}::test_a_table_with_other_columns_is_another_table",
+        ),
+    ),
+    _fault(
+        76,
+        "a retry keeps a region that has read what cannot be compared",
+        (TASK_SOURCES, "if report.uncompared:", "if False:"),
+        found_by=f"{OWN_READS}::test_a_region_that_has_read_what_cannot_be_compared_is_not_kept[a view]",
+    ),
+    _fault(
+        77,
+        "outputs of a function each read a changing table",
+        (EVALUATION, "if len(changing) > 1 and", "if False and"),
+        found_by=f"{OWN_READS}::test_a_function_whose_outputs_each_read_what_may_change_is_refused",
+    ),
+    _fault(
+        78,
+        "a table that Spark has listed again passes for unchanged",
+        (SOURCE_FILES, "if self.listing.state != self.state:", "if False:"),
+        found_by=f"{OWN_READS}::test_a_table_that_is_written_while_it_is_read_fails_the_attempt",
+    ),
+    _fault(
         100,
         "an overwrite adds its rows to those that a trigger keeps",
         (CARRYING, "if deleted < held else 0", "if False else 0"),
@@ -1230,5 +1306,30 @@ FAULTS = (
         (PINNED_JVM, "if not zone.hasSameRules(zones.getTimeZone(ZONE)):", "if False:"),
         (PINNED_JVM, '_ASKED = "user.timezone", ', "_ASKED = "),
         found_by="spark/test_other_hosts.py::test_hosts_read_write_and_merge_the_same_rows",
+    ),
+    _fault(
+        103,
+        "each folder of a publication is compared with all its files",
+        (CARRY_OUT, "by_folder.get(folder, ())", _FILES_OF_FOLDER),
+        found_by=f"{MANY}::test_the_work_grows_as_the_partitions_do[exchanged]",
+    ),
+    _fault(
+        104,
+        "each removed file has its folders, and all that is in them, listed again",
+        (CARRY_OUT, "folders = {folder for name", "folders = [folder for name"),
+        (CARRY_OUT, "list(Path(name).parents)[:-1]}", "list(Path(name).parents)[:-1]]"),
+        (
+            CARRY_OUT,
+            "in sorted(folders, key=lambda folder: len(folder.parts), reverse=True)",
+            _AS_IS,
+        ),
+        found_by=f"{MANY}::test_the_work_grows_as_the_partitions_do[into other partitions]",
+    ),
+    _fault(
+        105,
+        "gc compares the times of a store's files with its own clock",
+        (GC_COMMAND, "store_time(store, root) if inventory.runs else time.time()", "time.time()"),
+        found_by="staging/gc/test_staging_cli.py"
+        "::test_ages_are_those_of_the_store_whatever_this_hosts_clock_says[10]",
     ),
 )

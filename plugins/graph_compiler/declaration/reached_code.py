@@ -18,6 +18,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.machinery import all_suffixes
 from importlib.metadata import Distribution, DistributionFinder, PackageNotFoundError, distribution
@@ -81,6 +82,15 @@ def reached_code(modules: Iterable[str]) -> ReachedCode:
         modules={top: digest_of(files) for top, files in sorted(walk.files.items())},
         packages=dict(sorted(found.items())),
     )
+
+
+def installed_packages(names: Iterable[str]) -> dict[str, InstalledPackage]:
+    """Return those of the distributions that are installed."""
+    found = {}
+    for name in names:
+        with suppress(PackageNotFoundError):
+            found[name] = _identity(distribution(name))
+    return found
 
 
 def own_code() -> str:

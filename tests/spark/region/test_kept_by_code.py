@@ -1,9 +1,11 @@
 """A region is kept only if the code that runs now has computed it: `priced` is staged, the report after it fails."""
 
 import importlib
+import platform
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -14,16 +16,19 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.source_digest import source_digest
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
-from graph_compiler.deployment.documents.computed_by import PartKind
+from graph_compiler.deployment.documents.computed_by import ComputedBy, PartKind
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.outcome import Outcome
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.spark_runtime.main import run_task
+from graph_compiler.spark_runtime.region import running_code
 from graph_compiler.spark_runtime.region.running_code import RunningCode, computed_by
 from graph_compiler.staging.executions.driver_claim import claim_execution
 from graph_compiler.staging.executions.execution_order import begin
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.local_store import LocalStore
+from tests.spark.functions import same_batches
 
 pytestmark = pytest.mark.spark
 STORE = LocalStore()
@@ -216,4 +221,64 @@ def test_the_program_is_recorded_with_its_settings(till: Till) -> None:
     assert parts[PartKind.SETTING, "spark.sql.ansi.enabled"] == "true"
     assert not any("password" in name for _, name in parts)
     names = {part.name for part in computed_by(till.regions[0], ()).parts}
-    assert {"graph_compiler", "money_steps", "money_rates", "money-coins", "pandas"} <= names
+    assert (PartKind.OWN, "graph_compiler") in parts
+    assert {"money_steps", "money_rates", "money-coins", "pandas"} <= names
+
+
+def batches_region(function: Callable[..., object]) -> RegionDescriptor:
+    env = StreamExecutionEnvironment("batches")
+    env.from_source(Parquet("/in"), "numbers").map_partitions(function, "x INT").name(
+        "batches"
+    ).sink_to(Parquet("/out")).name("out")
+    (region,) = describe_regions(compile_pipeline(env.pipeline()))
+    return region
+
+
+def test_executors_of_other_hosts_are_asked(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    region = batches_region(same_batches)
+    here = RunningCode.of([region], spark)
+    assert here.on_executors == {}, "workers of a local master have the driver's Python"
+    monkeypatch.setattr(spark.sparkContext, "master", "spark://elsewhere:7077")
+    code = RunningCode.of([region], spark)
+    found = {part.name: part for part in code.on_executors[region.region_id].parts}
+    assert {part.kind for part in found.values()} == {PartKind.EXECUTORS}
+    assert found["Python"].version == platform.python_version()
+    assert found["pandas"].version == version("pandas")
+    assert code.why_other(region, code.at_end(region)) is None
+    others = replace(found["pandas"], version="1.0")
+    before = ComputedBy(parts=(*code.regions[region.region_id].parts, others))
+    assert "executors with pandas 1.0 computed it" in str(code.why_other(region, before))
+
+
+def test_executors_that_cannot_be_asked_keep_nothing(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    region = batches_region(same_batches)
+    monkeypatch.setattr(spark.sparkContext, "master", "spark://elsewhere:7077")
+    monkeypatch.setattr(running_code, "packages_on_executors", lambda *_: fail())
+    code = RunningCode.of([region], spark)
+    assert code.at_end(region).unknown == "its executors could not be asked: not yet"
+
+
+def test_a_driver_whose_code_cannot_be_looked_at_runs_and_keeps_nothing(
+    till: Till, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running_code, "own_code", fail)
+    _happens["reported"] = fail
+    assert len(till.tries(2)) == 1
+    assert till.tries(3) == []
+    assert till.epochs == 3
+
+
+def test_what_cannot_be_looked_at_at_its_end_is_published_and_not_kept(
+    till: Till, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = RunningCode.of(till.regions, till.spark)
+
+    def is_gone() -> str:
+        raise FileNotFoundError("replaced")
+
+    monkeypatch.setattr(running_code, "own_code", is_gone)
+    assert code.at_end(till.regions[0]).unknown == "its code changed while it ran: replaced"

@@ -23,7 +23,11 @@ from graph_compiler.deployment.documents.report import (
     ThrowableType,
 )
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.staging_layout import (
+    DESCRIPTOR,
+    OUTCOME,
+    StagingLayout,
+)
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import to_json, to_wire
 from graph_compiler.errors import SourceLocation
@@ -38,6 +42,7 @@ from graph_compiler.staging.executions.executions import (
 )
 from graph_compiler.staging.executions.folded_state import DIED
 from graph_compiler.staging.store.local_store import LocalStore
+from tests.harness.staging_trees import FIRST, Run
 
 REGION = RegionId("late routes")
 SUBMITTED = Submission(command=(), shown="", environment=(), host="worker-1")
@@ -304,3 +309,16 @@ def test_history_shows_the_configured_number_of_earlier_attempts(
     assert len(run_history(layout)[REGION].attempts) == 6
     descriptor.write_text("{")  # just being written
     assert len(run_history(layout)[REGION].attempts) == 5
+
+
+def test_no_attempt_ends_before_it_starts_whatever_the_clock_of_its_worker_says(
+    tmp_path: Path,
+) -> None:
+    root = Run(tmp_path / "staging")
+    root.begin(FIRST, "e1")
+    folder = Path(root.layout.execution(RegionId(FIRST), "e1"))
+    started = (folder / DESCRIPTOR).stat().st_mtime
+    late = Outcome(state=ExecutionState.FAILED, ended=started - 300, reason="broken")
+    (folder / OUTCOME).write_text(to_json(late))
+    (found,) = executions(LocalStore(), root.layout, RegionId(FIRST))
+    assert (found.started, found.ended) == (started, started)

@@ -35,6 +35,8 @@ class PartKind(StrEnum):
     """The files that functions and operators of other packages reach below a top-level name, by digest."""
     PACKAGE = "package"
     """An installed distribution that these use, by version and a digest of its list of files."""
+    EXECUTORS = "executors"
+    """Python, or such a distribution, on executors of other hosts: all versions that these have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +93,7 @@ def _words(kind: PartKind, name: str, before: CodePart | None, now: CodePart | N
         PartKind.SETTING: f"{name} was {old}, and is {new} now",
         PartKind.MODULE: f"the code of module '{name}' has changed since",
         PartKind.PACKAGE: package,
+        PartKind.EXECUTORS: f"executors with {name} {old} computed it, now they have {name} {new}",
     }[kind]
 
 

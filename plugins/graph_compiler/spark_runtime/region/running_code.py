@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -33,7 +33,11 @@ from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.extensions import Extensible, is_foreign
 from graph_compiler.identifiers import RegionId, listing
-from graph_compiler.spark_runtime.spark_internals.java import java_class
+from graph_compiler.spark_runtime.executor_probe import (
+    modules_on_executors,
+    packages_on_executors,
+)
+from graph_compiler.spark_runtime.spark_internals.java import java_property
 
 _SQL = "spark.sql."
 _NAMING_CODE = ("spark.jars.packages", "spark.sql.extensions")
@@ -46,33 +50,87 @@ class RunningCode:
 
     program: tuple[CodePart, ...]
     regions: Mapping[RegionId, ComputedBy]
+    on_executors: Mapping[RegionId, ComputedBy]
 
     @classmethod
     def of(cls, regions: Iterable[RegionDescriptor], spark: SparkSession) -> RunningCode:
-        """Look at the code of regions, and at the Spark that runs them."""
-        program = tuple(_program(spark))
-        return cls(program, {each.region_id: computed_by(each, program) for each in regions})
+        """Find the code of regions, of the Spark that runs them, and of executors on other hosts."""
+        known = tuple(regions)
+        try:
+            program = (*_program(spark), _own())
+        except Exception as error:  # Spark has ended, for example: its first region reports that
+            unknown = ComputedBy(parts=(), unknown=f"its code is not known: {error}")
+            return cls((), {each.region_id: unknown for each in known}, {})
+        found = {each.region_id: computed_by(each, program) for each in known}
+        called = {each.region_id for each in known if modules_on_executors(each)}
+        is_local = str(spark.sparkContext.master).startswith(
+            "local"
+        )  # then workers have this Python
+        return cls(program, found, {} if is_local else _of_executors(spark, found, called))
 
     def why_other(self, region: RegionDescriptor, before: ComputedBy | None) -> str | None:
         """Return why an earlier execution of a region was not computed by this code; None if it was."""
-        return why_other_code(before, self.regions[region.region_id])
+        return why_other_code(before, self._all(region))
 
     def at_end(self, region: RegionDescriptor) -> ComputedBy:
         """Return by which code a region was computed; it is not known which if it has changed in the meantime."""
         before = self.regions[region.region_id]
-        changed = why_other_code(before, computed_by(region, self.program))
+        try:
+            now = computed_by(region, (*self.program[:-1], _own()))
+        except Exception as error:  # its rows are published: its report must say so
+            now = ComputedBy(parts=(), unknown=str(error))
+        changed = why_other_code(before, now)
         if changed is None or before.unknown is not None:
-            return before
+            return self._all(region)
         return ComputedBy(parts=before.parts, unknown=f"its code changed while it ran: {changed}")
+
+    def _all(self, region: RegionDescriptor) -> ComputedBy:
+        on_driver = self.regions[region.region_id]
+        others = self.on_executors.get(region.region_id, ComputedBy(parts=()))
+        return ComputedBy(
+            parts=(*on_driver.parts, *others.parts), unknown=on_driver.unknown or others.unknown
+        )
+
+
+def _of_executors(
+    spark: SparkSession, found: Mapping[RegionId, ComputedBy], called: Set[RegionId]
+) -> dict[RegionId, ComputedBy]:
+    """Return what executors have of the packages of regions whose functions they call."""
+    names = {
+        id: {part.name for part in found[id].parts if part.kind is PartKind.PACKAGE}
+        for id in sorted(called)
+    }
+    if not names:
+        return {}
+    try:
+        installed = packages_on_executors(spark, sorted(set().union(*names.values())))
+    except Exception as error:  # no Python, for example: the check of executors says so
+        unknown = ComputedBy(parts=(), unknown=f"its executors could not be asked: {error}")
+        return dict.fromkeys(names, unknown)
+    parts: dict[str, CodePart] = {}
+    for name in sorted({each.name for each in installed}):
+        versions = sorted({each.version for each in installed if each.name == name})
+        builds = {each.build: b"" for each in installed if each.name == name}
+        parts[name] = CodePart(
+            kind=PartKind.EXECUTORS,
+            name=name,
+            version=listing(versions),
+            digest=digest_of(builds),
+        )
+    return {
+        id: ComputedBy(
+            parts=tuple(parts[name] for name in sorted(parts) if name in {*own, "Python"})
+        )
+        for id, own in names.items()
+    }
 
 
 def computed_by(region: RegionDescriptor, program: tuple[CodePart, ...]) -> ComputedBy:
-    """Return the code of a region as it is on this host now."""
-    own = CodePart(kind=PartKind.OWN, name="graph_compiler", digest=own_code())
+    """Return the code of a region as it is on this host now, with that of the program."""
     try:
         reached = reached_code(sorted(set(_modules(region))))
     except UnknownCodeError as error:
-        return ComputedBy(parts=(*program, own), unknown=str(error))
+        return ComputedBy(parts=program, unknown=str(error))
     modules = (
         CodePart(kind=PartKind.MODULE, name=name, digest=digest)
         for name, digest in reached.modules.items()
@@ -83,7 +141,11 @@ def computed_by(region: RegionDescriptor, program: tuple[CodePart, ...]) -> Comp
     )
     variables = dict.fromkeys(_variables(region))
     unknown = f"it reads {listing(variables)}, whose values are not recorded" if variables else None
-    return ComputedBy(parts=(*program, own, *modules, *packages), unknown=unknown)
+    return ComputedBy(parts=(*program, *modules, *packages), unknown=unknown)
+
+
+def _own() -> CodePart:
+    return CodePart(kind=PartKind.OWN, name="graph_compiler", digest=own_code())
 
 
 def _modules(region: RegionDescriptor) -> Iterator[str]:
@@ -105,16 +167,15 @@ def _variables(region: RegionDescriptor) -> Iterator[str]:
 
 
 def _program(spark: SparkSession) -> Iterator[CodePart]:
-    system = java_class(spark, "java.lang.System")
     versions = {
         "Python": platform.python_version(),
         "Spark": spark.version,
-        "Java": str(system.getProperty("java.version")),
+        "Java": java_property(spark, "java.version"),
     }
     for name, version in versions.items():
         yield CodePart(kind=PartKind.PROGRAM, name=name, version=version)
     submitted = dict(spark.sparkContext.getConf().getAll())
-    paths = str(system.getProperty("java.class.path")).split(":")
+    paths = java_property(spark, "java.class.path").split(":")
     paths += submitted.get("spark.jars", "").split(",")
     jars = sorted({name for path in paths if (name := PurePath(path).name).endswith(".jar")})
     yield CodePart(kind=PartKind.JARS, name="jars", digest=digest_of(dict.fromkeys(jars, b"")))
