@@ -84,9 +84,21 @@ OVERWRITTEN = "airflow_backend/dag/overwritten_targets.py"
 CLEAR_PASSWORDS = "declaration/connectors/clear_passwords.py"
 CLASS_ARCHIVE = "driver_jvm/class_archive.py"
 REST_END = "run_client/rest_end.py"
+DATABASE = "spark_runtime/connectors/database.py"
 JDBC_SINK = "spark_runtime/connectors/jdbc_sink.py"
+COMPUTED_BY = "deployment/documents/computed_by.py"
+REACHED_CODE = "declaration/reached_code.py"
+RUNNING_CODE = "spark_runtime/region/running_code.py"
+KEPT = "staging/results/test_kept_regions.py"
+KEPT_BY_CODE = "spark/region/test_kept_by_code.py"
 
 AWKWARD = "spark/publishing/test_awkward_targets.py"
+MANY = "staging/publications/test_many_partitions.py"
+_FILES_OF_FOLDER = "[name for name in intent.add if str(Path(name).parent) == folder]"
+_AS_IS = "in folders"
+GC_COMMAND = "cli/commands/staging.py"
+POOLER = "spark/connectors/test_jdbc_pooler.py"
+TRIGGERS = "spark/connectors/test_jdbc_triggers.py"
 JDBC_FAULTS = "spark/connectors/test_jdbc_faults.py"
 COLLATIONS = "spark/connectors/test_jdbc_collations.py"
 SPLITS_TESTS = "spark/operators/test_splits.py"
@@ -113,6 +125,10 @@ NOT_EXCHANGED = (
 CALLED = f"{AWKWARD}::test_target_names_are_taken_literally"
 COMES_BACK = f"{FORMATS}::test_a_value_that_a_format_would_change_is_refused_before_publishing"
 FILES_MACHINE = "machine: files"
+READERS = "spark/operators/test_readers_agree.py"
+JVM_SETTINGS = "deployment/documents/jvm_settings.py"
+PINNED_PROCESS = "driver_jvm/pinned_process.py"
+PINNED_JVM = "spark_runtime/pinned_jvm.py"
 SEQUENCES = "machine/in_stores/test_sequences.py"
 TEXT_RECORDS = "spark_runtime/connectors/text_records.py"
 JSON_NUMBERS = "spark_runtime/connectors/json_numbers.py"
@@ -124,6 +140,8 @@ SORT_ORDER = "spark_runtime/exchange/sort_order.py"
 SQL_TEXT = "declaration/sql_text.py"
 AGAINST_READERS = "spark/connectors/test_records_against_readers.py"
 CSV_TESTS = "spark/connectors/test_csv_inferred_against_readers.py"
+JSON_RECORDS = "spark/connectors/test_records_of_json.py"
+LEDGER_TESTS = "staging/publications/test_ledger.py"
 JSON_TESTS = "spark/connectors/test_json_against_python.py"
 TYPED_TESTS = "spark/connectors/test_typed_files.py"
 SAME_VALUES = f"{AGAINST_READERS}::test_a_text_has_the_value_that_python_finds_or_none"
@@ -1093,5 +1111,153 @@ FAULTS = (
         found_by=(
             f"{VARYING}::test_sinks_of_other_columns_have_the_same_records_of_a_lenient_reader"
         ),
+    ),
+    _fault(
+        100,
+        "an overwrite adds its rows to those that a trigger keeps",
+        (CARRYING, "if deleted < held else 0", "if False else 0"),
+        found_by=f"{TRIGGERS}::test_an_overwrite_never_adds_its_rows_to_old_ones",
+    ),
+    _fault(
+        101,
+        "rows that a trigger drops from a merge are not counted",
+        (CARRYING, "is_short = taken < to.rows and", "is_short = False and"),
+        found_by=f"{TRIGGERS}::test_rows_that_a_trigger_drops_are_counted[merge]",
+    ),
+    _fault(
+        102,
+        "statements of the driver are prepared in a session that a pooler gives to others",
+        (DATABASE, 'if database_kind(self.url) == "postgresql" else {}', "if False else {}"),
+        found_by=f"{POOLER}::test_statements_of_the_driver_need_no_setting",
+    ),
+    _fault(
+        90,
+        "a text of JSON that contains the mark of numbers loses it",
+        (JSON_NUMBERS, "THEN concat('{_MARK}', sha2({record}, 256)) ELSE", "THEN '{_MARK}' ELSE"),
+        found_by=(
+            f"{JSON_RECORDS}::test_text_with_the_mark_of_numbers_is_kept[False]",
+            f"{JSON_RECORDS}::test_text_with_the_mark_of_numbers_is_kept[True]",
+        ),
+    ),
+    _fault(
+        91,
+        "an unreadable publication of another group of a Dag run is replaced",
+        (
+            LEDGER,
+            "if found := unexplained_attempts.of_dag_run(",
+            "if () and unexplained_attempts.of_dag_run(",
+        ),
+        found_by=f"{LEDGER_TESTS}"
+        "::test_an_unreadable_last_publication_may_be_of_another_group_of_the_dag_run[empty]",
+    ),
+    _fault(
+        92,
+        "the zone of an unreadable last publication is that of the one before",
+        (
+            LEDGER,
+            'return f"may have',
+            'return self.why_another_zone(target, number) and f"may have',
+        ),
+        found_by=f"{LEDGER_TESTS}::test_the_zone_of_an_unreadable_last_publication_is_unknown[empty]",
+    ),
+    _fault(
+        80,
+        "a region is kept that other code has computed",
+        (COMPUTED_BY, "[*differences[:_SHOWN], *others]", "[]"),
+        found_by=(
+            f"{KEPT}"
+            "::test_what_other_libraries_have_computed_is_computed_again_and_the_log_says_why",
+            f"{KEPT}::test_any_tries_end_with_the_rows_of_one_run",
+            "deployment/test_computed_by.py::test_only_equal_code_is_the_same",
+        ),
+    ),
+    _fault(
+        81,
+        "a region is kept of which it is not recorded by which code it was computed",
+        (COMPUTED_BY, "        return NOT_RECORDED", "        return None"),
+        found_by=(
+            f"{KEPT}::test_what_an_earlier_version_of_this_program_has_computed_is_computed_again",
+            "staging/results/test_upgraded_runs.py"
+            "::test_its_driver_computes_it_again_because_another_version_has_computed_it",
+        ),
+    ),
+    _fault(
+        82,
+        "what a function imports does not count",
+        (REACHED_CODE, "pending.extend(self._visit(name))", "list(self._visit(name))"),
+        found_by=(
+            f"{KEPT_BY_CODE}::test_what_other_code_has_computed_is_computed_again"
+            "[a helper outside the project]",
+            "declaration/test_reached_code.py::test_every_file_that_may_be_imported_counts"
+            "[helpers/till_rates/__init__.py]",
+        ),
+    ),
+    _fault(
+        83,
+        "two builds of a package with one version are the same",
+        (REACHED_CODE, "build=digest_of(files) if files else", 'build="" if files else'),
+        found_by="declaration/test_reached_code.py::test_another_installation_counts"
+        "[build of one version]",
+    ),
+    _fault(
+        84,
+        "code that changed while a region ran is recorded as if it had not",
+        (RUNNING_CODE, "if changed is None or before.unknown is not None:", "if True:"),
+        found_by=f"{KEPT_BY_CODE}::test_what_was_computed_while_its_code_changed_is_computed_again",
+    ),
+    _fault(
+        85,
+        "a region that reads the environment is kept",
+        (RUNNING_CODE, "_VARIABLE.findall(text)", "()"),
+        found_by=f"{KEPT_BY_CODE}::test_what_reads_the_environment_is_never_kept",
+    ),
+    _fault(
+        86,
+        "settings of the cluster do not count",
+        (RUNNING_CODE, "key.startswith(_SQL) and", "False and"),
+        found_by=f"{KEPT_BY_CODE}::test_the_program_is_recorded_with_its_settings",
+    ),
+    _fault(
+        120,
+        "readers of a group see different counts of it",
+        (EVALUATION, "elif output in self._compared and self.is_shared(output)", "elif False"),
+        found_by=(
+            f"{READERS}::test_two_filters_by_hand_put_each_row_into_one_output[aggregate-a double]",
+            f"{READERS}::test_two_filters_by_hand_put_each_row_into_one_output[join-a struct]",
+        ),
+    ),
+    _fault(
+        121,
+        "the zone of a driver's JVM is that of its host",
+        (JVM_SETTINGS, '"user.timezone": ZONE,\n    "user.language"', '"user.language"'),
+        (PINNED_PROCESS, "ZONE_VARIABLE: ZONE,", "ZONE_VARIABLE: environment.get('TZ', ZONE),"),
+        (PINNED_JVM, "if not zone.hasSameRules(zones.getTimeZone(ZONE)):", "if False:"),
+        (PINNED_JVM, '_ASKED = "user.timezone", ', "_ASKED = "),
+        found_by="spark/test_other_hosts.py::test_hosts_read_write_and_merge_the_same_rows",
+    ),
+    _fault(
+        103,
+        "each folder of a publication is compared with all its files",
+        (CARRY_OUT, "by_folder.get(folder, ())", _FILES_OF_FOLDER),
+        found_by=f"{MANY}::test_the_work_grows_as_the_partitions_do[exchanged]",
+    ),
+    _fault(
+        104,
+        "each removed file has its folders, and all that is in them, listed again",
+        (CARRY_OUT, "folders = {folder for name", "folders = [folder for name"),
+        (CARRY_OUT, "list(Path(name).parents)[:-1]}", "list(Path(name).parents)[:-1]]"),
+        (
+            CARRY_OUT,
+            "in sorted(folders, key=lambda folder: len(folder.parts), reverse=True)",
+            _AS_IS,
+        ),
+        found_by=f"{MANY}::test_the_work_grows_as_the_partitions_do[into other partitions]",
+    ),
+    _fault(
+        105,
+        "gc compares the times of a store's files with its own clock",
+        (GC_COMMAND, "store_time(store, root) if inventory.runs else time.time()", "time.time()"),
+        found_by="staging/gc/test_staging_cli.py"
+        "::test_ages_are_those_of_the_store_whatever_this_hosts_clock_says[10]",
     ),
 )

@@ -6,7 +6,8 @@ delayed             not answered; carried out when the machine says so, even if 
 answered twice      carried out, and again: the second answer counts
 repeated            carried out and answered; carried out again when the machine says so
 503, 503 after      refused as "slow down", before or after it is carried out
-denied, unreachable refused, or dropped, as are the next ones: `times` in all
+throttled           refused as "slow down", as are the next ones: `times` in all
+denied, unreachable refused (expired credentials), or dropped, as are the next ones
 lost, unreachable   lost, and the next ones are dropped; also "delayed, unreachable"
 death, death after  the process is dead, before or after the request is carried out
 death, delayed      the same, and the request is carried out when the machine says so
@@ -27,7 +28,7 @@ from tests.machine.process import Process
 TRANSIENT = ("dropped", "lost", "delayed", "503", "503 after")
 """A conditional write that meets one of these once must succeed (docs/stores.md, "If answers are lost")."""
 HARMLESS = ("repeated", "answered twice", "stopped")
-LASTING = ("denied", "unreachable", "lost, unreachable", "delayed, unreachable")
+LASTING = ("throttled", "denied", "unreachable", "lost, unreachable", "delayed, unreachable")
 DEADLY = ("death", "death after", "death, delayed")
 KINDS = (*TRANSIENT, *HARMLESS, *LASTING, *DEADLY)
 _CALLS = ("any", "put once", "intent", "done", "get", "head", "list", "delete")
@@ -133,6 +134,6 @@ class Line:
 def _error(kind: str, words: str) -> OSError:
     if kind == "denied":
         return PermissionError(errno.EACCES, "ExpiredToken (injected)", words)
-    if kind.startswith("503"):
+    if kind == "throttled" or kind.startswith("503"):
         return OSError(errno.EBUSY, "SlowDown (injected)", words)
     return TimeoutError(errno.ETIMEDOUT, f"{os.strerror(errno.ETIMEDOUT)} (injected)", words)

@@ -1,12 +1,13 @@
 """Columns that differ from those that a source declares, or that a sink's target has."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from graph_compiler import Csv, Json, Orc, Parquet, StreamExecutionEnvironment
+from graph_compiler import Csv, Json, Orc, Parquet, StreamExecutionEnvironment, Table
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.errors import SchemaChangedError
 from graph_compiler.spark_runtime.columns.declared_schema import ddl
@@ -62,9 +63,22 @@ def test_a_source_refuses_columns_that_differ_from_its_schema(
         read_source(source, spark)
     lines = str(refusal.value).splitlines()
     assert lines[:2] == ["its columns are not those that are declared", f"  {words}"]
-    if change != "dropped":
-        assert lines.pop(2).startswith(f"    file: file:{source.path}/part-00000-")
+    assert lines.pop(2).startswith(f"    file: file:{source.path}/part-00000-")
     assert lines[2] == "  allowed: k STRING, delay INT (on_schema_change='fail')"
+
+
+def test_a_refusal_names_the_folder_where_it_knows_no_file(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = Table("graph_compiler_named")
+    spark.sql(f"CREATE TABLE {table.name} USING parquet LOCATION '{tmp_path}/t' AS SELECT 'a' AS k")
+    try:
+        with pytest.raises(SchemaChangedError) as refusal:
+            read_source(replace(table, schema=SCHEMA), spark)
+    finally:
+        spark.sql(f"DROP TABLE {table.name}")
+    lines = str(refusal.value).splitlines()
+    assert lines[2] == f"  read from: {table.place}"
 
 
 EVOLVE = "on_schema_change='evolve' accepts these changes"

@@ -13,6 +13,7 @@ from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import PublicationError
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.database import Database
+from graph_compiler.spark_runtime.connectors.databases import carrying
 from graph_compiler.spark_runtime.connectors.databases.carrying import TablePublication
 from graph_compiler.spark_runtime.connectors.databases.resolving import is_there, resolve
 from graph_compiler.spark_runtime.connectors.databases.sql_errors import sql_state
@@ -217,17 +218,13 @@ def test_rows_and_mark_are_atomic_where_ddl_commits_implicitly(
         postgres.sql("CREATE TABLE sales (id BIGINT)")
     settings: dict[str, Any] = {"mode": mode, "keys": ("id",) if mode == "merge" else ()}
     prepared = sinks.prepare(jdbc(postgres, "sales"), sinks.spark.range(1, 3), run="r1", **settings)
-    real = Database.execute
 
-    def dying(self: Database, statements: list[str], **kept: bool) -> list[int]:
-        done = real(self, statements, **kept)
-        if statements[0].startswith("INSERT"):
-            raise KeyboardInterrupt
-        return done
+    def dies(*_: object) -> None:
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr(Database, "execute", dying)
-    with pytest.raises(KeyboardInterrupt):
-        prepared.publish()
-    monkeypatch.setattr(Database, "execute", real)
+    with monkeypatch.context() as patch:
+        patch.setattr(carrying, "drop_staged", dies)
+        with pytest.raises(KeyboardInterrupt):
+            prepared.publish()
     sinks.write(jdbc(postgres, "sales"), sinks.spark.range(1, 3), run="r1", **settings)
     assert postgres.sql("SELECT id FROM sales ORDER BY id") == [("1",), ("2",)]

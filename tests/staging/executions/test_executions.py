@@ -23,9 +23,14 @@ from graph_compiler.deployment.documents.report import (
     ThrowableType,
 )
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.staging_layout import (
+    DESCRIPTOR,
+    OUTCOME,
+    StagingLayout,
+)
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import to_json, to_wire
+from graph_compiler.errors import SourceLocation
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.executions.executions import (
@@ -37,6 +42,7 @@ from graph_compiler.staging.executions.executions import (
 )
 from graph_compiler.staging.executions.folded_state import DIED
 from graph_compiler.staging.store.local_store import LocalStore
+from tests.harness.staging_trees import FIRST, Run
 
 REGION = RegionId("late routes")
 SUBMITTED = Submission(command=(), shown="", environment=(), host="worker-1")
@@ -52,6 +58,9 @@ PROGRESS = ExecutionProgress(
     vertices=(),
     actions=(),
 )
+
+OF_AN_OPERATOR = replace(BROKEN, declared_at=SourceLocation(file="p.py", line=3))
+NAMELESS = replace(BROKEN, operator=None)
 
 
 def report(failure: Failure | None) -> ExecutionReport:
@@ -97,7 +106,7 @@ def leave(
         ({}, ExecutionState.DEPLOYING, None),
         ({"submission": SUBMITTED}, ExecutionState.RUNNING, None),
         ({"submission": SUBMITTED, "report": report(None)}, ExecutionState.FINISHED, None),
-        ({"submission": SUBMITTED, "report": report(BROKEN)}, ExecutionState.FAILED, "no"),
+        ({"submission": SUBMITTED, "report": report(NAMELESS)}, ExecutionState.FAILED, "no"),
         (
             {
                 "submission": SUBMITTED,
@@ -114,7 +123,31 @@ def leave(
                 "outcome": Outcome(state=ExecutionState.FINISHED, ended=7, reason=None),
             },
             ExecutionState.FAILED,
-            "its documents contradict each other: its task has FINISHED, but its driver has FAILED: no",
+            "its documents contradict each other: its task has FINISHED, but its driver has FAILED: "
+            "operator 'late': no",
+        ),
+        (
+            {"submission": SUBMITTED, "report": report(OF_AN_OPERATOR)},
+            ExecutionState.FAILED,
+            "operator 'late': no\n  declared at p.py:3",
+        ),
+        (
+            {
+                "submission": SUBMITTED,
+                "report": report(OF_AN_OPERATOR),
+                "outcome": Outcome(state=ExecutionState.FAILED, ended=7, reason="no"),
+            },
+            ExecutionState.FAILED,
+            "operator 'late': no\n  declared at p.py:3",
+        ),
+        (
+            {
+                "submission": SUBMITTED,
+                "report": report(OF_AN_OPERATOR),
+                "outcome": Outcome(state=ExecutionState.FAILED, ended=7, reason="marked"),
+            },
+            ExecutionState.FAILED,
+            "marked",
         ),
         (
             {
@@ -258,7 +291,7 @@ def test_history_as_json_has_no_reports(layout: StagingLayout) -> None:
     leave(layout, 0, submission=SUBMITTED, report=report(BROKEN))
     text = history_json(run_history(layout))
     assert '"state": "FAILED"' in text
-    assert '"reason": "no"' in text
+    assert '"reason": "operator \'late\': no"' in text
     assert '"report"' not in text
 
 
@@ -276,3 +309,16 @@ def test_history_shows_the_configured_number_of_earlier_attempts(
     assert len(run_history(layout)[REGION].attempts) == 6
     descriptor.write_text("{")  # just being written
     assert len(run_history(layout)[REGION].attempts) == 5
+
+
+def test_no_attempt_ends_before_it_starts_whatever_the_clock_of_its_worker_says(
+    tmp_path: Path,
+) -> None:
+    root = Run(tmp_path / "staging")
+    root.begin(FIRST, "e1")
+    folder = Path(root.layout.execution(RegionId(FIRST), "e1"))
+    started = (folder / DESCRIPTOR).stat().st_mtime
+    late = Outcome(state=ExecutionState.FAILED, ended=started - 300, reason="broken")
+    (folder / OUTCOME).write_text(to_json(late))
+    (found,) = executions(LocalStore(), root.layout, RegionId(FIRST))
+    assert (found.started, found.ended) == (started, started)

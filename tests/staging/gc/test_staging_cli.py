@@ -158,3 +158,18 @@ def test_the_root_is_found_in_airflows_file_and_then_in_its_home(
     (tmp_path / "airflow.cfg").write_text("[graph_compiler]\nstaging_root = s3://bucket\n")
     refused = call("list", exit_code=2)
     assert "Spark's name of this scheme is s3a:, not s3:" in refused.stderr
+
+
+@pytest.mark.parametrize("minutes", [-90, -10, 10, 90])
+def test_ages_are_those_of_the_store_whatever_this_hosts_clock_says(
+    minutes: int, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + minutes * 60)
+    age(run.root, now, 55 * 60)
+    call("gc", "--older-than", "1 h")
+    assert run.path.exists(), "it is kept for an hour, since Airflow could not be asked"
+    age(run.root, now, 65 * 60)
+    call("gc", "--older-than", "1 h")
+    assert not run.path.exists()
+    assert not list(run.root.glob(".probe*"))

@@ -165,7 +165,7 @@ def _kept_words(attempt: RegionExecution, kept: Iterable[KeptExecution]) -> Iter
 
 
 def _line(attempt: RegionExecution) -> Text:
-    seconds = (attempt.ended or time.time()) - attempt.started
+    seconds = max(0.0, (attempt.ended or time.time()) - attempt.started)
     state = Text(f"{attempt.state:<9}", style=_STYLE.get(attempt.state, ""))
     words = f"  {_moment(attempt.started)}  {seconds:7.1f} s  {attempt.host or ''}"
     return Text(f"  #{attempt.attempt_number + 1:<3} ") + state + Text(words.rstrip())

@@ -37,6 +37,7 @@ from graph_compiler.staging.gc.collection import Policy, collect
 from graph_compiler.staging.gc.liveness import MINIMUM_SILENCE
 from graph_compiler.staging.gc.removal import forget, remove
 from graph_compiler.staging.gc.survey import survey, survey_run
+from graph_compiler.staging.store.root_probe import store_time
 from graph_compiler.staging.store.stores import store_of
 
 staging = typer.Typer(
@@ -111,7 +112,7 @@ def gc(
         inventory = survey(store, root)
         word = ask_airflow(airflow, (run.identity for run in inventory.runs))
         policy = Policy(
-            now=time.time(),
+            now=store_time(store, root) if inventory.runs else time.time(),
             older_than=_seconds(older_than, word.silence),
             airflow=word.states,
             tables_dropped=tables_dropped,

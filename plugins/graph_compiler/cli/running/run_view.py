@@ -64,7 +64,7 @@ def task_table(
             task.id,
             Text("\n".join(task.vertices)),
             str(last.attempt_number + 1) if last else "",
-            f"{(last.ended or time.time()) - last.started:.1f} s" if last else "",
+            f"{max(0.0, (last.ended or time.time()) - last.started):.1f} s" if last else "",
             "\n".join(f"{output.name} {output.rows:,}" for output in outputs_of(attempts)),
         )
     title = f"{pipeline} · {elapsed:.0f} s{state}"

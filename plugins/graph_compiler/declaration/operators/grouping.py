@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.column_names import names_twice
+from graph_compiler.declaration.sql_orders import order_problems
 from graph_compiler.declaration.windows import Window
 from graph_compiler.errors import Problem
 
@@ -104,12 +105,13 @@ class Deduplicate(Operator):
         return self.order_by
 
     def problems(self) -> Iterator[Problem]:
-        """Yield an order without keys: equal rows have no order."""
+        """Yield an order without keys, since equal rows have no order, and mistakes in it."""
         if self.order_by and not self.keys:
             yield Problem(
                 message="it has an order but no keys: rows that are equal in all columns have no order",
                 hint='name the keys, to keep one row of each: deduplicate("user", order_by="seen DESC")',
             )
+        yield from order_problems(self.order_by)
 
     def why_unrepeatable(self) -> str | None:
         """Return a reason if there is no order: any row of a key may be kept."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.declaration.sql_orders import order_problems
 from graph_compiler.errors import Problem
 
 _NO_ORDER = Problem(
@@ -30,9 +31,10 @@ class Sort(Operator):
         return self.order_by
 
     def problems(self) -> Iterator[Problem]:
-        """Yield a missing order."""
+        """Yield a missing order, and mistakes in it."""
         if not self.order_by:
             yield _NO_ORDER
+        yield from order_problems(self.order_by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +56,13 @@ class TopN(Operator):
         return self.order_by
 
     def problems(self) -> Iterator[Problem]:
-        """Yield a missing order, and an `n` below 1."""
+        """Yield a missing order, mistakes in it, and an `n` below 1."""
         yield from _count_problems(self.n)
         if self.n == 0:
             yield Problem(message="it keeps 0 rows", allowed="1 or more")
         if not self.order_by:
             yield _NO_ORDER
+        yield from order_problems(self.order_by)
 
     def why_unrepeatable(self) -> str | None:
         """Return a reason: any of the rows that are equal in the order may be kept."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from graph_compiler.deployment.documents.computed_by import ComputedBy
 from graph_compiler.deployment.documents.manifest import ContractCount, StagedRead
 from graph_compiler.deployment.documents.wire import from_json
 from graph_compiler.errors import SourceLocation
@@ -45,6 +46,13 @@ class Failure:
     operator: str | None
     declared_at: SourceLocation | None
     message: str
+
+    @property
+    def reason(self) -> str:
+        """Return the message with the operator and its line, for a reader who knows the pipeline."""
+        where = f"operator '{self.operator}': " if self.operator else ""
+        declared = f"\n  declared at {self.declared_at}" if self.declared_at else ""
+        return f"{where}{self.message}{declared}"
 
     def words(self, pipeline: str, region_id: RegionId) -> str:
         """Return the message, after the operator's name if there is one."""
@@ -199,6 +207,7 @@ class ExecutionReport:
     """The end of one execution; `failure` None means it finished. `application_id` None: Spark did not start.
 
     `sources` are those whose files are known. `schemas` are those of all sources and sinks of a finished execution.
+    `computed_by` None: an earlier version wrote it, or it failed.
     """
 
     version: int
@@ -212,6 +221,7 @@ class ExecutionReport:
     failure: Failure | None
     sources: tuple[SourceFiles, ...] = field(default=(), metadata={UNSAID: True})
     schemas: tuple[OperatorSchema, ...] = field(default=(), metadata={UNSAID: True})
+    computed_by: ComputedBy | None = field(default=None, metadata={UNSAID: True})
 
     @classmethod
     def from_json(cls, text: str) -> ExecutionReport:

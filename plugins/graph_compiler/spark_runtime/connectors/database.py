@@ -21,6 +21,7 @@ from graph_compiler.spark_runtime.spark_internals.jdbc import (
     open_jdbc_connection,
 )
 
+_PREPARES_AFTER = "prepareThreshold"
 _NO_NULLS = 0  # java.sql.ResultSetMetaData.columnNoNulls
 
 
@@ -88,16 +89,24 @@ class Database:
         Raises Py4JJavaError; nothing has changed then, unless the answer to COMMIT was lost: only the database knows
         that. With `is_kept` unset, everything is rolled back: this shows that it would have been allowed.
         """
+        with self.transaction() as transaction:
+            counts = transaction.run_all(statements)
+            if not is_kept:
+                transaction.undo()
+        return counts
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Yield a transaction that the end of the block commits, and an error undoes."""
         with self.connection() as connection:
             connection.setAutoCommit(False)
             try:
-                counts = [self.run(connection, statement) for statement in statements]
-                connection.commit() if is_kept else connection.rollback()
+                yield Transaction(database=self, connection=connection)
+                connection.commit()
             except BaseException:
                 with suppress(Py4JError):  # the first error counts
                     connection.rollback()
                 raise
-            return counts
 
     def run(self, connection: Any, sql: str) -> int:
         """Run a statement; return the number of rows it has changed, -1 if unknown."""
@@ -111,11 +120,7 @@ class Database:
     def texts(self, query: str) -> list[str]:
         """Return the first column of a query's rows."""
         with self.connection() as connection:
-            rows = connection.createStatement().executeQuery(query)
-            found: list[str] = []
-            while rows.next():
-                found.append(str(rows.getString(1)))
-            return found
+            return _texts(connection, query)
 
     def count(self, table: str) -> int:
         """Count a table's rows."""
@@ -149,8 +154,45 @@ class Database:
                 connection.close()
 
     def open_connection(self) -> Any:
-        """Open a connection; raises what the driver raises."""
-        return open_jdbc_connection(self.spark, self.url, self.properties)
+        """Open a connection; raises what the driver raises.
+
+        PostgreSQL's driver keeps no statement prepared in the session, since each of ours runs once. Behind a pooler,
+        the next transaction may run in another session.
+        """
+        once = {_PREPARES_AFTER: "0"} if database_kind(self.url) == "postgresql" else {}
+        return open_jdbc_connection(self.spark, self.url, self.properties | once)
 
     def _dialect(self) -> Any:
         return jdbc_dialect(self.spark, self.url)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transaction:
+    """An open transaction of a database."""
+
+    database: Database
+    connection: Any
+
+    def run(self, sql: str) -> int:
+        """Run a statement; return the number of rows it has changed, -1 if unknown."""
+        return self.database.run(self.connection, sql)
+
+    def run_all(self, statements: Sequence[str]) -> list[int]:
+        """Run statements; return the number of rows that each has changed."""
+        return [self.run(statement) for statement in statements]
+
+    def count(self, table: str) -> int:
+        """Count a table's rows as this transaction sees them."""
+        return int(_texts(self.connection, f"SELECT count(*) FROM {table}")[0])
+
+    def undo(self) -> None:
+        """Undo all that it has done so far."""
+        self.connection.rollback()
+
+
+def _texts(connection: Any, query: str) -> list[str]:
+    rows = connection.createStatement().executeQuery(query)
+    found: list[str] = []
+    while rows.next():
+        found.append(str(rows.getString(1)))
+    return found

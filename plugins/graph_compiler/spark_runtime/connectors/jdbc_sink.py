@@ -49,6 +49,7 @@ from graph_compiler.spark_runtime.connectors.databases.carrying import (
 from graph_compiler.spark_runtime.connectors.databases.resolving import OURS, is_there, resolve
 from graph_compiler.spark_runtime.connectors.databases.sql_errors import (
     database_words,
+    is_changed_session,
     refuses_rows,
 )
 from graph_compiler.spark_runtime.connectors.own_rows import (
@@ -77,6 +78,10 @@ _DATABASE_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 _TEXT = re.compile(r"(?P<varying>var)?char\((?P<length>\d+)\)")
 _MOST_DIGITS = 6
 """Of a second, in Spark."""
+_POOLED = (
+    "the database of {} is behind a pooler that changes the session between transactions: {}\n"
+    "  hint: prepareThreshold=0 among the parameters of its url; no row was published"
+)
 _MOST_SHOWN = 100
 """How many characters of a value are in a message."""
 
@@ -130,6 +135,8 @@ class JdbcSink:
                 database.url, to.staged, mode="append", properties=database.properties
             )
         except Py4JJavaError as error:
+            if is_changed_session(error):
+                raise PublicationError(_POOLED.format(self.name, database_words(error))) from error
             if refuses_rows(error):
                 words = f"{self.name} does not take the rows: {database_words(error)}"
                 raise PublicationError(words) from error
@@ -235,6 +242,8 @@ def _publish(publication: MarkedPublication, ledger: Ledger, database: Database)
         raise PublicationConflictError(
             f"{publication.table} was created by others since this execution began"
         )
+    if refused.keeps_old_rows:
+        raise PublicationConflictError(f"{publication.table} keeps its old rows: {refused.words}")
     if refused.is_change:
         raise PublicationConflictError(
             f"{publication.table} was changed by others since this execution began: {refused.words}"

@@ -219,7 +219,7 @@ class TypedFiles:
         return set(by_name(self._listing.schema)) if names & set(by_name(rows.schema)) else set()
 
     def _file_with(self, change: SchemaChange, expected: StructType) -> str | None:
-        if change.found is None or self.format not in _FOOTERS:
+        if self.format not in _FOOTERS:
             return None
         if len(self._files) > _MOST_FILES_OF_A_MESSAGE:
             return None

@@ -47,13 +47,13 @@ def find_in_the_way(
 
     Raises PublicationError if it belongs to a partition that stays.
     """
-    found = set()
+    found, replaced = set(), {partition_of(folder) for folder in replaces}
     for folder in sorted({str(Path(name).parent) for name in add} - {WHOLE}):
         for around in (*list(reversed(Path(folder).parents))[1:], Path(folder)):
             place, name = target / around, str(around)
             if name in remove or not os.path.lexists(place) or place.is_dir():
                 continue
-            if not _is_replaced(name, {partition_of(folder) for folder in replaces}):
+            if not _is_replaced(name, replaced):
                 what = "a broken link" if place.is_symlink() else "a file"
                 raise PublicationError(
                     f"its target has {what} where the partition folder {folder} must be: {place}\n"

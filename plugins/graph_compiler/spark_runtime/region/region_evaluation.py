@@ -39,6 +39,7 @@ from graph_compiler.spark_runtime.exchange.sort_order import in_order
 from graph_compiler.spark_runtime.failures.failures import InputSchema, OperatorFailedError
 from graph_compiler.spark_runtime.operators import Scope, evaluate, evaluate_outputs, union
 from graph_compiler.spark_runtime.operators.contracts import Contract
+from graph_compiler.spark_runtime.operators.decisions import compares_equal_keys, fix_columns
 from graph_compiler.spark_runtime.region.region_graph import Output, RegionGraph
 from graph_compiler.spark_runtime.repeatability.judgement import Judgement, Variations
 from graph_compiler.spark_runtime.repeatability.source_files import ListedFiles
@@ -82,6 +83,8 @@ class RegionEvaluation:
     graph: RegionGraph = field(init=False)
     _readers: Counter[Output] = field(init=False)
     _results: frozenset[Output] = field(init=False)
+    _compared: set[Output] = field(default_factory=set)
+    """Outputs that a condition of a reader could change: Spark would move it below a comparison of equal keys."""
     _staged: dict[tuple[IntermediateDataSetId, int | None], DataFrame] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -156,6 +159,8 @@ class RegionEvaluation:
             self.listings += [(operator, listing) for listing in judgement.listings]
             output = (operator.node_id, tag)
             self.variations.note(output, sources, inherited, judgement.variation)
+            if not self._compared.isdisjoint(sources) or compares_equal_keys(exact):
+                self._compared.add(output)
             self._keep(operator, tag, exact)
 
     def _read(
@@ -178,7 +183,7 @@ class RegionEvaluation:
     def replace_by_staged(self, output: Output, rows: DataFrame) -> None:
         """Let all readers of an output here read its committed copy: the same result for every reader (decision 9)."""
         self.outputs[output] = rows
-        self.variations.settle(output)
+        self._settle(output)
 
     def check_sources(self) -> None:
         """Raise OperatorFailedError, with a SourceChangedError, if a source has changed since it was listed."""
@@ -201,7 +206,10 @@ class RegionEvaluation:
         )
 
     def _keep(self, operator: OperatorDescriptor, tag: str | None, rows: DataFrame) -> None:
-        """Keep an output for its readers; it is fixed first if several readers could see different rows."""
+        """Keep an output for its readers; it is fixed first if several readers could see different rows.
+
+        They could if other rows may be computed each time, or if their conditions change what is grouped or joined.
+        """
         output = (operator.node_id, tag)
         reason = self.variations.why_two_readers_differ(output)
         if reason is not None and self.is_shared(output) and output not in self._results:
@@ -209,9 +217,17 @@ class RegionEvaluation:
             rows = self.materialize(
                 operator, f"shared-{tag or 'main'}", rows, operator.settings.parallelism
             )
-            self.variations.settle(output)
+            self._settle(output)
+        elif output in self._compared and self.is_shared(output) and output not in self._results:
+            rows = fix_columns(rows)
+            self._compared.discard(output)
         self.outputs[output] = rows
         self.on_output(rows, output)
+
+    def _settle(self, output: Output) -> None:
+        """Record that an output's rows are read, not computed."""
+        self.variations.settle(output)
+        self._compared.discard(output)
 
     def _log(self, operator: OperatorDescriptor, what: str, reason: Variation) -> None:
         if not self.is_dry:

@@ -32,6 +32,7 @@ __all__ = [
     "java_class",
     "java_class_name",
     "java_exceptions",
+    "java_property",
     "look_for_numpy_only_if_loaded",
     "read_in_parts",
     "scala_map",
@@ -85,6 +86,11 @@ def java_class(
 def _found_class(jvm: Any, name: str) -> Any:
     """Ask a JVM for a class once, in one call: dots in Python would need one each, and search all jars for packages."""
     return getattr(jvm, name)
+
+
+def java_property(spark: SparkSession, name: str) -> str:
+    """Return a property of the driver's JVM, empty if it has none of that name."""
+    return str(java_class(spark, "java.lang.System").getProperty(name, ""))
 
 
 def scala_object(spark: SparkSession, name: str) -> Any:

@@ -94,6 +94,8 @@ def read_execution(store: StagingStore, folder: str, *, is_last: bool) -> Region
         claimed = store.written(f"{folder}/{DRIVER}")
         was_submitted = was_submitted and claimed is not None
         started, ended = claimed or started, reported or ended
+    if ended is not None:
+        ended = max(started, ended)  # the clocks of a worker and of the store differ
     if ends and told_outcome is None and told_report is None:
         folded = FoldedState(ExecutionState.FAILED, ends[0].reason)  # it has ended in any case
     else:

@@ -61,6 +61,24 @@ def why_unsafe(store: StagingStore, root: str) -> str | None:
         store.discard_empty(f"{root}/{_FOLDER}")
 
 
+def store_time(store: StagingStore, root: str) -> float:
+    """Return the store's time now, in seconds since the epoch; this host's if nothing can be written there.
+
+    Ages of files are differences to this: clocks of hosts differ, and files have the times of their store.
+    """
+    key = f"{root}/{_FOLDER}/{uuid.uuid4().hex}"
+    try:
+        store.put_if_absent(key, b"1")
+        try:
+            found = store.written(key)
+        finally:
+            store.delete(key)
+            store.discard_empty(f"{root}/{_FOLDER}")
+    except OSError:
+        found = None
+    return time.time() if found is None else found
+
+
 def why_unlisted(store: StagingStore, root: str) -> str | None:
     """Return why cleanup cannot rely on a store: a document is not listed, or stays; None if it can; raises OSError."""
     folder = f"{root}/{_FOLDER}/{uuid.uuid4().hex}"

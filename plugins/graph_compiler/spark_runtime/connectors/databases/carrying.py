@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from graph_compiler import program_log
 from graph_compiler.errors import PublicationConflictError
-from graph_compiler.spark_runtime.connectors.database import Database
+from graph_compiler.spark_runtime.connectors.database import Database, Transaction
 from graph_compiler.spark_runtime.connectors.databases.marks import MARKS, MarkOutcome, Marks
 from graph_compiler.spark_runtime.connectors.databases.resolving import is_there
 from graph_compiler.spark_runtime.connectors.databases.sql_errors import (
@@ -59,6 +59,7 @@ class Refusal:
 
     words: str
     is_change: bool
+    keeps_old_rows: bool = False
 
 
 def marks_of(to: TablePublication, database: Database) -> Marks:
@@ -148,17 +149,48 @@ def _run(to: TablePublication, mark: list[str], database: Database) -> Refusal |
         if not _create_empty(to, database):
             return Refusal(words="others have created it", is_change=True)
         rows = [insert]
-    elif to.keys:
-        rows = [_merge(to, database)]
     else:
-        rows = [f"DELETE FROM {to.table}", insert] if to.replaces else [insert]
-    counts = database.execute([*mark, *rows, *([drop] if is_one else [])])
-    if insert in rows and (taken := counts[len(mark) + len(rows) - 1]) != to.rows:
-        words = "%s says that it took %s of %s rows: it has a trigger or a rule"
-        LOG.warning(words, to.table, taken, to.rows)
+        rows = [_merge(to, database) if to.keys else insert]
+    with database.transaction() as transaction:
+        transaction.run_all(mark)
+        if to.replaces and not to.creates and (kept := _kept_by_delete(to, transaction)):
+            transaction.undo()
+            return Refusal(words=kept, is_change=True, keeps_old_rows=True)
+        (taken,) = transaction.run_all(rows)
+        transaction.run_all([drop] if is_one else [])
+    _compare_counts(to, taken)
     if not is_one:
         drop_staged(to, database)
     return None
+
+
+def _compare_counts(to: TablePublication, taken: int) -> None:
+    """Log how many rows the target took, unless it took all: a trigger or a rule may drop some."""
+    if to.keys:
+        # A MERGE changes a row for each that the target has of its key, and none where there is nothing to update.
+        is_short = taken < to.rows and bool(set(to.columns) - set(to.keys))
+    else:
+        is_short = taken != to.rows and not to.creates
+    if is_short:
+        words = "%s says that it took %s of %s rows: it has a trigger or a rule"
+        LOG.warning(words, to.table, taken, to.rows)
+
+
+def _kept_by_delete(to: TablePublication, transaction: Transaction) -> str:
+    """Delete all rows of the target; return why that was not done, empty if it was.
+
+    A trigger or a rule may keep rows, which would then be beside the new ones. Rows that others add while this runs
+    do not count: the DELETE has removed all that were there.
+    """
+    held = transaction.count(to.table)
+    deleted = transaction.run(f"DELETE FROM {to.table}")
+    left = transaction.count(to.table) if deleted < held else 0
+    if not left:
+        return ""
+    return (
+        f"DELETE removed {max(deleted, 0)} of its {held} rows, and {left} are there: a trigger, a rule or another "
+        "writer kept them"
+    )
 
 
 def _create_empty(to: TablePublication, database: Database) -> bool:

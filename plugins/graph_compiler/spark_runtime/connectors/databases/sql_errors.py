@@ -23,6 +23,8 @@ timeout, 58 system, XX internal, and any error without an SQLSTATE.
 """
 _CHANGED = frozenset({"42P01", "42S02", "42703", "42S22", "42804"})
 """The table or a column is gone, or its type differs: it has changed since it was checked."""
+_SESSION_CHANGED = frozenset({"42P05", "26000"})
+"""A prepared statement exists already, or does not exist: a pooler gave the transaction a different session."""
 
 
 def sql_state(error: Py4JJavaError) -> str:
@@ -45,7 +47,12 @@ def database_words(error: Py4JJavaError) -> str:
 
 def is_refusal(error: Py4JJavaError) -> bool:
     """Whether a statement would be refused again, because of its text or its rows."""
-    return _FINAL.match(sql_state(error)) is not None
+    return _FINAL.match(sql_state(error)) is not None and not is_changed_session(error)
+
+
+def is_changed_session(error: Py4JJavaError) -> bool:
+    """Whether a statement failed because a pooler changed the session, and with it the prepared statements."""
+    return sql_state(error) in _SESSION_CHANGED
 
 
 def refuses_rows(error: Py4JJavaError) -> bool:

@@ -21,7 +21,7 @@ import errno
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Set
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -29,7 +29,11 @@ from pathlib import Path
 from graph_compiler import program_log
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
 from graph_compiler.staging.publications.intent import WHOLE, Intent, ended
-from graph_compiler.staging.publications.on_disk.listing import data_files, first_link, is_hidden
+from graph_compiler.staging.publications.on_disk.listing import (
+    first_link,
+    has_data_files,
+    is_hidden,
+)
 from graph_compiler.staging.publications.on_disk.mounts import has_mount_inside
 from graph_compiler.staging.publications.on_disk.moves import move, room_in
 from graph_compiler.staging.store.asking_again import ask_again
@@ -89,8 +93,7 @@ def steps(intent: Intent, carrier: str, is_open: Callable[[], bool] = ended) -> 
         yield
     for room in rooms:
         remove_empty(room)
-    for name in intent.remove:
-        _remove_empty_folders(target, (target / name).parent)
+    _remove_empty_folders(target, intent.remove)
     _sync(target, intent)
 
 
@@ -130,14 +133,15 @@ def _empty(store: StagingStore, claimed: Path, target: Path, intent: Intent) -> 
         if _rename(claimed, target):
             _sync(target, intent)
             return
+    by_folder, removed = _by_folder(intent.add), frozenset(intent.remove)
     for folder in intent.replaces:
-        if _holds(claimed, [name for name in intent.add if _is_in(folder, name)]):
+        if _holds(claimed, by_folder.get(folder, ())):
             yield
             _put_in_place(store, claimed / folder, target / folder, is_target=folder == WHOLE)
             yield
     for name in intent.add:
         if (claimed / name).exists():
-            _clear_the_way(target, name, intent.remove)
+            _clear_the_way(target, name, removed)
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             yield
             mine = room_in((target / name).parent, claimed.parent.name) / claimed.name
@@ -193,7 +197,7 @@ def _exchange(store: StagingStore, new: Path, place: Path) -> bool:
     return store.promises.atomic_exchange and store.exchange(str(new), str(place))
 
 
-def _clear_the_way(target: Path, name: str, remove: tuple[str, ...]) -> None:
+def _clear_the_way(target: Path, name: str, remove: Set[str]) -> None:
     """Remove a link or a file where a folder must go, if the intent removes it anyway."""
     for folder in list(reversed(Path(name).parents))[1:]:
         if str(folder) in remove:
@@ -235,28 +239,34 @@ def _make_alike(new: Path, place: Path) -> None:
     os.utime(new)
 
 
-def _holds(folder: Path, names: tuple[str, ...] | list[str]) -> bool:
+def _holds(folder: Path, names: Collection[str]) -> bool:
     return all((folder / name).exists() for name in names)
 
 
-def _is_in(folder: str, name: str) -> bool:
-    return folder == WHOLE or str(Path(name).parent) == folder
+def _by_folder(names: Collection[str]) -> dict[str, Collection[str]]:
+    """Return the names in each folder; all of them are in the target."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(str(Path(name).parent), []).append(name)
+    return {**found, WHOLE: names}
 
 
-def _remove_empty_folders(target: Path, folder: Path) -> None:
-    """Remove a partition's folder, and those around it, that hold no data; checksums may be left in them.
+def _remove_empty_folders(target: Path, names: Iterable[str]) -> None:
+    """Remove the folders of removed files, and those around them, that hold no data; checksums may be left in them.
 
-    File by file, since others may bring new ones in meanwhile. Nothing behind a link is removed.
+    Each folder once, the innermost first, so that thousands of partitions take no longer than their folders. File by
+    file, since others may bring new ones in meanwhile. Nothing behind a link is removed.
     """
-    if first_link(target, str(folder.relative_to(target) / "_")):
-        return
-    while folder != target and not data_files(folder):
+    folders = {folder for name in names for folder in list(Path(name).parents)[:-1]}
+    for inside in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
+        folder = target / inside
+        if first_link(target, str(inside / "_")) or has_data_files(folder):
+            continue
         for path in folder.glob("*"):
             if path.is_file() and is_hidden(path.name):
                 path.unlink(missing_ok=True)
         with suppress(OSError):
             folder.rmdir()
-        folder = folder.parent
 
 
 def _sync(target: Path, intent: Intent) -> None:

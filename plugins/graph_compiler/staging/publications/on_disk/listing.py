@@ -40,6 +40,11 @@ def data_files(folder: Path) -> frozenset[str]:
     return frozenset(_walk(folder, "", is_hidden, _identity(folder)))
 
 
+def has_data_files(folder: Path) -> bool:
+    """Whether readers of a folder see any file; it is listed up to the first."""
+    return next(_walk(folder, "", is_hidden, _identity(folder)), None) is not None
+
+
 def files_with_rows(folder: Path) -> frozenset[str]:
     """Return the files from which readers read rows."""
     return frozenset(name for name in data_files(folder) if has_rows(os.path.basename(name)))
