@@ -156,8 +156,8 @@ export type ExecutionState = 'CREATED' | 'SCHEDULED' | 'DEPLOYING' | 'INITIALIZI
 /**
  * One execution of the region. `number` counts them from 0, `try_number` is that of Airflow's try, from 1.
  *
- * Airflow queued it at `queued`. While it runs, and after it died without a report, `vertices` and `work` are the last known ones; otherwise,
- * `current` is null.
+ * Airflow queued it at `queued`. While it runs, and after it died without a report, `vertices` and `work` are the last
+ * known ones; otherwise, `current` is null.
  */
 export interface Attempt {
   number: number
