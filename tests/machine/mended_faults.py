@@ -54,6 +54,9 @@ FILE_SINK = "spark_runtime/connectors/file_sink.py"
 WRITTEN_FILES = "spark_runtime/publishing/written_files.py"
 CARRY_OUT = "staging/publications/on_disk/file_publication.py"
 CURRENT_TIMES = "spark_runtime/spark_internals/current_times.py"
+JUDGEMENT = "spark_runtime/repeatability/judgement.py"
+PLAN_LEAVES = "spark_runtime/spark_internals/plan_leaves.py"
+TASK_SOURCES = "spark_runtime/region/task_sources.py"
 SOURCE_FILES = "spark_runtime/repeatability/source_files.py"
 EVALUATION = "spark_runtime/region/region_evaluation.py"
 DECISIONS = "spark_runtime/operators/decisions.py"
@@ -102,6 +105,7 @@ TRIGGERS = "spark/connectors/test_jdbc_triggers.py"
 JDBC_FAULTS = "spark/connectors/test_jdbc_faults.py"
 COLLATIONS = "spark/connectors/test_jdbc_collations.py"
 SPLITS_TESTS = "spark/operators/test_splits.py"
+OWN_READS = "spark/repeatability/test_own_reads.py"
 VARYING = "spark/repeatability/test_varying_rows.py"
 JDBC_NAMES = "spark/connectors/test_jdbc_names.py"
 JDBC_SNAPSHOTS = "spark/connectors/test_jdbc_snapshots.py"
@@ -1111,6 +1115,80 @@ FAULTS = (
         found_by=(
             f"{VARYING}::test_sinks_of_other_columns_have_the_same_records_of_a_lenient_reader"
         ),
+    ),
+    _fault(
+        70,
+        "files that SQL text or a function reads are not looked at",
+        (
+            SOURCE_FILES,
+            "leaves = own_leaves(rows, inputs)\n        listings",
+            "leaves = list[PlanLeaf]()\n        listings",
+        ),
+        found_by=(
+            f"{OWN_READS}::test_files_that_change_while_they_are_read_fail_the_attempt[files in SQL]",
+            f"{OWN_READS}::test_a_region_is_kept_while_what_it_has_read_is_unchanged[files in SQL]",
+        ),
+    ),
+    _fault(
+        71,
+        "files that a subquery reads are not looked at",
+        (PLAN_LEAVES, "for each in (plan, *elements(plan.subqueriesAll()))", "for each in (plan,)"),
+        found_by=f"{OWN_READS}::test_files_that_change_while_they_are_read_fail_the_attempt[a subquery of a filter]",
+    ),
+    _fault(
+        72,
+        "each sink reads a changing table by itself",
+        (JUDGEMENT, "if reads.changing:", "if is_source and reads.changing:"),
+        found_by=f"{OWN_READS}::test_rows_that_may_change_are_staged_where_they_are_read_twice",
+    ),
+    _fault(
+        73,
+        "Spark reads one of two listings of a path for both",
+        (SOURCE_FILES, "if not moved:", "if True:"),
+        found_by=f"{OWN_READS}::test_all_readers_of_a_path_read_the_files_that_were_listed_first[True]",
+    ),
+    _fault(
+        74,
+        "a split decides twice by a table that changes in between",
+        (
+            JUDGEMENT,
+            "if operator.settings.deterministic:\n        return False",
+            "if True:\n        return False",
+        ),
+        found_by=f"{OWN_READS}::test_a_filter_by_rows_that_may_change_puts_each_row_into_one_output",
+    ),
+    _fault(
+        75,
+        "a retry keeps a region though files that its SQL text reads have changed",
+        (TASK_SOURCES, "add(digest_now(spark, each))", "add(each.digest)"),
+        found_by=(
+            f"{OWN_READS}::test_a_region_is_kept_while_what_it_has_read_is_unchanged[files in SQL]",
+            f"{OWN_READS}::test_a_table_with_other_columns_is_another_table",
+        ),
+    ),
+    _fault(
+        76,
+        "a retry keeps a region that has read what cannot be compared",
+        (TASK_SOURCES, "if report.uncompared:", "if False:"),
+        found_by=f"{OWN_READS}::test_a_region_that_has_read_what_cannot_be_compared_is_not_kept[a view]",
+    ),
+    _fault(
+        77,
+        "outputs of a function each read a changing table",
+        (EVALUATION, "if len(changing) > 1 and", "if False and"),
+        found_by=f"{OWN_READS}::test_a_function_whose_outputs_each_read_what_may_change_is_refused",
+    ),
+    _fault(
+        78,
+        "a table that Spark has listed again passes for unchanged",
+        (SOURCE_FILES, "if self.listing.state != self.state:", "if False:"),
+        found_by=f"{OWN_READS}::test_a_table_that_is_written_while_it_is_read_fails_the_attempt",
+    ),
+    _fault(
+        79,
+        "files that rows have been staged from may not be written again",
+        (EVALUATION, "self._settle_reads(operator, judged[-1].reads)", "pass"),
+        found_by=f"{OWN_READS}::test_each_round_of_a_loop_may_write_again_what_it_reads",
     ),
     _fault(
         100,

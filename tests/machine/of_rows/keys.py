@@ -38,7 +38,7 @@ _OF_TIMES = (
     "dayofmonth(k) > 10",
     "date_format(k, 'EEEE') = 'Sunday'",
 )
-CONDITIONS = ("v > 2", "v % 2 = 0", "v IS NULL", "k IS NULL", "k IS NULL OR v < 3", "NOT v > 1")
+CONDITIONS = ("v > 2", "v % 2 = 0", "k IS NULL OR v < 3")
 """Of all types of keys."""
 
 
@@ -88,7 +88,7 @@ class Key:
 
 
 def _floating(kind: str, stored: pa.DataType) -> Key:
-    conditions = (_MINUS, _MINUS, "isnan(k)")
+    conditions = (_MINUS, _MINUS, _MINUS, "isnan(k)")
     return Key(f"CAST(x AS {kind})", _ZEROS, conditions, _ON_NUMBERS, stored=_floats(stored))
 
 
