@@ -4,6 +4,7 @@
     ├── InvalidPipelineError        a declaration is refused; carries every Problem found
     │   └── IncompletePipelineError     calls were refused; carries the rest  [declaration.pipeline]
     ├── FunctionNotImportableError  a function cannot reach the Spark side by name
+    ├── UnknownCodeError            the code that a function reaches cannot be read  [declaration.reached_code]
     ├── ArtifactError               a file that a pipeline names cannot travel  [declaration.artifacts.user_artifact]
     ├── StepRefusedError            a step of a YAML file cannot be declared  [projects.yaml.calls]
     ├── CycleError                  a graph has a cycle, which it carries  [graphs.topology]

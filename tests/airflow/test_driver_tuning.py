@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,7 +30,10 @@ SET = f"spark.driver.defaultJavaOptions={SMALL}"
 
 @pytest.fixture(autouse=True)
 def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Be a worker with two cores, a cache, and no options of Java's."""
+    """Be a worker with two cores, nothing else to do, a cache, and no options of Java's."""
+    from graph_compiler.airflow_backend.task.submission import driver_tuning
+
+    monkeypatch.setattr(driver_tuning, "why_no_room", lambda: None)
     monkeypatch.setattr(module, "available_cores", lambda: 2.0)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__SPARK_CONF", "{}")
@@ -64,7 +68,12 @@ def prepared(
 def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict[str, Any]]]:
     """Return what is started in the background, which is not."""
     found: list[tuple[list[str], dict[str, Any]]] = []
-    monkeypatch.setattr(subprocess, "Popen", lambda it, **named: found.append((it, named)))
+
+    def popen(command: list[str], **named: Any) -> Any:
+        found.append((command, named))
+        return SimpleNamespace(pid=4711)
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
     return found
 
 
@@ -122,7 +131,7 @@ def test_the_archive_is_made_after_the_second_task_that_lacks_it(
     assert len(started) == 1
 
 
-def test_no_archive_is_made_where_memory_is_short(
+def test_no_archive_is_made_where_there_is_no_room(
     started: list[tuple[list[str], dict[str, Any]]],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -130,16 +139,24 @@ def test_no_archive_is_made_where_memory_is_short(
     from graph_compiler.airflow_backend.task.submission import driver_tuning
 
     _, wanted, _ = prepared()
-    monkeypatch.setattr(driver_tuning, "free_memory", lambda: (2 << 30) - 1)
+    monkeypatch.setattr(driver_tuning, "why_no_room", lambda: "a Spark driver runs")
     caplog.set_level("INFO")
     for _ in range(2):
         driver_tuning.make_archive_later(wanted)
     assert started == []
-    assert "less than 2 GiB of memory are free" in caplog.text
-    monkeypatch.setattr(driver_tuning, "free_memory", lambda: None)  # not known
+    assert "no class archive is made now: a Spark driver runs" in caplog.text
+    monkeypatch.setattr(driver_tuning, "why_no_room", lambda: None)
     for _ in range(2):
         driver_tuning.make_archive_later(wanted)
     assert len(started) == 1
+    for word in ("process 4711", "1.8 GiB", "minutes", "execution.class-archives: false turns"):
+        assert word in caplog.text
+
+
+def test_an_option_keeps_tasks_from_making_archives() -> None:
+    _, wanted, command = prepared(execution__class_archives="false")
+    assert wanted is None
+    assert SET in command
 
 
 def test_the_maker_gets_no_secret_of_the_pipeline(

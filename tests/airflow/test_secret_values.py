@@ -121,6 +121,19 @@ def test_secrets_are_only_in_the_environment_of_the_process(
     assert "canary" not in json.dumps([command, documents, rendered], default=str)
 
 
+def test_the_log_of_a_task_masks_passwords_and_extras(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from graph_compiler.airflow_backend.task.submission import secret_values
+
+    masked: list[str] = []
+    monkeypatch.setattr(secret_values, "mask_secret", masked.append)
+    secrets = [Secret("db"), Secret("db", "login"), Secret("db", "app"), Secret("db", "port")]
+    monkeypatch.setitem(CONNECTION, "port", 5432)
+    submitted(operator(tmp_path, *secrets), monkeypatch, master="local[2]")
+    assert masked == ["canary-pw", "canary-app"]
+
+
 @pytest.mark.parametrize("master", ["local[2]", "spark://h:7077", "yarn", "k8s://https://h:443"])
 def test_in_client_mode_no_argument_names_a_variable(
     master: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -33,8 +33,10 @@ def number(page: Path) -> int:
     return int(page.name.partition("-")[0])
 
 
-def test_decisions_are_numbered_without_a_gap() -> None:
-    assert [number(page) for page in PAGES] == list(range(1, len(PAGES) + 1))
+def test_no_two_decisions_have_one_number() -> None:
+    """A number may be missing while several people add pages."""
+    numbers = [number(page) for page in PAGES]
+    assert numbers == sorted(set(numbers))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])

@@ -12,7 +12,8 @@ from tests.mutants import changed_files, misplaced
 
 ROOT = Path(__file__).parents[2]
 MACHINES = {
-    f"machine: {name}" for name in ("files", "tables", "staging", "bucket", "results", "hdfs")
+    f"machine: {name}"
+    for name in ("files", "tables", "staging", "bucket", "results", "hdfs", "rows")
 }
 DOCS = (ROOT / "docs" / "machine.md").read_text().partition("## Faults it found")[2]
 ROWS = {

@@ -1,13 +1,18 @@
-"""The settings of Spark with which `run --in-process` starts its session."""
+"""What `run --in-process` starts its session with: settings of Spark, secrets, a day."""
 
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler import Csv, Jdbc, Parquet, Secret, StreamExecutionEnvironment
+from graph_compiler.cli.arguments.run_values import hint_of_day
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.running.in_process_run import InProcessRun, run_in_process
 from graph_compiler.cli.running.local_spark import local_settings, submit_arguments
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.errors import InvalidPipelineError
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 
 
 def test_a_pipelines_settings_win_over_the_installations(
@@ -21,3 +26,67 @@ def test_a_pipelines_settings_win_over_the_installations(
     assert submit_arguments(
         local_settings(compile_pipeline(env.pipeline()), EmbeddedAirflow(tmp_path))
     ) == ("--master 'local[*]' --conf spark.a=all --conf 'spark.b=own one' pyspark-shell")
+
+
+def test_every_missing_secret_is_named_before_spark_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    login, password, other = Secret("db", "login"), Secret("db"), Secret("other", "token")
+    env = StreamExecutionEnvironment("p")
+    source = Jdbc(
+        "jdbc:x://h/x", table="t", user=login, password=password, options={"token": other}
+    )
+    rows = env.from_source(source, "orders")
+    rows.sink_to(Parquet(f"{tmp_path}/a")).name("a")
+    env.from_source(Jdbc("jdbc:x://h/x", table="u", password=password), "more").union(rows).sink_to(
+        Parquet(f"{tmp_path}/b")
+    ).name("b")
+    monkeypatch.setenv(login.variable, "etl")
+    monkeypatch.setenv(other.variable, "")
+    run = InProcessRun(
+        compiled=compile_pipeline(env.pipeline()),
+        day="2013-01-01",
+        params={},
+        until=None,
+        preview_sorted_by=None,
+    )
+    with pytest.raises(InvalidPipelineError) as refused:
+        run_in_process(run, EmbeddedAirflow(tmp_path), Console())
+    problems = refused.value.problems
+    assert [(each.operator, each.message.partition(",")[0]) for each in problems] == [
+        ("orders", "it needs Secret(db.password)"),
+        ("orders", "it needs Secret(other.token)"),
+    ]
+    assert problems[0].allowed == f"its value in the environment variable {password.variable}"
+    assert "etl" not in str(refused.value)
+
+
+def reading(path: str) -> CompiledPipeline:
+    env = StreamExecutionEnvironment("p", params={"day": "x"})
+    env.from_source(Csv(path), "in").sink_to(Parquet("/out"))
+    return compile_pipeline(env.pipeline())
+
+
+TODAY = "2013-01-02"
+
+
+@pytest.mark.parametrize(
+    ("path", "failure", "is_hinted"),
+    [
+        ("/in/{{ ds }}.csv", "its input /in/2013-01-02.csv does not exist", True),
+        ("/in/{{ run_date }}", "its input /in/2013-01-02 does not exist", True),
+        ("/in/{{ ds_nodash }}.csv", "its input /in/20130102.csv does not exist", True),
+        ("/in/{% if ds > '2013' %}{{ ds }}{% endif %}", "/in/2013-01-02", True),
+        ("/in/{{ ds }}.csv", "its input /other does not exist", False),
+        ("/in/2013-01-02", "its input /in/2013-01-02 does not exist", False),
+        ("/in/{{ params.ds }}", "its input /in/2013-01-02 does not exist", False),
+    ],
+)
+def test_a_failure_that_names_today_names_the_option_of_the_date(
+    path: str, failure: str, is_hinted: bool
+) -> None:
+    compiled = reading(path.replace("params.ds", "params.day"))
+    hint = hint_of_day(None, TODAY, compiled, failure)
+    assert (hint is not None) is is_hinted
+    assert hint is None or "today, since no date is given; --date" in hint
+    assert hint_of_day("2013-01-02", TODAY, compiled, failure) is None

@@ -89,13 +89,14 @@ def test_success_is_reported(project: Path) -> None:
     put(project, "sales/two", GOOD)
     done = validate()
     assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout == "2 pipelines checked, nothing wrong\n"
+    assert done.stdout.splitlines()[0] == "2 pipelines checked, nothing wrong"
+    assert "whether columns exist" in done.stdout
 
 
 @pytest.mark.parametrize("path", ["good", "pipelines.good", "pipelines/good.py", "pipelines"])
 def test_a_pipeline_is_named_by_module_file_or_folder(path: str, project: Path) -> None:
     put(project, "good", GOOD)
-    assert validate(path, path).stdout == "1 pipeline checked, nothing wrong\n"
+    assert validate(path, path).stdout.startswith("1 pipeline checked, nothing wrong\n")
 
 
 def test_a_module_that_is_named_must_declare_a_pipeline(project: Path) -> None:
@@ -343,7 +344,7 @@ def test_stores_that_only_a_run_can_try_are_named(
     assert "not checked: whether drivers and executors can use hdfs://nn and s3a://lake;" in (
         validate().stdout
     )
-    assert "not checked" not in validate("near").stdout
+    assert "not checked: whether drivers" not in validate("near").stdout
     monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT", "s3a://staging/root")
     (pipeline,) = json.loads(validate("near", "--json").stdout)["pipelines"]
     assert pipeline["stores"] == ["s3a://staging"]

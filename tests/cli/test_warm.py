@@ -35,10 +35,23 @@ for each in os.listdir("/proc/self/fd"):
         pass
 with open(os.environ["SAID"], "a") as file:
     file.write(json.dumps(said) + "\\n")
+import time
+while (gate := os.environ.get("GATE")) and not os.path.exists(gate):
+    time.sleep(0.01)
 if draft := re.search(r"ArchiveClassesAtExit=(\\S+)", line):
     open(draft[1], "w").write("classes")
 sys.exit(int(os.environ.get("ENDS_WITH", "0")))
 """
+
+
+@pytest.fixture(autouse=True)
+def other_work(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
+    """Return what the maker finds at work on its host, in this order, and then nothing."""
+    found: list[str | None] = []
+    monkeypatch.setattr(
+        archive_making, "why_not_alone", lambda **_: found.pop(0) if found else None
+    )
+    return found
 
 
 @pytest.fixture
@@ -75,6 +88,39 @@ def test_an_archive_is_made_and_checked(
     made, checked = (" ".join(each["arguments"]) for each in said(environment))
     assert "-XX:ArchiveClassesAtExit" in made
     assert "-Xshare:on -Xlog:cds*=error" in checked
+
+
+@pytest.mark.parametrize(
+    ("seen", "is_made"), [([None, "a driver", None], True), (["a driver", "a driver"], False)]
+)
+def test_the_maker_ends_when_other_work_stays(  # noqa: PLR0917  # fixtures
+    seen: list[str | None],
+    is_made: bool,
+    environment: dict[str, str],
+    cache: ArchiveCache,
+    key: str,
+    other_work: list[str | None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The script waits until the maker has looked that often, or is ended.
+    gate = Path(environment["SAID"]).with_name("gate")
+
+    def look(**_: object) -> str | None:
+        found = other_work.pop(0) if other_work else None
+        if not other_work:
+            gate.touch()
+        return found
+
+    other_work += seen * 2 if not is_made else seen
+    monkeypatch.setattr(archive_making, "_LOOKS_EVERY", 0.05)
+    monkeypatch.setattr(archive_making, "why_not_alone", look)
+    if is_made:
+        make_wanted_archive(key, "spark-submit", environment | {"GATE": str(gate)})
+    else:
+        with pytest.raises(DriverStartError, match="a driver"):
+            make_wanted_archive(key, "spark-submit", environment | {"GATE": f"{gate}-never"})
+        assert cache.has_failed(key) == "a driver"
+    assert (cache.find(key) is not None) is is_made
 
 
 def test_its_driver_is_small_and_java_says_only_errors(

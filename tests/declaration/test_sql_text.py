@@ -53,6 +53,9 @@ def test_a_second_statement_is_found(query: str, command: str) -> None:
 @pytest.mark.parametrize(
     ("text", "found", "hint"),
     [
+        ("WITH a AS (SELECT 1", "its SQL has ( without )", None),
+        ("SELECT coalesce(a, 'x FROM t", "its SQL has ' without '", None),
+        ("SELECT a) FROM t", "its SQL has ) without (", None),
         ("INSERT OVERWRITE DIRECTORY '/x' SELECT 1", "a command (INSERT OVERWRITE DIRECTORY)", "sink_to"),
         ("WITH a AS (SELECT 1) INSERT INTO t TABLE a", "a command (INSERT INTO)", "sink_to"),
         ("FROM t INSERT INTO TABLE a SELECT 1", "a command (INSERT INTO TABLE)", "sink_to"),
@@ -78,7 +81,7 @@ def test_the_problem_names_what_was_found(text: str, found: str, hint: str | Non
 
 @pytest.mark.parametrize(
     "text",
-    ["${q}", "${q} INTO x", "FROM ${t} SELECT 1", "SELECT '${a}'; ${b}", "WITH a AS (SELECT 1"],
+    ["${q}", "${q} INTO x", "FROM ${t} SELECT 1", "SELECT '${a}'; ${b}", "SELECT (${a}"],
 )
 def test_what_only_spark_can_judge_is_left_to_spark(text: str) -> None:
     assert query_problem(text) is None

@@ -6,11 +6,12 @@ import os
 import time
 import unittest
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from unittest.mock import patch
 
 import hypothesis
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 from pyspark.sql import SparkSession
@@ -22,6 +23,9 @@ from tests.machine.files_machine import FilesMachine
 from tests.machine.in_stores import result_world, rows
 from tests.machine.in_stores.result_machine import HdfsResultsMachine, ResultsMachine
 from tests.machine.in_stores.target_machine import BucketMachine, HdfsMachine
+from tests.machine.of_rows import sources
+from tests.machine.of_rows.hosts_machine import HostsMachine
+from tests.machine.of_rows.rows_machine import RowsMachine
 from tests.machine.proxy import Proxy
 from tests.machine.staging_machine import StagingMachine
 from tests.machine.tables_machine import TablesMachine
@@ -36,8 +40,10 @@ MACHINES: dict[str, type[RuleBasedStateMachine]] = {
     "results": ResultsMachine,
     "hdfs": HdfsMachine,
     "hdfs-results": HdfsResultsMachine,
+    "rows": RowsMachine,
+    "hosts": HostsMachine,
 }
-_NEED_SPARK = (FilesMachine, TablesMachine, StagingMachine)
+_NEED_SPARK = (FilesMachine, TablesMachine, StagingMachine, RowsMachine)
 _IN_STORES = ("bucket", "results", "hdfs", "hdfs-results")
 _STEPS = 12
 
@@ -61,7 +67,7 @@ class Look:
         phases = [Phase.generate, Phase.shrink] if self.shrink else [Phase.generate]
         look = settings(
             max_examples=self.examples,
-            stateful_step_count=_STEPS,
+            stateful_step_count=getattr(machine, "steps", _STEPS),
             database=None,
             deadline=None,
             print_blob=False,
@@ -102,6 +108,10 @@ def sessions(machines: Sequence[str], spark: SparkSession | None = None) -> Iter
         if "tables" in machines:
             server = stack.enter_context(running_postgres())
             stack.callback(_begin_tables(session, server).close)
+        if "rows" in machines:
+            with suppress(pytest.skip.Exception):  # without a database, files are read
+                _begin_rows(session, stack.enter_context(running_postgres()))
+                stack.callback(setattr, RowsMachine, "database", None)
         yield
 
 
@@ -123,6 +133,12 @@ def stores_in_memory() -> Iterator[None]:
         patch.object(stores, "_OPENERS", {}),
     ):
         yield
+
+
+def _begin_rows(spark: SparkSession, server: Postgres) -> None:
+    os.environ[sources.PASSWORD.variable] = server.password
+    spark.sql(f"ADD JAR {JAR}")
+    RowsMachine.database = server
 
 
 def _begin_tables(spark: SparkSession, server: Postgres) -> Proxy:

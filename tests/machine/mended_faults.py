@@ -54,6 +54,9 @@ FILE_SINK = "spark_runtime/connectors/file_sink.py"
 WRITTEN_FILES = "spark_runtime/publishing/written_files.py"
 CARRY_OUT = "staging/publications/on_disk/file_publication.py"
 CURRENT_TIMES = "spark_runtime/spark_internals/current_times.py"
+JUDGEMENT = "spark_runtime/repeatability/judgement.py"
+PLAN_LEAVES = "spark_runtime/spark_internals/plan_leaves.py"
+TASK_SOURCES = "spark_runtime/region/task_sources.py"
 SOURCE_FILES = "spark_runtime/repeatability/source_files.py"
 EVALUATION = "spark_runtime/region/region_evaluation.py"
 DECISIONS = "spark_runtime/operators/decisions.py"
@@ -86,6 +89,11 @@ CLASS_ARCHIVE = "driver_jvm/class_archive.py"
 REST_END = "run_client/rest_end.py"
 DATABASE = "spark_runtime/connectors/database.py"
 JDBC_SINK = "spark_runtime/connectors/jdbc_sink.py"
+COMPUTED_BY = "deployment/documents/computed_by.py"
+REACHED_CODE = "declaration/reached_code.py"
+RUNNING_CODE = "spark_runtime/region/running_code.py"
+KEPT = "staging/results/test_kept_regions.py"
+KEPT_BY_CODE = "spark/region/test_kept_by_code.py"
 
 AWKWARD = "spark/publishing/test_awkward_targets.py"
 MANY = "staging/publications/test_many_partitions.py"
@@ -102,6 +110,7 @@ TRIGGERS = "spark/connectors/test_jdbc_triggers.py"
 JDBC_FAULTS = "spark/connectors/test_jdbc_faults.py"
 COLLATIONS = "spark/connectors/test_jdbc_collations.py"
 SPLITS_TESTS = "spark/operators/test_splits.py"
+OWN_READS = "spark/repeatability/test_own_reads.py"
 VARYING = "spark/repeatability/test_varying_rows.py"
 JDBC_NAMES = "spark/connectors/test_jdbc_names.py"
 JDBC_SNAPSHOTS = "spark/connectors/test_jdbc_snapshots.py"
@@ -125,6 +134,10 @@ NOT_EXCHANGED = (
 CALLED = f"{AWKWARD}::test_target_names_are_taken_literally"
 COMES_BACK = f"{FORMATS}::test_a_value_that_a_format_would_change_is_refused_before_publishing"
 FILES_MACHINE = "machine: files"
+READERS = "spark/operators/test_readers_agree.py"
+JVM_SETTINGS = "deployment/documents/jvm_settings.py"
+PINNED_PROCESS = "driver_jvm/pinned_process.py"
+PINNED_JVM = "spark_runtime/pinned_jvm.py"
 SEQUENCES = "machine/in_stores/test_sequences.py"
 TEXT_RECORDS = "spark_runtime/connectors/text_records.py"
 JSON_NUMBERS = "spark_runtime/connectors/json_numbers.py"
@@ -136,6 +149,8 @@ SORT_ORDER = "spark_runtime/exchange/sort_order.py"
 SQL_TEXT = "declaration/sql_text.py"
 AGAINST_READERS = "spark/connectors/test_records_against_readers.py"
 CSV_TESTS = "spark/connectors/test_csv_inferred_against_readers.py"
+JSON_RECORDS = "spark/connectors/test_records_of_json.py"
+LEDGER_TESTS = "staging/publications/test_ledger.py"
 JSON_TESTS = "spark/connectors/test_json_against_python.py"
 TYPED_TESTS = "spark/connectors/test_typed_files.py"
 SAME_VALUES = f"{AGAINST_READERS}::test_a_text_has_the_value_that_python_finds_or_none"
@@ -1107,6 +1122,74 @@ FAULTS = (
         ),
     ),
     _fault(
+        70,
+        "files that SQL text or a function reads are not looked at",
+        (
+            SOURCE_FILES,
+            "leaves = own_leaves(rows, inputs)\n        listings",
+            "leaves = list[PlanLeaf]()\n        listings",
+        ),
+        found_by=(
+            f"{OWN_READS}::test_files_that_change_while_they_are_read_fail_the_attempt[files in SQL]",
+            f"{OWN_READS}::test_a_region_is_kept_while_what_it_has_read_is_unchanged[files in SQL]",
+        ),
+    ),
+    _fault(
+        71,
+        "files that a subquery reads are not looked at",
+        (PLAN_LEAVES, "for each in (plan, *elements(plan.subqueriesAll()))", "for each in (plan,)"),
+        found_by=f"{OWN_READS}::test_files_that_change_while_they_are_read_fail_the_attempt[a subquery of a filter]",
+    ),
+    _fault(
+        72,
+        "each sink reads a changing table by itself",
+        (JUDGEMENT, "if reads.changing:", "if is_source and reads.changing:"),
+        found_by=f"{OWN_READS}::test_rows_that_may_change_are_staged_where_they_are_read_twice",
+    ),
+    _fault(
+        73,
+        "Spark reads one of two listings of a path for both",
+        (SOURCE_FILES, "if not moved:", "if True:"),
+        found_by=f"{OWN_READS}::test_all_readers_of_a_path_read_the_files_that_were_listed_first[True]",
+    ),
+    _fault(
+        74,
+        "a split decides twice by a table that changes in between",
+        (
+            JUDGEMENT,
+            "if operator.settings.deterministic:\n        return False",
+            "if True:\n        return False",
+        ),
+        found_by=f"{OWN_READS}::test_a_filter_by_rows_that_may_change_puts_each_row_into_one_output",
+    ),
+    _fault(
+        75,
+        "a retry keeps a region though files that its SQL text reads have changed",
+        (TASK_SOURCES, "add(digest_now(spark, each))", "add(each.digest)"),
+        found_by=(
+            f"{OWN_READS}::test_a_region_is_kept_while_what_it_has_read_is_unchanged[files in SQL]",
+            f"{OWN_READS}::test_a_table_with_other_columns_is_another_table",
+        ),
+    ),
+    _fault(
+        76,
+        "a retry keeps a region that has read what cannot be compared",
+        (TASK_SOURCES, "if report.uncompared:", "if False:"),
+        found_by=f"{OWN_READS}::test_a_region_that_has_read_what_cannot_be_compared_is_not_kept[a view]",
+    ),
+    _fault(
+        77,
+        "outputs of a function each read a changing table",
+        (EVALUATION, "if len(changing) > 1 and", "if False and"),
+        found_by=f"{OWN_READS}::test_a_function_whose_outputs_each_read_what_may_change_is_refused",
+    ),
+    _fault(
+        78,
+        "a table that Spark has listed again passes for unchanged",
+        (SOURCE_FILES, "if self.listing.state != self.state:", "if False:"),
+        found_by=f"{OWN_READS}::test_a_table_that_is_written_while_it_is_read_fails_the_attempt",
+    ),
+    _fault(
         100,
         "an overwrite adds its rows to those that a trigger keeps",
         (CARRYING, "if deleted < held else 0", "if False else 0"),
@@ -1123,6 +1206,111 @@ FAULTS = (
         "statements of the driver are prepared in a session that a pooler gives to others",
         (DATABASE, 'if database_kind(self.url) == "postgresql" else {}', "if False else {}"),
         found_by=f"{POOLER}::test_statements_of_the_driver_need_no_setting",
+    ),
+    _fault(
+        90,
+        "a text of JSON that contains the mark of numbers loses it",
+        (JSON_NUMBERS, "THEN concat('{_MARK}', sha2({record}, 256)) ELSE", "THEN '{_MARK}' ELSE"),
+        found_by=(
+            f"{JSON_RECORDS}::test_text_with_the_mark_of_numbers_is_kept[False]",
+            f"{JSON_RECORDS}::test_text_with_the_mark_of_numbers_is_kept[True]",
+        ),
+    ),
+    _fault(
+        91,
+        "an unreadable publication of another group of a Dag run is replaced",
+        (
+            LEDGER,
+            "if found := unexplained_attempts.of_dag_run(",
+            "if () and unexplained_attempts.of_dag_run(",
+        ),
+        found_by=f"{LEDGER_TESTS}"
+        "::test_an_unreadable_last_publication_may_be_of_another_group_of_the_dag_run[empty]",
+    ),
+    _fault(
+        92,
+        "the zone of an unreadable last publication is that of the one before",
+        (
+            LEDGER,
+            'return f"may have',
+            'return self.why_another_zone(target, number) and f"may have',
+        ),
+        found_by=f"{LEDGER_TESTS}::test_the_zone_of_an_unreadable_last_publication_is_unknown[empty]",
+    ),
+    _fault(
+        80,
+        "a region is kept that other code has computed",
+        (COMPUTED_BY, "[*differences[:_SHOWN], *others]", "[]"),
+        found_by=(
+            f"{KEPT}"
+            "::test_what_other_libraries_have_computed_is_computed_again_and_the_log_says_why",
+            f"{KEPT}::test_any_tries_end_with_the_rows_of_one_run",
+            "deployment/test_computed_by.py::test_only_equal_code_is_the_same",
+        ),
+    ),
+    _fault(
+        81,
+        "a region is kept of which it is not recorded by which code it was computed",
+        (COMPUTED_BY, "        return NOT_RECORDED", "        return None"),
+        found_by=(
+            f"{KEPT}::test_what_an_earlier_version_of_this_program_has_computed_is_computed_again",
+            "staging/results/test_upgraded_runs.py"
+            "::test_its_driver_computes_it_again_because_another_version_has_computed_it",
+        ),
+    ),
+    _fault(
+        82,
+        "what a function imports does not count",
+        (REACHED_CODE, "pending.extend(self._visit(name))", "list(self._visit(name))"),
+        found_by=(
+            f"{KEPT_BY_CODE}::test_what_other_code_has_computed_is_computed_again"
+            "[a helper outside the project]",
+            "declaration/test_reached_code.py::test_every_file_that_may_be_imported_counts"
+            "[helpers/till_rates/__init__.py]",
+        ),
+    ),
+    _fault(
+        83,
+        "two builds of a package with one version are the same",
+        (REACHED_CODE, "build=digest_of(files) if files else", 'build="" if files else'),
+        found_by="declaration/test_reached_code.py::test_another_installation_counts"
+        "[build of one version]",
+    ),
+    _fault(
+        84,
+        "code that changed while a region ran is recorded as if it had not",
+        (RUNNING_CODE, "if changed is None or before.unknown is not None:", "if True:"),
+        found_by=f"{KEPT_BY_CODE}::test_what_was_computed_while_its_code_changed_is_computed_again",
+    ),
+    _fault(
+        85,
+        "a region that reads the environment is kept",
+        (RUNNING_CODE, "_VARIABLE.findall(text)", "()"),
+        found_by=f"{KEPT_BY_CODE}::test_what_reads_the_environment_is_never_kept",
+    ),
+    _fault(
+        86,
+        "settings of the cluster do not count",
+        (RUNNING_CODE, "key.startswith(_SQL) and", "False and"),
+        found_by=f"{KEPT_BY_CODE}::test_the_program_is_recorded_with_its_settings",
+    ),
+    _fault(
+        120,
+        "readers of a group see different counts of it",
+        (EVALUATION, "elif output in self._compared and self.is_shared(output)", "elif False"),
+        found_by=(
+            f"{READERS}::test_two_filters_by_hand_put_each_row_into_one_output[aggregate-a double]",
+            f"{READERS}::test_two_filters_by_hand_put_each_row_into_one_output[join-a struct]",
+        ),
+    ),
+    _fault(
+        121,
+        "the zone of a driver's JVM is that of its host",
+        (JVM_SETTINGS, '"user.timezone": ZONE,\n    "user.language"', '"user.language"'),
+        (PINNED_PROCESS, "ZONE_VARIABLE: ZONE,", "ZONE_VARIABLE: environment.get('TZ', ZONE),"),
+        (PINNED_JVM, "if not zone.hasSameRules(zones.getTimeZone(ZONE)):", "if False:"),
+        (PINNED_JVM, '_ASKED = "user.timezone", ', "_ASKED = "),
+        found_by="spark/test_other_hosts.py::test_hosts_read_write_and_merge_the_same_rows",
     ),
     _fault(
         103,

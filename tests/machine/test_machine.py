@@ -44,6 +44,7 @@ def quiet(spark: SparkSession) -> Iterator[SparkSession]:
         ("results", 1, 15),
         ("hdfs", 1, 20),
         ("hdfs-results", 1, 15),
+        ("rows", 1, 4),
     ],
 )
 def test_no_row_is_lost_or_doubled_and_every_failure_is_reported(

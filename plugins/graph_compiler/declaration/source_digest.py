@@ -1,9 +1,9 @@
 """A digest of a module's code: its source, and that of the modules of the same repository that it imports.
 
-Installed packages and Python's own library are not included: their versions belong to the environment, not the
-pipeline. For their modules, only the module's own source counts. Imports are read from the source, so that no module is
-loaded, and it does not matter which ones are already imported. Executors import the pipeline's modules from an archive;
-there it is the digest of the module alone, which is not compared with anything.
+Installed packages and Python's own library are not included: their versions belong to the environment, not the pipeline
+(`reached_code.py` has those). For their modules, only the module's own source counts. Imports are read from the source,
+so that no module is loaded, and it does not matter which ones are already imported. Executors import the pipeline's
+modules from an archive; there it is the digest of the module alone, which is not compared with anything.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from functools import cache
 from pathlib import Path
 from zipimport import zipimporter
 
-_INSTALLED = ("site-packages", "dist-packages")
-_LIBRARIES = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
+INSTALLED = ("site-packages", "dist-packages")
+LIBRARIES = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ def module_code(module: str) -> ModuleCode:
     """Return the files of a loaded module: its own, and those it imports below its import root, even indirectly."""
     file = Path(str(sys.modules[module].__file__)).resolve()
     root = import_root(module, file)
-    is_installed = root.name in _INSTALLED or root in _LIBRARIES
+    is_installed = root.name in INSTALLED or root in LIBRARIES
     files = {file} if is_installed else _reachable(file, root)
     return ModuleCode(root=root, files=frozenset(files), is_installed=is_installed)
 
@@ -86,19 +86,22 @@ def _imported(file: Path, root: Path) -> Iterator[Path]:
         tree = ast.parse(file.read_bytes())
     except SyntaxError:  # such a file cannot be imported, either
         return
+    for name in imported_names(tree, package):
+        for length in range(1, len(name) + 1):
+            path = root.joinpath(*name[:length])
+            yield from (
+                candidate
+                for candidate in (path.with_suffix(".py"), path / "__init__.py")
+                if candidate.is_file()
+            )
+
+
+def imported_names(tree: ast.AST, package: list[str]) -> Iterator[list[str]]:
+    """Yield the parts of each name that import statements of a module in a package may refer to."""
     for node in ast.walk(tree):
-        names: list[list[str]] = []
         if isinstance(node, ast.Import):
-            names = [alias.name.split(".") for alias in node.names]
+            yield from (alias.name.split(".") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else []
             base = above + (node.module or "").split(".") if node.module else above
-            names = [base, *([*base, alias.name] for alias in node.names)]
-        for name in names:
-            for length in range(1, len(name) + 1):
-                path = root.joinpath(*name[:length])
-                yield from (
-                    candidate
-                    for candidate in (path.with_suffix(".py"), path / "__init__.py")
-                    if candidate.is_file()
-                )
+            yield from (base, *([*base, alias.name] for alias in node.names))

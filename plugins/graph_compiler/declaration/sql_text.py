@@ -211,6 +211,8 @@ def query_problem(text: str) -> Problem | None:
         )
     elif has_several_statements(text):
         found = "has several statements"
+    elif unclosed := unclosed_in(f"{text}\n"):
+        found, hint = f"has {unclosed}", None
     else:
         return None
     return not_a_query(f"its SQL {found}", hint)

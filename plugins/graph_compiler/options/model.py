@@ -213,6 +213,12 @@ class PipelineOptions(BaseModel):
         alias="execution.driver-tuning",
         description="Whether settings are added with which a driver on a worker's host starts faster.",
     )
+    class_archives: bool = Field(
+        default=True,
+        alias="execution.class-archives",
+        description="Whether a task may start a process that makes a class archive for the next drivers on its host. "
+        "Archives that are there are used.",
+    )
     conn_id: str | None = Field(
         default=None,
         min_length=1,

@@ -3,6 +3,7 @@
 the staging root     they must read this execution's descriptor: a write to a disk of their own looks like success
 their JVM            its zone, locale and charset must be the driver's
 its functions        they must import the modules of functions that Spark calls there; without any, no Python
+its packages         which versions they have, so that a retry keeps no region that others have computed
 
 Asked are the executors that are there when the application starts. Those that come later are not: before a commit the
 driver compares the files it sees with what was written (`publishing/written_files.py`).
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -108,6 +110,34 @@ def check_imports(spark: SparkSession, modules: Iterable[str]) -> None:
             "  hint: what functions import must be installed where executors run, with the driver's versions; "
             "the code of the project is shipped"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class PackageOnExecutor:
+    """A package of one or more executors; Python itself is one without a build, and so is one that is not there."""
+
+    name: str
+    version: str
+    build: str
+
+
+def packages_on_executors(spark: SparkSession, names: Iterable[str]) -> set[PackageOnExecutor]:
+    """Ask executors for their Python and for packages, by normalized name; raises what Spark does if they have none."""
+    wanted, tasks = list(names), _tasks(spark)
+
+    def ask(_: Iterable[int]) -> Iterable[tuple[str, str, str]]:
+        import platform
+
+        from graph_compiler.declaration.reached_code import installed_packages
+
+        yield "Python", platform.python_version(), ""
+        found = installed_packages(wanted)
+        for name in wanted:
+            each = found.get(name)
+            yield (name, each.version, each.build) if each else (name, "not installed", "")
+
+    numbers = spark.sparkContext.parallelize(range(tasks), tasks)
+    return {PackageOnExecutor(*each) for each in numbers.mapPartitions(ask).distinct().collect()}
 
 
 def _tasks(spark: SparkSession) -> int:

@@ -53,6 +53,7 @@ from graph_compiler.spark_runtime.failures.failures import explain_failure, root
 from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.pinned_jvm import check_jvm, executor_pins
 from graph_compiler.spark_runtime.region.region import run_region
+from graph_compiler.spark_runtime.region.running_code import RunningCode
 from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
 from graph_compiler.spark_runtime.region.task_run import leave_out, run_regions
 from graph_compiler.spark_runtime.region.task_sources import TaskSources
@@ -101,8 +102,8 @@ def main(*descriptor_paths: str) -> int:
         spark = session(first)
     except Exception as error:  # no root, no master, no memory: report it here
         with program_log.about(first.log_fields):
-            LOG.error("traceback of the failure:\n%s", redact(_traceback()))
-        report = _leave(first, _failed(error, application_id=None))
+            LOG.error("traceback of the failure:\n%s", redact(_traceback(), *tasks))
+        report = _leave(first, _failed(first, error, application_id=None))
         assert report.failure is not None
         leave_out(tasks[1:], f"'{first.region.region_id}' failed")
         return _exit_code([(first, report.failure)])
@@ -116,12 +117,18 @@ def run_task(
     tasks: Sequence[TaskDeploymentDescriptor], spark: SparkSession
 ) -> list[tuple[TaskDeploymentDescriptor, Failure]]:
     """Run the regions of one task in a session, the first of which is claimed already; return all failures."""
+    code = RunningCode.of((task.region for task in tasks), spark)
     sources = TaskSources.of((task.region for task in tasks), PRODUCTION.read_source)
     seams = replace(PRODUCTION, read_source=sources.read)
+
+    def why_again(task: TaskDeploymentDescriptor, report: ExecutionReport) -> str | None:
+        other = code.why_other(task.region, report.computed_by)
+        return other or sources.why_changed(task.region, report, spark)
+
     return run_regions(
         tasks,
-        lambda task: execute(task, spark, seams),
-        lambda task, report: sources.is_unchanged(task.region, report, spark),
+        lambda task: execute(task, spark, seams, code),
+        why_again,
         _release,
     )
 
@@ -160,14 +167,19 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
 
 
 def execute(
-    task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams = PRODUCTION
+    task: TaskDeploymentDescriptor,
+    spark: SparkSession,
+    seams: Seams = PRODUCTION,
+    code: RunningCode | None = None,
 ) -> ExecutionReport:
-    """Run the region in a session; write a report even if it fails."""
+    """Run the region in a session; write a report even if it fails. Without `code`, no later try keeps its work."""
     with program_log.about(task.log_fields):
-        return _execute(task, spark, seams)
+        return _execute(task, spark, seams, code)
 
 
-def _execute(task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams) -> ExecutionReport:
+def _execute(
+    task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams, code: RunningCode | None
+) -> ExecutionReport:
     store = store_of(task.staging_root)
     progress = task.layout.progress(task.region.region_id, task.attempt.execution_id)
     metrics: RegionMetrics | None = None
@@ -193,13 +205,15 @@ def _execute(task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams) 
             recomputed=result.recomputed,
             failure=None,
             sources=result.sources,
+            uncompared=result.uncompared,
             schemas=result.schemas,
+            computed_by=None if code is None else code.at_end(task.region),
         )
     except (
         BaseException
     ) as error:  # every exception is reported: a function may call sys.exit(0), too
-        LOG.error("traceback of the failure:\n%s", redact(_traceback()))
-        report = _failed(error, application_id, metrics)
+        LOG.error("traceback of the failure:\n%s", redact(_traceback(), task))
+        report = _failed(task, error, application_id, metrics)
         _leave(task, report)
         if isinstance(root_cause(error), KeyboardInterrupt):  # this process is asked to end
             raise
@@ -210,7 +224,10 @@ def _execute(task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams) 
 
 
 def _failed(
-    error: BaseException, application_id: str | None, metrics: RegionMetrics | None = None
+    task: TaskDeploymentDescriptor,
+    error: BaseException,
+    application_id: str | None,
+    metrics: RegionMetrics | None = None,
 ) -> ExecutionReport:
     """Return the report of a failure, with its progress; it has no outputs, since nothing is published."""
     return ExecutionReport(
@@ -222,7 +239,7 @@ def _failed(
         actions=tuple(metrics.actions) if metrics else (),
         reads=(),
         recomputed=(),
-        failure=redacted(explain_failure(error)),
+        failure=redacted(explain_failure(error), task),
     )
 
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from pyspark.sql import SparkSession
 
 from graph_compiler.declaration.connectors.connector import Connector
-from graph_compiler.declaration.connectors.secret import VARIABLE_PREFIX, SecretText
+from graph_compiler.declaration.connectors.secret import VARIABLE_PREFIX, Secret, SecretText
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.report import Failure
 from graph_compiler.deployment.documents.staging_layout import secrets_of
@@ -22,6 +22,8 @@ from graph_compiler.staging.store.stores import store_of
 
 _HIDDEN = "spark.sql.redaction.options.regex"
 _MASK = "***"
+_SHORTEST_WITHIN_WORDS = 5
+"""As many characters as Airflow's masker needs by default."""
 
 
 def take_secrets(descriptor: str) -> None:
@@ -50,18 +52,30 @@ def reveal_all(options: Mapping[str, SecretText]) -> dict[str, str]:
     return {key: reveal(value) for key, value in options.items()}
 
 
-def redact(text: str) -> str:
-    """Remove the value of every secret of this process from a text; JDBC drivers put passwords into messages."""
-    values = {value for name, value in os.environ.items() if name.startswith(VARIABLE_PREFIX)}
+def redact(text: str, *declared: object) -> str:
+    """Remove the values of this process's secrets from a text; JDBC drivers put passwords into messages.
+
+    Values stay that `declared` documents name as a login, host, port or schema. A short value is removed only where no
+    letter or digit is beside it: otherwise what is missing in a word would tell it.
+    """
+    shown = {each.variable for each in values_within(declared, Secret) if not each.is_masked}
+    values = {
+        value
+        for name, value in os.environ.items()
+        if name.startswith(VARIABLE_PREFIX) and name not in shown
+    }
     forms = {form for value in values if value for form in (value, quote(value, safe=""))}
     for form in sorted(forms, key=len, reverse=True):
-        text = text.replace(form, _MASK)
+        if len(form) < _SHORTEST_WITHIN_WORDS:
+            text = re.sub(rf"(?<![^\W_]){re.escape(form)}(?![^\W_])", _MASK, text)
+        else:
+            text = text.replace(form, _MASK)
     return text
 
 
-def redacted(failure: Failure) -> Failure:
-    """Return a failure without the value of any secret."""
-    return replace(failure, message=redact(failure.message))
+def redacted(failure: Failure, *declared: object) -> Failure:
+    """Return a failure without the values that `redact` removes."""
+    return replace(failure, message=redact(failure.message, *declared))
 
 
 def hide_options(spark: SparkSession, region: RegionDescriptor) -> None:

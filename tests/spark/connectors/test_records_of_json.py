@@ -95,6 +95,37 @@ def test_half_of_a_surrogate_pair_does_not_fit(spark: SparkSession, tmp_path: Pa
     assert [found[n + len(HALVES)].name for n in range(len(WHOLES))] == texts
 
 
+MARK = "\ufdd0"
+MARKED = {
+    "as itself": MARK,
+    "escaped": r"\ufdd0",
+    "in capitals": r"\uFDD0",
+    "after a backslash": r"\\\ufdd0",
+    "before a number": f"{MARK}1.5",
+    "twice": rf"{MARK}{MARK}x\ufdd0",
+    "an escaped backslash": r"\\ufdd0",
+}
+
+
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_text_with_the_mark_of_numbers_is_kept(
+    is_listed: bool, spark: SparkSession, tmp_path: Path
+) -> None:
+    schema = "id INT, name STRING, l ARRAY<STRING>, n STRING"
+    records = [
+        f'{{"id": {n}, "name": "{text}b", "l": ["{text}", 1.50, "c"], "n": ["{text}d", 2.50]}}'
+        for n, text in enumerate(MARKED.values())
+    ]
+    content = f"[{', '.join(records)}]" if is_listed else "\n".join(records)
+    found = {row.id: row for row in rows(tmp_path, content.encode(), schema, {}, spark)}
+    assert [found[n][-1] for n in range(len(MARKED))] == [None] * len(MARKED)
+    for n, text in enumerate(MARKED.values()):
+        value = json.loads(f'"{text}"')
+        assert (found[n].name, found[n].l) == (f"{value}b", [value, "1.50", "c"])
+        assert found[n].n.endswith('d",2.50]'), found[n].n
+        assert json.loads(found[n].n) == [f"{value}d", 2.5]
+
+
 NUMBERS = (
     "0",
     "-0",

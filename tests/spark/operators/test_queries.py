@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -25,6 +26,7 @@ from graph_compiler.declaration.operators import (
     TopN,
     WithColumns,
 )
+from graph_compiler.declaration.sql_orders import order_problems
 from graph_compiler.spark_runtime.operators.evaluation import main_output
 from graph_compiler.spark_runtime.operators.queries import query_over, query_over_views
 from graph_compiler.spark_runtime.operators.scope import Scope
@@ -233,6 +235,26 @@ def test_a_text_that_would_change_the_query_around_it_is_refused(
             require(text, parameters, spark)
         with pytest.raises((ParseException, NotAQueryError)):
             require(f"/* :x */ {text}", parameters, spark)
+
+
+ORDER_PIECES = (
+    "a", "b.c", "`d e`", "desc", "ASC", "DESC", "NULLS", "FIRST", "LAST", "descending", "LIMIT", "limit 1", ",", "+",
+    "-", "(", ")", "1", "'x'", "NOT", "AND", "IS", "NULL", "IN", "DATE", "INTERVAL", "DAY", "CASE", "WHEN", "THEN",
+    "END", "COLLATE", "OVER", "AT TIME ZONE", "f(a)", "[1]", ":", "::", "->", "DIV", "DISTINCT", "UNION", "ALL",
+    "TIMESTAMP", "X", "EXISTS", "LIKE", "ANY", "BETWEEN", "FILTER", "WITHIN GROUP", "IGNORE NULLS", "AS", "FROM",
+    "WINDOW", "WHERE", "STRUCT", "ARRAY", "MAP", "INT", "TIME", "YEAR", "EXTRACT", "SECOND", "ESCAPE", "SORT", "BY",
+    "ILIKE", "SYSTEM_USER", "BINARY", "BINARY_HEX", "COLLATION", "KEY", "SOUNDS", "MOD", "XOR",
+)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=600)
+@given(st.lists(st.sampled_from(ORDER_PIECES), min_size=1, max_size=5).map(" ".join))
+def test_an_order_that_is_refused_without_spark_is_refused_by_it(
+    spark: SparkSession, item: str
+) -> None:
+    if list(order_problems([item])):
+        with pytest.raises((ParseException, NotAQueryError)):
+            require_order(item, {}, spark)
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from graph_compiler.deployment.documents.staging_layout import (
 )
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import to_json, to_wire
+from graph_compiler.errors import SourceLocation
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.executions.executions import (
@@ -57,6 +58,9 @@ PROGRESS = ExecutionProgress(
     vertices=(),
     actions=(),
 )
+
+OF_AN_OPERATOR = replace(BROKEN, declared_at=SourceLocation(file="p.py", line=3))
+NAMELESS = replace(BROKEN, operator=None)
 
 
 def report(failure: Failure | None) -> ExecutionReport:
@@ -102,7 +106,7 @@ def leave(
         ({}, ExecutionState.DEPLOYING, None),
         ({"submission": SUBMITTED}, ExecutionState.RUNNING, None),
         ({"submission": SUBMITTED, "report": report(None)}, ExecutionState.FINISHED, None),
-        ({"submission": SUBMITTED, "report": report(BROKEN)}, ExecutionState.FAILED, "no"),
+        ({"submission": SUBMITTED, "report": report(NAMELESS)}, ExecutionState.FAILED, "no"),
         (
             {
                 "submission": SUBMITTED,
@@ -119,7 +123,31 @@ def leave(
                 "outcome": Outcome(state=ExecutionState.FINISHED, ended=7, reason=None),
             },
             ExecutionState.FAILED,
-            "its documents contradict each other: its task has FINISHED, but its driver has FAILED: no",
+            "its documents contradict each other: its task has FINISHED, but its driver has FAILED: "
+            "operator 'late': no",
+        ),
+        (
+            {"submission": SUBMITTED, "report": report(OF_AN_OPERATOR)},
+            ExecutionState.FAILED,
+            "operator 'late': no\n  declared at p.py:3",
+        ),
+        (
+            {
+                "submission": SUBMITTED,
+                "report": report(OF_AN_OPERATOR),
+                "outcome": Outcome(state=ExecutionState.FAILED, ended=7, reason="no"),
+            },
+            ExecutionState.FAILED,
+            "operator 'late': no\n  declared at p.py:3",
+        ),
+        (
+            {
+                "submission": SUBMITTED,
+                "report": report(OF_AN_OPERATOR),
+                "outcome": Outcome(state=ExecutionState.FAILED, ended=7, reason="marked"),
+            },
+            ExecutionState.FAILED,
+            "marked",
         ),
         (
             {
@@ -263,7 +291,7 @@ def test_history_as_json_has_no_reports(layout: StagingLayout) -> None:
     leave(layout, 0, submission=SUBMITTED, report=report(BROKEN))
     text = history_json(run_history(layout))
     assert '"state": "FAILED"' in text
-    assert '"reason": "no"' in text
+    assert '"reason": "operator \'late\': no"' in text
     assert '"report"' not in text
 
 

@@ -27,7 +27,7 @@ from graph_compiler.errors import (
     StagingRootNotSharedError,
 )
 from graph_compiler.identifiers import OperatorId, RegionId
-from graph_compiler.staging.executions.run_marker import same_root
+from graph_compiler.staging.executions.run_marker import VERSION, RunMarker, mark_run, same_root
 from graph_compiler.staging.publications.intent import Intent
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.on_disk.file_publication import carry_out
@@ -38,6 +38,7 @@ from graph_compiler.staging.publications.preparations import (
     beside,
 )
 from graph_compiler.staging.publications.publications import (
+    GIVEN_UP,
     Confirmation,
     Ending,
     Publication,
@@ -121,6 +122,21 @@ def of_group(ledger: Ledger, group_path: str, run_id: str = "r", map_index: int 
         dag_id="nightly", group_path=group_path, pipeline="p", run_id=run_id, map_index=map_index
     )
     return replace(ledger, layout=replace(ledger.layout, identity=identity))
+
+
+def mark(ledger: Ledger) -> None:
+    """Write what the first task of a run writes."""
+    layout = ledger.layout
+    marker = RunMarker(
+        version=VERSION,
+        root=layout.root,
+        identity=layout.identity,
+        host="h",
+        time=0.0,
+        plan_id="plan",
+        ttl=1.0,
+    )
+    mark_run(ledger.store, marker)
 
 
 @pytest.mark.parametrize(
@@ -538,7 +554,7 @@ def test_a_target_may_have_another_zone_until_a_pinned_version_publishes(
     name = str(target)
 
     def may(before: int) -> bool:
-        return ledger.may_have_another_zone(name, before)
+        return ledger.why_another_zone(name, before) is not None
 
     assert not may(0), "nothing was published"
     old = replace(intended(ledger, target, "old"), zone=None)
@@ -559,3 +575,63 @@ def test_a_target_may_have_another_zone_until_a_pinned_version_publishes(
     assert may(3), "its rows are not there"
     publish(ledger, target, "new")
     assert not may(4)
+
+
+@pytest.mark.parametrize("content", DAMAGES.values(), ids=DAMAGES)
+def test_the_zone_of_an_unreadable_last_publication_is_unknown(
+    ledger: Ledger, target: Path, content: bytes | None
+) -> None:
+    publish(ledger, target, "pinned")
+    publish(ledger, target, "unknown")
+    intent = damage(ledger, target, 1, content)
+    why = ledger.why_another_zone(str(target), 2)
+    assert why is not None
+    assert str(intent) in why
+    Path(ledger.layout.done(str(target), 1)).write_bytes(GIVEN_UP)
+    assert ledger.why_another_zone(str(target), 2) is None, "what is given up is not there"
+    publish(ledger, target, "later")
+    assert ledger.why_another_zone(str(target), 3) is None
+
+
+@pytest.mark.parametrize("content", DAMAGES.values(), ids=DAMAGES)
+def test_an_unreadable_last_publication_may_be_of_another_group_of_the_dag_run(
+    ledger: Ledger, target: Path, content: bytes | None
+) -> None:
+    mine, theirs = of_group(ledger, "a"), of_group(ledger, "b")
+    mark(theirs)
+    record(theirs, target, "theirs")
+    publish(theirs, target, "theirs")
+    intent = damage(ledger, target, 0, content)
+    with pytest.raises(
+        PublicationError, match="theirs of another group .* would replace"
+    ) as raised:
+        mine.refuse_rows_of_this_dag_run(str(target), 1)
+    assert str(intent) in str(raised.value)
+    of_group(ledger, "a", run_id="next").refuse_rows_of_this_dag_run(str(target), 1)
+    theirs.refuse_rows_of_this_dag_run(str(target), 1)
+    subprocess.run(str(raised.value).partition("rows of theirs: ")[2], shell=True, check=True)
+    mine.refuse_rows_of_this_dag_run(str(target), 1)
+
+
+def test_a_group_whose_run_is_unknown_may_have_made_an_unreadable_publication(
+    ledger: Ledger, target: Path
+) -> None:
+    theirs = of_group(ledger, "b", run_id="other")
+    record(theirs, target, "theirs")
+    publish(theirs, target, "theirs")
+    damage(ledger, target, 0, b"")
+    mine = of_group(ledger, "a")
+    with pytest.raises(PublicationError, match="may have made it"):
+        mine.refuse_rows_of_this_dag_run(str(target), 1)
+    mark(theirs)  # now it is known that it is of another Dag run
+    mine.refuse_rows_of_this_dag_run(str(target), 1)
+
+
+@pytest.mark.parametrize("question", ["why_another_zone", "refuse_rows_of_this_dag_run"])
+def test_the_last_publication_is_unknown_without_a_readable_end(
+    question: str, ledger: Ledger, target: Path
+) -> None:
+    publish(ledger, target, "first")
+    Path(ledger.layout.done(str(target), 0)).write_text('{"given_')
+    with pytest.raises(DamagedDocumentError, match="if they are not: echo"):
+        getattr(ledger, question)(str(target), 1)

@@ -18,7 +18,14 @@ from time import time
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from rich.console import Console
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
@@ -27,6 +34,12 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.operators import Source
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.documents.computed_by import (
+    CodePart,
+    ComputedBy,
+    PartKind,
+    why_other_code,
+)
 from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     StagedInput,
@@ -68,6 +81,7 @@ from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.results.release import ReleasedResult
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.reports import bare_report
+from tests.harness.shown_log import shown_log
 
 BROKEN = Failure(
     throwable_type=ThrowableType.RECOVERABLE_ERROR, operator=None, declared_at=None, message="no"
@@ -96,11 +110,13 @@ def regions() -> tuple[RegionDescriptor, ...]:
 
 
 class Play:
-    """Tries of the task in one run; `versions` are those of the sources."""
+    """Tries of the task in one run; `versions` are those of the sources, `libraries` those of what is installed."""
 
     def __init__(self, root: str) -> None:
         self.root, self.number = root, 0
         self.versions = {"orders": 0, "small": 0}
+        self.libraries = {"pandas": 0, "numpy": 0}
+        self.records_code = True
         self.rows: dict[str, str] = {}
         self.last: tuple[TaskDeploymentDescriptor, ...] = ()
         self.released: list[RegionId] = []
@@ -152,7 +168,7 @@ class Play:
             return self._leave(task, BROKEN if region_id in failing else None)
 
         try:
-            failures = run_regions(tasks, execute, self._is_unchanged, self._release)
+            failures = run_regions(tasks, execute, self._why_again, self._release)
         except KilledError:
             failures = [(tasks[0], BROKEN)]
         self.ran = tuple(ran)
@@ -189,6 +205,7 @@ class Play:
                 SourceFiles(operator=name, paths=(name,), digest=str(self.versions[name]))
                 for name in _sources(task.region)
             ),
+            computed_by=self.code() if self.records_code else None,
         )
         key = task.layout.report(task.region.region_id, task.attempt.execution_id)
         STORE.put_if_absent(key, to_json(report).encode())
@@ -222,10 +239,23 @@ class Play:
     def word(self, region: RegionDescriptor, read: list[str]) -> str:
         """Return the rows that a region computes of what it reads."""
         sources = [f"{name}={self.versions[name]}" for name in _sources(region)]
-        return f"{region.region_id}({', '.join([*sources, *read])})"
+        by = [f"{name} {version}" for name, version in self.libraries.items()]
+        return f"{region.region_id}({', '.join([*sources, *by, *read])})"
 
-    def _is_unchanged(self, _: TaskDeploymentDescriptor, report: ExecutionReport) -> bool:
-        return all(str(self.versions[one.operator]) == one.digest for one in report.sources)
+    def code(self) -> ComputedBy:
+        """Return by which code each region is computed now."""
+        return ComputedBy(
+            parts=tuple(
+                CodePart(kind=PartKind.PACKAGE, name=name, version=f"2.{version}")
+                for name, version in self.libraries.items()
+            )
+        )
+
+    def _why_again(self, _: TaskDeploymentDescriptor, report: ExecutionReport) -> str | None:
+        if why := why_other_code(report.computed_by, self.code()):
+            return why
+        is_same = all(str(self.versions[one.operator]) == one.digest for one in report.sources)
+        return None if is_same else "files of its sources have changed since"
 
     def _release(self, task: TaskDeploymentDescriptor, _: ExecutionReport) -> None:
         self.released.append(task.region.region_id)
@@ -313,6 +343,32 @@ def test_a_changed_source_is_read_again_and_with_it_all_that_reads_from_it(play:
     play.versions["orders"] = 1
     play.try_()
     assert set(play.ran) == {FIRST, LEFT, LAST, RIGHT}
+
+
+def test_what_other_libraries_have_computed_is_computed_again_and_the_log_says_why(
+    play: Play, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play.try_(frozenset({LAST}))
+    play.libraries["pandas"] = 1
+    with shown_log():
+        play.try_()
+    assert set(play.ran) == {FIRST, LEFT, LAST, RIGHT}
+    said = capsys.readouterr().out
+    assert "'first' runs again: pandas 2.0 computed it, now 2.1 is installed" in said
+
+
+def test_what_an_earlier_version_of_this_program_has_computed_is_computed_again(
+    play: Play, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play.records_code = False
+    play.try_(frozenset({LAST}))
+    play.records_code = True
+    with shown_log():
+        play.try_(frozenset({LAST}))
+    assert set(play.ran) == {FIRST, LEFT, LAST, RIGHT}
+    assert "did not record with which code" in capsys.readouterr().out
+    play.try_()
+    assert play.ran == (LAST,)
 
 
 def test_a_parameter_forces_from_the_start(play: Play) -> None:
@@ -490,6 +546,12 @@ class Tries(RuleBasedStateMachine):
         self.play.versions[name] += 1
         self.is_done = False
 
+    @rule(name=st.sampled_from(["pandas", "numpy"]))
+    def install(self, name: str) -> None:
+        """Install another version of a library."""
+        self.play.libraries[name] += 1
+        self.is_done = False
+
     @rule()
     def does_not_start(self) -> None:
         self.play.does_not_start()
@@ -521,5 +583,8 @@ class Tries(RuleBasedStateMachine):
             self.folder.cleanup()
 
 
-TestTries = Tries.TestCase
-TestTries.settings = settings(max_examples=25, stateful_step_count=10, deadline=None)
+def test_any_tries_end_with_the_rows_of_one_run() -> None:
+    run_state_machine_as_test(
+        Tries,
+        settings=settings(max_examples=60, stateful_step_count=10, deadline=None, derandomize=True),
+    )

@@ -22,6 +22,11 @@ from graph_compiler.deployment.describe.region_descriptors import (
     describe_pipeline,
 )
 from graph_compiler.deployment.describe.templates import fill_places, find_places
+from graph_compiler.deployment.documents.computed_by import (
+    NOT_RECORDED,
+    ComputedBy,
+    why_other_code,
+)
 from graph_compiler.deployment.documents.descriptor import (
     ExecutionAttempt,
     TaskDeploymentDescriptor,
@@ -147,7 +152,7 @@ def test_attempts_of_before_are_read(layout: StagingLayout) -> None:
     assert run.facts.unreadable is None
 
 
-def test_the_task_keeps_what_the_tasks_before_have_finished(
+def test_the_task_finds_what_the_tasks_before_have_finished(
     described: PipelineDescriptor, layout: StagingLayout
 ) -> None:
     published(layout).write_bytes(b"rows")
@@ -157,6 +162,18 @@ def test_the_task_keeps_what_the_tasks_before_have_finished(
     kept = [kept_execution(STORE, task, tasks) for task in tasks]
     assert [None if one is None else one.attempt_number for one in kept] == [0, None]
     assert [task.attempt.attempt_number for task in tasks] == [1, 1]
+
+
+def test_its_driver_computes_it_again_because_another_version_has_computed_it(
+    described: PipelineDescriptor, layout: StagingLayout
+) -> None:
+    """The upgrade has changed this program, so even a record could only say that it is another one."""
+    published(layout).write_bytes(b"rows")
+    tasks = next_try(described, layout, "by_region")
+    found = kept_execution(STORE, tasks[0], tasks)
+    assert found is not None
+    assert found.report is not None
+    assert why_other_code(found.report.computed_by, ComputedBy(parts=())) == NOT_RECORDED
 
 
 def test_its_inputs_are_those_of_the_plan(

@@ -68,5 +68,6 @@ def explaining_templates(pipeline: str, places: Mapping[str, str]) -> Iterator[N
         raise AirflowFailException(
             f"pipeline '{pipeline}': {error}\n  found: in one of {listing(asking)}\n"
             f"  hint: a run that the API or an asset started may have no logical date, and then no ds; "
-            f"{{{{ {RUN_DATE} }}}} is the day in every run"
+            f"{{{{ {RUN_DATE} }}}} is the day in every run, and graph-compiler submit --date 2013-01-01 gives a run "
+            "a logical date"
         ) from None

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -16,7 +17,7 @@ from rich.text import Text
 import graph_compiler
 from graph_compiler.cli.arguments.compiling import compile_named
 from graph_compiler.cli.arguments.pipelines import PipelineName
-from graph_compiler.cli.arguments.run_values import Params, read_day, read_params
+from graph_compiler.cli.arguments.run_values import Params, hint_of_day, read_day, read_params
 from graph_compiler.cli.console import AsJson, speaking_plainly, standard_error, standard_output
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
@@ -67,25 +68,22 @@ def dry_run(
     with speaking_plainly():
         compiled = compile_named(pipeline)
         params = read_params(param, compiled.pipeline)
-        if as_json:
-            answer = ask_spark(compiled, read_day(day), params, shows_plans=spark, infers=infer)
-            typer.echo(_answer_json(compiled, answer))
-            found = len(answer.findings)
-        else:
-            found = analyse(compiled, read_day(day), params, shows_plans=spark, infers=infer)
-    raise typer.Exit(ExitCode.LEFT_TO_DO if found else ExitCode.DONE)
+        answer = ask_spark(compiled, read_day(day), params, shows_plans=spark, infers=infer)
+    findings = []
+    for finding in answer.findings:
+        hint = hint_of_day(day, read_day(day), compiled, finding.message)
+        message = f"{finding.message}\n  {hint}" if hint else finding.message
+        findings.append(replace(finding, message=message))
+    answer = replace(answer, findings=tuple(findings))
+    if as_json:
+        typer.echo(_answer_json(compiled, answer))
+    else:
+        show_findings(compiled, answer)
+    raise typer.Exit(ExitCode.LEFT_TO_DO if findings else ExitCode.DONE)
 
 
-def analyse(
-    compiled: CompiledPipeline,
-    day: str,
-    params: Mapping[str, ParameterValue],
-    *,
-    shows_plans: bool,
-    infers: bool = False,
-) -> int:
-    """Print Spark's findings, and its plans on request; return the number of findings. Raises DryRunFailedError."""
-    answer = ask_spark(compiled, day, params, shows_plans=shows_plans, infers=infers)
+def show_findings(compiled: CompiledPipeline, answer: DryRunAnswer) -> None:
+    """Print Spark's findings, and the plans that it was asked for."""
     console = standard_output()
     for plan in answer.plans:
         console.print(Text(f"region {plan.region_id} · {plan.vertex}\n{plan.plan}"), soft_wrap=True)
@@ -104,7 +102,6 @@ def analyse(
     console.print(
         f"{compiled.pipeline.name}: {operators} operators analyzed, {found} found", highlight=False
     )
-    return len(answer.findings)
 
 
 def ask_spark(

@@ -11,7 +11,7 @@ import typer
 import graph_compiler
 from graph_compiler.cli.arguments.compiling import compile_named
 from graph_compiler.cli.arguments.pipelines import PipelineName
-from graph_compiler.cli.commands.dry_run import Plans, analyse
+from graph_compiler.cli.commands.dry_run import Plans, ask_spark, show_findings
 from graph_compiler.cli.console import AsJson, speaking_plainly
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.running.submit_commands import submit_commands
@@ -70,7 +70,9 @@ def explain(
         typer.echo(render(compiled, graph, form, _page() if form is Format.HTML else ""))
         if spark:
             params = dict(compiled.pipeline.params)
-            problems = analyse(compiled, date.today().isoformat(), params, shows_plans=True)
+            answer = ask_spark(compiled, date.today().isoformat(), params, shows_plans=True)
+            show_findings(compiled, answer)
+            problems = len(answer.findings)
             raise typer.Exit(ExitCode.LEFT_TO_DO if problems else ExitCode.DONE)
 
 

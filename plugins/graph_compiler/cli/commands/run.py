@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from rich.text import Text
 
 from graph_compiler.cli.arguments.compiling import compile_named
 from graph_compiler.cli.arguments.pipelines import PipelineName
-from graph_compiler.cli.arguments.run_values import Params, read_day, read_params
+from graph_compiler.cli.arguments.run_values import Params, hint_of_day, read_day, read_params
 from graph_compiler.cli.console import (
     AsJson,
     program,
@@ -97,6 +98,10 @@ def run(  # the parameters are the command's options
                 compiled=compiled, day=read_day(day), params=params, preview_sorted_by=sort
             )
             finished = run_under_airflow(request, airflow, console)
+    if finished.failure is not None and (
+        hint := hint_of_day(day, read_day(day), compiled, finished.failure)
+    ):
+        finished = replace(finished, failure=f"{finished.failure}\n  {hint}")
     if as_json:
         typer.echo(run_json(finished))
     else:

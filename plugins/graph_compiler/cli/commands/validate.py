@@ -43,6 +43,11 @@ from graph_compiler.staging.publications.own_folders import (
     own_folders,
 )
 
+_ONLY_SPARK_KNOWS = (
+    "not checked: whether columns exist, their types fit, and Spark can read the SQL; "
+    "graph-compiler dry-run NAME asks Spark"
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
@@ -197,6 +202,8 @@ def _show(verdicts: Sequence[Verdict]) -> None:
         f"{counted(problems, 'problem')} in {len(broken)} of them" if broken else "nothing wrong"
     )
     typer.echo(f"{counted(len(verdicts), 'pipeline')} checked, {found}", err=bool(broken))
+    if any(verdict.declared for verdict in verdicts) and not broken:
+        typer.echo(_ONLY_SPARK_KNOWS)
     if stores := dict.fromkeys(store for verdict in verdicts for store in verdict.stores):
         words = f"not checked: whether drivers and executors can use {listing(stores)}"
         typer.echo(f"{words}; graph-compiler doctor tries the staging root", err=bool(broken))

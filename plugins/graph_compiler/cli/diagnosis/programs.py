@@ -161,7 +161,10 @@ def driver_start(programs: Programs) -> Finding:
     found = start_settings(DriverStart(environment=programs.environment, conf={}))
     words = "; ".join(f"without {what}: {why}" for what, why in found.left_out)
     if found.wanted is not None:
-        words += " (graph-compiler warm makes one: drivers then start in half the CPU time)"
+        words += (
+            " (graph-compiler warm makes one: drivers then start in half the CPU time; a task makes one in the "
+            "background, unless the option execution.class-archives is false)"
+        )
     return ok(words or "with a class archive")
 
 

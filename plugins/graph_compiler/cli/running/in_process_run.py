@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +36,7 @@ from graph_compiler.cli.running.published_preview import published_preview
 from graph_compiler.cli.running.run_lock import alone
 from graph_compiler.cli.running.run_view import failure_words, step_words
 from graph_compiler.cli.running.store_access import root_access
+from graph_compiler.declaration.connectors.secret import Secret
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import (
@@ -48,6 +49,7 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.report import Phase
+from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.deployment.documents.wire import from_json, from_wire, to_json
 from graph_compiler.deployment.plans.subplans import only_up_to, with_open_end
 from graph_compiler.errors import InvalidPipelineError, Problem
@@ -90,7 +92,7 @@ class InProcessRun:
 def run_in_process(run: InProcessRun, airflow: EmbeddedAirflow, console: Console) -> FinishedRun:
     """Run to completion, and show progress.
 
-    Raises InvalidPipelineError if a rendered place is invalid, RunningAlreadyError.
+    Raises InvalidPipelineError if a rendered place is invalid or a secret is missing, RunningAlreadyError.
     """
     described = describe_pipeline(run.compiled)
     log = airflow.log_of(run.compiled.pipeline.name)
@@ -98,6 +100,8 @@ def run_in_process(run: InProcessRun, airflow: EmbeddedAirflow, console: Console
         folder = Path(temporary)
         root = airflow.staging_root if run.until is None else str(folder / "staging")
         tasks = _tasks(run, described, root, airflow.own_folders)
+        if missing := list(_missing_secrets(tasks, airflow.child_environment())):
+            raise InvalidPipelineError(run.compiled.pipeline.name, missing)
         if run.until is None:
             _announce(tasks, described)
         request = wire.InProcessRequest(tasks=tasks, preview=_preview_request(run.until))
@@ -159,6 +163,25 @@ def _place_problems(
             folders=folders,
         )
     ]
+
+
+def _missing_secrets(
+    tasks: Sequence[TaskDeploymentDescriptor], environment: Mapping[str, str]
+) -> Iterator[Problem]:
+    """Yield each secret that Spark's process would not have: a task under Airflow reads it from the connection."""
+    seen: set[Secret] = set()
+    for operator in (operator for task in tasks for operator in task.region.operators):
+        for secret in values_within(operator, Secret):
+            if secret in seen or environment.get(secret.variable):
+                continue
+            seen.add(secret)
+            yield Problem(
+                operator=operator.name,
+                declared_at=operator.declared_at,
+                message=f"it needs {secret}, and a run in one process does not ask Airflow for connections",
+                allowed=f"its value in the environment variable {secret.variable}",
+                hint="without --in-process, the run's tasks read it from the Airflow connection",
+            )
 
 
 def _announce(tasks: Sequence[TaskDeploymentDescriptor], described: PipelineDescriptor) -> None:

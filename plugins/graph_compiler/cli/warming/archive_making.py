@@ -6,13 +6,18 @@ A JVM that writes an archive when it ends may end with another exit code, and ta
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
+from typing import TypeAlias
 from uuid import uuid4
 
 import graph_compiler
@@ -24,6 +29,7 @@ from graph_compiler.deployment.documents.in_process_run import REQUEST, InProces
 from graph_compiler.deployment.documents.jvm_settings import with_pins
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.driver_jvm.class_archive import ArchiveCache, Draft, archive_cache
+from graph_compiler.driver_jvm.free_memory import free_memory
 from graph_compiler.driver_jvm.installation import (
     DriverStartError,
     SparkInstallation,
@@ -31,10 +37,12 @@ from graph_compiler.driver_jvm.installation import (
     find_installation,
     saying_why,
 )
-from graph_compiler.driver_jvm.start_settings import option_word
+from graph_compiler.driver_jvm.room_on_host import why_not_alone
+from graph_compiler.driver_jvm.start_settings import available_cores, option_word
 
 _PROGRAM = Path(graph_compiler.__file__).parent / "spark_runtime" / "in_process.py"
 _SECONDS = 600
+_LOOKS_EVERY = 2.0
 _LINES = 12
 _MEMORY = "1g"
 """Of the driver, whatever SPARK_DRIVER_MEMORY says: it is enough, and others need theirs."""
@@ -42,6 +50,13 @@ _QUIET = "-Xlog:cds*=error"
 """What Java says of each class that it leaves out is no reason of a failure."""
 _FOLDERS = ("JAVA_HOME", "SPARK_HOME", "SPARK_CONF_DIR")
 _LISTS = ("PATH", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
+
+
+WhyStop: TypeAlias = Callable[[], str | None]
+
+
+def _never() -> None:
+    """Return no reason to stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,18 +77,21 @@ class SparkProgram:
             return cls(path=_whole(path), environment=_with_whole_paths(environment))
 
 
-def make_archive(cache: ArchiveCache, key: str, program: SparkProgram) -> Path | None:
+def make_archive(
+    cache: ArchiveCache, key: str, program: SparkProgram, why_stop: WhyStop = _never
+) -> Path | None:
     """Make an archive and return it, None if another process is making one.
 
-    Raises DriverStartError; a reason that lies in Java or Spark is noted in the cache.
+    `why_stop` is asked every two seconds; two reasons in a row end it. Raises DriverStartError; the reason is noted in
+    the cache.
     """
     with cache.new_archive(key) as draft:
         if draft is None:
             return None
         try:
             with saying_why(draft.file):
-                _write(draft, program)
-                _check(draft, program)
+                _write(draft, program, why_stop)
+                _check(draft, program, why_stop)
         except DriverStartError as error:
             cache.note_failure(key, str(error))
             raise
@@ -83,7 +101,8 @@ def make_archive(cache: ArchiveCache, key: str, program: SparkProgram) -> Path |
 def make_wanted_archive(key: str, name: str, environment: Mapping[str, str]) -> None:
     """Make the archive that a task wanted, with the task's program and environment.
 
-    Raises DriverStartError; any reason is noted in the cache, since what this process prints is not read.
+    On a small host, it ends when other work begins. Raises DriverStartError; any reason is noted in the cache, since
+    what this process prints is not read.
     """
     cache = archive_cache(environment)
     try:
@@ -91,7 +110,8 @@ def make_wanted_archive(key: str, name: str, environment: Mapping[str, str]) -> 
         if class_path_key(installation, environment) != key:
             raise DriverStartError("the process that makes it finds another Java or Spark")
         if cache.find(key) is None:
-            make_archive(cache, key, SparkProgram.of(installation, environment, name))
+            small = partial(why_not_alone, free=free_memory(), cores=available_cores())
+            make_archive(cache, key, SparkProgram.of(installation, environment, name), small)
     except DriverStartError as error:
         cache.note_failure(key, str(error))
         raise
@@ -102,22 +122,22 @@ def be_patient() -> None:
     os.nice(19)
 
 
-def _write(draft: Draft, program: SparkProgram) -> None:
+def _write(draft: Draft, program: SparkProgram, why_stop: WhyStop) -> None:
     """Run the pipeline of `warm_up_pipeline`, whose JVM writes the archive when it ends."""
     with TemporaryDirectory(prefix="warm-") as temporary:
         folder = Path(temporary)
         write_input(folder)
         (folder / REQUEST).write_text(to_json(_request(folder)))
         option = option_word(f"-XX:ArchiveClassesAtExit={draft.file}")
-        _run(program, draft, option, str(_PROGRAM), str(folder / REQUEST))
+        _run(program, draft, why_stop, option, str(_PROGRAM), str(folder / REQUEST))
     if not draft.file.exists():
         raise DriverStartError("Java ended without writing an archive")
 
 
-def _check(draft: Draft, program: SparkProgram) -> None:
+def _check(draft: Draft, program: SparkProgram, why_stop: WhyStop) -> None:
     """Check that a JVM with Spark's class path can use it: with -Xshare:on it would not start otherwise."""
     option = f"{option_word(f'-XX:SharedArchiveFile={draft.file}')} -Xshare:on"
-    _run(program, draft, option, "--version")
+    _run(program, draft, why_stop, option, "--version")
 
 
 def _request(folder: Path) -> InProcessRequest:
@@ -132,7 +152,9 @@ def _request(folder: Path) -> InProcessRequest:
     return InProcessRequest(tasks=tasks, preview=None)
 
 
-def _run(program: SparkProgram, draft: Draft, options: str, *application: str) -> None:
+def _run(
+    program: SparkProgram, draft: Draft, why_stop: WhyStop, options: str, *application: str
+) -> None:
     """Run spark-submit with options of the JVM; raises DriverStartError with the end of its output.
 
     It has the lock, too: if this process is killed, no other one makes an archive before Java has ended.
@@ -147,7 +169,7 @@ def _run(program: SparkProgram, draft: Draft, options: str, *application: str) -
     words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     with TemporaryDirectory(prefix="warm-") as folder:
         try:
-            done = subprocess.run(
+            with subprocess.Popen(
                 [program.path, *words, *application],
                 cwd=folder,
                 env={**program.environment, "PYSPARK_DRIVER_PYTHON": sys.executable},
@@ -157,14 +179,33 @@ def _run(program: SparkProgram, draft: Draft, options: str, *application: str) -
                 stderr=subprocess.STDOUT,
                 text=True,
                 errors="replace",
-                timeout=_SECONDS,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
+                process_group=0,
+            ) as started:
+                output = _output(started, why_stop)
+        except OSError as error:
             raise DriverStartError(f"spark-submit: {error}") from None
-    if done.returncode:
-        end = "\n  ".join(done.stdout.splitlines()[-_LINES:])
-        raise DriverStartError(f"spark-submit ended with {done.returncode}:\n  {end}")
+    if started.returncode:
+        end = "\n  ".join(output.splitlines()[-_LINES:])
+        raise DriverStartError(f"spark-submit ended with {started.returncode}:\n  {end}")
+
+
+def _output(started: subprocess.Popen[str], why_stop: WhyStop) -> str:
+    """Return what spark-submit writes until its end; raises DriverStartError if it takes too long, or is to stop."""
+    until, before = time.monotonic() + _SECONDS, None
+    try:
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                return started.communicate(timeout=_LOOKS_EVERY)[0]
+            # The task that started this process may still be about to end at the first look.
+            why, before = before and why_stop(), why_stop()
+            if why:
+                raise DriverStartError(why)
+            if time.monotonic() > until:
+                raise DriverStartError(f"spark-submit takes more than {_SECONDS} seconds")
+    except BaseException:  # Ctrl-C, too: Java is in a process group of its own
+        with suppress(ProcessLookupError):
+            os.killpg(started.pid, signal.SIGKILL)
+        raise
 
 
 def _with_whole_paths(environment: Mapping[str, str]) -> dict[str, str]:

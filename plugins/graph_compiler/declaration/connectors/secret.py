@@ -15,6 +15,8 @@ from typing import TypeAlias
 from graph_compiler.declaration.refusals.constructors import HeldToForm
 
 CONNECTION_FIELDS = ("host", "login", "password", "port", "schema")
+_SHOWN_FIELDS = frozenset(CONNECTION_FIELDS) - {"password"}
+"""Airflow shows them, too. They are often ordinary words, such as `app`, which paths and messages contain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,11 @@ class Secret(metaclass=HeldToForm):
         """Return the name of its environment variable, which task and driver both compute."""
         digest = hashlib.sha256(f"{self.conn_id}\0{self.field}".encode()).hexdigest()
         return f"{VARIABLE_PREFIX}{digest[:16].upper()}"
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether its value is masked in logs and messages: a password, or a key of the extra."""
+        return self.field not in _SHOWN_FIELDS
 
     def __str__(self) -> str:
         """Return its connection and field, for messages."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.declaration.operators.known_columns import Known
 from graph_compiler.errors import Problem
 
 _NO_ORDER = Problem(
@@ -21,6 +22,10 @@ class Sort(Operator):
     default_name: ClassVar[str] = "Sort"
     order_by: tuple[str, ...]
 
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # the same
+        """Return the columns of its input."""
+        return inputs[0]
+
     def expressions(self) -> tuple[str, ...]:
         """Return the order."""
         return self.order_by
@@ -30,9 +35,12 @@ class Sort(Operator):
         return self.order_by
 
     def problems(self) -> Iterator[Problem]:
-        """Yield a missing order."""
+        """Yield a missing order, and mistakes in it."""
         if not self.order_by:
             yield _NO_ORDER
+        from graph_compiler.declaration.sql_orders import order_problems  # no driver needs it
+
+        yield from order_problems(self.order_by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,10 @@ class TopN(Operator):
     n: int
     order_by: tuple[str, ...]
 
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # the same
+        """Return the columns of its input."""
+        return inputs[0]
+
     def expressions(self) -> tuple[str, ...]:
         """Return the order."""
         return self.order_by
@@ -54,12 +66,15 @@ class TopN(Operator):
         return self.order_by
 
     def problems(self) -> Iterator[Problem]:
-        """Yield a missing order, and an `n` below 1."""
+        """Yield a missing order, mistakes in it, and an `n` below 1."""
         yield from _count_problems(self.n)
         if self.n == 0:
             yield Problem(message="it keeps 0 rows", allowed="1 or more")
         if not self.order_by:
             yield _NO_ORDER
+        from graph_compiler.declaration.sql_orders import order_problems  # no driver needs it
+
+        yield from order_problems(self.order_by)
 
     def why_unrepeatable(self) -> str | None:
         """Return a reason: any of the rows that are equal in the order may be kept."""
@@ -74,6 +89,10 @@ class Limit(Operator):
     gathers: ClassVar[bool] = True
     is_non_parallel: ClassVar[bool] = True
     n: int
+
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # the same
+        """Return the columns of its input."""
+        return inputs[0]
 
     def problems(self) -> Iterator[Problem]:
         """Yield an `n` below 1."""

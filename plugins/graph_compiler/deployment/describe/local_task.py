@@ -72,5 +72,7 @@ def _render(text: str, run: DeskRun) -> str:
         return str(template.render(params=dict(run.params), **known))
     except TemplateError as error:
         raise RenderingError(
-            f"'{text}' cannot be rendered without a run: {error}\n  allowed: params, {', '.join(known)}"
+            f"'{text}' cannot be rendered without a run: {error}\n  allowed: params, {', '.join(known)}\n"
+            "  hint: {{ run_date }} and {{ ds }} are the day that --date gives; only a run under Airflow "
+            "(graph-compiler run, without --in-process) has its other variables"
         ) from None

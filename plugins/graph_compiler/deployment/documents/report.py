@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from graph_compiler.deployment.documents.computed_by import ComputedBy
 from graph_compiler.deployment.documents.manifest import ContractCount, StagedRead
 from graph_compiler.deployment.documents.wire import from_json
 from graph_compiler.errors import SourceLocation
@@ -45,6 +46,13 @@ class Failure:
     operator: str | None
     declared_at: SourceLocation | None
     message: str
+
+    @property
+    def reason(self) -> str:
+        """Return the message with the operator and its line, for a reader who knows the pipeline."""
+        where = f"operator '{self.operator}': " if self.operator else ""
+        declared = f"\n  declared at {self.declared_at}" if self.declared_at else ""
+        return f"{where}{self.message}{declared}"
 
     def words(self, pipeline: str, region_id: RegionId) -> str:
         """Return the message, after the operator's name if there is one."""
@@ -178,12 +186,36 @@ class RecomputedResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Relisting:
+    """How a later attempt lists what SQL text or a function has read: a table by its name, or the same paths.
+
+    `columns` is a digest of the table's columns; `options` are those of the read that determine which files it lists.
+    """
+
+    table: str | None
+    columns: str | None
+    options: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFiles:
-    """The files that a source has read: the paths that were listed, and a digest of their sizes and times."""
+    """The files that an operator has read: the paths that were listed, and a digest of their sizes and times.
+
+    `again` is None for a source, which is listed as it is declared, and for what cannot be listed again.
+    """
 
     operator: str
     paths: tuple[str, ...]
     digest: str
+    again: Relisting | None = field(default=None, metadata={UNSAID: True})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UncomparedRead:
+    """What an operator has read, and no later attempt can compare: a database, a view, a pattern in a function."""
+
+    operator: str
+    what: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,7 +230,9 @@ class OperatorSchema:
 class ExecutionReport:
     """The end of one execution; `failure` None means it finished. `application_id` None: Spark did not start.
 
-    `sources` are those whose files are known. `schemas` are those of all sources and sinks of a finished execution.
+    `sources` are the files that operators have read, as far as they are known; `uncompared` is what else they have
+    read. `schemas` are those of all sources and sinks of a finished execution. `computed_by` None: an earlier version
+    wrote it, or it failed.
     """
 
     version: int
@@ -211,7 +245,9 @@ class ExecutionReport:
     recomputed: tuple[RecomputedResult, ...]
     failure: Failure | None
     sources: tuple[SourceFiles, ...] = field(default=(), metadata={UNSAID: True})
+    uncompared: tuple[UncomparedRead, ...] = field(default=(), metadata={UNSAID: True})
     schemas: tuple[OperatorSchema, ...] = field(default=(), metadata={UNSAID: True})
+    computed_by: ComputedBy | None = field(default=None, metadata={UNSAID: True})
 
     @classmethod
     def from_json(cls, text: str) -> ExecutionReport:

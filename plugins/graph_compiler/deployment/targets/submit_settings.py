@@ -25,6 +25,8 @@ class SubmitSettings:
     conf: tuple[tuple[str, str], ...] = ()
     tunes_driver: bool = True
     """Whether settings are added with which the driver's JVM starts faster."""
+    makes_archives: bool = True
+    """Whether a missing class archive is made in the background."""
     defers: bool | None = None
     """Whether tasks wait in Airflow's triggerer; None is what Airflow's own setting says."""
 
@@ -42,6 +44,7 @@ def submit_settings(compiled: CompiledPipeline, profile: SlotSharingGroup | None
         conn_id=group.conn_id or options.conn_id,
         conf=tuple(pipeline_settings(compiled).items()),
         tunes_driver=options.driver_tuning,
+        makes_archives=options.class_archives,
         defers=options.deferrable,
     )
 

@@ -67,10 +67,14 @@ class SchemaChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where rows come from, for a refusal: `file_with` returns a file that has a change, None if that is not known."""
+    """Where rows come from, for a refusal: `file_with` returns a file that has a change, None if that is not known.
+
+    `place` is named if no file is: a folder or a table.
+    """
 
     file_with: Callable[[SchemaChange], str | None] = lambda _: None
     notes: tuple[str, ...] = ()
+    place: str | None = None
 
 
 UNKNOWN = Origin()
@@ -274,11 +278,14 @@ def _refusal(
     origin: Origin,
 ) -> str:
     target, policy = expectation.target, expectation.policy
+    lines = [line for change in refused for line in _lines(change, origin)]
+    if origin.place is not None and len(lines) == len(refused):
+        lines.append(f"  read from: {origin.place}")
     whose = "that are declared" if target is None else f"that {target} has"
     return "\n".join(
         [
             f"its columns are not those {whose}",
-            *(line for change in refused for line in _lines(change, origin)),
+            *lines,
             f"  allowed: {ddl(expectation.schema)} (on_schema_change={policy.value!r})",
             *(f"  {note}" for note in origin.notes),
             *(f"  hint: {hint}" for hint in _hints(changes, schemas, expectation)),

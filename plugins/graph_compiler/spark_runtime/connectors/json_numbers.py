@@ -4,11 +4,14 @@
 If a record may have such a number, it is parsed again with its numbers in quotes, and the texts are those of that.
 
     {"s": [1.50, "x"]}   →   {"s": ["MARK1.50", "x"]}   →   s: ["MARK1.50","x"]   →   s: [1.50,"x"]
+
+The mark is text that the record does not contain, so nothing else is taken for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr, from_json, when
@@ -35,8 +38,8 @@ _NEXT_NUMBER = (
 )
 """What is before the next number outside strings and comments, and the number."""
 _MARK = "\ufdd0"
-"""Put before a number in quotes: Unicode reserves it for programs, so texts do not contain it."""
-_MARKED = rf'"?{_MARK}([^"]*)"?'
+"""Put before a number in quotes: Unicode reserves it for programs, so texts hardly contain it."""
+_ESCAPED_MARK = r"(?i)\\ufdd0"
 _END_OF_LIST = r"\]\s*\z"
 _EMPTY_LIST = r"\A\s*\[\s*\]\s*\z"
 _TOO_LARGE = r"[eE][+]?\d{2}|\d{39}"
@@ -54,13 +57,15 @@ def items_of_list(text: str, options: str) -> str:
 
     The parser stops at the end of the list, whatever follows. So one more value is written before the last bracket.
     """
-    marked = f"regexp_replace({_in_quotes(text)}, {literal(_END_OF_LIST)}, ', \"{_MARK}\"]')"
+    last = literal(_END_OF_LIST)
+    marked = f"regexp_replace({_in_quotes(text, 'mark')}, {last}, concat(', \"', mark, '\"]'))"
     items = f"from_json({marked}, 'ARRAY<STRING>'{options})"
-    exact = f"transform(slice(items, 1, size(items) - 1), item -> {_without_marks('item')})"
-    whole = f"CASE WHEN get(items, size(items) - 1) = '{_MARK}' THEN {exact} END"
+    exact = f"transform(slice(items, 1, size(items) - 1), item -> {_without_marks('item', 'mark')})"
+    whole = f"CASE WHEN get(items, size(items) - 1) = mark THEN {exact} END"
+    found = f"transform(array({items}), items -> {whole})[0]"
     return (
         f"CASE WHEN {text} RLIKE {literal(_EMPTY_LIST)} THEN array() "
-        f"ELSE transform(array({items}), items -> {whole})[0] END"
+        f"ELSE transform(array({_mark_of(text)}), mark -> {found})[0] END"
     )
 
 
@@ -81,11 +86,13 @@ def with_exact_numbers(
     needs = ways.needs(columns, schema, fields, 0)
     if needs is None:
         return parsed
-    exact = f"{fields}_exact"
+    exact, mark = f"{fields}_exact", f"{fields}_mark"
     texts: StructType = _all_text(schema)  # type: ignore[assignment]
-    again = when(expr(needs), from_json(expr(_in_quotes(record)), texts, dict(options)))
+    again = when(expr(needs), from_json(expr(_in_quotes(record, mark)), texts, dict(options)))
+    merge = _Merge(mark)
     merged = [
-        f"{literal(c.name)}, {_merged(c.dataType, schema[c.name].dataType, _field(fields, c), _field(exact, c), 0)}"
+        f"{literal(c.name)}, "
+        f"{merge.merged(c.dataType, schema[c.name].dataType, _field(fields, c), _field(exact, c), 0)}"
         for c in columns
     ]
     merged += [
@@ -94,42 +101,63 @@ def with_exact_numbers(
         if field.name not in columns.names
     ]
     chosen = f"CASE WHEN {exact} IS NULL OR {fields} IS NULL THEN {fields} ELSE named_struct({', '.join(merged)}) END"
-    return parsed.withColumn(exact, again).withColumn(fields, expr(chosen)).drop(exact)
+    marked = parsed.withColumn(mark, expr(_mark_of(record))).withColumn(exact, again)
+    return marked.withColumn(fields, expr(chosen)).drop(exact, mark)
 
 
-def _in_quotes(record: str) -> str:
+def _mark_of(record: str) -> str:
+    """Return an expression for the mark of a record: if it contains the usual one, or escapes it, one with a digest.
+
+    No text contains a digest of the whole that it is a part of.
+    """
+    escaped = (
+        f"contains({record}, {literal(chr(92) + 'u')}) AND {record} RLIKE {literal(_ESCAPED_MARK)}"
+    )
+    return (
+        f"CASE WHEN contains({record}, '{_MARK}') OR ({escaped}) "
+        f"THEN concat('{_MARK}', sha2({record}, 256)) ELSE '{_MARK}' END"
+    )
+
+
+def _in_quotes(record: str, mark: str) -> str:
     """Return an expression for a record's text in which each number is a string that begins with the mark."""
-    return f"regexp_replace({record}, {literal(_NEXT_NUMBER)}, '$1\"{_MARK}$2\"')"
+    return f"regexp_replace({record}, {literal(_NEXT_NUMBER)}, concat('$1\"', {mark}, '$2\"'))"
 
 
-def _without_marks(text: str) -> str:
+def _without_marks(text: str, mark: str) -> str:
     """Return an expression for a text whose numbers are as the file has them."""
-    return f"regexp_replace({text}, {literal(_MARKED)}, '$1')"
+    return f"""regexp_replace({text}, concat('"?', {mark}, '([^"]*)"?'), '$1')"""
 
 
-def _merged(kind: DataType, parsed: DataType, first: str, second: str, depth: int) -> str:
-    """Return an expression for a value of both parsings: of `parsed` type, and with all values as text."""
-    if isinstance(kind, StructType) and isinstance(parsed, StructType):
-        inner = [
-            f"{literal(f.name)}, "
-            f"{_merged(f.dataType, parsed[f.name].dataType, _field(first, f), _field(second, f), depth)}"
-            for f in kind
-        ]
-        return f"CASE WHEN {first} IS NOT NULL THEN named_struct({', '.join(inner)}) END"
-    if not _has_texts(kind, parsed):
-        return first
-    one, two = f"first{depth}", f"second{depth}"
-    if isinstance(kind, ArrayType) and isinstance(parsed, ArrayType):
-        item = _merged(kind.elementType, parsed.elementType, one, two, depth + 1)
-        return f"zip_with({first}, {second}, ({one}, {two}) -> {item})"
-    if isinstance(kind, MapType) and isinstance(parsed, MapType):
-        key = f"key{depth}"
-        item = _merged(kind.valueType, parsed.valueType, one, f"{second}[{key}]", depth + 1)
-        return f"transform_values({first}, ({key}, {one}) -> {item})"
-    text = _without_marks(second)
-    if isinstance(kind, FloatType | DoubleType):
-        return f"CASE WHEN startswith({first}, '\"') THEN {text} ELSE {first} END"
-    return text
+@dataclass(frozen=True, slots=True)
+class _Merge:
+    """Expressions for values of both parsings; `mark` is the column of the record's mark."""
+
+    mark: str
+
+    def merged(self, kind: DataType, parsed: DataType, first: str, second: str, depth: int) -> str:
+        """Return an expression for a value: `first` is of `parsed` type, `second` has all values as text."""
+        if isinstance(kind, StructType) and isinstance(parsed, StructType):
+            inner = [
+                f"{literal(f.name)}, "
+                f"{self.merged(f.dataType, parsed[f.name].dataType, _field(first, f), _field(second, f), depth)}"
+                for f in kind
+            ]
+            return f"CASE WHEN {first} IS NOT NULL THEN named_struct({', '.join(inner)}) END"
+        if not _has_texts(kind, parsed):
+            return first
+        one, two = f"first{depth}", f"second{depth}"
+        if isinstance(kind, ArrayType) and isinstance(parsed, ArrayType):
+            item = self.merged(kind.elementType, parsed.elementType, one, two, depth + 1)
+            return f"zip_with({first}, {second}, ({one}, {two}) -> {item})"
+        if isinstance(kind, MapType) and isinstance(parsed, MapType):
+            key = f"key{depth}"
+            item = self.merged(kind.valueType, parsed.valueType, one, f"{second}[{key}]", depth + 1)
+            return f"transform_values({first}, ({key}, {one}) -> {item})"
+        text = _without_marks(second, self.mark)
+        if isinstance(kind, FloatType | DoubleType):
+            return f"CASE WHEN startswith({first}, '\"') THEN {text} ELSE {first} END"
+        return text
 
 
 class _Ways:

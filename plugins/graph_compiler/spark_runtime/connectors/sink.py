@@ -188,10 +188,10 @@ def refuse_another_zone(
     zone = host_zone()
     if zone is None or not _has_times(rows) or spark.conf.get(CONFIRMED_ZONE, "") == ZONE:
         return
-    if ledger.may_have_another_zone(target, before):
+    if why := ledger.why_another_zone(target, before):
         raise PublicationError(
-            f"its target {target} was last written by a version that used the zone of its host, and this host has "
-            f"{zone}: one target would hold times in two zones. {READS_DIFFERENTLY}\n"
+            f"its target {target} {why}, and this host has {zone}: one target would hold times in two zones. "
+            f"{READS_DIFFERENTLY}\n"
             "  allowed: a target whose times are all in UTC\n"
             "  hint: look at its times. If they are in UTC, as those of hosts in UTC are, set the option "
             f"{CONFIRMED_ZONE}: {ZONE} for the next run. If not, overwrite the target from its sources, which "

@@ -96,13 +96,14 @@ def as_declared(connector: Connector, found: Found) -> DataFrame:
         follows=frozenset({ChangeKind.WIDENED}),
     )
     parts = (Part(rows=found.rows.drop(MISFIT), schema=found.schema), *found.others)
-    rows = conform(parts, expectation, found.origin)
+    origin = replace(found.origin, place=connector.place)
+    rows = conform(parts, expectation, origin)
     if MISFIT not in found.rows.columns:
         return rows
     mark = found.rows.schema[MISFIT]
     with_mark = replace(expectation, schema=StructType([*expectation.schema, mark]))
     marked = Part(rows=found.rows, schema=StructType([*found.schema, mark]))
-    return conform((marked,), with_mark, found.origin)
+    return conform((marked,), with_mark, origin)
 
 
 @singledispatch

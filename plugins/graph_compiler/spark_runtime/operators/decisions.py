@@ -32,7 +32,8 @@ from pyspark.sql.types import (
 
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.operators.scope import Scope
-from graph_compiler.spark_runtime.spark_internals.file_listings import PlanLeaf, plan_leaves
+from graph_compiler.spark_runtime.spark_internals.compared_keys import compared_types
+from graph_compiler.spark_runtime.spark_internals.plan_leaves import PlanLeaf, plan_leaves
 from graph_compiler.spark_runtime.spark_internals.plans import column_types
 
 DECIDED = "graph_compiler_decided"
@@ -87,13 +88,13 @@ def fix_decision(decided: DataFrame, scope: Scope) -> DataFrame:
     return scope.select("*", decided, view).drop(DECIDED).withColumnRenamed(_FIXED, DECIDED)
 
 
-def fix_columns(rows: DataFrame) -> DataFrame:
-    """Return rows that no condition passes: all columns are made by a generator.
+def compares_equal_keys(rows: DataFrame) -> bool:
+    """Whether the operator that made these rows compares them by keys that may be equal and not identical."""
+    return not all(map(equals_are_identical, compared_types(rows)))
 
-    For a function that makes several outputs, whose conditions are its own. It costs column pruning.
-    """
-    if not must_decide_once(rows):
-        return rows
+
+def fix_columns(rows: DataFrame) -> DataFrame:
+    """Return rows that no condition passes: all columns are made by a generator. It costs column pruning."""
     fields = ", ".join(f"'{n}', {quoted(name)}" for n, name in enumerate(rows.columns))
     names = ", ".join(quoted(name) for name in rows.columns)
     return rows.selectExpr(f"inline(array(named_struct({fields}))) AS ({names})")

@@ -19,7 +19,7 @@ from graph_compiler.declaration.operators import (
 from graph_compiler.identifiers import listing
 from graph_compiler.spark_runtime.driver_process import call_function
 from graph_compiler.spark_runtime.operators.columns import ColumnsError
-from graph_compiler.spark_runtime.operators.decisions import fix_columns
+from graph_compiler.spark_runtime.operators.decisions import fix_columns, must_decide_once
 from graph_compiler.spark_runtime.operators.evaluation import all_outputs, main_output
 from graph_compiler.spark_runtime.operators.pandas_frames import exact, without_long_intervals
 from graph_compiler.spark_runtime.operators.scope import Scope
@@ -54,7 +54,8 @@ def _(operator: Process, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 
 @all_outputs.register
 def _(operator: Process, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:
-    return _process(operator, [fix_columns(rows) for rows in inputs], scope)
+    fixed = [fix_columns(rows) if must_decide_once(rows) else rows for rows in inputs]
+    return _process(operator, fixed, scope)
 
 
 @main_output.register

@@ -162,7 +162,7 @@ class SinkCommitter(OperatorCoordinator):
         try:
             self._opened.discard()
         except Exception as error:  # it must not hide the reason of the failure
-            words = redact(str(error))
+            words = redact(str(error), self._operator)
             LOG.warning("what sink %s has prepared is left: %s", self._operator.name, words)
         else:
             self._nothing_left(TAKEN_AWAY)

@@ -25,8 +25,8 @@ from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     StagedInput,
 )
-from graph_compiler.deployment.documents.report import OperatorSchema, SourceFiles
-from graph_compiler.errors import SourceChangedError
+from graph_compiler.deployment.documents.report import OperatorSchema, SourceFiles, UncomparedRead
+from graph_compiler.errors import RepeatedReadError, SourceChangedError
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.connectors.databases.snapshots import (
     Pin,
@@ -39,9 +39,18 @@ from graph_compiler.spark_runtime.exchange.sort_order import in_order
 from graph_compiler.spark_runtime.failures.failures import InputSchema, OperatorFailedError
 from graph_compiler.spark_runtime.operators import Scope, evaluate, evaluate_outputs, union
 from graph_compiler.spark_runtime.operators.contracts import Contract
+from graph_compiler.spark_runtime.operators.decisions import compares_equal_keys, fix_columns
 from graph_compiler.spark_runtime.region.region_graph import Output, RegionGraph
-from graph_compiler.spark_runtime.repeatability.judgement import Judgement, Variations
-from graph_compiler.spark_runtime.repeatability.source_files import ListedFiles
+from graph_compiler.spark_runtime.repeatability.judgement import (
+    Judgement,
+    Variations,
+    queries_differ,
+)
+from graph_compiler.spark_runtime.repeatability.source_files import (
+    ListedFiles,
+    OwnReads,
+    SharedListings,
+)
 from graph_compiler.spark_runtime.repeatability.variations import Variation
 
 LOG = program_log.logger(__name__)
@@ -79,9 +88,13 @@ class RegionEvaluation:
     outputs: dict[Output, DataFrame] = field(default_factory=dict)
     variations: Variations = field(default_factory=Variations)
     listings: list[tuple[OperatorDescriptor, ListedFiles]] = field(default_factory=list)
+    uncompared: dict[UncomparedRead, None] = field(default_factory=dict)
     graph: RegionGraph = field(init=False)
     _readers: Counter[Output] = field(init=False)
     _results: frozenset[Output] = field(init=False)
+    _shared_listings: SharedListings = field(default_factory=SharedListings)
+    _compared: set[Output] = field(default_factory=set)
+    """Outputs that a condition of a reader could change: Spark would move it below a comparison of equal keys."""
     _staged: dict[tuple[IntermediateDataSetId, int | None], DataFrame] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -126,14 +139,29 @@ class RegionEvaluation:
     def run(self, operator: OperatorDescriptor) -> None:
         """Evaluate an operator with its side outputs; inputs that may differ between several reads are fixed first."""
         inputs, sources = self.inputs(operator), self._reads_from(operator)
+        given = [self._rows(edge, partitions_read(edge, operator)) for edge in operator.inputs]
+        judged: list[Judgement] = []
+
+        def judge(rows: DataFrame) -> DataFrame:
+            """Return rows that read what was listed first, and remember what is known about them."""
+            judgement = Judgement.of(operator, rows, given)
+            rows, reads = self._shared_listings.pin(rows, judgement.reads)
+            self._note(operator, reads)
+            judged.append(judgement)
+            return rows
+
+        def materialize(name: str, rows: DataFrame) -> DataFrame:
+            rows = judge(self.stop_clock(operator, rows))
+            given.append(self.materialize(operator, name, rows, None))
+            return given[-1]
+
         scope = Scope(
             spark=self.spark,
             parameters=self.parameters,
             parallelism=operator.settings.parallelism,
             read=lambda connector, splits: self._read(operator, connector, splits),
-            materialize=lambda name, rows: self.materialize(
-                operator, name, self.stop_clock(operator, rows), None
-            ),
+            materialize=materialize,
+            varies=lambda rows: queries_differ(operator, rows, given),
             stop_clock=lambda rows: self.stop_clock(operator, rows),
             contracts=self.contracts,
             is_dry=self.is_dry,
@@ -150,13 +178,46 @@ class RegionEvaluation:
             outputs = evaluate_outputs(operator.operator, inputs, scope)
         else:
             outputs = {None: evaluate(operator.operator, inputs, scope)}
-        for tag, rows in outputs.items():
-            exact = with_exactly(self.stop_clock(operator, rows), operator.settings.parallelism)
-            judgement = Judgement.of(operator, exact)
-            self.listings += [(operator, listing) for listing in judgement.listings]
+        fixed = [each.variation for each in judged if each.variation is not None]
+        judged.clear()
+        exact = {
+            tag: judge(with_exactly(self.stop_clock(operator, rows), operator.settings.parallelism))
+            for tag, rows in outputs.items()
+        }
+        self._refuse_several_reads(operator, dict(zip(exact, judged, strict=True)))
+        for (tag, rows), judgement in zip(exact.items(), judged, strict=True):
             output = (operator.node_id, tag)
-            self.variations.note(output, sources, inherited, judgement.variation)
-            self._keep(operator, tag, exact)
+            self.variations.note(output, sources, inherited, judgement.variation, fixed)
+            if not self._compared.isdisjoint(sources) or compares_equal_keys(rows):
+                self._compared.add(output)
+            self._keep(operator, tag, rows)
+
+    def _refuse_several_reads(
+        self, operator: OperatorDescriptor, judged: Mapping[str | None, Judgement]
+    ) -> None:
+        """Raise RepeatedReadError if several outputs of an operator read what may change in between."""
+        changing = [
+            each.reads.changing[0]
+            for tag, each in judged.items()
+            if each.reads.changing and self._readers[operator.node_id, tag]
+        ]
+        if len(changing) > 1 and not isinstance(operator.operator, Source):
+            raise RepeatedReadError(
+                f"{len(changing)} of its outputs read {changing[0]}, which may change in between: a row would be in "
+                "several of them, or in none\n"
+                "  allowed: inputs of the operator, and files that Spark lists once\n"
+                "  hint: read it as a source, and give it to the operator as an input: it is staged once for all\n"
+                "  hint: .deterministic() declares that it does not change while the task runs"
+            )
+
+    def _note(self, operator: OperatorDescriptor, reads: OwnReads) -> None:
+        """Remember what an operator reads by itself; each listing once, also if several of its outputs read it."""
+        known = {(one.node_id, listing.state) for one, listing in self.listings}
+        for listing in reads.listings:
+            if (operator.node_id, listing.state) not in known:
+                self.listings.append((operator, listing))
+        for what in reads.uncompared:
+            self.uncompared[UncomparedRead(operator=operator.name, what=what)] = None
 
     def _read(
         self, operator: OperatorDescriptor, connector: Connector, splits: int | None
@@ -178,7 +239,7 @@ class RegionEvaluation:
     def replace_by_staged(self, output: Output, rows: DataFrame) -> None:
         """Let all readers of an output here read its committed copy: the same result for every reader (decision 9)."""
         self.outputs[output] = rows
-        self.variations.settle(output)
+        self._settle(output)
 
     def check_sources(self) -> None:
         """Raise OperatorFailedError, with a SourceChangedError, if a source has changed since it was listed."""
@@ -189,7 +250,7 @@ class RegionEvaluation:
                 raise OperatorFailedError((operator,), self.schemas, writes=False) from cause
 
     def source_files(self) -> tuple[SourceFiles, ...]:
-        """Return what the sources have listed, as far as Spark shows it."""
+        """Return what the operators have listed, as far as Spark shows it."""
         return tuple(listing.described(operator.name) for operator, listing in self.listings)
 
     def source_schemas(self) -> tuple[OperatorSchema, ...]:
@@ -201,7 +262,10 @@ class RegionEvaluation:
         )
 
     def _keep(self, operator: OperatorDescriptor, tag: str | None, rows: DataFrame) -> None:
-        """Keep an output for its readers; it is fixed first if several readers could see different rows."""
+        """Keep an output for its readers; it is fixed first if several readers could see different rows.
+
+        They could if other rows may be computed each time, or if their conditions change what is grouped or joined.
+        """
         output = (operator.node_id, tag)
         reason = self.variations.why_two_readers_differ(output)
         if reason is not None and self.is_shared(output) and output not in self._results:
@@ -209,9 +273,17 @@ class RegionEvaluation:
             rows = self.materialize(
                 operator, f"shared-{tag or 'main'}", rows, operator.settings.parallelism
             )
-            self.variations.settle(output)
+            self._settle(output)
+        elif output in self._compared and self.is_shared(output) and output not in self._results:
+            rows = fix_columns(rows)
+            self._compared.discard(output)
         self.outputs[output] = rows
         self.on_output(rows, output)
+
+    def _settle(self, output: Output) -> None:
+        """Record that an output's rows are read, not computed."""
+        self.variations.settle(output)
+        self._compared.discard(output)
 
     def _log(self, operator: OperatorDescriptor, what: str, reason: Variation) -> None:
         if not self.is_dry:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 
 from graph_compiler import program_log
 from graph_compiler.deployment.documents.descriptor import StagedInput, TaskDeploymentDescriptor
@@ -31,12 +30,13 @@ LOG = program_log.logger(__name__)
 def run_regions(
     tasks: Sequence[TaskDeploymentDescriptor],
     execute: Callable[[TaskDeploymentDescriptor], ExecutionReport],
-    is_unchanged: Callable[[TaskDeploymentDescriptor, ExecutionReport], bool],
+    why_again: Callable[[TaskDeploymentDescriptor, ExecutionReport], str | None],
     release: Callable[[TaskDeploymentDescriptor, ExecutionReport], None],
 ) -> list[tuple[TaskDeploymentDescriptor, Failure]]:
     """Run each region, except those that are kept, and those that read from one that failed; return all failures.
 
-    The first region is claimed already. `is_unchanged`: whether what an execution has read of sources is the same now.
+    The first region is claimed already. `why_again`: why an earlier execution, whose work is still there, would have
+    other rows now; None if it would not.
     `release` removes what the regions that are kept have read, if no other region reads it any more.
     """
     kept: list[tuple[TaskDeploymentDescriptor, ExecutionReport]] = []
@@ -49,7 +49,7 @@ def run_regions(
             leave_out([task], why)
             continue
         before = kept_execution(store, task, tasks)
-        if before is not None and (report := _still_true(before, partial(is_unchanged, task))):
+        if before is not None and (report := _still_true(task, before, why_again)):
             _keep(task, before)
             kept.append((task, report))
             continue
@@ -82,14 +82,22 @@ def _why_not(task: TaskDeploymentDescriptor, missing: dict[RegionId, str]) -> st
 
 
 def _still_true(
-    before: RegionExecution, is_unchanged: Callable[[ExecutionReport], bool]
+    task: TaskDeploymentDescriptor,
+    before: RegionExecution,
+    why_again: Callable[[TaskDeploymentDescriptor, ExecutionReport], str | None],
 ) -> ExecutionReport | None:
-    """Return the report of an earlier execution, None if its sources have changed."""
+    """Return the report of an earlier execution, None if it would have other rows now; then the log says why."""
+    assert before.report is not None, "it has finished"
     try:
-        return before.report if before.report is not None and is_unchanged(before.report) else None
+        why = why_again(task, before.report)
     except Exception:  # Spark's, of any kind
         LOG.warning("its sources cannot be listed again: %s", traceback.format_exc().rstrip())
         return None
+    if why is None:
+        return before.report
+    with program_log.about(task.log_fields):
+        LOG.info("'%s' runs again: %s", task.region.region_id, why)
+    return None
 
 
 def _keep(task: TaskDeploymentDescriptor, before: RegionExecution) -> None:

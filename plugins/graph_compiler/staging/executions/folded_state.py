@@ -54,13 +54,16 @@ def folded_state(
 def _end(
     report: ExecutionReport | None, outcome: Outcome | None, *, is_last: bool
 ) -> FoldedState | None:
+    failure = None if report is None else report.failure
     if outcome is not None:
         is_finished = outcome.state is ExecutionState.FINISHED
-        return FoldedState(outcome.state, None if is_finished else outcome.reason)
-    if report is not None and report.failure is None:
+        is_of_driver = failure is not None and outcome.reason == failure.message
+        reason = failure.reason if failure is not None and is_of_driver else outcome.reason
+        return FoldedState(outcome.state, None if is_finished else reason)
+    if failure is not None:
+        return FoldedState(ExecutionState.FAILED, failure.reason)
+    if report is not None:
         return FoldedState(ExecutionState.FINISHED)
-    if report is not None and report.failure is not None:
-        return FoldedState(ExecutionState.FAILED, report.failure.message)
     return None if is_last else FoldedState(ExecutionState.FAILED, DIED)
 
 
@@ -69,7 +72,7 @@ def _why_impossible(
 ) -> str | None:
     """Return why an attempt in this state cannot end like this, None if it can."""
     if end is ExecutionState.FINISHED and report is not None and report.failure is not None:
-        return f"its task has FINISHED, but its driver has FAILED: {report.failure.message}"
+        return f"its task has FINISHED, but its driver has FAILED: {report.failure.reason}"
     try:
         before = cancel(state) if end is ExecutionState.CANCELED else state
         after = report_state(before, end).state

@@ -44,6 +44,10 @@ from graph_compiler.staging.store.staging_store import StagingStore
 LOG = program_log.logger(__name__)
 
 Decided = TypeVar("Decided", bound=Publication)
+_OWN_PLACE = (
+    "let the path depend on an argument of the group (params), or use mode='append', "
+    "'overwrite-partitions' or 'merge'"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,33 +141,57 @@ class Ledger:
         """Raise PublicationError if another group of this Dag run, or instance of a mapped one, published last.
 
         For a sink that replaces all rows. A Dag file shows only some of these targets: the others are known here, as
-        they were rendered.
+        they were rendered. If the last record is unreadable, an attempt of such a group that may have made it counts.
         """
         mine = self.layout.identity
-        for number in reversed(range(before)):
-            if ending(self.store, self.layout.done(target, number)) is Ending.GIVEN_UP:
-                continue
-            with suppress(DamagedDocumentError):
-                last = self.records.publication(target, number).identity
-                if last != mine and (last.dag_id, last.run_id) == (mine.dag_id, mine.run_id):
-                    raise PublicationError(
-                        f"'{last.owner}' has published to its target {target} in this Dag run, and it would replace "
-                        "those rows\n  hint: let the path depend on an argument of the group (params), or use "
-                        "mode='append', 'overwrite-partitions' or 'merge'. If cleared tasks have got other "
-                        "arguments, start a new run"
-                    )
+        number = self._last(target, before)
+        if number is None:
             return
+        try:
+            last = self.records.publication(target, number).identity
+        except DamagedDocumentError as error:
+            explained = self.records.explained(target, before)
+            if found := unexplained_attempts.of_dag_run(self.store, self.layout, target, explained):
+                ids = listing([attempt.execution_id for attempt in found])
+                commands = " && ".join(attempt.way_out for attempt in found)
+                raise PublicationError(
+                    f"the last publication to its target {target} cannot be read, and {ids} of another group of this "
+                    f"Dag run may have made it: this sink would replace those rows\n  found: {error.path} {error.why}\n"
+                    f"  hint: {_OWN_PLACE}. If the target has no files or rows of {ids}: {commands}"
+                ) from None
+            return
+        if last != mine and (last.dag_id, last.run_id) == (mine.dag_id, mine.run_id):
+            raise PublicationError(
+                f"'{last.owner}' has published to its target {target} in this Dag run, and it would replace those "
+                f"rows\n  hint: {_OWN_PLACE}. If cleared tasks have got other arguments, start a new run"
+            )
 
-    def may_have_another_zone(self, target: str, before: int) -> bool:
-        """Whether the last publication that is known is of a version that wrote in the zone of its host.
+    def why_another_zone(self, target: str, before: int) -> str | None:
+        """Return why a target's times may be in the zone of a host, None if they are in the pinned one.
 
-        A later one was made after that was confirmed, or has replaced all rows.
+        Only the last publication counts: it was made after this was confirmed, or has replaced all rows. If its record
+        is unreadable, any version may have written it.
+        """
+        number = self._last(target, before)
+        if number is None:
+            return None
+        try:
+            zone = self.records.document(target, number).get("zone")
+        except DamagedDocumentError as error:
+            return f"may have been written by a version that used the zone of its host ({error.path} {error.why})"
+        return (
+            "was last written by a version that used the zone of its host" if zone is None else None
+        )
+
+    def _last(self, target: str, before: int) -> int | None:
+        """Return the number of the last publication that was not given up; its record may be unreadable.
+
+        Raises DamagedDocumentError, which says what to do, if it is not known whether one was given up.
         """
         for number in reversed(range(before)):
-            with suppress(DamagedDocumentError):
-                if ending(self.store, self.layout.done(target, number)) is not Ending.GIVEN_UP:
-                    return self.records.document(target, number).get("zone") is None
-        return False
+            if ending(self.store, self.layout.done(target, number)) is not Ending.GIVEN_UP:
+                return number
+        return None
 
     def documents(self, target: str, before: int) -> Iterator[Mapping[str, object]]:
         """Yield the readable records of decided publications to the target, in order."""

@@ -18,6 +18,7 @@ from graph_compiler.deployment.documents.staging_layout import (
     StagingLayout,
 )
 from graph_compiler.errors import DamagedDocumentError
+from graph_compiler.staging.executions.executions import identity_of
 from graph_compiler.staging.publications.preparations import Preparation
 from graph_compiler.staging.store.read_document import decode_object, get_document
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -48,18 +49,39 @@ def of_run(
     return tuple(_in_run(store, layout.run, target, explained))
 
 
+def of_dag_run(
+    store: StagingStore, layout: StagingLayout, target: str, explained: Collection[str]
+) -> tuple[UnexplainedAttempt, ...]:
+    """Return the attempts of other runs in the same Dag run that may have published to a target.
+
+    A run whose Dag run is unknown, since its marker is unreadable, counts.
+    """
+    mine = layout.identity
+    return tuple(
+        attempt
+        for run in _runs(store, layout.root)
+        if run != layout.run
+        for attempt in _in_run(store, run, target, explained)
+        if (its := identity_of(store, run)) is None
+        or (its.dag_id, its.run_id) == (mine.dag_id, mine.run_id)
+    )
+
+
 def alive(
     store: StagingStore, root: str, target: str, explained: Collection[str]
 ) -> tuple[UnexplainedAttempt, ...]:
     """Return the attempts of any run that may be carrying out a publication to a target now."""
-    runs = (
-        f"{root}/{pipeline}/{run}"
-        for pipeline in store.folders(root)
-        if not pipeline.startswith(".")
-        for run in store.folders(f"{root}/{pipeline}")
+    found = (
+        attempt for run in _runs(store, root) for attempt in _in_run(store, run, target, explained)
     )
-    found = (attempt for run in runs for attempt in _in_run(store, run, target, explained))
     return tuple(one for one in found if not one.has_ended and not one.is_closed)
+
+
+def _runs(store: StagingStore, root: str) -> Iterator[str]:
+    for pipeline in store.folders(root):
+        if not pipeline.startswith("."):
+            for run in store.folders(f"{root}/{pipeline}"):
+                yield f"{root}/{pipeline}/{run}"
 
 
 def _in_run(

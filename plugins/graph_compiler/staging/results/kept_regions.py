@@ -8,6 +8,8 @@ A region is kept if
     what it has published is still there              except what later publications have removed
     its work was not discarded                        by `graph-compiler discard`
 
+The driver also compares the files of its sources, and the code that has computed it (decision 58).
+
 Tries in which it was not its turn, or in which Spark did not start, count as if they had not been.
 """
 
@@ -55,8 +57,8 @@ def kept_execution(
 ) -> RegionExecution | None:
     """Return the execution whose work makes that of `task` unnecessary, None if it has to run.
 
-    `tasks` are all executions of its try. Whether sources have changed since is not looked at. A document that cannot
-    be read is a reason to run.
+    `tasks` are all executions of its try. Whether sources or code have changed since is not looked at. A document that
+    cannot be read is a reason to run.
     """
     if task.from_start:
         return None

@@ -117,6 +117,6 @@ def prepare(
             host=socket.gethostname(),
         ),
         archive=archive,
-        wanted=wanted,
+        wanted=wanted if where.makes_archives else None,
         access=access,
     )

@@ -56,8 +56,8 @@ def pass_secrets(hook: SparkSubmitHook, place: DriverPlace, task: TaskTry) -> No
 def secrets_at_hand(place: DriverPlace, task: TaskTry) -> Iterator[Mapping[str, str]]:
     """Have the values of a task's secrets ready while spark-submit runs; yield those for its environment.
 
-    They are masked from now on in every log of this process. Raises SecretError, which names the missing connection or
-    field, and never contains a value.
+    Passwords and keys of the extra are masked from now on in every log of this process. Raises SecretError, which names
+    the missing connection or field, and never contains a value.
     """
     if place.secrets is SecretWay.KUBERNETES_SECRET or not (secrets := _secrets(task.regions)):
         yield {}
@@ -123,5 +123,6 @@ def _value(secret: Secret) -> str:
             f"  allowed: {', '.join(CONNECTION_FIELDS)}, or a key in its extra"
         )
     value = str(found)
-    mask_secret(value)
+    if secret.is_masked:
+        mask_secret(value)
     return value

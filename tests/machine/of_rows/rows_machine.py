@@ -1,0 +1,192 @@
+"""Small pipelines over keys that are equal and not identical: no row is lost, doubled, or another one each time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import ClassVar
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from pyspark.sql import SparkSession
+
+from tests.harness.postgres import Postgres
+from tests.machine.alphabet import drawn
+from tests.machine.of_rows.keys import CONDITIONS, KEYS
+from tests.machine.of_rows.operations import LOOKUPS, OPERATIONS, SPLITS
+from tests.machine.of_rows.rows_world import BOTH, RowsWorld
+from tests.machine.of_rows.sources import SOURCES, changed, written
+from tests.machine.tally import TALLY
+
+Sinks = tuple[tuple[str, ...], ...]
+_GROUPING = ("aggregate", "window", "distinct", "deduplicate", "any of a key")
+_ONE = tuple(name for name, operation in OPERATIONS.items() if operation.inputs == 1)
+_TWO = tuple(name for name, operation in OPERATIONS.items() if operation.inputs == 2)
+_COMPARING = (*_GROUPING, *_TWO)
+_KEYS = (*KEYS, *("double", "float", "struct", "array") * 2, "lower case", "Unicode")
+_NEIGHBORS = 5
+Row = tuple[int, int | None]
+ROWS = st.lists(
+    st.tuples(st.integers(0, _NEIGHBORS - 1), st.one_of(st.none(), st.integers(0, 6))),
+    min_size=2,
+    max_size=6,
+)
+"""Rows: the number of a key's text, counted from the world's first, and v. Texts of equal keys are neighbors."""
+_LAST = st.sampled_from((0, 0, 0, 1, 1, 2))
+"""A stream, counted from the last one."""
+_SINKS = st.sampled_from(((), (), (BOTH,), (("k",),), (BOTH, ("v",))))
+"""Columns of the sinks that a stream gets."""
+_WAYS = (*SPLITS, "filter")
+_MOST_SOURCES = 2
+
+
+class RowsMachine(RuleBasedStateMachine):
+    """One pipeline, drawn operator by operator, and run at the end."""
+
+    session: ClassVar[Callable[[], SparkSession]]
+    database: ClassVar[Postgres | None] = None
+    """Where tables are, if there is a PostgreSQL."""
+    steps: ClassVar[int] = 3
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world: RowsWorld | None = None
+        self.other: int | None = None
+        self.first = 0
+
+    @initialize(
+        key=drawn("key", _KEYS),
+        source=drawn("source", SOURCES),
+        rows=ROWS,
+        first=st.integers(0, 40),
+        below=st.lists(
+            st.tuples(drawn("operation", (*_COMPARING, *LOOKUPS)), st.integers(0, 9)), max_size=2
+        ),
+        way=drawn("split", _WAYS),
+        n=st.integers(0, 40),
+        other=st.one_of(st.none(), st.integers(0, 3)),
+        changes=st.one_of(st.none(), st.none(), st.none(), st.integers(0, 4)),
+    )
+    def begin(
+        self,
+        *,
+        key: str,
+        source: str,
+        rows: list[Row],
+        first: int,
+        below: list[tuple[str, int]],
+        way: str,
+        n: int,
+        other: int | None,
+        changes: int | None,
+    ) -> None:
+        """Start with a source, operators that compare keys, and a split.
+
+        Before the sink with the number `changes` is written, the files change. `other`: run it again, in another way.
+        """
+        self.other = other
+        world = RowsWorld(type(self).session(), self.database, KEYS[key])
+        self.start(world, source, rows, first)
+        for operation, number in below:
+            self._apply(operation, (0, len(world.made)), number, ())
+        self._split(way, 0, n)
+        if changes is not None:
+            world.change = (changes, lambda: changed(world.folder))
+
+    @rule(source=drawn("source", SOURCES), rows=ROWS)
+    @precondition(lambda self: self.world and len(self.world.sources) < _MOST_SOURCES)
+    def read(self, source: str, rows: list[Row]) -> None:
+        """Add another source."""
+        self._read(source, rows)
+
+    @rule(
+        operation=drawn("operation", (*_ONE, *LOOKUPS, *_GROUPING, *_GROUPING)),
+        of=_LAST,
+        n=st.integers(0, 9),
+        sinks=_SINKS,
+    )
+    @precondition(lambda self: self.world)
+    def apply(self, operation: str, of: int, n: int, sinks: Sinks) -> None:
+        """Apply an operator to one stream."""
+        self._apply(operation, (of,), n, sinks)
+
+    @rule(
+        operation=drawn("operation", _TWO),
+        left=_LAST,
+        right=_LAST,
+        n=st.integers(0, 9),
+        sinks=_SINKS,
+    )
+    @precondition(lambda self: self.world)
+    def combine(self, operation: str, left: int, right: int, n: int, sinks: Sinks) -> None:
+        """Apply an operator to two streams, or twice to one."""
+        self._apply(operation, (left, right), n, sinks)
+
+    @rule(
+        way=drawn("split", _WAYS),
+        of=_LAST,
+        n=st.integers(0, 40),
+        is_sunk=st.booleans(),
+    )
+    @precondition(lambda self: self.world)
+    def split(self, way: str, of: int, n: int, is_sunk: bool) -> None:
+        """Put each row of a stream into one of two outputs, and write both; `is_sunk`: write the stream, too."""
+        if is_sunk:
+            self.there().write(self._stream(of), BOTH)
+        self._split(way, of, n)
+
+    def _split(self, way: str, of: int, n: int) -> None:
+        world, stream = self.there(), self._stream(of)
+        conditions = (*world.key.conditions, *world.key.conditions, *CONDITIONS)
+        if way != "by hand":
+            conditions = (*world.key.compared, *conditions)
+        world.split(way, conditions[n % len(conditions)], stream)
+        last = len(world.made) - 1
+        for output in (last - 1, last):
+            world.write(output, BOTH)
+        TALLY.steps += 1
+        TALLY.tried["rows", way, world.made[stream].how] += 1
+
+    def teardown(self) -> None:
+        """Run the pipeline."""
+        if self.world is None:
+            return
+        try:
+            if sys.exc_info()[0] is None:
+                wrong = self.check()
+                assert wrong is None, wrong
+        finally:
+            self.world.end()
+
+    def start(self, world: RowsWorld, source: str, rows: list[Row], first: int) -> None:
+        """Begin a world with one source; `first` is the number of the first text that it has."""
+        TALLY.examples += 1
+        self.world, self.first = world, first
+        self._read(source, rows)
+
+    def check(self) -> str | None:
+        """Run the pipeline; return what is wrong with its rows."""
+        return self.there().check(self.other)
+
+    def there(self) -> RowsWorld:
+        """Return the world, once it has begun."""
+        assert self.world is not None
+        return self.world
+
+    def _stream(self, back: int) -> int:
+        return max(0, len(self.there().made) - 1 - back)
+
+    def _apply(self, operation: str, of: tuple[int, ...], n: int, sinks: Sinks) -> None:
+        world = self.there()
+        inputs = [self._stream(back) for back in of[: world.operations[operation].inputs]]
+        if world.apply(operation, inputs, n):
+            world.write(len(world.made) - 1, *sinks)
+            TALLY.steps += 1
+
+    def _read(self, source: str, rows: list[Row]) -> None:
+        world = self.there()
+        texts = world.key.texts
+        pairs = [(texts[(self.first + number) % len(texts)], v) for number, v in rows]
+        folder = world.folder / f"in-{len(world.sources)}"
+        world.read(written(source, folder, pairs, world), len(pairs))
+        TALLY.steps += 1

@@ -1,0 +1,252 @@
+"""A drawn pipeline with its data: it is run in one or two ways, and its rows are compared.
+
+    drawn sinks              as declared                                       ─┐
+    a sink of each stream    staged at each exchange, other settings of Spark   ┴▶ rows of each stream
+
+Each operator's rows must follow from those of its inputs (`operations.py`). A split has each row of its input once. All
+sinks of a stream have the same rows. Where the product does not say that rows may differ, both runs have the same ones.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+from pyspark.sql import SparkSession
+
+from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment
+from tests.harness.postgres import Postgres
+from tests.machine.of_rows.keys import Key
+from tests.machine.of_rows.operations import (
+    LOOKUPS,
+    OPERATIONS,
+    SPLITS,
+    Pair,
+    lookups,
+    why_not_expected,
+)
+from tests.machine.of_rows.rows_run import Cells, Change, RowsRun
+
+Declares = Callable[[StreamExecutionEnvironment], DataStream]
+Columns = tuple[str, ...]
+BOTH: Columns = ("k", "v")
+_MOST_ROWS = 300
+_SMALL = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+}
+"""Tasks that begin fast."""
+_OTHERWISE: Sequence[Mapping[str, str]] = (
+    {},
+    {"spark.sql.autoBroadcastJoinThreshold": "-1", "spark.sql.files.maxPartitionBytes": "64"},
+    {**_SMALL, "spark.sql.shuffle.partitions": "3"},
+    {**_SMALL, "spark.sql.autoBroadcastJoinThreshold": "-1"},
+)
+"""Settings of Spark by which rows arrive in another order."""
+_STAGED = {"execution.batch-shuffle-mode": "ALL_EXCHANGES_BLOCKING"}
+
+
+@dataclass(frozen=True)
+class Made:
+    """A stream: what made it of which others. Of a split there are two, one after the other."""
+
+    how: str
+    inputs: tuple[int, ...] = ()
+    n: int = 0
+    most: int = 1
+    """The largest number of rows that it can have."""
+    condition: str | None = None
+    """Of a split."""
+    is_rest: bool = False
+
+
+class RowsWorld:
+    """A pipeline as it is drawn."""
+
+    def __init__(self, spark: SparkSession, database: Postgres | None, key: Key) -> None:
+        self.spark, self.database, self.key = spark, database, key
+        self.folder = Path(tempfile.mkdtemp(prefix="machine-", dir="/dev/shm"))
+        self.operations = {**OPERATIONS, **lookups(self.folder)}
+        self.made: list[Made] = []
+        self.sources: list[Declares] = []
+        self.sinks: dict[tuple[int, Columns], None] = {}
+        self.streams: list[DataStream] = []
+        """As they were declared last."""
+        self.change: Change | None = None
+        """What happens in the first attempt."""
+
+    def end(self) -> None:
+        """Remove its files."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def read(self, source: Declares, rows: int) -> None:
+        """Add a source of k and v."""
+        self.made.append(Made("source", n=len(self.sources), most=rows))
+        self.sources.append(source)
+
+    def apply(self, operation: str, inputs: Sequence[int], n: int) -> bool:
+        """Add an operator, unless it could have too many rows; return whether it was added."""
+        most = [max(1, self.made[each].most) for each in inputs]
+        rows = (
+            2 * most[0] * most[-1]
+            if operation == "join"
+            else self.operations[operation].grows * max(most)
+        )
+        if rows <= _MOST_ROWS:
+            self.made.append(Made(operation, tuple(inputs), n, rows))
+        return rows <= _MOST_ROWS
+
+    def split(self, way: str, condition: str, of: int) -> None:
+        """Add both outputs of a split."""
+        for is_rest in (False, True):
+            self.made.append(Made(way, (of,), 0, self.made[of].most, condition, is_rest))
+
+    def write(self, stream: int, *sinks: Columns) -> None:
+        """Add sinks of these columns."""
+        self.sinks |= {(stream, columns): None for columns in sinks}
+
+    def check(self, other: int | None) -> str | None:
+        """Run it, and again in the way `other` if that is given; return what is wrong with its rows."""
+        if not self.sinks:
+            return None
+        first = self._run(self.sinks, _SMALL, {}, self.change)
+        if first.failure is not None and self.change is not None:
+            if "changed" not in first.failure.message:
+                return f"it failed: {first.failure.message}"
+            first = self._run(self.sinks, _SMALL, {}, None)
+        if (wrong := self._why_wrong(first)) or other is None:
+            return wrong
+        everything = [(stream, BOTH) for stream in range(len(self.made))]
+        second = self._run(everything, _OTHERWISE[other % len(_OTHERWISE)], _STAGED, None)
+        if (wrong := self._why_wrong(second)) or self.change is not None:
+            return wrong
+        return self._why_different(first, second)
+
+    def declare(
+        self, sinks: Sequence[tuple[int, Columns]], options: Mapping[str, str]
+    ) -> StreamExecutionEnvironment:
+        """Declare the pipeline with these sinks."""
+        env = StreamExecutionEnvironment("rows", config=dict(options))
+        streams: list[DataStream] = []
+        for number, made in enumerate(self.made):
+            if made.is_rest:
+                continue
+            inputs = [streams[each] for each in made.inputs]
+            outputs: tuple[DataStream, ...]
+            if made.condition is not None:
+                outputs = SPLITS[made.how](inputs[0], made.condition)
+            elif made.how == "source":
+                outputs = (self.sources[made.n](env),)
+            else:
+                outputs = (self.operations[made.how].declare(*inputs, made.n),)
+            outputs[0].name(_name(number))
+            streams += outputs
+        self.streams = streams
+        for stream, columns in sinks:
+            rows = streams[stream] if columns == BOTH else streams[stream].select(*columns)
+            name = _sink(stream, columns)
+            rows.sink_to(Parquet(f"{self.folder}/out/{name}")).name(name)
+        return env
+
+    def _run(
+        self,
+        sinks: Sequence[tuple[int, Columns]] | Mapping[tuple[int, Columns], None],
+        settings: Mapping[str, str],
+        options: Mapping[str, str],
+        change: Change | None,
+    ) -> RowsRun:
+        run = RowsRun(self.spark, self.folder, change)
+        run.run(self.declare(tuple(sinks), options), settings)
+        return run
+
+    def _why_wrong(self, run: RowsRun) -> str | None:
+        """Return why a run failed, or which of its rows do not follow from the others."""
+        if run.failure is not None:
+            return f"it failed: {run.failure.message}"
+        wrong = [
+            self._why_not_made(run, number) or self._why_unequal(run, number)
+            for number in range(len(self.made))
+        ]
+        return next(filter(None, wrong), None)
+
+    def _why_unequal(self, run: RowsRun, stream: int) -> str | None:
+        """Return how the sinks of a stream differ."""
+        known = _rows(run, stream)
+        for columns in (("k",), ("v",)):
+            rows = run.rows.get(_sink(stream, columns))
+            if rows is not None and known is not None and Counter(rows) != _only(known, columns):
+                return f"{self._words(stream)}: a sink has {known}, another {rows}"
+        return None
+
+    def _why_not_made(self, run: RowsRun, stream: int) -> str | None:
+        """Return how the rows of a stream do not follow from those of its inputs."""
+        made = self.made[stream]
+        inputs = [self._observed(run, each) for each in made.inputs]
+        if made.how == "source" or made.is_rest or None in inputs:
+            return None
+        given = cast("list[list[Pair]]", inputs)
+        if made.condition is not None:
+            kept, rest = _rows(run, stream), _rows(run, stream + 1)
+            if kept is None or rest is None or Counter([*kept, *rest]) == Counter(given[0]):
+                return None
+            return f"{self._words(stream)}: {made.condition} put {given[0]} into {kept} and {rest}"
+        is_changed = self.change is not None and made.how in LOOKUPS  # either rows may be right
+        if is_changed or (found := self._observed(run, stream)) is None:
+            return None
+        same = partial(self.key.same, spark=self.spark)
+        wrong = why_not_expected(self.operations[made.how], made.n, given, found, same)
+        return wrong and f"{self._words(stream)}: {wrong}"
+
+    def _observed(self, run: RowsRun, stream: int) -> list[Pair] | None:
+        """Return the rows of a stream's sink, or of both outputs of a split that reads it; None if none is known."""
+        if (rows := _rows(run, stream)) is not None:
+            return rows
+        for number, made in enumerate(self.made):
+            if made.condition is not None and not made.is_rest and made.inputs == (stream,):
+                kept, rest = _rows(run, number), _rows(run, number + 1)
+                if kept is not None and rest is not None:
+                    return [*kept, *rest]
+        return None
+
+    def _why_different(self, first: RowsRun, second: RowsRun) -> str | None:
+        """Return which rows differ between two runs, though nothing says that they may."""
+        for stream, columns in self.sinks:
+            rows, again = first.rows[_sink(stream, columns)], _rows(second, stream)
+            if self._varies(stream, first.varies | second.varies) or again is None:
+                continue
+            if Counter(rows) != _only(again, columns):
+                return f"{self._words(stream)}: it was {rows}, and computed again {again}"
+        return None
+
+    def _varies(self, stream: int, names: set[str]) -> bool:
+        made = self.made[stream]
+        known = _name(stream - 1 if made.is_rest else stream) in names
+        return known or any(self._varies(each, names) for each in made.inputs)
+
+    def _words(self, stream: int) -> str:
+        made = self.made[stream]
+        of = [f"{each} ({self.made[each].how})" for each in made.inputs]
+        return f"stream {stream}, {made.how} of {', '.join(of) or 'files'}"
+
+
+def _name(stream: int) -> str:
+    return f"s{stream}"
+
+
+def _sink(stream: int, columns: Columns) -> str:
+    return f"out_{stream}_{''.join(columns)}"
+
+
+def _rows(run: RowsRun, stream: int) -> list[Pair] | None:
+    return cast("list[Pair] | None", run.rows.get(_sink(stream, BOTH)))
+
+
+def _only(rows: Sequence[Pair], columns: Columns) -> Counter[Cells]:
+    return Counter(tuple(row[BOTH.index(name)] for name in columns) for row in rows)
