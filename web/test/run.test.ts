@@ -63,6 +63,12 @@ describe('a run', () => {
     expect(scheduled?.to).toBeCloseTo(queued!.from)
     expect(queued?.to).toBeCloseTo(rows[0]!.bars[0]!.from)
   })
+  it('lets no wait of a retry overlap the attempt before it', () => {
+    const run = madeUpRun(plan, 'failed', 1000, 2000)
+    const regions = run.regions.map((region) => ({ ...region, attempts: region.attempts.map((attempt) => ({ ...attempt, queued: region.attempts[0]!.queued })) }))
+    const [, row] = timeline({ ...run, regions }, plan.regions.map((region) => region.id), 2000).rows
+    expect(row?.waits.at(-1)?.from).toBeCloseTo(row!.bars[0]!.to)
+  })
   it('has the whole reason of a failure, once for all attempts that failed of it', () => {
     const attempts = madeUpRun(plan, 'failed', 1000, 2000).regions[1]!.attempts
     expect(failureNotes(attempts)).toEqual([

@@ -211,7 +211,7 @@ function labelShapes(edge: GraphEdge, label: Label, x: number, y: number, theme:
   const words = isStaged ? 'labelTextStaged' : 'labelText'
   const shapes: Shape[] = [{ kind: 'rect', paint: paint(name, theme), x, y, ...size, radius: isVirtual ? Math.min(12, size.height / 2) : 5 }]
   const height = TEXT.line * level.zoom
-  const pitch = level.form === 'full' ? (size.height - 8) / (label.lines.length + (label.hasRows ? 1 : 0)) : height * PITCH
+  const pitch = level.form === 'full' ? Math.min(16, (size.height - 8) / (label.lines.length + (label.hasRows ? 1 : 0))) : height * PITCH
   const left = x + 7 + (isStaged ? GLYPH : 0)
   const width = size.width - (left - x) - 5
   const count = Math.max(1, Math.floor((size.height - 4) / pitch))
@@ -221,6 +221,6 @@ function labelShapes(edge: GraphEdge, label: Label, x: number, y: number, theme:
   if (isStaged) shapes.push({ kind: 'path', paint: { fill: 'none', stroke: paint('staged', theme).stroke ?? '', width: 1.4 }, d: `M${x + 7} ${top + 5}${CYLINDER}` })
   const isTitled = level.form === 'full'
   lines.forEach((line, at) => shapes.push(text(words, theme, left, top + height * 0.95 + at * pitch, height, line, isTitled && isStaged && at === 0)))
-  if (isTitled && label.hasRows && rows) shapes.push(text(words, theme, left, top + height * 0.95 + lines.length * pitch, height, fit(rows, width, height, true), true))
+  if (isTitled && label.hasRows && rows) shapes.push(text(words, theme, left, top + height * 0.95 + lines.length * pitch, height, fitParts(rows, width, height, true), true))
   return shapes
 }

@@ -93,10 +93,15 @@ const HEAD = 9
 const ROOM_FOR_NAMES = 1.6
 const FOOT = 20
 const LABEL_LINE = 15
+/** Room for `336,776 rows · 9.4 MB`. */
+const ROWS_WIDTH = 148
 /** Room for the glyph of a source or sink, the mark of a state, and the glyph of a staged edge. */
 export const GLYPH = 18
-const LABEL_WIDTH: Record<Direction, number> = { right: 176, down: 250 }
+const LABEL_WIDTH: Record<Direction, number> = { right: 184, down: 250 }
 const REASON_LINES: Record<Direction, number> = { right: 5, down: 3 }
+/** How much larger text is where labels are left out, and how many lines of a reason there are then. */
+const TERSE = 1.45
+const MOST_LARGE = 6
 /** Up to this many boxes, all four ways are tried; up to the next number, two. */
 const TRIED_ALL = 60
 const TRIED_TWO = 400
@@ -116,17 +121,20 @@ export function nodeSize(node: GraphNode, hasFoot: boolean): Size {
   }
 }
 
-/** The label of an edge, broken into lines; null if it has none. */
-export function labelOf(edge: GraphEdge, direction: Direction, reason: string | null, hasRows: boolean): Label | null {
+/** The label of an edge, broken into lines; null if it has none. A terse one has room for its `short` text in large letters. */
+export function labelOf(edge: GraphEdge, direction: Direction, reason: string | null, hasRows: boolean, isTerse: boolean): Label | null {
   if (!edge.words.length) return null
-  const most = LABEL_WIDTH[direction]
+  const most = LABEL_WIDTH[direction] * (isTerse ? 1.25 : 1)
   const isStaged = edge.kind === 'staged'
   const room = most - 14 - (isStaged ? GLYPH : 0)
   const lines = edge.words.flatMap((words, at) => wrap(words, room, TEXT.line, 3, isStaged && at === 0))
   if (reason) lines.push(...wrap(reason, room, TEXT.line, REASON_LINES[direction]))
-  const text = Math.max(...lines.map((line, at) => textWidth(line, TEXT.line, isStaged && at === 0)), hasRows ? 120 : isStaged ? 72 : 0)
+  const text = Math.max(...lines.map((line, at) => textWidth(line, TEXT.line, isStaged && at === 0)), hasRows ? ROWS_WIDTH : isStaged ? 72 : 0)
   const count = lines.length + (hasRows ? 1 : 0)
-  return { lines, short: reason ?? (edge.words.slice(1).join(' ') || edge.words.join(' ')), hasRows, size: { width: Math.ceil(Math.min(most, text + 14 + (isStaged ? GLYPH : 0))), height: 8 + LABEL_LINE * count } }
+  const short = reason ?? (edge.words.slice(1).join(' ') || edge.words.join(' '))
+  const width = Math.ceil(Math.min(most, (isTerse ? TERSE : 1) * text + 14 + (isStaged ? GLYPH : 0)))
+  const large = wrap(short, width - 14 - (isStaged ? GLYPH : 0), TEXT.line * TERSE, MOST_LARGE).length + (hasRows ? 1 : 0)
+  return { lines, short, hasRows, size: { width, height: isTerse ? 8 + TEXT.line * TERSE * 1.15 * large : 8 + LABEL_LINE * count } }
 }
 
 /** `isTerse` leaves the labels of pipelined edges out: a vertex's details and the tooltip have them. */
@@ -138,7 +146,7 @@ export function placeGraph(model: GraphModel, direction: Direction, hasFoot: boo
     // A result that several vertices read has its reason once.
     const reason = edge.reason && `${edge.result} ${edge.reason}`
     const flow = groupOf.get(edge.source) === groupOf.get(edge.target) ? direction : outer
-    const label = labelOf(edge, flow, reason && !told.has(reason) ? edge.reason : null, hasFoot && edge.result !== null)
+    const label = labelOf(edge, flow, reason && !told.has(reason) ? edge.reason : null, hasFoot && edge.result !== null, isTerse)
     if (reason) told.add(reason)
     if (label && !(isTerse && edge.kind === 'plain')) labels.set(edge.id, label)
   }

@@ -63,8 +63,10 @@ const LEAST_WAIT = 2
  */
 function waits(region: RegionRun, begun: number | null, starts: readonly number[], from: number, span: number): Wait[] {
   const first = Math.min(...starts)
-  return region.attempts.flatMap(({ queued, started }) => {
+  return region.attempts.flatMap(({ queued: told, started }, at) => {
     if (started === null) return []
+    // A retry waits from the end of the attempt before it, even if Airflow keeps the time of the first queue.
+    const queued = told === null ? null : Math.max(told, region.attempts[at - 1]?.ended ?? told)
     const isFirst = started === first && begun !== null
     const parts: [number, number, string][] = []
     if (queued !== null && queued < started) parts.push([queued, started, 'queued'])
