@@ -100,6 +100,11 @@ MANY = "staging/publications/test_many_partitions.py"
 _FILES_OF_FOLDER = "[name for name in intent.add if str(Path(name).parent) == folder]"
 _AS_IS = "in folders"
 GC_COMMAND = "cli/commands/staging.py"
+RUN_DAYS = "airflow_backend/dag/run_days.py"
+RUN_DAYS_TESTS = "airflow/test_run_days.py"
+NAME_CHECKS = "compiler/checks/name_checks.py"
+PRINTABLE = "compiler/test_printable_names.py"
+PROGRAM_LOG = "program_log.py"
 POOLER = "spark/connectors/test_jdbc_pooler.py"
 TRIGGERS = "spark/connectors/test_jdbc_triggers.py"
 JDBC_FAULTS = "spark/connectors/test_jdbc_faults.py"
@@ -1185,6 +1190,12 @@ FAULTS = (
         found_by=f"{OWN_READS}::test_a_table_that_is_written_while_it_is_read_fails_the_attempt",
     ),
     _fault(
+        79,
+        "files that rows have been staged from may not be written again",
+        (EVALUATION, "self._settle_reads(operator, judged[-1].reads)", "pass"),
+        found_by=f"{OWN_READS}::test_each_round_of_a_loop_may_write_again_what_it_reads",
+    ),
+    _fault(
         100,
         "an overwrite adds its rows to those that a trigger keeps",
         (CARRYING, "if deleted < held else 0", "if False else 0"),
@@ -1331,5 +1342,27 @@ FAULTS = (
         (GC_COMMAND, "store_time(store, root) if inventory.runs else time.time()", "time.time()"),
         found_by="staging/gc/test_staging_cli.py"
         "::test_ages_are_those_of_the_store_whatever_this_hosts_clock_says[10]",
+    ),
+    _fault(
+        106,
+        "two runs of a schedule with the same day are not warned of",
+        (RUN_DAYS, "for offset in offsets}) < 2:", "for offset in offsets[:1]}) < 2:"),
+        found_by=(
+            f"{RUN_DAYS_TESTS}::test_a_schedule_is_warned_of_where_two_runs_have_the_same_day",
+            f"{RUN_DAYS_TESTS}::test_a_function_with_the_day_is_named",
+        ),
+    ),
+    _fault(
+        107,
+        "names with line breaks forge lines of logs and plans",
+        (NAME_CHECKS, "(shown_text := plain_line(text)) != text", "(shown_text := text) != text"),
+        found_by=f"{PRINTABLE}::test_names_with_control_characters_are_refused",
+    ),
+    _fault(
+        108,
+        "values in messages forge lines of a task's log",
+        (PROGRAM_LOG, '_UNINDENTED.sub("\\n  ", plain(words))', "words"),
+        found_by="deployment/test_program_log.py"
+        "::test_no_value_looks_like_another_record_or_moves_the_cursor",
     ),
 )

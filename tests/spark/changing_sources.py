@@ -106,3 +106,10 @@ def _files(rows: DataFrame) -> DataFrame:
     folder = rows.sparkSession.conf.get("spark.test.folder")
     assert folder is not None
     return rows.sparkSession.read.parquet(folder)
+
+
+def through_files(rows: DataFrame) -> DataFrame:
+    """Add one to each id, through files that every round of a loop writes again."""
+    folder = rows.sparkSession.conf.get("spark.test.folder")
+    rows.selectExpr("id + 1 AS id").write.mode("overwrite").parquet(str(folder))
+    return _files(rows)
