@@ -209,7 +209,7 @@ def _in_struct(expected: StructType, found: StructType, path: str) -> Iterator[S
         other = there.get(field.name.lower())
         if other is not None:
             yield from _of_column(f"{path}{field.name}", field, other)
-        elif (renamed := added.take(field, position)) is not None:
+        elif (renamed := added.pick(field, position)) is not None:
             yield _change(ChangeKind.RENAMED, path, field, renamed)
         else:
             yield _change(ChangeKind.DROPPED, path, field, None)
@@ -256,7 +256,7 @@ class _Added:
                 by_type.setdefault(field.dataType.json(), {})[position] = field
         return cls(by_type)
 
-    def take(self, expected: StructField, position: int) -> StructField | None:
+    def pick(self, expected: StructField, position: int) -> StructField | None:
         """Guess the new name of a column: a new one of its type at its position, or the only new one of its type."""
         alike = self.by_type.get(expected.dataType.json(), {})
         if position in alike:
@@ -264,7 +264,7 @@ class _Added:
         return alike.popitem()[1] if len(alike) == 1 else None
 
     def left(self) -> list[StructField]:
-        """Return those that were not taken, in their order."""
+        """Return those that were not picked, in their order."""
         left = {at: field for alike in self.by_type.values() for at, field in alike.items()}
         return [left[at] for at in sorted(left)]
 
