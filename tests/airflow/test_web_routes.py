@@ -4,7 +4,7 @@ import base64
 import bz2
 import json
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +164,7 @@ def test_the_list_hides_runs_without_permission(
     def last_run() -> Any:
         listed = viewer.get(f"{API}/pipelines").json()
         flights = next(one for one in listed["pipelines"] if one["dag_id"] == "flights")
-        return listed["runs_are_shown"], flights["last_run"] is not None
+        return listed["runs_are_shown"], flights["runs"] is not None
 
     assert last_run() == (True, True)
     monkeypatch.setattr(SimpleAuthManager, "is_authorized_dag", but_no_runs)
@@ -308,13 +308,60 @@ def test_the_list_has_shape_and_last_run(viewer: Any) -> None:
     by_name = {one["dag_id"]: one for one in viewer.get(f"{API}/pipelines").json()["pipelines"]}
     shape = {key: by_name["flights"][key] for key in ("operators", "vertices", "tasks", "staged")}
     assert shape == {"operators": 24, "vertices": 13, "tasks": 13, "staged": 9}
-    assert by_name["flights"]["last_run"] == {
+    assert by_name["flights"]["schedule"] == "None"
+    runs = by_name["flights"]["runs"]
+    assert (runs["running"], runs["queued"], runs["ended"]) == (1, 0, [])
+    assert runs["last_run"] == {
         "run_id": RUN,
         "state": "running",
+        "run_type": "manual",
+        "queued": runs["last_run"]["queued"],
         "started": WHEN.timestamp(),
         "ended": None,
     }
-    assert by_name["evil"]["last_run"] is None
+    nothing: dict[str, Any] = {"last_run": None, "running": 0, "queued": 0, "ended": []}
+    assert by_name["evil"]["runs"] == nothing
+
+
+@pytest.mark.parametrize(
+    ("states", "shown", "counts"),
+    [
+        (["success", "running", "queued", "queued"], "running", (1, 2, 1)),
+        (["failed", "success", "queued"], "success", (0, 1, 2)),
+        (["success", "failed"], "failed", (0, 0, 2)),
+        (["queued", "queued"], "queued", (0, 2, 0)),
+        (["success"] * 12, "success", (0, 0, 10)),
+        ([], None, (0, 0, 0)),
+    ],
+)
+@pytest.mark.usefixtures("app")
+def test_a_queued_backfill_hides_neither_the_running_nor_the_last_run(
+    states: list[str], shown: str | None, counts: tuple[int, int, int]
+) -> None:
+    from airflow.models.dagrun import DagRun
+    from airflow.utils.session import create_session
+    from airflow.utils.state import DagRunState
+    from sqlalchemy import delete
+
+    from graph_compiler.airflow_backend.web.runs.dag_runs import outcomes
+
+    with create_session() as session:
+        session.execute(delete(DagRun).where(DagRun.dag_id == "evil"))
+        for number, state in enumerate(states):
+            run = DagRun(
+                dag_id="evil",
+                run_id=f"backfill__{number}",
+                run_type="backfill",
+                state=DagRunState(state),
+                logical_date=WHEN + timedelta(days=number),
+                run_after=WHEN,
+            )
+            session.add(run)
+            session.flush()
+        found = outcomes(session, ["evil", "by_hand"])["evil"]
+        session.rollback()
+    assert (found.last_run and found.last_run.state) == shown
+    assert (found.running, found.queued, len(found.ended)) == counts
 
 
 def test_runs_are_listed_newest_first(viewer: Any) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.job_graph.job_graph_generator import generate_job_graph
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.compiler.stream_graph.stream_graph_generator import generate_stream_graph
 from graph_compiler.declaration.coordination import InputSplit
 from graph_compiler.declaration.operators import ChainingStrategy, Filter, Source
@@ -93,7 +94,7 @@ def test_a_chained_source_is_coordinated_first() -> None:
     (vertex,) = job_graph(source, operator).vertices
     (coordinator,) = vertex.coordinators
     assert coordinator.operator_id not in vertex.operator_ids
-    assert [id for id, _ in vertex.input_split_sources] == [coordinator.operator_id]
+    assert [one.operator_id for one in vertex.input_split_sources] == [coordinator.operator_id]
 
 
 @pytest.mark.parametrize(
@@ -124,6 +125,18 @@ def test_split_i_belongs_to_subtask_i(
         [split.number for split in assigner.of_subtask(n)] for n in range(source.parallelism)
     ] == wanted
     assert sink.input_splits == ()
+
+
+def test_the_default_parallelism_splits_no_source() -> None:
+    env = StreamExecutionEnvironment("p", config={"parallelism.default": 4})
+    env.from_source(SplitCsv("/in"), "in").filter("x").sink_to(Parquet("/out")).name("out")
+    compiled = compile_pipeline(env.pipeline())
+    graph = compiled.execution_graph
+    assert graph is not None
+    (vertex,) = graph.vertices
+    (assigner,) = vertex.input_splits
+    assert [len(assigner.of_subtask(n)) for n in range(vertex.parallelism)] == [1, 0, 0, 0]
+    assert "[1 input split]" in explain_text(compiled)
 
 
 def test_explain_counts_splits_and_the_document_lists_their_readers(

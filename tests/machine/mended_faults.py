@@ -1191,6 +1191,12 @@ FAULTS = (
         found_by=f"{OWN_READS}::test_a_table_that_is_written_while_it_is_read_fails_the_attempt",
     ),
     _fault(
+        79,
+        "files that rows have been staged from may not be written again",
+        (EVALUATION, "self._settle_reads(operator, judged[-1].reads)", "pass"),
+        found_by=f"{OWN_READS}::test_each_round_of_a_loop_may_write_again_what_it_reads",
+    ),
+    _fault(
         100,
         "an overwrite adds its rows to those that a trigger keeps",
         (CARRYING, "if deleted < held else 0", "if False else 0"),
@@ -1368,5 +1374,11 @@ FAULTS = (
             f"{MANY_FILES}::test_a_target_of_many_partitions_is_written_again[append]",
             f"{MANY_FILES}::test_a_staged_result_of_many_files_is_read",
         ),
+    ),
+    _fault(
+        68,
+        "files that change while a loop reads them are not noticed",
+        (EVALUATION, "            if is_settled:", "            if False:"),
+        found_by=f"{OWN_READS}::test_files_that_change_while_a_loop_reads_them_fail_the_attempt",
     ),
 )

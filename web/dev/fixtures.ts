@@ -1,6 +1,6 @@
 /** Made-up documents, the same on each call: for the development server and for tests. */
 
-import type { Attempt, ExecutionState, JobEdge, Operator, PlanDiff, RegionRun, RowSample, StagedResult, StreamEdge, Vertex, ViewPlan, ViewRun } from '../src/documents'
+import type { Attempt, DagOutcomes, ExecutionState, JobEdge, Operator, PlanDiff, RegionRun, RowSample, StagedResult, StreamEdge, Vertex, ViewPlan, ViewRun } from '../src/documents'
 
 function randomNumbers(): () => number {
   let seed = 7
@@ -108,8 +108,8 @@ export function madeUpRun(plan: ViewPlan, runId: string, begun: number, now: num
   const regions = plan.regions.map((region, number): RegionRun => {
     const isBroken = runId === 'failed' && number === Math.min(1, plan.regions.length - 1)
     const isAfter = runId === 'failed' && number > 1
-    const state: ExecutionState = isBroken ? 'FAILED' : isAfter || number > at ? 'CREATED' : number === at ? 'RUNNING' : 'FINISHED'
-    if (state === 'CREATED') return { id: region.id, state, airflow_state: isAfter ? 'upstream_failed' : null, attempts: [] }
+    const state: ExecutionState = isBroken ? 'FAILED' : isAfter ? 'CANCELED' : number > at ? 'CREATED' : number === at ? 'RUNNING' : 'FINISHED'
+    if (state === 'CREATED' || state === 'CANCELED') return { id: region.id, state, airflow_state: isAfter ? 'upstream_failed' : null, attempts: [] }
     const started = begun - 300 + number * 40
     const isRetried = runId === 'retried' && number % 3 === 1
     const attempts = [
@@ -127,9 +127,10 @@ export function madeUpRun(plan: ViewPlan, runId: string, begun: number, now: num
     map_index: null,
     map_indexes: [],
     state: hasEnded ? (runId === 'failed' ? 'failed' : 'success') : 'running',
-    run_type: 'manual',
-    logical_date: null,
-    started: begun - 305,
+    run_type: runId === 'backfill' ? 'backfill' : 'manual',
+    logical_date: runId === 'backfill' ? '2013-01-05T00:00:00+00:00' : null,
+    queued: begun - 440,
+    started: begun - 430,
     ended: hasEnded ? begun - 300 + plan.regions.length * 40 : null,
     dag_version: 2,
     plan_id: plan.plan_id,
@@ -145,21 +146,28 @@ function attempt(plan: ViewPlan, region: string, number: number, state: Executio
   const isFinished = state === 'FINISHED'
   const isRunning = state === 'RUNNING'
   const own = plan.vertices.filter((vertex) => vertex.region === region)
-  const done = isFinished ? own.length : isRunning ? Math.floor(own.length / 2) : 0
+  const nameOf = (id: number | undefined): string => plan.operators.find((operator) => operator.id === id)?.name ?? 'operator_1'
+  const broken = nameOf(own[Math.floor(own.length / 2)]?.operators[0])
+  const staged = plan.edges.filter((edge) => edge.result && own.some((vertex) => vertex.id === edge.source))
+  const done = isFinished ? own.length : Math.floor(own.length / 2)
   return {
     number,
     try_number: number + 1,
     execution_id: `${region}-${number}`,
     state,
+    queued: started - (number ? 3 : 25),
     started,
     ended,
     host: 'worker-1',
-    reason: state === 'FAILED' ? 'the input has no column "<carrier>"' : null,
+    reason:
+      state === 'FAILED'
+        ? `pipeline '${plan.pipeline}', operator '${broken}': the input has no column "<carrier>"\n  found: carrier_code, origin, dest\n  hint: name the column that has the carrier\n  declared at pipelines/example.py:31`
+        : null,
     throwable_type: state === 'FAILED' ? 'RECOVERABLE_ERROR' : null,
-    failed_operator: state === 'FAILED' ? 'operator_3' : null,
-    current: isRunning ? { operator: `operator_${own[done]?.operators[0] ?? 1}`, phase: 'stage', since: started + 5 } : null,
+    failed_operator: state === 'FAILED' ? broken : null,
+    current: isRunning ? { operator: nameOf(own[done]?.operators[0]), phase: 'stage', since: started + 5 } : null,
     recomputed: number > 0 && isFinished ? ['task_0: its staged result was gone from the disk'] : [],
-    vertices: isFinished || isRunning
+    vertices: isFinished || isRunning || state === 'FAILED'
       ? own.map((vertex, index) => ({
           id: vertex.id,
           rows: index < done ? 1200 * (vertex.index + 1) : null,
@@ -173,7 +181,7 @@ function attempt(plan: ViewPlan, region: string, number: number, state: Executio
           })),
         }))
       : [],
-    outputs: isFinished ? [{ kind: 'staged', name: region, location: `staging/${region}`, rows: 336776, bytes: 9_400_000, result: `${hex(1_000_000)}-0` }] : [],
+    outputs: isFinished ? staged.map((edge) => ({ kind: 'staged', name: region, location: `staging/${region}`, rows: 336776, bytes: 9_400_000, result: edge.result })) : [],
     contracts: isFinished ? [{ name: 'no_nulls', violations: number, rows: 336776, on_violation: 'warn' }] : [],
     work: isFinished || isRunning
       ? {
@@ -183,7 +191,7 @@ function attempt(plan: ViewPlan, region: string, number: number, state: Executio
           input_bytes: 31_000_000,
           spilled_bytes: number * 5_000_000,
           shuffled_bytes: 120_000,
-          slowest_task: isFinished ? { operator: `operator_${own[0]?.operators[0] ?? 1}`, stage_id: 4, tasks: 24, median_seconds: 1.2, longest_seconds: 14.5, is_skewed: true } : null,
+          slowest_task: isFinished ? { operator: nameOf(own[0]?.operators[0]), stage_id: 4, tasks: 24, median_seconds: 1.2, longest_seconds: 14.5, is_skewed: true } : null,
         }
       : null,
     application_id: 'local-1700000000000',
@@ -194,7 +202,7 @@ function attempt(plan: ViewPlan, region: string, number: number, state: Executio
 
 export function madeUpDiff(plan: ViewPlan): PlanDiff {
   const [first, second, third] = plan.operators
-  const change = { facts: [], name_before: null, id_before: null }
+  const change = { facts: [], columns: [], name_before: null, id_before: null }
   return {
     summary: `${plan.pipeline}: 1 added, 1 changed, 1 affected · 1 of 2 staged results reusable · 1 task changed`,
     pipeline_before: plan.pipeline,
@@ -210,6 +218,7 @@ export function madeUpDiff(plan: ViewPlan): PlanDiff {
         id_before: second?.operator_id ?? '',
         id: second?.operator_id ?? '',
         facts: [{ fact: 'condition', before: 'a > 0', now: 'a > 1' }],
+        columns: [{ before: null, now: 'late BOOLEAN', then: 'its target gets it, with NULL in the rows that stay' }],
       },
       { ...change, kind: 'AFFECTED', name: third?.name ?? '', id: third?.operator_id ?? '', id_before: third?.operator_id ?? '' },
       { ...change, kind: 'REMOVED', name_before: 'gone', name: null, id: null, id_before: hex(99) },
@@ -255,4 +264,14 @@ export function madeUpRows(): RowSample {
     ],
     notes: ['Too large to be read here: picture.'],
   }
+}
+
+/** Runs in the list: ended, running with a backfill queued behind it, queued only, or none. */
+export function madeUpOutcomes(number: number, begun: number): DagOutcomes {
+  const run = (id: string, state: string, started: number | null, ended: number | null) => ({ run_id: id, state, run_type: state === 'queued' ? 'backfill' : 'scheduled', queued: begun - 520, started, ended })
+  const ended = Array.from({ length: 8 }, (_, at) => run(`run ${at}`, at % 5 === number % 5 ? 'failed' : 'success', begun - 500 - at * 86400, begun - 300 + at * 7 - at * 86400))
+  if (number % 4 === 3) return { last_run: null, running: 0, queued: 0, ended: [] }
+  if (number % 4 === 2) return { last_run: run('queued', 'queued', null, null), running: 0, queued: 3, ended: [] }
+  if (number % 4 === 1) return { last_run: run('running', 'running', begun - 60, null), running: 1, queued: 29, ended }
+  return { last_run: ended[0] ?? null, running: 0, queued: 0, ended }
 }

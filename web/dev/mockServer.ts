@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createHash } from 'node:crypto'
 import type { Connect, Plugin } from 'vite'
 import type { ViewPlan } from '../src/documents'
-import { madeUpDiff, madeUpPlan, madeUpResult, madeUpRows, madeUpRun } from './fixtures.ts'
+import { madeUpDiff, madeUpOutcomes, madeUpPlan, madeUpResult, madeUpRows, madeUpRun } from './fixtures.ts'
 
 /** Only what the page needs: no inline script, no inline style; its own pictures for exports. */
 const POLICY =
@@ -39,7 +39,7 @@ function instanceOf(query: URLSearchParams): { group: string; map_index: number 
 
 export function mockRoutes(): Connect.NextHandleFunction {
   const known = plans()
-  const runs = ['success', 'running', 'failed', 'retried']
+  const runs = ['success', 'running', 'failed', 'retried', 'backfill']
   const begun = Date.now() / 1000
   return (request, response, next) => {
     const url = new URL(request.url ?? '', 'http://localhost')
@@ -66,7 +66,9 @@ export function mockRoutes(): Connect.NextHandleFunction {
           vertices: plan.vertices.length,
           tasks: plan.regions.length,
           staged: plan.edges.filter((edge) => edge.is_staged).length,
-          last_run: at % 4 === 3 ? null : { run_id: 'success', state: ['success', 'failed', 'running'][at % 3], started: begun - 500, ended: begun - 300 },
+          schedule: ['0 6 * * *', 'None', '@daily'][at % 3],
+          is_paused: at % 5 === 4,
+          runs: madeUpOutcomes(at, begun),
         })),
       })
     }
@@ -81,7 +83,7 @@ export function mockRoutes(): Connect.NextHandleFunction {
       case 'run':
         return answer({ ...madeUpRun(plan, run, begun, Date.now() / 1000), ...instanceOf(url.searchParams) })
       case 'runs':
-        return answer({ runs: runs.map((id) => ({ run_id: id, state: id === 'retried' ? 'success' : id, run_type: 'manual', logical_date: null, started: begun - 60, ended: null, dag_version: 2 })) })
+        return answer({ runs: runs.map((id) => ({ run_id: id, state: ['retried', 'backfill'].includes(id) ? 'success' : id, run_type: 'manual', logical_date: null, queued: null, started: begun - 60, ended: null, dag_version: 2 })) })
       case 'versions':
         return answer({ versions: [2, 1].map((number) => ({ number, created: begun - 86400 / number, plan_id: `${number}` })) })
       case 'compare':

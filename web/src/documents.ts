@@ -130,6 +130,7 @@ export interface ViewRun {
   state: string
   run_type: string
   logical_date: string | null
+  queued: number | null
   started: number | null
   ended: number | null
   dag_version: number | null
@@ -153,16 +154,17 @@ export interface RegionRun {
 export type ExecutionState = 'CREATED' | 'SCHEDULED' | 'DEPLOYING' | 'INITIALIZING' | 'RUNNING' | 'FINISHED' | 'CANCELING' | 'CANCELED' | 'FAILED' | 'RECONCILING'
 
 /**
- * One try of the task = one execution of the region.
+ * One execution of the region. `number` counts them from 0, `try_number` is that of Airflow's try, from 1.
  *
- * While it runs, and after it died without a report, `vertices` and `work` are the last known ones; otherwise,
- * `current` is null.
+ * Airflow queued it at `queued`. While it runs, and after it died without a report, `vertices` and `work` are the last
+ * known ones; otherwise, `current` is null.
  */
 export interface Attempt {
   number: number
   try_number: number
   execution_id: string
   state: ExecutionState
+  queued: number | null
   started: number | null
   ended: number | null
   host: string | null
@@ -266,27 +268,44 @@ export interface PipelineList {
 }
 
 /**
- * A compiled pipeline in the list. `last_run` is its Dag's, and also null if runs are not shown.
+ * A compiled pipeline in the list. `runs` are its Dag's; null if they are not shown.
  *
- * `group` is the path of its task group; empty in the pipeline's own Dag.
+ * `group` is the path of its task group; empty in the pipeline's own Dag. `schedule` is Airflow's text for it.
  */
 export interface PipelineSummary {
   dag_id: string
   group: string
   pipeline: string
   description: string | null
+  schedule: string | null
+  is_paused: boolean
   tags: string[]
   operators: number
   vertices: number
   tasks: number
   staged: number
-  last_run: LastRun | null
+  runs: DagOutcomes | null
 }
 
-/** The newest run of a Dag. */
+/**
+ * What the runs of a Dag are doing: the one to look at, how many wait or run, and the newest that ended.
+ *
+ * `last_run` is the newest running one, else the newest that ended, else the newest queued one: a backfill queues
+ * many at once.
+ */
+export interface DagOutcomes {
+  last_run: LastRun | null
+  running: number
+  queued: number
+  ended: LastRun[]
+}
+
+/** A run of a Dag in the list; `queued` is when it began to wait. */
 export interface LastRun {
   run_id: string
   state: string
+  run_type: string
+  queued: number | null
   started: number | null
   ended: number | null
 }
@@ -313,6 +332,7 @@ export interface RunSummary {
   state: string
   run_type: string
   logical_date: string | null
+  queued: number | null
   started: number | null
   ended: number | null
   dag_version: number | null

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { madeUpPlan } from '../dev/fixtures'
 import { backEdges, buildCells, ranks } from '../src/layout/cells'
-import { linePath, type Box } from '../src/layout/compound'
+import type { Box, Direction } from '../src/layout/compound'
 import { nearestInOrder } from '../src/layout/coordinates'
 import { layered } from '../src/layout/layered'
+import { linePath } from '../src/layout/lines'
 import { crossings, orderLayers } from '../src/layout/ordering'
 import { placeGraph } from '../src/model/graph'
-import { jobGraph } from '../src/model/jobGraph'
+import { frameId, jobGraph } from '../src/model/jobGraph'
 import { streamGraph } from '../src/model/streamGraph'
 
 const node = (id: string) => ({ id, main: 100, cross: 40 })
@@ -117,7 +118,76 @@ it('lays out a thousand vertices in little time', () => {
 })
 
 it('draws lines straight through layers and curved between them', () => {
-  expect(linePath([{ x: 0, y: 0 }, { x: 10, y: 0 }, { x: 30, y: 20 }], 'right')).toBe('M0 0L10 0C20 0 20 20 30 20')
-  expect(linePath([{ x: 0, y: 0 }, { x: 20, y: 30 }], 'down')).toBe('M0 0C0 15 20 15 20 30')
-  expect(linePath([], 'right')).toBe('')
+  expect(linePath([{ direction: 'right', points: [{ x: 0, y: 0 }, { x: 10, y: 0 }, { x: 30, y: 20 }] }])).toBe('M0 0L10 0C20 0 20 20 30 20')
+  expect(linePath([{ direction: 'down', points: [{ x: 0, y: 0 }, { x: 20, y: 30 }] }])).toBe('M0 0C0 15 20 15 20 30')
+  expect(linePath([])).toBe('')
 })
+
+it('rounds the corner of a line that turns', () => {
+  const corner = { x: 40, y: 0 }
+  const path = linePath([{ direction: 'right', points: [{ x: 0, y: 0 }, corner] }, { direction: 'down', points: [corner, { x: 40, y: 50 }] }])
+  expect(path).toBe('M0 0L32 0Q40 0 40 8L40 50')
+})
+
+const WAYS: [Direction, Direction][] = [['right', 'right'], ['right', 'down'], ['down', 'down'], ['down', 'right']]
+
+describe.each(WAYS)('hulls whose content flows %s, laid out %s', (inner, outer) => {
+  const plan = madeUpPlan('p', 9, 5)
+  // Tasks of three regions each, so that frames are around hulls.
+  const shared = { ...plan, regions: plan.regions.map((region, at) => ({ ...region, task: at < 6 ? `shared_${Math.floor(at / 3)}` : region.id })) }
+  const graph = placeGraph(jobGraph(shared), inner, true, outer)
+  const { nodes, groups, edges, size } = graph.placement
+
+  it('has no two vertices over one another, and each within its region', () => {
+    const boxes = [...nodes.values()]
+    boxes.forEach((box, at) => boxes.slice(at + 1).forEach((other) => expect(isApart(box, other)).toBe(true)))
+    for (const vertex of shared.vertices) expect(isWithin(nodes.get(vertex.id), groups.get(vertex.region))).toBe(true)
+  })
+  it('has each region within the frame of its task, and apart from the others', () => {
+    for (const region of shared.regions) {
+      const frame = groups.get(frameId(region.task))
+      expect(frame === undefined).toBe(region.task === region.id)
+      if (frame) expect(isWithin(groups.get(region.id), frame)).toBe(true)
+    }
+    const hulls = shared.regions.map((region) => groups.get(region.id)).filter((box) => box !== undefined)
+    hulls.forEach((box, at) => hulls.slice(at + 1).forEach((other) => expect(isApart(box, other)).toBe(true)))
+  })
+  it('leads each line from its source to its target without a gap, within the picture', () => {
+    for (const { id, source, target } of graph.model.edges) {
+      const { runs, points } = edges.get(id) ?? { runs: [], points: [] }
+      expect(touches(points[0], nodes.get(source))).toBe(true)
+      expect(touches(points.at(-1), nodes.get(target))).toBe(true)
+      runs.slice(1).forEach((run, at) => expect(run.points[0]).toEqual(runs[at]?.points.at(-1)))
+      for (const { x, y } of points) expect(x >= -1 && y >= -1 && x <= size.width + 1 && y <= size.height + 1).toBe(true)
+    }
+  })
+  it('leads no line through the box of another vertex', () => {
+    for (const { id, source, target } of graph.model.edges) {
+      for (const { x, y } of edges.get(id)?.points ?? []) {
+        for (const [other, box] of nodes) {
+          if (other === source || other === target) continue
+          expect(x > box.x + 1 && x < box.x + box.width - 1 && y > box.y + 1 && y < box.y + box.height - 1).toBe(false)
+        }
+      }
+    }
+  })
+  it('has every label apart from all vertices and all other labels', () => {
+    const labels = [...graph.labels].flatMap(([id, { size: label }]) => {
+      const at = edges.get(id)?.label
+      return at ? [{ x: at.x - label.width / 2, y: at.y - label.height / 2, ...label }] : []
+    })
+    expect(labels.length).toBe(graph.labels.size)
+    labels.forEach((label, at) => {
+      for (const box of nodes.values()) expect(isApart(label, box)).toBe(true)
+      labels.slice(at + 1).forEach((other) => expect(isApart(label, other)).toBe(true))
+    })
+  })
+})
+
+function isWithin(box: Box | undefined, around: Box | undefined): boolean {
+  return !!box && !!around && box.x >= around.x && box.y >= around.y && box.x + box.width <= around.x + around.width + 0.01 && box.y + box.height <= around.y + around.height + 0.01
+}
+
+function touches(point: { x: number; y: number } | undefined, box: Box | undefined): boolean {
+  return !!point && !!box && point.x >= box.x - 0.1 && point.y >= box.y - 0.1 && point.x <= box.x + box.width + 0.1 && point.y <= box.y + box.height + 0.1
+}

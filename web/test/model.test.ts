@@ -11,11 +11,10 @@ import { connections, gridSize, subtaskAt } from '../src/model/executionGrid'
 import { placeGraph } from '../src/model/graph'
 import { failureWords, jobGraph } from '../src/model/jobGraph'
 import { move, nextEdge } from '../src/model/navigate'
-import { attemptSeconds, changeMarks, currentAttempt, hints, leftOutWords, runMarks } from '../src/model/runState'
+import { changeMarks, currentAttempt, hints, runMarks } from '../src/model/runState'
 import { search } from '../src/model/search'
 import { streamGraph } from '../src/model/streamGraph'
 import { fit, textWidth } from '../src/model/textWidth'
-import { shortReason, shortRecomputed, timeline } from '../src/model/timeline'
 import { bytesWords, counted, secondsWords } from '../src/model/words'
 
 const plan = madeUpPlan('flights', 3, 4)
@@ -25,11 +24,16 @@ describe('the job graph', () => {
   it('has a box a vertex with its operators in it, and a hull a region', () => {
     expect(model.nodes).toHaveLength(12)
     expect(model.groups.map((group) => group.id)).toEqual(['task_0', 'task_1', 'task_2'])
-    expect(model.nodes[0]?.lines).toEqual(['Source  operator_1', 'Project  operator_2'])
+    expect(model.nodes[0]?.lines).toEqual([
+      { name: 'operator_1', kind: 'Source', role: 'source' },
+      { name: 'operator_2', kind: 'Project', role: null },
+    ])
+    expect(model.nodes[0]?.roles).toEqual(['source'])
   })
   it('tells staged edges, and why they are', () => {
     const staged = model.edges.find((edge) => edge.kind === 'staged')
-    expect(staged?.words).toEqual(['hash(key)', 'BLOCKING · staged'])
+    expect(staged?.words).toEqual(['staged', 'hash(key)'])
+    expect(staged?.reason).toBe('you asked: it is expensive')
     expect(staged?.description).toContain('because you asked')
   })
   it('tells why an edge stays in memory where the declaration asks for that', () => {
@@ -43,8 +47,8 @@ describe('the job graph', () => {
   it('counts operators there is no room for', () => {
     const [vertex, ...rest] = plan.vertices
     const long = { ...plan, vertices: [{ ...vertex!, operators: [1, 2, 3, 4, 5, 6, 7] }, ...rest] }
-    expect(jobGraph(long).nodes[0]).toMatchObject({ hidden: 3 })
-    expect(jobGraph(long).nodes[0]?.lines).toHaveLength(4)
+    expect(jobGraph(long).nodes[0]).toMatchObject({ hidden: 2 })
+    expect(jobGraph(long).nodes[0]?.lines).toHaveLength(5)
   })
   it('says what a failure repeats', () => {
     expect(failureWords(plan, 'task_1')[0]).toBe('A failure repeats 4 operators: operator_1, operator_2, operator_3, operator_4')
@@ -70,15 +74,6 @@ it('says that a parallelism is decided at run time', () => {
   const open = { ...plan, vertices: plan.vertices.map((vertex) => ({ ...vertex, parallelism: null, max_parallelism: null })) }
   expect(jobGraph(open).nodes[0]?.subtitle).toBe('parallelism decided at run time')
   expect(connections(open, open.edges[0]!.target)[0]).toContain('decided at run time')
-})
-
-it('lets no clock run backwards, and no attempt go on that is over', () => {
-  const attempt = { ...madeUpRun(plan, 'success', 1000, 2000).regions[0]!.attempts[0]!, started: 1000 }
-  expect(attemptSeconds({ ...attempt, state: 'FINISHED', ended: 990 }, 2000)).toBe(0)
-  expect(attemptSeconds({ ...attempt, state: 'FAILED', ended: null }, 2000)).toBeNull()
-  expect(attemptSeconds({ ...attempt, state: 'RUNNING', ended: null }, 2000)).toBe(1000)
-  const lost = { ...madeUpRun(plan, 'success', 1000, 2000), started: 1000, ended: 1100, regions: [{ id: 'task_0', state: 'FAILED' as const, airflow_state: 'failed', attempts: [{ ...attempt, state: 'FAILED' as const, ended: null }] }] }
-  expect(timeline(lost, ['task_0'], 90_000)).toMatchObject({ end: 1100, rows: [{ bars: [{ from: 0, to: 0 }] }] })
 })
 
 describe('search', () => {
@@ -117,55 +112,6 @@ describe('the arrow keys', () => {
   it('go round the edges of a vertex', () => {
     const first = nextEdge(graph, { kind: 'node', id: edge.source })
     expect(first).toEqual({ kind: 'edge', id: edge.id })
-  })
-})
-
-describe('a run', () => {
-  it('gives each vertex the state of its region, and its own figures', () => {
-    const run = madeUpRun(plan, 'failed', 1000, 2000)
-    const marks = runMarks(plan, run, 2000)
-    expect(marks.nodes.get(plan.vertices[0]!.id)).toMatchObject({ state: 'FINISHED', foot: '1,200 rows · 1.5 s' })
-    expect(marks.nodes.get(plan.vertices[4]!.id)).toMatchObject({ state: 'FAILED', attempt: 2, foot: 'FAILED' })
-    expect(marks.nodes.get(plan.vertices[8]!.id)).toMatchObject({ state: 'CREATED', attempt: null })
-  })
-  it('says how many tasks it was read of, where it was not read of all', () => {
-    const run = madeUpRun(plan, 'success', 1000, 2000)
-    expect(leftOutWords({ ...run, tasks: 3, tasks_read: 3 })).toBeNull()
-    expect(leftOutWords({ ...run, tasks: 12345, tasks_read: 10000 })).toMatch(/^Attempts of 10,000 of 12,345 tasks are read/)
-  })
-  it('knows a region the run says nothing of as CREATED', () => {
-    const run = { ...madeUpRun(plan, 'success', 1000, 2000), regions: [] }
-    expect(runMarks(plan, run, 2000).nodes.get(plan.vertices[0]!.id)?.state).toBe('CREATED')
-  })
-  it('is a row a region and a bar an attempt on the timeline, all within it', () => {
-    const { rows, ticks } = timeline(madeUpRun(plan, 'retried', 1000, 2000), plan.regions.map((region) => region.id), 2000)
-    expect(rows.map((row) => row.bars.length)).toEqual([1, 2, 1])
-    for (const bar of rows.flatMap((row) => row.bars)) {
-      expect(bar.from).toBeGreaterThanOrEqual(0)
-      expect(bar.to).toBeLessThanOrEqual(1)
-      expect(bar.from).toBeLessThan(bar.to)
-    }
-    expect(ticks.length).toBeGreaterThan(2)
-  })
-  it('keeps the order of the plan on the timeline, and tells of a task the plan has not last', () => {
-    const run = madeUpRun(plan, 'success', 1000, 2000)
-    const names = plan.regions.map((region) => region.id)
-    const shuffled = { ...run, regions: [{ ...run.regions[0]!, id: 'gone' }, ...run.regions.toReversed()] }
-    expect(timeline(shuffled, names, 2000).rows.map((row) => row.region)).toEqual([...names, 'gone'])
-  })
-  it('says in one line why an attempt failed', () => {
-    const reason = "pipeline 'p', operator 'halved': 5 of 9 rows violate 'even'\n  nothing of this task was published\n  declared at p.py:3"
-    expect(shortReason({ reason, failed_operator: 'halved' })).toBe("operator 'halved': 5 of 9 rows violate 'even'")
-    expect(shortReason({ reason: "pipeline 'p', operator 'x':\n  declared at p.py:3\n  no such file", failed_operator: 'x' })).toBe("operator 'x': no such file")
-    expect(shortReason({ reason: 'the driver died', failed_operator: null })).toBe('the driver died')
-  })
-  it('says what was computed again without its id', () => {
-    const line = `computed ${'ab'.repeat(16)}-0 of stations again (readings): 7 rows`
-    expect(shortRecomputed(line)).toBe('computed the result of stations again (readings): 7 rows')
-  })
-  it('has a timeline before anything began', () => {
-    const run = { ...madeUpRun(plan, 'success', 1000, 2000), started: null, ended: null, regions: [] }
-    expect(timeline(run, [], 5)).toMatchObject({ start: 5, rows: [] })
   })
 })
 

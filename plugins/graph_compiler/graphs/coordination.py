@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from graph_compiler.declaration.coordination import CoordinatorKind, InputSplit, MasterHook
+from graph_compiler.declaration.coordination import (
+    CoordinatorKind,
+    InputSplit,
+    InputSplitSource,
+    MasterHook,
+)
 from graph_compiler.identifiers import OperatorId
 
 Split = TypeVar("Split", bound=InputSplit)
@@ -25,6 +30,15 @@ class OperatorCoordinatorProvider:
 
     operator_id: OperatorId
     kind: CoordinatorKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitSource:
+    """A source that may know its splits; `is_parallel` if its parallelism was set, since the default splits nothing."""
+
+    operator_id: OperatorId
+    source: InputSplitSource
+    is_parallel: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from graph_compiler.declaration.coordination import InputSplitSource
 from graph_compiler.declaration.partitioners import DistributionPattern
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
-from graph_compiler.graphs.coordination import InitializeOnMaster, OperatorCoordinatorProvider
+from graph_compiler.graphs.coordination import (
+    InitializeOnMaster,
+    OperatorCoordinatorProvider,
+    SplitSource,
+)
 from graph_compiler.graphs.staging_reasons import Staging
 from graph_compiler.graphs.stream_graph import JobType, StreamEdge
 from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId, JobVertexId, OperatorId
@@ -75,7 +78,7 @@ class JobVertex:
     co_location_group: str | None
     initialize_on_master: tuple[InitializeOnMaster, ...]
     coordinators: tuple[OperatorCoordinatorProvider, ...]
-    input_split_sources: tuple[tuple[OperatorId, InputSplitSource], ...]
+    input_split_sources: tuple[SplitSource, ...]
 
     @property
     def result_id(self) -> OperatorId:

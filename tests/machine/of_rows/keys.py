@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 _MINUS_ZERO = re.compile(r"-0\.0(?![0-9])")
-_ZEROS = ("0.0", "-0.0", "0.0", "-0.0", "NaN", "1.5", "-1.0", "Infinity", None)
+_ZEROS = ("0.0", "-0.0", "NaN", "0.0", "-0.0", None, "0.0", "-0.0", "1.5", "-1.0", "Infinity")
 _LETTERS = (
     *("a", "A", "a ", "b", "B", "ä", "Ä", "a\u0308", "A\u0308", "ß", "ẞ", "ss", "SS"),
     *("i", "I", "İ", "ı", "i\u0307", "Σ", "σ", "ς", "", " ", None),

@@ -24,12 +24,12 @@ _ONE = tuple(name for name, operation in OPERATIONS.items() if operation.inputs 
 _TWO = tuple(name for name, operation in OPERATIONS.items() if operation.inputs == 2)
 _COMPARING = (*_GROUPING, *_TWO)
 _KEYS = (*KEYS, *("double", "float", "struct", "array") * 2, "lower case", "Unicode")
-_NEIGHBORS = 5
+_NEIGHBORS = 4
 Row = tuple[int, int | None]
 ROWS = st.lists(
     st.tuples(st.integers(0, _NEIGHBORS - 1), st.one_of(st.none(), st.integers(0, 6))),
-    min_size=2,
-    max_size=6,
+    min_size=3,
+    max_size=7,
 )
 """Rows: the number of a key's text, counted from the world's first, and v. Texts of equal keys are neighbors."""
 _LAST = st.sampled_from((0, 0, 0, 1, 1, 2))
@@ -38,6 +38,7 @@ _SINKS = st.sampled_from(((), (), (BOTH,), (("k",),), (BOTH, ("v",))))
 """Columns of the sinks that a stream gets."""
 _WAYS = (*SPLITS, "filter")
 _MOST_SOURCES = 2
+_COMPARISONS = st.tuples(drawn("operation", _COMPARING), st.integers(0, 9))
 
 
 class RowsMachine(RuleBasedStateMachine):
@@ -59,11 +60,10 @@ class RowsMachine(RuleBasedStateMachine):
         source=drawn("source", SOURCES),
         rows=ROWS,
         first=st.integers(0, 40),
-        below=st.lists(
-            st.tuples(drawn("operation", (*_COMPARING, *LOOKUPS)), st.integers(0, 9)), max_size=2
-        ),
+        below=st.lists(_COMPARISONS, min_size=1, max_size=2),
         way=drawn("split", _WAYS),
         n=st.integers(0, 40),
+        is_sunk=st.booleans(),
         other=st.one_of(st.none(), st.integers(0, 3)),
         changes=st.one_of(st.none(), st.none(), st.none(), st.integers(0, 4)),
     )
@@ -77,6 +77,7 @@ class RowsMachine(RuleBasedStateMachine):
         below: list[tuple[str, int]],
         way: str,
         n: int,
+        is_sunk: bool,
         other: int | None,
         changes: int | None,
     ) -> None:
@@ -89,7 +90,7 @@ class RowsMachine(RuleBasedStateMachine):
         self.start(world, source, rows, first)
         for operation, number in below:
             self._apply(operation, (0, len(world.made)), number, ())
-        self._split(way, 0, n)
+        self._split(way, 0, n, is_sunk=is_sunk)
         if changes is not None:
             world.change = (changes, lambda: changed(world.folder))
 
@@ -131,12 +132,12 @@ class RowsMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.world)
     def split(self, way: str, of: int, n: int, is_sunk: bool) -> None:
         """Put each row of a stream into one of two outputs, and write both; `is_sunk`: write the stream, too."""
-        if is_sunk:
-            self.there().write(self._stream(of), BOTH)
-        self._split(way, of, n)
+        self._split(way, of, n, is_sunk=is_sunk)
 
-    def _split(self, way: str, of: int, n: int) -> None:
+    def _split(self, way: str, of: int, n: int, *, is_sunk: bool) -> None:
         world, stream = self.there(), self._stream(of)
+        if is_sunk:
+            world.write(stream, BOTH)
         conditions = (*world.key.conditions, *world.key.conditions, *CONDITIONS)
         if way != "by hand":
             conditions = (*world.key.compared, *conditions)

@@ -252,7 +252,7 @@ def test_a_function_whose_outputs_each_read_what_may_change_is_refused(
     assert (
         "2 of its outputs read table `spark_catalog`.`default`.`changing_parts`" in failure.message
     )
-    assert "hint: read it as a source" in failure.message
+    assert "hint: read it as a source, and join it" in failure.message
 
 
 @pytest.mark.parametrize("shuffles", [False, True])
@@ -280,6 +280,30 @@ def test_all_readers_of_a_path_read_the_files_that_were_listed_first(
     assert one == two == [(id, 1) if shuffles else (id,) for id in range(3)]
     assert both == sorted([*one, *two])
     assert [row[0] for row in three] == [0, 1, 2]
+
+
+def test_each_round_of_a_loop_may_write_again_what_it_reads(
+    run_pipeline: RunPipeline, tmp_path: Path, spark: SparkSession
+) -> None:
+    spark.conf.set("spark.test.folder", f"{tmp_path}/scratch")
+    rounds = ids().iterate(changing_sources.through_files, max_iterations=3).name("rounds")
+    rounds.sink_to(Parquet(f"{tmp_path}/one")).name("one")
+    (report,) = run_pipeline(rounds.environment.pipeline())
+    assert report.failure is None
+    assert rows_of(tmp_path, "one") == [[(3,), (4,), (5,), (6,)]]
+    assert "rounds" in {files.operator for files in report.sources}
+
+
+def test_files_that_change_while_a_loop_reads_them_fail_the_attempt(
+    run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    rounds = ids().iterate(changing_sources.with_touched_files, max_iterations=3).name("rounds")
+    rounds.sink_to(Parquet(f"{tmp_path}/one")).name("one")
+    failure = run_pipeline(rounds.environment.pipeline())[-1].failure
+    assert failure is not None
+    assert failure.throwable_type is ThrowableType.RECOVERABLE_ERROR
+    assert failure.operator == "rounds"
+    assert "was written again" in failure.message
 
 
 def test_a_table_that_is_written_while_it_is_read_fails_the_attempt(

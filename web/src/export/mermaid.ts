@@ -11,16 +11,22 @@ function quoted(lines: readonly string[]): string {
 export function mermaidText(graph: GraphModel): string {
   const ids = new Map(graph.nodes.map((node, number) => [node.id, `n${number}`]))
   const lines = ['---', `title: ${quoted([graph.name])}`, '---', 'flowchart TB']
-  graph.groups.forEach((group, number) => {
-    const members = graph.nodes.filter((node) => node.group === group.id)
-    if (!members.length) return
-    if (group.isHull) lines.push(`  subgraph g${number}[${quoted([group.title])}]`)
-    for (const node of members) lines.push(`    ${ids.get(node.id)}[${quoted([node.title, node.subtitle])}]`)
-    if (group.isHull) lines.push('  end')
-  })
+  const numbers = new Map(graph.groups.map((group, number) => [group.id, number]))
+  const write = (parent: string | null): void => {
+    for (const group of graph.groups.filter((found) => found.parent === parent)) {
+      const members = graph.nodes.filter((node) => node.group === group.id)
+      if (!members.length && !graph.groups.some((found) => found.parent === group.id)) continue
+      if (group.isHull) lines.push(`  subgraph g${numbers.get(group.id)}[${quoted([group.title])}]`)
+      for (const node of members) lines.push(`    ${ids.get(node.id)}[${quoted([node.title, ...(node.subtitle ? [node.subtitle] : [])])}]`)
+      write(group.id)
+      if (group.isHull) lines.push('  end')
+    }
+  }
+  write(null)
   for (const edge of graph.edges) {
     const arrow = edge.kind === 'staged' ? '==>' : edge.kind === 'virtual' ? '-.->' : '-->'
-    const label = edge.words.length ? `|${quoted(edge.words)}|` : ''
+    const words = [...edge.words, ...(edge.reason ? [edge.reason] : [])]
+    const label = words.length ? `|${quoted(words)}|` : ''
     lines.push(`  ${ids.get(edge.source)} ${arrow}${label} ${ids.get(edge.target)}`)
   }
   return `${lines.join('\n')}\n`

@@ -30,6 +30,12 @@ const GLYPHS = {
   loop: 'M9.5 4A4 4 0 1 0 10 7M9.8 1.5V4.2H7',
 }
 
+/** Out of a store, and into one; 12 by 12. */
+export const ROLE_GLYPHS = {
+  source: 'M1.5 1.5v9M4 6h7M8 3l3 3l-3 3',
+  sink: 'M10.5 1.5v9M1 6h7M5 3l3 3l-3 3',
+}
+
 const STATES: Record<ExecutionState, [light: string, dark: string, glyph: keyof typeof GLYPHS]> = {
   CREATED: ['#5f6b7a', '#8b97a6', 'ring'],
   SCHEDULED: ['#6b5b95', '#b3a2dd', 'clock'],
@@ -67,7 +73,9 @@ const PAINTS = {
     hull: { fill: '#f3f5f8', stroke: '#aab4c0', width: 1 },
     hullTitle: { fill: '#1f2933' },
     hullSubtitle: { fill: '#51606f' },
+    region: { fill: '#e9edf2', stroke: '#aab4c0', width: 1 },
     node: { fill: '#ffffff', stroke: '#8794a3', width: 1 },
+    end: { fill: '#e8f6f4', stroke: '#0f766e', width: 1.5 },
     title: { fill: '#14202b' },
     subtitle: { fill: '#51606f' },
     line: { fill: '#334150' },
@@ -90,7 +98,9 @@ const PAINTS = {
     hull: { fill: '#1d2638', stroke: '#4a5665', width: 1 },
     hullTitle: { fill: '#e6ebf1' },
     hullSubtitle: { fill: '#a7b3c0' },
+    region: { fill: '#243049', stroke: '#4a5665', width: 1 },
     node: { fill: '#242b34', stroke: '#65727f', width: 1 },
+    end: { fill: '#12302f', stroke: '#4fd1c1', width: 1.5 },
     title: { fill: '#f1f4f7' },
     subtitle: { fill: '#a7b3c0' },
     line: { fill: '#ccd4dc' },

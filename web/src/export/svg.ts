@@ -3,7 +3,7 @@
 import type { PlacedGraph } from '../model/graph'
 import type { Marks } from '../model/runState'
 import { paint, type Paint, type Theme } from './palette'
-import { edgeShapes, groupShapes, nodeShapes, type Shape } from './shapes'
+import { edgeShapes, FULL, groupShapes, nodeShapes, titleShapes, type Shape } from './shapes'
 
 const MARGIN = 24
 
@@ -31,16 +31,18 @@ function shapeText(shape: Shape): string {
 
 export function allShapes(graph: PlacedGraph, marks: Marks | null, theme: Theme): Shape[] {
   const { model, placement } = graph
-  const groups = model.groups.flatMap((group) => {
+  const hulls = model.groups.flatMap((group) => {
     const box = placement.groups.get(group.id)
-    return box ? groupShapes(group, box, marks?.groups.get(group.id), theme, 'full') : []
+    return box ? [{ group, box, mark: marks?.groups.get(group.id) }] : []
   })
-  const edges = model.edges.flatMap((edge) => edgeShapes(graph, edge, theme, 'full'))
+  const groups = hulls.flatMap(({ group, box, mark }) => groupShapes(group, box, mark, theme, FULL))
+  const edges = model.edges.flatMap((edge) => edgeShapes(graph, edge, theme, FULL, marks?.edges.get(edge.id) ?? null))
+  const titles = hulls.flatMap(({ group, box, mark }) => titleShapes(group, box, mark, theme, FULL))
   const nodes = model.nodes.flatMap((node) => {
     const box = placement.nodes.get(node.id)
-    return box ? nodeShapes(node, box, marks?.nodes.get(node.id), theme, 'full', graph.hasFoot) : []
+    return box ? nodeShapes(node, box, marks?.nodes.get(node.id), theme, FULL, graph.hasFoot) : []
   })
-  return [...groups, ...edges, ...nodes]
+  return [...groups, ...edges, ...titles, ...nodes]
 }
 
 export function svgText(graph: PlacedGraph, marks: Marks | null, theme: Theme): string {

@@ -17,6 +17,8 @@ export interface LayerEdge {
   /** Where it leaves and enters, across the flow, relative to the center of the node. */
   sourceOffset?: number
   targetOffset?: number
+  /** Whether its ends may be far apart across the flow: it draws its nodes toward each other by their centers. */
+  isFree?: boolean
 }
 
 export interface Cell {
@@ -33,6 +35,7 @@ export interface Link {
   to: number
   fromOffset: number
   toOffset: number
+  isFree: boolean
 }
 
 export interface Cells {
@@ -140,6 +143,7 @@ export function buildCells(nodes: readonly LayerNode[], edges: readonly LayerEdg
         to: path[step] ?? 0,
         fromOffset: step === 1 ? first : 0,
         toOffset: step === path.length - 1 ? last : 0,
+        isFree: edge.isFree ?? false,
       })
     }
     return path

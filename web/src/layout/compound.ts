@@ -1,10 +1,12 @@
 /**
- * A graph with hulls: the content of each hull is laid out separately, and then the hulls are laid out as boxes. An edge that
- * leaves a hull goes through one of its ports, so that lines never cross unrelated boxes.
+ * A graph with nested hulls: the content of each hull is laid out separately, and then the hull is a box in the layout around
+ * it. An edge that leaves a hull goes through one of its ports, so that lines never cross unrelated boxes. Hulls may follow
+ * one another across the flow of their content, as lines of a text do: then edges turn in a corridor beside the content.
  */
 
 import type { LayerEdge, LayerNode } from './cells'
 import { layered, type FlowPoint, type Layered } from './layered'
+import type { Point, Run } from './lines'
 
 export type Direction = 'right' | 'down'
 
@@ -13,167 +15,252 @@ export interface Size {
   height: number
 }
 
-export interface Point {
-  x: number
-  y: number
-}
-
 export interface Box extends Point, Size {}
 
 export interface CompoundGraph {
   nodes: (Size & { id: string; group: string })[]
   /** Edges with the same port leave their hull as one line. */
   edges: { id: string; source: string; target: string; port: string; label: Size | null }[]
-  groups: { id: string; hull: boolean; title: number }[]
+  /** `title` is the width of its text, and `head` the height of that. Hulls without a parent are outermost. */
+  groups: { id: string; hull: boolean; title: number; head: number; parent?: string | null }[]
 }
 
 export interface PlacedEdge {
+  runs: Run[]
   points: Point[]
   label: Point | null
 }
 
+export interface PlacedGroup extends Box {
+  /** Where its title begins, and the width that no line crosses. */
+  title: { x: number; width: number }
+}
+
 export interface Placement {
   nodes: Map<string, Box>
-  groups: Map<string, Box>
+  groups: Map<string, PlacedGroup>
   edges: Map<string, PlacedEdge>
   size: Size
 }
 
-const SIDE = 16
-const TITLE = 34
+const SIDE = 14
+const CORRIDOR = 8
+const ROOT = '\u0000'
 
-interface Inside {
+interface Step extends Omit<LayerEdge, 'sourceOffset' | 'targetOffset'> {
+  /** The port of the source or target, if that is a hull. */
+  out?: string
+  into?: string
+}
+
+interface Level {
+  id: string
+  isHull: boolean
+  titleWidth: number
+  head: number
+  parent: string
+  direction: Direction
+  nodes: LayerNode[]
+  steps: Step[]
   layout: Layered
-  box: { main: number; cross: number }
-  pad: FlowPoint
+  /** The size of its box, and where its content begins in it. */
+  size: Size
+  pad: Point
+  corner: Point
+  /** The corridors of its ports, along its own flow, from the corner of its box; none if the layout around it has its direction. */
+  corridors: Map<string, number>
 }
 
-export function compound(graph: CompoundGraph, direction: Direction): Placement {
-  const isRight = direction === 'right'
-  const flow = (size: Size): { main: number; cross: number } =>
-    isRight ? { main: size.width, cross: size.height } : { main: size.height, cross: size.width }
-  const groupOf = new Map(graph.nodes.map((node) => [node.id, node.group]))
-  const isInside = (edge: CompoundGraph['edges'][number]): boolean => groupOf.get(edge.source) === groupOf.get(edge.target)
-  const nodes = new Map<string, LayerNode[]>(graph.groups.map((group) => [group.id, []]))
-  const edges = new Map<string, LayerEdge[]>(graph.groups.map((group) => [group.id, []]))
-  for (const node of graph.nodes) nodes.get(node.group)?.push({ id: `n:${node.id}`, ...flow(node) })
-  for (const edge of graph.edges) {
-    const [from, to] = [groupOf.get(edge.source) ?? '', groupOf.get(edge.target) ?? '']
-    const [source, target] = [`n:${edge.source}`, `n:${edge.target}`]
-    if (isInside(edge)) {
-      edges.get(from)?.push({ id: `e:${edge.id}`, source, target, label: edge.label && flow(edge.label) })
-      continue
+const flowOf = (direction: Direction, { width, height }: Size): { main: number; cross: number } =>
+  direction === 'right' ? { main: width, cross: height } : { main: height, cross: width }
+const pointOf = (direction: Direction, { main, cross }: FlowPoint): Point => (direction === 'right' ? { x: main, y: cross } : { x: cross, y: main })
+
+/** `inner` is the flow within the hulls of nodes, `outer` that of the hulls. */
+export function compound(graph: CompoundGraph, inner: Direction, outer: Direction = inner): Placement {
+  const levels = levelsOf(graph, inner, outer)
+  const chain = (node: string): Level[] => {
+    const found: Level[] = []
+    for (let level = levels.get(node); level; level = level.id === ROOT ? undefined : levels.get(level.parent)) found.push(level)
+    return found
+  }
+  const chains = new Map(graph.nodes.map((node) => [node.id, chain(node.group)]))
+  const ways = graph.edges.map((edge) => {
+    const [up, down] = [chains.get(edge.source) ?? [], chains.get(edge.target) ?? []]
+    const top = up.find((level) => down.includes(level)) ?? up.at(-1)
+    return { edge, top, up: up.slice(0, top ? up.indexOf(top) : 0), down: down.slice(0, top ? down.indexOf(top) : 0) }
+  })
+  type Way = (typeof ways)[number]
+  for (const way of ways) connect(way)
+  arrange(ROOT)
+  settle(ROOT, { x: 0, y: 0 })
+
+  function connect({ edge, top, up, down }: Way): void {
+    const [out, into] = [`o:${edge.port}`, `i:${edge.id}`]
+    let source = `n:${edge.source}`
+    for (const level of up) {
+      if (!level.nodes.some((node) => node.id === out)) {
+        level.nodes.push({ id: out, main: 0, cross: 0, pin: 'last' })
+        level.steps.push({ id: out, source, target: out, label: null, out })
+      }
+      source = `g:${level.id}`
     }
-    const out = `o:${edge.port}`
-    if (!nodes.get(from)?.some((node) => node.id === out)) {
-      nodes.get(from)?.push({ id: out, main: 0, cross: 0, pin: 'last' })
-      edges.get(from)?.push({ id: out, source, target: out, label: null })
+    let target = `n:${edge.target}`
+    for (const level of down) {
+      level.nodes.push({ id: into, main: 0, cross: 0, pin: 'first' })
+      level.steps.push({ id: into, source: into, target, label: null, into })
+      target = `g:${level.id}`
     }
-    nodes.get(to)?.push({ id: `i:${edge.id}`, main: 0, cross: 0, pin: 'first' })
-    edges.get(to)?.push({ id: `i:${edge.id}`, source: `i:${edge.id}`, target, label: null })
+    top?.steps.push({ id: `e:${edge.id}`, source, target, label: edge.label && flowOf(top.direction, edge.label), out, into })
   }
-  const insides = new Map<string, Inside>()
-  for (const group of graph.groups) {
-    const layout = layered(nodes.get(group.id) ?? [], edges.get(group.id) ?? [])
-    const size = isRight ? { width: layout.size.main, height: layout.size.cross } : { width: layout.size.cross, height: layout.size.main }
-    const [left, top, bottom] = group.hull ? [SIDE, TITLE, SIDE] : [0, 0, 0]
-    const wide = Math.max(size.width + 2 * left, group.hull ? group.title + 2 * SIDE : 0)
-    const box = flow({ width: wide, height: size.height + top + bottom })
-    const spare = (wide - size.width) / 2
-    insides.set(group.id, { layout, box, pad: isRight ? { main: spare, cross: top } : { main: top, cross: spare } })
-  }
-  return compose(graph, groupOf, insides, outerLayout(graph, groupOf, insides, flow), isRight)
-}
 
-/** The hulls as boxes, and the edges between them, from port to port. */
-function outerLayout(
-  graph: CompoundGraph,
-  groupOf: Map<string, string>,
-  insides: Map<string, Inside>,
-  flow: (size: Size) => { main: number; cross: number },
-): Layered {
-  const offset = (group: string, port: string): number => {
-    const inside = insides.get(group)
-    return inside ? (inside.layout.nodes.get(port)?.cross ?? 0) + inside.pad.cross - inside.box.cross / 2 : 0
+  /** Lay out a level after those in it. */
+  function arrange(id: string): void {
+    const level = levels.get(id)
+    if (!level) return
+    for (const child of levels.values()) {
+      if (child.parent !== id || child.id === ROOT) continue
+      arrange(child.id)
+      level.nodes.push({ id: `g:${child.id}`, ...flowOf(level.direction, child.size) })
+    }
+    const offset = (end: string, port: string | undefined): number => {
+      const child = end.startsWith('g:') ? levels.get(end.slice(2)) : undefined
+      return child && port ? portOffset(child, level.direction, port) : 0
+    }
+    const turns = (end: string, around: Direction): boolean => end.startsWith('g:') && levels.get(end.slice(2))?.direction !== around
+    level.layout = layered(
+      level.nodes,
+      level.steps.map(({ out, into, ...step }) => ({
+        ...step,
+        sourceOffset: offset(step.source, out),
+        targetOffset: offset(step.target, into),
+        isFree: turns(step.source, level.direction) || turns(step.target, level.direction),
+      })),
+    )
+    frame(level, levels.get(level.parent)?.direction ?? level.direction)
   }
-  const boxes = graph.groups.map((group) => ({ id: group.id, ...(insides.get(group.id)?.box ?? { main: 0, cross: 0 }) }))
-  const between: LayerEdge[] = []
-  for (const edge of graph.edges) {
-    const [source, target] = [groupOf.get(edge.source) ?? '', groupOf.get(edge.target) ?? '']
-    if (source === target) continue
-    between.push({
-      id: edge.id,
-      source,
-      target,
-      label: edge.label && flow(edge.label),
-      sourceOffset: offset(source, `o:${edge.port}`),
-      targetOffset: offset(target, `i:${edge.id}`),
-    })
-  }
-  return layered(boxes, between)
-}
 
-function compose(
-  graph: CompoundGraph,
-  groupOf: Map<string, string>,
-  insides: Map<string, Inside>,
-  outer: Layered,
-  isRight: boolean,
-): Placement {
-  const point = ({ main, cross }: FlowPoint): Point => (isRight ? { x: main, y: cross } : { x: cross, y: main })
-  const moved = (group: string, at: FlowPoint): FlowPoint => {
-    const corner = outer.nodes.get(group) ?? { main: 0, cross: 0 }
-    const pad = insides.get(group)?.pad ?? { main: 0, cross: 0 }
-    return { main: corner.main + pad.main + at.main, cross: corner.cross + pad.cross + at.cross }
+  /** Put a level at its place, and then those in it. */
+  function settle(id: string, corner: Point): void {
+    const level = levels.get(id)
+    if (!level) return
+    level.corner = corner
+    for (const child of levels.values()) {
+      if (child.parent === id && child.id !== ROOT) settle(child.id, placed(level, level.layout.nodes.get(`g:${child.id}`) ?? { main: 0, cross: 0 }))
+    }
   }
-  const inner = (group: string, id: string): FlowPoint[] =>
-    (insides.get(group)?.layout.edges.get(id)?.points ?? []).map((at) => moved(group, at))
+
   const nodes = new Map<string, Box>()
   for (const node of graph.nodes) {
-    const corner = insides.get(node.group)?.layout.nodes.get(`n:${node.id}`) ?? { main: 0, cross: 0 }
-    nodes.set(node.id, { ...point(moved(node.group, corner)), width: node.width, height: node.height })
+    const level = levels.get(node.group)
+    const at = level?.layout.nodes.get(`n:${node.id}`)
+    if (level && at) nodes.set(node.id, { ...placed(level, at), width: node.width, height: node.height })
   }
-  const groups = new Map<string, Box>()
-  for (const group of graph.groups) {
-    const box = insides.get(group.id)?.box ?? { main: 0, cross: 0 }
-    const size = isRight ? { width: box.main, height: box.cross } : { width: box.cross, height: box.main }
-    groups.set(group.id, { ...point(outer.nodes.get(group.id) ?? { main: 0, cross: 0 }), ...size })
+  const edges = new Map(ways.map((way) => [way.edge.id, route(way)]))
+  const groups = new Map<string, PlacedGroup>()
+  for (const level of levels.values()) {
+    if (level.id !== ROOT) groups.set(level.id, { ...level.corner, ...level.size, title: titlePlace(level, levels.get(level.parent)) })
   }
-  const edges = new Map<string, PlacedEdge>()
-  for (const edge of graph.edges) {
-    const [from, to] = [groupOf.get(edge.source) ?? '', groupOf.get(edge.target) ?? '']
-    if (from === to) {
-      const route = insides.get(from)?.layout.edges.get(`e:${edge.id}`)
-      const label = route?.label ? point(moved(from, route.label)) : null
-      edges.set(edge.id, { points: (route?.points ?? []).map((at) => point(moved(from, at))), label })
-      continue
+  const root = levels.get(ROOT)
+  return { nodes, groups, edges, size: root?.size ?? { width: 0, height: 0 } }
+
+  function route({ edge, top, up, down }: Way): PlacedEdge {
+    const runs: Run[] = []
+    const add = (direction: Direction, points: Point[]): void => {
+      const last = runs.at(-1)
+      if (last?.direction === direction) last.points.push(...points)
+      else runs.push({ direction, points: [...points] })
     }
-    const route = outer.edges.get(edge.id)
-    const points = [...inner(from, `o:${edge.port}`), ...(route?.points ?? []), ...inner(to, `i:${edge.id}`)]
-    edges.set(edge.id, { points: points.map(point), label: route?.label ? point(route.label) : null })
+    const own = (level: Level, id: string): Point[] => (level.layout.edges.get(id)?.points ?? []).map((at) => placed(level, at))
+    const turn = (level: Level, port: string): Point | null => {
+      const [corridor, at] = [level.corridors.get(port), level.layout.nodes.get(port)]
+      if (corridor === undefined || !at) return null
+      const across = placed(level, at)
+      return level.direction === 'right' ? { x: level.corner.x + corridor, y: across.y } : { x: across.x, y: level.corner.y + corridor }
+    }
+    const around = (level: Level): Direction => levels.get(level.parent)?.direction ?? level.direction
+    for (const level of up) {
+      add(level.direction, own(level, `o:${edge.port}`))
+      const corner = turn(level, `o:${edge.port}`)
+      if (corner) {
+        add(level.direction, [corner])
+        add(around(level), [corner])
+      }
+    }
+    if (top) add(top.direction, own(top, `e:${edge.id}`))
+    for (const level of down.toReversed()) {
+      const corner = turn(level, `i:${edge.id}`)
+      if (corner) {
+        add(around(level), [corner])
+        add(level.direction, [corner])
+      }
+      add(level.direction, own(level, `i:${edge.id}`))
+    }
+    const label = top?.layout.edges.get(`e:${edge.id}`)?.label
+    return { runs, points: runs.flatMap((run) => run.points), label: top && label ? placed(top, label) : null }
   }
-  const size = isRight ? { width: outer.size.main, height: outer.size.cross } : { width: outer.size.cross, height: outer.size.main }
-  return { nodes, groups, edges, size }
 }
 
-/** The line of an edge: straight through layers, curved between them. */
-export function linePath(points: readonly Point[], direction: Direction): string {
-  const [first, ...rest] = points
-  if (!first) return ''
-  const n = (value: number): string => (Math.round(value * 10) / 10).toString()
-  let path = `M${n(first.x)} ${n(first.y)}`
-  let from = first
-  for (const to of rest) {
-    const across = direction === 'right' ? to.y - from.y : to.x - from.x
-    if (Math.abs(across) < 0.5) path += `L${n(to.x)} ${n(to.y)}`
-    else if (direction === 'right') {
-      const middle = n((from.x + to.x) / 2)
-      path += `C${middle} ${n(from.y)} ${middle} ${n(to.y)} ${n(to.x)} ${n(to.y)}`
-    } else {
-      const middle = n((from.y + to.y) / 2)
-      path += `C${n(from.x)} ${middle} ${n(to.x)} ${middle} ${n(to.x)} ${n(to.y)}`
-    }
-    from = to
+function levelsOf(graph: CompoundGraph, inner: Direction, outer: Direction): Map<string, Level> {
+  const blank = { nodes: [], steps: [], layout: { nodes: new Map(), edges: new Map(), size: { main: 0, cross: 0 } }, size: { width: 0, height: 0 } }
+  const parents = new Set(graph.groups.map((group) => group.parent ?? ROOT))
+  const levels = new Map<string, Level>()
+  for (const { id, hull, title, head, parent } of [{ id: ROOT, hull: false, title: 0, head: 0 }, ...graph.groups] as CompoundGraph['groups']) {
+    const direction = parents.has(id) ? outer : inner
+    const pad = { x: 0, y: 0 }
+    levels.set(id, { ...blank, nodes: [], steps: [], id, isHull: hull, titleWidth: title, head, parent: parent ?? ROOT, direction, pad, corner: { x: 0, y: 0 }, corridors: new Map() })
   }
-  return path
+  for (const node of graph.nodes) {
+    const level = levels.get(node.group)
+    level?.nodes.push({ id: `n:${node.id}`, ...flowOf(level.direction, node) })
+  }
+  return levels
+}
+
+/** The box around a level's content, with corridors where the layout around it flows in the other direction. */
+function frame(level: Level, around: Direction): void {
+  const { layout, isHull, direction } = level
+  const content = pointOf(direction, layout.size)
+  const isRight = direction === 'right'
+  const ports = (side: string): string[] =>
+    level.nodes
+      .filter((node) => node.pin && node.id.startsWith(side))
+      .map((node) => node.id)
+      .sort((a, b) => (layout.nodes.get(a)?.cross ?? 0) - (layout.nodes.get(b)?.cross ?? 0))
+  const [into, out] = direction === around ? [[], []] : [ports('i:'), ports('o:')]
+  const room = (count: number): number => (count ? (count + 1) * CORRIDOR : 0)
+  const [side, top] = isHull ? [SIDE, level.head] : [0, 0]
+  const before = { x: side + (isRight ? room(into.length) : 0), y: top + (isRight ? 0 : room(into.length)) }
+  const after = { x: side + (isRight ? room(out.length) : 0), y: side + (isRight ? 0 : room(out.length)) }
+  const wide = before.x + content.x + after.x
+  const width = Math.max(wide, isHull ? level.titleWidth + 2 * SIDE : 0)
+  level.pad = { x: before.x + (width - wide) / 2, y: before.y }
+  level.size = { width, height: before.y + content.y + after.y }
+  const [start, end] = isRight ? [level.pad.x, level.pad.x + content.x] : [level.pad.y, level.pad.y + content.y]
+  // In this order, lines in the corridors do not cross.
+  into.forEach((port, at) => level.corridors.set(port, start - (at + 1) * CORRIDOR))
+  out.forEach((port, at) => level.corridors.set(port, end + (out.length - at) * CORRIDOR))
+}
+
+/** Where a port is on its hull, across the flow around it, relative to the center. */
+function portOffset(level: Level, around: Direction, port: string): number {
+  const box = flowOf(around, level.size).cross
+  const corridor = level.corridors.get(port)
+  const own = level.direction === 'right' ? level.pad.y : level.pad.x
+  return (corridor ?? (level.layout.nodes.get(port)?.cross ?? 0) + own) - box / 2
+}
+
+function placed(level: Level, at: FlowPoint): Point {
+  const { x, y } = pointOf(level.direction, at)
+  return { x: level.corner.x + level.pad.x + x, y: level.corner.y + level.pad.y + y }
+}
+
+/** The first part of the upper side that is wide enough for the title and that no line enters through; else the widest one. */
+function titlePlace(level: Level, around: Level | undefined): { x: number; width: number } {
+  const { x, width } = { x: level.corner.x, width: level.size.width }
+  const entries = level.nodes.filter((node) => node.pin === 'first').map((node) => width / 2 + portOffset(level, 'down', node.id))
+  const crossed = around?.direction === 'down' ? entries.sort((a, b) => a - b) : []
+  const ends = [2, ...crossed, width - 2]
+  const parts = ends.slice(1).map((end, at) => ({ x: x + (ends[at] ?? 0) + 10, width: end - (ends[at] ?? 0) - 20 }))
+  const widest = parts.reduce((best, part) => (part.width > best.width ? part : best), parts[0] ?? { x, width })
+  return parts.find((part) => part.width >= level.titleWidth) ?? widest
 }

@@ -84,12 +84,12 @@ function wish(graph: Cells, at: Float64Array, index: number, before: Link[][] | 
   let total = 0
   for (const link of before?.[index] ?? []) {
     const share = weight(cellOf(graph, link.from), cell)
-    sum += share * ((at[link.from] ?? 0) + link.fromOffset - link.toOffset)
+    sum += share * ((at[link.from] ?? 0) + (link.isFree ? 0 : link.fromOffset - link.toOffset))
     total += share
   }
   for (const link of after?.[index] ?? []) {
     const share = weight(cell, cellOf(graph, link.to))
-    sum += share * ((at[link.to] ?? 0) + link.toOffset - link.fromOffset)
+    sum += share * ((at[link.to] ?? 0) + (link.isFree ? 0 : link.toOffset - link.fromOffset))
     total += share
   }
   return total ? [sum / total, total] : [at[index] ?? 0, 0.05]

@@ -79,7 +79,8 @@ export function layered(nodes: readonly LayerNode[], edges: readonly LayerEdge[]
       const corner = node ? (corners.get(node.id)?.main ?? from) : from
       if (step === 0) points.push({ main: corner + cell.main, cross: cross + first }, { main: to, cross: cross + first })
       else if (step === path.length - 1) points.push({ main: from, cross: cross + last }, { main: corner, cross: cross + last })
-      else points.push({ main: from, cross }, { main: to, cross })
+      // Nothing is between two layers of nodes without labels: one curve is enough.
+      else if (cell.isLabel || layer % 2 === 0 || from < to) points.push({ main: from, cross }, { main: to, cross })
       if (cell.isLabel) label = { main: (from + to) / 2, cross }
     })
     routes.set(edge.id, { points: isReversed ? points.reverse() : points, label })

@@ -30,7 +30,8 @@ export function connections(plan: ViewPlan, vertex: string): string[] {
       const source = parallelism.get(edge.source)
       const [from, to] = [source?.parallelism ?? null, parallelism.get(vertex)?.parallelism ?? null]
       if (from === null || to === null) return `${source?.name ?? edge.source}: ${edge.distribution}, connections are decided at run time`
+      const isPlanned = !source?.parallelism_configured || !parallelism.get(vertex)?.parallelism_configured
       const count = edge.distribution === 'ALL_TO_ALL' ? from * to : Math.max(from, to)
-      return `${source?.name ?? edge.source}: ${edge.distribution}, ${from} → ${to}, ${count} ${count === 1 ? 'connection' : 'connections'}`
+      return `${source?.name ?? edge.source}: ${edge.distribution}, ${from} → ${to}, ${count} ${count === 1 ? 'connection' : 'connections'}${isPlanned && count > 1 ? ' if Spark keeps to parallelism.default' : ''}`
     })
 }

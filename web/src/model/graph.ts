@@ -1,25 +1,40 @@
-/** The model of a drawn graph, for each of Flink's graphs. */
+/** The model of a drawn graph, for each of Flink's graphs, and its placement. */
 
-import type { Placement, Direction } from '../layout/compound'
+import type { Placement, Direction, Size } from '../layout/compound'
 import { compound } from '../layout/compound'
-import { textWidth } from './textWidth'
+import { textWidth, wrap } from './textWidth'
+
+export type Role = 'source' | 'sink'
+
+export interface GraphLine {
+  name: string
+  /** Empty if the name says it already. */
+  kind: string
+  role: Role | null
+}
 
 export interface GraphNode {
   id: string
   group: string
+  /** The whole name. */
   title: string
+  /** What is special about it, mostly its parallelism; may be empty. */
   subtitle: string
-  lines: string[]
+  lines: GraphLine[]
   /** Number of lines that were left out because there was no space. */
   hidden: number
+  /** Whether rows enter the graph here, and whether they leave it. */
+  roles: Role[]
 }
 
 export interface GraphEdge {
   id: string
   source: string
   target: string
-  /** The label of the edge: at most two lines of text, none for chained operators. */
+  /** The label: how rows are sent. Empty for chained operators and for `forward`. */
   words: string[]
+  /** Why it is staged, in the label. */
+  reason: string | null
   /** The description on hover and for screen readers. */
   description: string
   kind: 'plain' | 'staged' | 'blocking' | 'chained' | 'virtual'
@@ -32,6 +47,8 @@ export interface GraphGroup {
   title: string
   subtitle: string
   isHull: boolean
+  /** The task that runs several regions is a frame around them. */
+  parent: string | null
 }
 
 export interface GraphModel {
@@ -44,60 +61,152 @@ export interface GraphModel {
 
 export type Selection = { kind: 'node' | 'edge' | 'group'; id: string }
 
+export interface Label {
+  /** Words and reason, broken into lines. */
+  lines: string[]
+  /** What is most worth knowing, for smaller scales. */
+  short: string
+  /** The last line has a staged result's rows. */
+  hasRows: boolean
+  size: Size
+}
+
 export interface PlacedGraph {
   model: GraphModel
   placement: Placement
+  labels: Map<string, Label>
+  /** The flow within hulls, and of hulls. */
   direction: Direction
+  outer: Direction
   hasFoot: boolean
 }
 
-export const NODE_WIDTH = 220
-export const LINE_HEIGHT = 16
-export const MOST_LINES = 5
-const HEAD = 42
-const FOOT = 18
-const MOST_LABEL = 140
-const TRIED_UP_TO = 400
+/** Text sizes at full scale; smaller scales use larger text. */
+export const TEXT = { title: 13, line: 12, hull: 14 }
+export const LINE_HEIGHT = 18
+export const MOST_LINES = 6
+export const PADDING = 12
+const LEAST_WIDTH = 120
+const MOST_WIDTH = 270
+const HEAD = 9
+/** Names stay whole down to the smallest readable scale, at which their text is larger. */
+const ROOM_FOR_NAMES = 1.6
+const FOOT = 20
+const LABEL_LINE = 15
+/** Room for `336,776 rows · 9.4 MB`. */
+const ROWS_WIDTH = 148
+/** Room for the glyph of a source or sink, the mark of a state, and the glyph of a staged edge. */
+export const GLYPH = 18
+const LABEL_WIDTH: Record<Direction, number> = { right: 184, down: 250 }
+const REASON_LINES: Record<Direction, number> = { right: 5, down: 3 }
+/** How much larger text is where labels are left out, and how many lines of a reason there are then. */
+const TERSE = 1.45
+const MOST_LARGE = 6
+/** Up to this many boxes, all four ways are tried; up to the next number, two. */
+const TRIED_ALL = 60
+const TRIED_TWO = 400
 
-export function nodeHeight(node: GraphNode, hasFoot: boolean): number {
-  const lines = node.lines.length + (node.hidden ? 1 : 0)
-  return HEAD + lines * LINE_HEIGHT + (lines ? 8 : 0) + (hasFoot ? FOOT : 0)
+export function nodeSize(node: GraphNode, hasFoot: boolean): Size {
+  const widths = node.lines.map(({ name, kind, role }, at) => {
+    const words = textWidth(name, at ? TEXT.line : TEXT.title, at === 0) + (kind ? 10 + textWidth(kind, TEXT.line) : 0)
+    return words + (role ? GLYPH : 0) + (at === 0 && hasFoot ? GLYPH + 6 : 0)
+  })
+  const names = node.lines.map(({ name }) => textWidth(name, TEXT.line, true) * ROOM_FOR_NAMES)
+  const widest = Math.max(...widths, ...names, textWidth(node.subtitle, TEXT.line), hasFoot ? 116 : 0)
+  const rows = node.lines.length + (node.hidden ? 1 : 0) + (node.subtitle ? 1 : 0)
+  const sides = node.roles.length * 4
+  return {
+    width: Math.ceil(Math.min(MOST_WIDTH, Math.max(LEAST_WIDTH, widest + 2 * PADDING + sides))),
+    height: 2 * HEAD + rows * LINE_HEIGHT + (hasFoot ? FOOT : 0),
+  }
 }
 
-/** The size of a label: its longest line, with a glyph before it if the edge is staged. */
-export function labelSize(edge: GraphEdge): { width: number; height: number } | null {
+/** The label of an edge, broken into lines; null if it has none. A terse one has room for its `short` text in large letters. */
+export function labelOf(edge: GraphEdge, direction: Direction, reason: string | null, hasRows: boolean, isTerse: boolean): Label | null {
   if (!edge.words.length) return null
-  const text = Math.max(...edge.words.map((words, line) => textWidth(words, 11, line === 0)))
-  return { width: Math.min(MOST_LABEL, text + 14 + (edge.kind === 'staged' ? 20 : 0)), height: 6 + 14 * edge.words.length }
+  const most = LABEL_WIDTH[direction] * (isTerse ? 1.25 : 1)
+  const isStaged = edge.kind === 'staged'
+  const room = most - 14 - (isStaged ? GLYPH : 0)
+  const lines = edge.words.flatMap((words, at) => wrap(words, room, TEXT.line, 3, isStaged && at === 0))
+  if (reason) lines.push(...wrap(reason, room, TEXT.line, REASON_LINES[direction]))
+  const text = Math.max(...lines.map((line, at) => textWidth(line, TEXT.line, isStaged && at === 0)), hasRows ? ROWS_WIDTH : isStaged ? 72 : 0)
+  const count = lines.length + (hasRows ? 1 : 0)
+  const short = reason ?? (edge.words.slice(1).join(' ') || edge.words.join(' '))
+  const width = Math.ceil(Math.min(most, (isTerse ? TERSE : 1) * text + 14 + (isStaged ? GLYPH : 0)))
+  const large = wrap(short, width - 14 - (isStaged ? GLYPH : 0), TEXT.line * TERSE, MOST_LARGE).length + (hasRows ? 1 : 0)
+  return { lines, short, hasRows, size: { width, height: isTerse ? 8 + TEXT.line * TERSE * 1.15 * large : 8 + LABEL_LINE * count } }
 }
 
-export function placeGraph(model: GraphModel, direction: Direction, hasFoot: boolean): PlacedGraph {
+/** `isTerse` leaves the labels of pipelined edges out: a vertex's details and the tooltip have them. */
+export function placeGraph(model: GraphModel, direction: Direction, hasFoot: boolean, outer: Direction = direction, isTerse = false): PlacedGraph {
+  const labels = new Map<string, Label>()
+  const groupOf = new Map(model.nodes.map((node) => [node.id, node.group]))
+  const told = new Set<string>()
+  for (const edge of model.edges) {
+    // A result that several vertices read has its reason once.
+    const reason = edge.reason && `${edge.result} ${edge.reason}`
+    const flow = groupOf.get(edge.source) === groupOf.get(edge.target) ? direction : outer
+    const label = labelOf(edge, flow, reason && !told.has(reason) ? edge.reason : null, hasFoot && edge.result !== null, isTerse)
+    if (reason) told.add(reason)
+    if (label && !(isTerse && edge.kind === 'plain')) labels.set(edge.id, label)
+  }
   const placement = compound(
     {
-      nodes: model.nodes.map((node) => ({ id: node.id, group: node.group, width: NODE_WIDTH, height: nodeHeight(node, hasFoot) })),
+      nodes: model.nodes.map((node) => ({ id: node.id, group: node.group, ...nodeSize(node, hasFoot) })),
       edges: model.edges.map((edge) => ({
         id: edge.id,
         source: edge.source,
         target: edge.target,
         port: `${edge.source}|${edge.result ?? edge.id}`,
-        label: labelSize(edge),
+        label: labels.get(edge.id)?.size ?? null,
       })),
       groups: model.groups.map((group) => ({
         id: group.id,
         hull: group.isHull,
-        title: Math.min(420, textWidth(group.title, 13, true) + textWidth(group.subtitle, 11) + 30),
+        parent: group.parent,
+        title: Math.min(460, textWidth(group.title, TEXT.hull, true) + (hasFoot ? GLYPH + 24 : textWidth(group.subtitle, TEXT.line) + 24)),
+        head: hasFoot ? 66 : 36,
       })),
     },
     direction,
+    outer,
   )
-  return { model, placement, direction, hasFoot }
+  return { model, placement, labels, direction, outer, hasFoot }
 }
 
-/** Return the placement that shows the graph larger in a window. With more than a few hundred boxes, only the default is tried. */
-export function placeReadably(model: GraphModel, hasFoot: boolean, window: { width: number; height: number }): PlacedGraph {
-  const right = placeGraph(model, 'right', hasFoot)
-  if (model.nodes.length > TRIED_UP_TO) return right
-  const down = placeGraph(model, 'down', hasFoot)
-  const scale = ({ placement: { size } }: PlacedGraph): number => Math.min(1, window.width / size.width, window.height / size.height)
-  return scale(down) > 1.15 * scale(right) ? down : right
+/** The scale at which a graph fits into a window; not more than its full size. */
+export function fittedScale({ placement: { size } }: PlacedGraph, window: Size): number {
+  return Math.min(1, window.width / Math.max(1, size.width), window.height / Math.max(1, size.height))
+}
+
+/** Below this scale, there is no room for the labels of pipelined edges. */
+export const FULL_FROM = 0.92
+/** Down to this scale, boxes have room for their names, so a whole graph is shown; else a part of it, in full. */
+export const READABLE = 0.6
+/** Leaving labels out does not make a graph that much larger. */
+const HOPELESS = 0.3
+
+/**
+ * Return the placement that shows the graph largest in a window, of those with the wanted flow; from left to right if they are
+ * equal. A graph that fits only without labels has none; one that does not fit at all has them, for a part of it is shown.
+ */
+export function placeReadably(model: GraphModel, hasFoot: boolean, window: Size, wanted: Direction | null = null): PlacedGraph {
+  const count = model.nodes.length
+  const inner: Direction[] = wanted ? [wanted] : count > TRIED_TWO ? ['right'] : ['right', 'down']
+  const hulls = model.groups.length > 1 && count <= TRIED_ALL
+  const ways = inner.flatMap((direction): [Direction, Direction][] => {
+    const other = direction === 'right' ? 'down' : 'right'
+    return hulls ? [[direction, direction], [direction, other]] : [[direction, direction]]
+  })
+  const placed = (isTerse: boolean): PlacedGraph[] => ways.map(([direction, outer]) => placeGraph(model, direction, hasFoot, outer, isTerse))
+  const best = (graphs: PlacedGraph[], score: (graph: PlacedGraph) => number): PlacedGraph =>
+    graphs.reduce((found, one) => (score(one) > 1.05 * score(found) ? one : found))
+  const fitted = (graph: PlacedGraph): number => fittedScale(graph, window)
+  const labeled = placed(false)
+  const whole = best(labeled, fitted)
+  if (fitted(whole) >= FULL_FROM || count > TRIED_TWO) return whole
+  const terse = fitted(whole) >= HOPELESS ? best(placed(true), fitted) : whole
+  if (fitted(terse) >= READABLE) return terse
+  // A part is shown: the more of it, the better.
+  return best(labeled, ({ placement: { size } }) => Math.min(1, window.width / size.width) * Math.min(1, window.height / size.height))
 }

@@ -22,7 +22,8 @@ export function move(graph: PlacedGraph, selection: Selection | null, key: Arrow
     return selection
   }
   if (selection.kind === 'group') {
-    const member = graph.model.nodes.find((node) => node.group === selection.id)
+    const inFrame = graph.model.groups.filter((group) => group.parent === selection.id).map((group) => group.id)
+    const member = graph.model.nodes.find((node) => node.group === selection.id || inFrame.includes(node.group))
     return member ? { kind: 'node', id: member.id } : selection
   }
   const place = middle(graph, selection.id)

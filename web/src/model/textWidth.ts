@@ -26,21 +26,26 @@ export function textWidth(text: string, size: number, isBold = false): number {
   return units * size
 }
 
-/** Break text into a limited number of lines, after spaces and underscores if possible. The last line is truncated. */
+/** Break text into a limited number of lines, after spaces, else after underscores. An arrow stays at the end of its line; the last line is truncated. */
 export function wrap(text: string, width: number, size: number, most: number, isBold = false): string[] {
   const lines: string[] = []
   let rest = text.replace(/\s+/g, ' ').trim()
   while (rest && lines.length < most - 1 && textWidth(rest, size, isBold) > width) {
     let kept = 0
     let used = 0
-    let brk = 0
+    const breaks = { space: 0, underscore: 0 }
     for (const letter of rest) {
       used += letterWidth(letter, isBold) * size
-      if (used > width) break
+      if (used > width) {
+        if (letter === ' ' && rest[kept + 1] !== '→') breaks.space = kept
+        break
+      }
       kept += letter.length
-      if (/[\s_]/.test(letter)) brk = kept
+      if (letter === ' ' && rest[kept] !== '→') breaks.space = kept
+      if (letter === '_') breaks.underscore = kept
     }
-    const end = brk || Math.max(1, kept)
+    const isEarly = breaks.space < 0.4 * kept
+    const end = (isEarly ? breaks.underscore : breaks.space) || breaks.space || Math.max(1, kept)
     lines.push(rest.slice(0, end).trimEnd())
     rest = rest.slice(end).trimStart()
   }
@@ -60,4 +65,11 @@ export function fit(text: string, width: number, size: number, isBold = false): 
     kept += letter
   }
   return `${kept.trimEnd()}…`
+}
+
+/** The first of some parts that fit into a width, joined; at least the first one, truncated. */
+export function fitParts(text: string, width: number, size: number, isBold = false): string {
+  const parts = text.split(' · ')
+  while (parts.length > 1 && textWidth(parts.join(' · '), size, isBold) > width) parts.pop()
+  return fit(parts.join(' · '), width, size, isBold)
 }

@@ -1,7 +1,8 @@
 /** A run as bars over time: one row for each region, one bar for each attempt. */
 
-import type { Attempt, ViewRun } from '../documents'
+import type { Attempt, RegionRun, ViewRun } from '../documents'
 import { isOngoing } from './runState'
+import { secondsWords } from './words'
 
 export interface Bar {
   region: string
@@ -11,10 +12,17 @@ export interface Bar {
   to: number
 }
 
+/** A time in which nothing ran yet, from 0 to 1; `words` say what it was spent on. */
+export interface Wait {
+  from: number
+  to: number
+  words: string
+}
+
 export interface Timeline {
   start: number
   end: number
-  rows: { region: string; bars: Bar[] }[]
+  rows: { region: string; bars: Bar[]; waits: Wait[] }[]
   ticks: { at: number; seconds: number }[]
 }
 
@@ -39,10 +47,60 @@ export function timeline(run: ViewRun, regions: readonly string[], now: number):
       const [left, right] = [attempt.started, endOf(attempt) ?? attempt.started]
       return [{ region: region.id, attempt, from: (left - from) / span, to: Math.max(left - from, right - from) / span }]
     }),
+    waits: waits(region, run.started, starts, from, span),
   }))
   const step = STEPS.find((seconds) => span / seconds <= 8) ?? span / 8
   const ticks = Array.from({ length: Math.floor(span / step) + 1 }, (_, i) => ({ at: (i * step) / span, seconds: i * step })).filter((tick) => tick.at < 0.94)
   return { start: from, end, rows, ticks }
+}
+
+/** Shorter waits are not worth a label. */
+const LEAST_WAIT = 2
+
+/**
+ * Before an attempt, Airflow queues its task until a worker has room. Before the first attempt of all, it also schedules the
+ * run. Between the attempts of other tasks, a task waits for those, which their own rows show.
+ */
+function waits(region: RegionRun, begun: number | null, starts: readonly number[], from: number, span: number): Wait[] {
+  const first = Math.min(...starts)
+  return region.attempts.flatMap(({ queued: told, started }, at) => {
+    if (started === null) return []
+    // A retry waits from the end of the attempt before it, even if Airflow keeps the time of the first queue.
+    const queued = told === null ? null : Math.max(told, region.attempts[at - 1]?.ended ?? told)
+    const isFirst = started === first && begun !== null
+    const parts: [number, number, string][] = []
+    if (queued !== null && queued < started) parts.push([queued, started, 'queued'])
+    if (isFirst && begun < (queued ?? started)) parts.unshift([begun, queued ?? started, queued === null ? 'scheduled and queued' : 'scheduled'])
+    return parts
+      .filter(([left, right]) => right - left >= LEAST_WAIT)
+      .map(([left, right, words]) => ({ from: Math.max(0, left - from) / span, to: (right - from) / span, words: `${words} ${secondsWords(right - left)}` }))
+  })
+}
+
+/** One reason of attempts, whole, with the numbers of those that failed of it. */
+export interface FailureNote {
+  attempts: number[]
+  /** In one line. */
+  short: string
+  /** What the one line leaves out. */
+  rest: string
+}
+
+/** Why attempts failed; the same reason once. */
+export function failureNotes(attempts: readonly Attempt[]): FailureNote[] {
+  const notes = new Map<string, FailureNote>()
+  for (const attempt of attempts) {
+    if (!attempt.reason) continue
+    const known = notes.get(attempt.reason)
+    if (known) known.attempts.push(attempt.number + 1)
+    else notes.set(attempt.reason, { attempts: [attempt.number + 1], short: shortReason(attempt), rest: restOf(attempt.reason, shortReason(attempt)) })
+  }
+  return [...notes.values()]
+}
+
+function restOf(reason: string, short: string): string {
+  const [first = '', ...more] = reason.split('\n')
+  return more.filter((line) => line.trim() && !(first.endsWith(':') && short.endsWith(line.trim()))).join('\n')
 }
 
 /** The reason of a failure in one line, without the pipeline, which the page shows, and without the line of its declaration. */

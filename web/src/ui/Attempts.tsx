@@ -2,7 +2,7 @@ import type { Attempt, RegionRun } from '../documents'
 import { statePaint, type Theme } from '../export/palette'
 import { followOutside, linkTarget } from '../links'
 import { bytesWords, counted, rowsWords, secondsWords, spanSeconds, timeWords } from '../model/words'
-import { hints } from '../model/runState'
+import { attemptWords, hints } from '../model/runState'
 import { StateBadge } from './StateBadge'
 
 /** The attempts at a region, the newest first. */
@@ -33,7 +33,7 @@ export function AttemptDetails({ attempt, theme }: { attempt: Attempt; theme: Th
   return (
     <section className="attempt">
       <div>
-        <StateBadge paint={statePaint(attempt.state, theme)} /> attempt {attempt.try_number}
+        <StateBadge paint={statePaint(attempt.state, theme)} /> {attemptWords(attempt)}
         {attempt.started !== null && attempt.ended !== null && <> · {secondsWords(spanSeconds(attempt.started, attempt.ended))}</>}{' '}
         <OutsideLink url={attempt.log_url}>log</OutsideLink> <OutsideLink url={attempt.spark_url}>Spark UI</OutsideLink>
       </div>

@@ -2,9 +2,9 @@ import type { ReactNode } from 'react'
 import type { JobEdge, Operator, ViewPlan, ViewRun } from '../documents'
 import type { Theme } from '../export/palette'
 import type { Selection } from '../model/graph'
-import { failureWords } from '../model/jobGraph'
+import { failureWords, frameId, parallelismNote } from '../model/jobGraph'
 import { currentAttempt, vertexRun } from '../model/runState'
-import { counted, parallelismWords, rowsWords, secondsWords } from '../model/words'
+import { counted, rowsWords, secondsWords } from '../model/words'
 import { Attempts } from './Attempts'
 import { Facts } from './Facts'
 import { ResultDetails } from './ResultDetails'
@@ -91,7 +91,7 @@ function VertexDetails({ plan, run, id, theme, onSelect, kind }: Properties & { 
               vertex.region
             ),
           ],
-          ['parallelism', `${parallelismWords(vertex.parallelism)}${vertex.parallelism_configured || vertex.parallelism === null ? '' : ' (default)'}${vertex.max_parallelism === null ? '' : `, at most ${vertex.max_parallelism}`}`],
+          ['parallelism', `${parallelismNote(vertex)}${vertex.max_parallelism === null ? '' : `, at most ${vertex.max_parallelism}`}`],
           ['slot sharing group', vertex.slot_sharing_group],
           ['rows', figures ? rowsWords(figures.rows) : null],
           ['duration', figures ? secondsWords(figures.seconds) : null],
@@ -163,6 +163,25 @@ function Sentences({ lines }: { lines: string[] }) {
 function RegionDetails({ plan, run, id, theme, onSelect }: Properties & { id: string }) {
   const region = plan.regions.find((found) => found.id === id)
   const regionRun = run?.regions.find((found) => found.id === id)
+  const shared = plan.regions.filter((found) => frameId(found.task) === id)
+  if (!region && shared.length) {
+    return (
+      <>
+        <h2>{shared[0]?.task}</h2>
+        <p className="faint">One Airflow task, which runs {counted(shared.length, 'region')} in one Spark application. Each region commits and fails by itself.</p>
+        <h3>Regions</h3>
+        <ul className="edges">
+          {shared.map((one) => (
+            <li key={one.id}>
+              <button type="button" className="link" onClick={() => onSelect({ kind: 'group', id: one.id })}>
+                {one.id}
+              </button>
+            </li>
+          ))}
+        </ul>
+      </>
+    )
+  }
   if (!region) {
     return (
       <>

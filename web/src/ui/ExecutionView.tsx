@@ -16,11 +16,12 @@ interface Properties {
 export const ExecutionView = memo(function ExecutionView({ plan, run, theme }: Properties) {
   const vertices = useMemo(() => new Map(plan.vertices.map((vertex) => [vertex.id, { vertex, inputs: connections(plan, vertex.id) }])), [plan])
   const subtasks = plan.vertices.reduce((sum, vertex) => sum + (vertex.parallelism ?? 0), 0)
+  const byDefault = plan.vertices.filter((vertex) => vertex.parallelism !== null && vertex.parallelism > 1 && !vertex.parallelism_configured).length
   const open = plan.vertices.filter((vertex) => vertex.parallelism === null).length
   return (
     <div className="page" tabIndex={0} role="region" aria-label="Execution graph">
       <p className="faint">
-        {counted(subtasks, 'subtask')} of {plan.vertices.length} vertices{open > 0 && `, and those of ${open} that are decided at run time`}. The subtasks of a task share its attempt, so they share its state.
+        {counted(subtasks, 'subtask')} of {plan.vertices.length} vertices{open > 0 && `, and those of ${open} that are decided at run time`}. The subtasks of a task share its attempt, so they share its state.{byDefault > 0 && ` ${byDefault} of the vertices have parallelism.default, which only plans: Spark decides how many tasks, splits and connections they have.`}
       </p>
       {plan.regions.map((region) => {
         const state = run?.regions.find((found) => found.id === region.id)?.state ?? 'CREATED'
@@ -39,7 +40,7 @@ export const ExecutionView = memo(function ExecutionView({ plan, run, theme }: P
                     <div className="strip-name">
                       <strong>{vertex.name}</strong>
                       <div className="faint">
-                        {vertex.parallelism === null ? `parallelism ${parallelismWords(null)}` : counted(vertex.parallelism, 'subtask')}
+                        {vertex.parallelism === null ? `parallelism ${parallelismWords(null)}` : `${counted(vertex.parallelism, 'subtask')}${vertex.parallelism_configured ? '' : ' (default)'}`}
                         {figures && figureWords(figures)}
                       </div>
                       <details>

@@ -7,6 +7,7 @@ import type { Viewport } from './useViewport'
 
 const WIDTH = 200
 const HEIGHT = 130
+const LEAST = 48
 
 interface Properties {
   graph: PlacedGraph
@@ -15,18 +16,20 @@ interface Properties {
   viewport: Viewport
 }
 
-/** The whole graph, small, with the position of the window. For the pointer only: the keyboard has search and the arrow keys. */
+/** The whole graph, small, with the position of the window, unless all of it is visible. For the pointer only: the keyboard has search and the arrow keys. */
 export function Minimap({ graph, marks, theme, viewport }: Properties) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const frame = useRef<HTMLDivElement>(null)
   const { size } = graph.placement
   const scale = Math.min(WIDTH / size.width, HEIGHT / size.height)
-  const [width, height] = [Math.max(8, size.width * scale), Math.max(8, size.height * scale)]
+  const [width, height] = [Math.max(LEAST, size.width * scale), Math.max(LEAST, size.height * scale)]
+  const [left, top] = [(width - size.width * scale) / 2, (height - size.height * scale) / 2]
   useEffect(() => {
     const context = canvas.current?.getContext('2d')
     if (!context) return
-    context.setTransform(2 * scale, 0, 0, 2 * scale, 0, 0)
-    context.clearRect(0, 0, size.width, size.height)
+    context.setTransform(1, 0, 0, 1, 0, 0)
+    context.clearRect(0, 0, 2 * width, 2 * height)
+    context.setTransform(2 * scale, 0, 0, 2 * scale, 2 * left, 2 * top)
     for (const group of graph.model.groups) {
       const box = graph.placement.groups.get(group.id)
       if (!box || !group.isHull) continue
@@ -34,29 +37,31 @@ export function Minimap({ graph, marks, theme, viewport }: Properties) {
       context.fillRect(box.x, box.y, box.width, box.height)
     }
     for (const [id, box] of graph.placement.nodes) {
-      context.fillStyle = markPaint(marks?.nodes.get(id), theme)?.color ?? paint('plain', theme).stroke ?? ''
+      const mark = marks?.nodes.get(id)
+      context.fillStyle = markPaint(mark?.isIdle ? undefined : mark, theme)?.color ?? paint('plain', theme).stroke ?? ''
       context.fillRect(box.x, box.y, box.width, box.height)
     }
-  }, [graph, marks, theme, scale, size])
+  }, [graph, marks, theme, scale, width, height, left, top])
   useEffect(
     () =>
       viewport.watch((seen) => {
         const element = frame.current
-        if (!element) return
-        const left = Math.max(0, seen.x * scale)
-        const top = Math.max(0, seen.y * scale)
-        element.style.left = `${left}px`
-        element.style.top = `${top}px`
-        element.style.width = `${Math.max(4, Math.min(width, (seen.x + seen.width) * scale) - left)}px`
-        element.style.height = `${Math.max(4, Math.min(height, (seen.y + seen.height) * scale) - top)}px`
+        if (!element?.parentElement) return
+        const isWhole = seen.x <= 0 && seen.y <= 0 && seen.x + seen.width >= size.width && seen.y + seen.height >= size.height
+        element.parentElement.hidden = isWhole
+        const [x, y] = [Math.max(0, left + seen.x * scale), Math.max(0, top + seen.y * scale)]
+        element.style.left = `${x}px`
+        element.style.top = `${y}px`
+        element.style.width = `${Math.max(4, Math.min(width, left + (seen.x + seen.width) * scale) - x)}px`
+        element.style.height = `${Math.max(4, Math.min(height, top + (seen.y + seen.height) * scale) - y)}px`
       }),
-    [viewport, scale, width, height],
+    [viewport, scale, width, height, left, top, size],
   )
   const go = (event: PointerEvent<HTMLDivElement>): void => {
     event.stopPropagation()
     if (event.type === 'pointermove' && event.buttons !== 1) return
     const box = event.currentTarget.getBoundingClientRect()
-    viewport.center((event.clientX - box.left) / scale, (event.clientY - box.top) / scale)
+    viewport.center((event.clientX - box.left - left) / scale, (event.clientY - box.top - top) / scale)
   }
   return (
     <div className="minimap" aria-hidden="true" style={{ width, height }} onPointerDown={go} onPointerMove={go}>

@@ -4,7 +4,7 @@ import { apiPath } from '../api'
 import type { PlacedPipelines, RunList, RunSummary, ViewPlan, ViewRun } from '../documents'
 import type { Theme } from '../export/palette'
 import type { Selection } from '../model/graph'
-import { taskCount } from '../model/jobGraph'
+import { parallelismNote, taskCount } from '../model/jobGraph'
 import { runMarks } from '../model/runState'
 import { counted } from '../model/words'
 import { namedOutside } from '../surroundings'
@@ -186,7 +186,9 @@ export function PipelineView({ plan, run, runs, groups = [], address, theme, onG
 function shapeWords(plan: ViewPlan): string {
   const vertices = plan.vertices.length === 1 ? '1 vertex' : `${plan.vertices.length} vertices`
   const staged = plan.edges.filter((edge) => edge.is_staged).length
-  return `${counted(plan.operators.length, 'operator')} · ${vertices} · ${counted(taskCount(plan), 'task')} · ${staged} staged`
+  const common = plan.vertices.find((vertex) => !vertex.parallelism_configured && vertex.parallelism !== null && vertex.parallelism > 1)
+  const byDefault = common ? ` · parallelism ${parallelismNote(common)}` : ''
+  return `${counted(plan.operators.length, 'operator')} · ${vertices} · ${counted(taskCount(plan), 'task')} · ${staged} staged${byDefault}`
 }
 
 function firstSelection(plan: ViewPlan, address: Address): Selection | null {

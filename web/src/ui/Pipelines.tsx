@@ -1,15 +1,16 @@
 import type { ReactNode } from 'react'
 import { addressOf, writeAddress, type Address } from '../address'
-import type { PipelineList, PipelineSummary } from '../documents'
+import type { DagOutcomes, PipelineList, PipelineSummary } from '../documents'
 import { apiPath } from '../api'
 import { runStatePaint, type Theme } from '../export/palette'
-import { counted, secondsWords, spanSeconds, timeWords } from '../model/words'
+import { momentWords, othersWords, scheduleWords, successWords, usualDuration } from '../model/outcomes'
+import { counted } from '../model/words'
 import { usePolled } from '../poll'
 import { StateBadge } from './StateBadge'
 
 const POLL_SECONDS = 10
 
-/** All pipelines that the user may read, with their shape and the state of their last run. */
+/** All pipelines that the user may read, with their runs, schedule and shape. */
 export function Pipelines({ theme, onOpen }: { theme: Theme; onOpen: (address: Address) => void }) {
   const { document: found, error } = usePolled<PipelineList>(apiPath(['pipelines']), POLL_SECONDS, () => false)
   if (error && !found) return <p role="alert">{error}</p>
@@ -23,6 +24,12 @@ export function Pipelines({ theme, onOpen }: { theme: Theme; onOpen: (address: A
           <thead>
             <tr>
               <th scope="col">Pipeline</th>
+              <th scope="col">Last run</th>
+              <th scope="col">Succeeded</th>
+              <th scope="col" className="figure">
+                Duration
+              </th>
+              <th scope="col">Schedule</th>
               <th scope="col" className="figure">
                 Operators
               </th>
@@ -35,7 +42,6 @@ export function Pipelines({ theme, onOpen }: { theme: Theme; onOpen: (address: A
               <th scope="col" className="figure">
                 Staged
               </th>
-              <th scope="col">Last run</th>
             </tr>
           </thead>
           <tbody>
@@ -53,25 +59,26 @@ export function Pipelines({ theme, onOpen }: { theme: Theme; onOpen: (address: A
                     </span>
                   ))}
                 </th>
+                {pipeline.runs ? (
+                  <RunCells pipeline={pipeline} runs={pipeline.runs} theme={theme} onOpen={onOpen} />
+                ) : (
+                  <td colSpan={3} className="faint">
+                    no permission to read runs
+                  </td>
+                )}
+                <td>{scheduleWords(pipeline)}</td>
                 <td className="figure">{pipeline.operators}</td>
                 <td className="figure">{pipeline.vertices}</td>
                 <td className="figure">{pipeline.tasks}</td>
                 <td className="figure">{pipeline.staged}</td>
-                <td>
-                  {pipeline.last_run ? (
-                    <Opening address={addressOf(pipeline.dag_id, pipeline.last_run.run_id, pipeline.group || null)} onOpen={onOpen}>
-                      <LastRun run={pipeline.last_run} theme={theme} />
-                    </Opening>
-                  ) : (
-                    <span className="faint">{found.runs_are_shown ? 'never ran' : 'no permission'}</span>
-                  )}
-                </td>
               </tr>
             ))}
           </tbody>
         </table>
       </div>
-      <p className="faint">{counted(found.pipelines.length, 'pipeline')}</p>
+      <p className="faint">
+        {counted(found.pipelines.length, 'pipeline')}. Success is that of the newest runs that have ended, at most ten; the duration is the median of those that succeeded.
+      </p>
     </main>
   )
 }
@@ -97,15 +104,44 @@ function Opening({ address, onOpen, children }: { address: Address; onOpen: (add
   )
 }
 
-function LastRun({ run, theme }: { run: NonNullable<PipelineSummary['last_run']>; theme: Theme }) {
+interface RunProperties {
+  pipeline: PipelineSummary
+  runs: DagOutcomes
+  theme: Theme
+  onOpen: (address: Address) => void
+}
+
+function RunCells({ pipeline, runs, theme, onOpen }: RunProperties) {
+  const { last_run: last } = runs
+  const others = othersWords(runs)
   return (
     <>
-      <StateBadge paint={runStatePaint(run.state, theme)} />
-      <span className="faint">
-        {' '}
-        {timeWords(run.started)}
-        {run.started !== null && run.ended !== null && ` · ${secondsWords(spanSeconds(run.started, run.ended))}`}
-      </span>
+      <td>
+        {last ? (
+          <>
+            <Opening address={addressOf(pipeline.dag_id, last.run_id, pipeline.group || null)} onOpen={onOpen}>
+              <StateBadge paint={runStatePaint(last.state, theme)} />
+            </Opening>
+            {last.run_type !== 'scheduled' && <span className="tag">{last.run_type}</span>}
+            <div className="faint">{[momentWords(last), ...others].filter((words) => words).join(' · ')}</div>
+          </>
+        ) : (
+          <span className="faint">never ran</span>
+        )}
+      </td>
+      <td>
+        {runs.ended.length > 0 && (
+          <>
+            {successWords(runs)}{' '}
+            <span className="outcomes" aria-hidden="true">
+              {runs.ended.toReversed().map((run) => (
+                <span key={run.run_id} className={`outcome ${run.state}`} title={`${run.run_id}: ${run.state}`} />
+              ))}
+            </span>
+          </>
+        )}
+      </td>
+      <td className="figure">{usualDuration(runs) ?? ''}</td>
     </>
   )
 }

@@ -32,8 +32,18 @@ export function RunView({ plan, run, marks, now, theme, selection, onSelect }: P
     <div className="run">
       <div className="summary">
         <StateBadge paint={runStatePaint(run.state, theme)} />
-        <span>{run.started === null ? 'not started' : secondsWords(spanSeconds(run.started, run.ended ?? now))}</span>
-        <span className="faint">since {timeWords(run.started)}</span>
+        {run.started === null ? (
+          <span className="faint">{run.queued === null ? 'not started' : `queued since ${timeWords(run.queued)}`}</span>
+        ) : (
+          <>
+            <span>{secondsWords(spanSeconds(run.started, run.ended ?? now))}</span>
+            <span className="faint">since {timeWords(run.started)}</span>
+          </>
+        )}
+        <span className="faint">
+          {run.run_type}
+          {run.logical_date !== null && ` of ${run.logical_date.slice(0, 16).replace('T', ' ')}`}
+        </span>
         <span>
           {run.regions.filter((region) => region.state === 'FINISHED').length} of {counted(run.regions.length, taskCount(plan) < plan.regions.length ? 'region' : 'task')} finished
         </span>
@@ -55,7 +65,7 @@ export function RunView({ plan, run, marks, now, theme, selection, onSelect }: P
         {leftOutWords(run) && <span className="faint">{leftOutWords(run)}</span>}
       </div>
       <GraphPane plan={plan} run={run} kind="job" marks={marks} theme={theme} selection={selection} onSelect={onSelect} />
-      <TimelineView plan={plan} run={run} now={now} theme={theme} selection={selection} onSelect={onSelect} />
+      <TimelineView plan={plan} run={run} marks={marks} now={now} theme={theme} selection={selection} onSelect={onSelect} />
     </div>
   )
 }

@@ -1,13 +1,14 @@
 import type { Attempt, ViewPlan, ViewRun } from '../documents'
 import { statePaint, type Theme } from '../export/palette'
 import type { Selection } from '../model/graph'
-import { attemptSeconds, isOngoing } from '../model/runState'
-import { shortReason, shortRecomputed, timeline, type Bar } from '../model/timeline'
+import { attemptSeconds, attemptWords, isOngoing, type Marks } from '../model/runState'
+import { failureNotes, shortRecomputed, timeline, type Bar } from '../model/timeline'
 import { secondsWords } from '../model/words'
 
 interface Properties {
   plan: ViewPlan
   run: ViewRun
+  marks: Marks
   now: number
   theme: Theme
   selection: Selection | null
@@ -15,12 +16,13 @@ interface Properties {
 }
 
 /** The timeline of all attempts; a bar opens the details of its task. */
-export function TimelineView({ plan, run, now, theme, selection, onSelect }: Properties) {
+export function TimelineView({ plan, run, marks, now, theme, selection, onSelect }: Properties) {
   const { rows, ticks } = timeline(
     run,
     plan.regions.map((region) => region.id),
     now,
   )
+  const idle = (id: string): string => marks.groups.get(id)?.foot ?? 'did not run'
   return (
     <section className="timeline" aria-label="Timeline" tabIndex={0}>
       <div className="timeline-row timeline-axis" aria-hidden="true">
@@ -38,11 +40,16 @@ export function TimelineView({ plan, run, now, theme, selection, onSelect }: Pro
           <button type="button" className="link" title={row.region} onClick={() => onSelect({ kind: 'group', id: row.region })}>
             {row.region}
           </button>
-          <div className="bars">
+          <div className={`bars${row.bars.length ? '' : ' is-empty'}`}>
             {row.bars.map((bar) => (
               <AttemptBar key={bar.attempt.execution_id} bar={bar} now={now} theme={theme} onSelect={onSelect} />
             ))}
-            {!row.bars.length && <span className="faint waiting">not started</span>}
+            {row.waits.map((wait) => (
+              <span key={wait.from} className="wait" style={{ left: `${wait.from * 100}%`, width: `${(wait.to - wait.from) * 100}%` }} title={wait.words}>
+                {wait.to - wait.from > 0.06 && wait.words}
+              </span>
+            ))}
+            {!row.bars.length && <span className="faint waiting">{idle(row.region)}</span>}
           </div>
           <Notes attempts={row.bars.map((bar) => bar.attempt)} />
         </div>
@@ -51,17 +58,21 @@ export function TimelineView({ plan, run, now, theme, selection, onSelect }: Pro
   )
 }
 
-/** Why attempts failed, and what was recomputed; the log and the details have more. */
+/** Why attempts failed, in whole, and what was recomputed. */
 function Notes({ attempts }: { attempts: Attempt[] }) {
-  const lines = attempts.flatMap((attempt) => [
-    ...(attempt.reason ? [{ kind: 'reason', words: `✕ attempt ${attempt.try_number}: ${shortReason(attempt)}`, whole: attempt.reason }] : []),
-    ...attempt.recomputed.map((line) => ({ kind: 'recomputed', words: `↻ attempt ${attempt.try_number}: ${shortRecomputed(line)}`, whole: line })),
-  ])
-  if (!lines.length) return null
+  const failures = failureNotes(attempts)
+  const recomputed = attempts.flatMap((attempt) => attempt.recomputed.map((line) => ({ line, words: `↻ ${attemptWords(attempt)}: ${shortRecomputed(line)}` })))
+  if (!failures.length && !recomputed.length) return null
   return (
     <ul className="notes">
-      {lines.map(({ kind, words, whole }, at) => (
-        <li key={at} className={kind} title={whole}>
+      {failures.map(({ attempts: numbers, short, rest }) => (
+        <li key={numbers[0]} className="reason">
+          ✕ {numbers.length > 1 ? 'attempts' : 'attempt'} {numbers.join(', ')}: {short}
+          {rest && <div className="rest">{rest}</div>}
+        </li>
+      ))}
+      {recomputed.map(({ line, words }, at) => (
+        <li key={`recomputed ${at}`} className="recomputed" title={line}>
           {words}
         </li>
       ))}
@@ -72,7 +83,7 @@ function Notes({ attempts }: { attempts: Attempt[] }) {
 function AttemptBar({ bar, now, theme, onSelect }: { bar: Bar; now: number; theme: Theme; onSelect: (selection: Selection) => void }) {
   const { attempt } = bar
   const paint = statePaint(attempt.state, theme)
-  const words = `attempt ${attempt.try_number}, ${attempt.state}, ${secondsWords(attemptSeconds(attempt, now))}${attempt.recomputed.length ? ', recomputed a result' : ''}`
+  const words = `${attemptWords(attempt)}, ${attempt.state}, ${secondsWords(attemptSeconds(attempt, now))}${attempt.recomputed.length ? ', recomputed a result' : ''}`
   return (
     <button
       type="button"
@@ -86,7 +97,7 @@ function AttemptBar({ bar, now, theme, onSelect }: { bar: Bar; now: number; them
         <path d={paint.glyph} fill="none" className="state-glyph" />
       </svg>
       <span aria-hidden="true">
-        {attempt.try_number}
+        {attempt.number + 1}
         {attempt.recomputed.length > 0 && ' ↻'}
       </span>
     </button>

@@ -1,8 +1,9 @@
 /** Pan and zoom. The drawing moves at once. Shapes are rendered again when the window leaves the rendered part. */
 
 import { startTransition, useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react'
-import type { Level } from '../export/shapes'
+import { levelOf, type Level } from '../export/shapes'
 import type { Box, Size } from '../layout/compound'
+import { READABLE } from '../model/graph'
 
 export interface View {
   x: number
@@ -26,17 +27,12 @@ export interface Viewport {
   watch: (listener: (seen: Box) => void) => () => void
 }
 
-/** Below this scale, a whole graph is unreadable, so its beginning is shown instead. */
-const READABLE = 0.28
-const FIRST = 0.55
+/** The scale at which a part of a graph is shown at first. */
+const FIRST = 0.96
 const LEAST = 0.02
-/** The height of the buttons below the graph. */
-const FOOT = 40
 const MOST = 3
-
-export function levelOf(scale: number): Level {
-  return scale >= 0.5 ? 'full' : scale >= 0.18 ? 'names' : 'blocks'
-}
+const MOST_FITTED = 1.25
+const MARGIN = 16
 
 export function overlaps(a: Box, b: Box): boolean {
   return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height
@@ -50,10 +46,14 @@ function contains(outer: Box, inner: Box, content: Size): boolean {
   return left >= outer.x && top >= outer.y && right <= outer.x + outer.width && bottom <= outer.y + outer.height
 }
 
-export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: RefObject<SVGGElement | null>, content: Size, start: Box, isRight: boolean): Viewport {
+export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: RefObject<SVGGElement | null>, content: Size, start: Box, selected: Box | null): Viewport {
   const view = useRef<View>({ x: 0, y: 0, scale: 1 })
   const listeners = useRef(new Set<(seen: Box) => void>())
   const isBegun = useRef(false)
+  const kept = useRef<Box | null>(selected)
+  useEffect(() => {
+    kept.current = selected
+  }, [selected])
   const [drawn, setDrawn] = useState<Drawn | null>(null)
 
   const seen = useCallback((): Box => {
@@ -94,9 +94,9 @@ export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: Re
   const fitted = useCallback((): View | null => {
     const size = frame.current
     if (!size?.clientWidth) return null
-    const [width, height] = [size.clientWidth - 32, size.clientHeight - 24 - FOOT]
-    const scale = Math.min(1.1, Math.max(LEAST, Math.min(width / Math.max(1, content.width), height / Math.max(1, content.height))))
-    return { scale, x: (size.clientWidth - content.width * scale) / 2, y: (size.clientHeight - FOOT - content.height * scale) / 2 }
+    const [width, height] = [size.clientWidth - 2 * MARGIN, size.clientHeight - 2 * MARGIN]
+    const scale = Math.min(MOST_FITTED, Math.max(LEAST, Math.min(width / Math.max(1, content.width), height / Math.max(1, content.height))))
+    return { scale, x: (size.clientWidth - content.width * scale) / 2, y: (size.clientHeight - content.height * scale) / 2 }
   }, [content, frame])
 
   const fit = useCallback(() => {
@@ -114,29 +114,48 @@ export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: Re
     [apply, frame],
   )
 
+  /** Move as little as needed to see a box with a margin; a larger one from its beginning. */
   const show = useCallback(
     (box: Box) => {
-      const now = seen()
-      const isSeen = box.x >= now.x && box.y >= now.y && box.x + box.width <= now.x + now.width && box.y + box.height <= now.y + now.height
-      const isReadable = view.current.scale >= 0.4
-      if (!isReadable) view.current = { ...view.current, scale: 0.75 }
-      if (!isSeen || !isReadable) center(box.x + box.width / 2, box.y + box.height / 2)
+      const size = frame.current
+      if (!size?.clientWidth) return
+      if (view.current.scale < READABLE) {
+        view.current = { ...view.current, scale: FIRST }
+        center(box.x + box.width / 2, box.y + box.height / 2)
+      }
+      const { x, y, scale } = view.current
+      const along = (place: number, length: number, shift: number, frameLength: number): number => {
+        const [from, to] = [place * scale + shift - MARGIN, (place + length) * scale + shift + MARGIN]
+        if (from < 0 || to - from > frameLength) return shift - from
+        return to > frameLength ? shift - (to - frameLength) : shift
+      }
+      const next = { scale, x: along(box.x, box.width, x, size.clientWidth), y: along(box.y, box.height, y, size.clientHeight) }
+      if (next.x === x && next.y === y) return
+      view.current = next
+      apply()
     },
-    [center, seen],
+    [apply, center, frame],
   )
 
-  /** The whole graph if it is readable; otherwise its beginning, and the minimap shows the rest. */
+  /** The whole graph if its names are readable; otherwise a part of it in full, and the minimap shows the rest. */
   const open = useCallback(() => {
-    const whole = fitted()
-    if (!whole) return
-    view.current = whole.scale >= READABLE ? whole : { ...whole, scale: FIRST }
-    if (whole.scale >= READABLE) return apply()
-    const size = frame.current
-    const [width, height] = [(size?.clientWidth ?? 0) / FIRST, (size?.clientHeight ?? 0) / FIRST]
-    const middle = { x: start.x + start.width / 2, y: start.y + start.height / 2 }
-    if (isRight) center(start.x - 40 + width / 2, content.height < height ? content.height / 2 : middle.y)
-    else center(content.width < width ? content.width / 2 : middle.x, start.y - 60 + height / 2)
-  }, [apply, center, content, fitted, frame, start, isRight])
+    const [whole, size] = [fitted(), frame.current]
+    if (!whole || !size) return
+    if (whole.scale >= READABLE) {
+      view.current = whole
+      return apply()
+    }
+    // Larger than the window in one direction only, if that is readable.
+    const one = Math.max((size.clientWidth - 2 * MARGIN) / content.width, (size.clientHeight - 2 * MARGIN) / content.height)
+    const scale = one >= READABLE + 0.1 ? Math.min(FIRST, one) : FIRST
+    const along = (place: number, length: number, all: number, frameLength: number): number => {
+      if (all * scale <= frameLength) return (frameLength - all * scale) / 2
+      const wanted = frameLength * 0.35 - (place + length / 2) * scale
+      return Math.max(frameLength - MARGIN - all * scale, Math.min(MARGIN, wanted))
+    }
+    view.current = { scale, x: along(start.x, start.width, content.width, size.clientWidth), y: along(start.y, start.height, content.height, size.clientHeight) }
+    apply()
+  }, [apply, content, fitted, frame, start])
 
   useLayoutEffect(() => open(), [open])
 
@@ -167,7 +186,7 @@ export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: Re
     const onUp = (): void => {
       drag = null
     }
-    // When the frame is resized, its center stays; when it is first shown, the graph is fitted into it.
+    // When the frame is resized, such as by the details, its center stays, and what is selected stays visible.
     const observer = new ResizeObserver(() => {
       const next = { width: element.clientWidth, height: element.clientHeight }
       if (next.width === size.width && next.height === size.height) return
@@ -175,6 +194,7 @@ export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: Re
       else {
         view.current = { ...view.current, x: view.current.x + (next.width - size.width) / 2, y: view.current.y + (next.height - size.height) / 2 }
         apply()
+        if (kept.current) show(kept.current)
       }
       size = next
     })
@@ -192,7 +212,7 @@ export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: Re
       element.removeEventListener('pointerup', onUp)
       element.removeEventListener('pointercancel', onUp)
     }
-  }, [apply, open, frame, zoomAt])
+  }, [apply, open, show, frame, zoomAt])
 
   const zoom = useCallback(
     (factor: number) => zoomAt(factor, (frame.current?.clientWidth ?? 0) / 2, (frame.current?.clientHeight ?? 0) / 2),

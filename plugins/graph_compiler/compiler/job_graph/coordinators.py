@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from graph_compiler.compiler.job_graph.chaining import OperatorChain
-from graph_compiler.declaration.coordination import InputSplitSource
 from graph_compiler.declaration.operators import Operator
 from graph_compiler.graphs.coordination import (
     InitializeOnMaster,
     InputSplitAssigner,
     OperatorCoordinatorProvider,
+    SplitSource,
 )
 from graph_compiler.graphs.job_graph import JobVertex
 from graph_compiler.graphs.stream_graph import StreamGraph
@@ -27,7 +27,7 @@ class Coordination:
 
     on_master: tuple[InitializeOnMaster, ...]
     coordinators: tuple[OperatorCoordinatorProvider, ...]
-    split_sources: tuple[tuple[OperatorId, InputSplitSource], ...]
+    split_sources: tuple[SplitSource, ...]
 
 
 def coordination(
@@ -45,19 +45,22 @@ def coordination(
         ),
         coordinators=tuple(_coordinators(operators)),
         split_sources=tuple(
-            (id, source)
-            for id, operator in operators
-            if (source := operator.input_split_source()) is not None
+            SplitSource(
+                operator_id=operator_ids[id], source=source, is_parallel=node.parallelism_configured
+            )
+            for id in (*chain.source_ids, *chain.node_ids)
+            if (source := (node := graph.node[id]).operator.input_split_source()) is not None
         ),
     )
 
 
 def input_splits(vertex: JobVertex, parallelism: int) -> tuple[InputSplitAssigner, ...]:
-    """Return the splits of the vertex's sources whose connector knows them in advance."""
+    """Return the splits of the vertex's sources whose connector knows them in advance, as the driver makes them."""
     return tuple(
-        InputSplitAssigner(operator_id=id, splits=splits, parallelism=parallelism)
-        for id, source in vertex.input_split_sources
-        if (splits := source.create_input_splits(parallelism)) is not None
+        InputSplitAssigner(operator_id=one.operator_id, splits=splits, parallelism=parallelism)
+        for one in vertex.input_split_sources
+        if (splits := one.source.create_input_splits(parallelism if one.is_parallel else 1))
+        is not None
     )
 
 

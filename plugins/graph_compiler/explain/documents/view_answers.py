@@ -13,31 +13,49 @@ from graph_compiler.identifiers import IntermediateDataSetId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastRun:
-    """The newest run of a Dag."""
+    """A run of a Dag in the list; `queued` is when it began to wait."""
 
     run_id: str
     state: str
+    run_type: str
+    queued: float | None
     started: float | None
     ended: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PipelineSummary:
-    """A compiled pipeline in the list. `last_run` is its Dag's, and also None if runs are not shown.
+class DagOutcomes:
+    """What the runs of a Dag are doing: the one to look at, how many wait or run, and the newest that ended.
 
-    `group` is the path of its task group; empty in the pipeline's own Dag.
+    `last_run` is the newest running one, else the newest that ended, else the newest queued one: a backfill queues
+    many at once.
+    """
+
+    last_run: LastRun | None
+    running: int
+    queued: int
+    ended: tuple[LastRun, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineSummary:
+    """A compiled pipeline in the list. `runs` are its Dag's; None if they are not shown.
+
+    `group` is the path of its task group; empty in the pipeline's own Dag. `schedule` is Airflow's text for it.
     """
 
     dag_id: str
     group: str
     pipeline: str
     description: str | None
+    schedule: str | None
+    is_paused: bool
     tags: tuple[str, ...]
     operators: int
     vertices: int
     tasks: int
     staged: int
-    last_run: LastRun | None
+    runs: DagOutcomes | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +105,7 @@ class RunSummary:
     state: str
     run_type: str
     logical_date: str | None
+    queued: float | None
     started: float | None
     ended: float | None
     dag_version: int | None

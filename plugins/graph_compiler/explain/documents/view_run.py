@@ -93,16 +93,17 @@ class ViewWork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewAttempt:
-    """One try of the task = one execution of the region.
+    """One execution of the region. `number` counts them from 0, `try_number` is that of Airflow's try, from 1.
 
-    While it runs, and after it died without a report, `vertices` and `work` are the last known ones; otherwise,
-    `current` is None.
+    Airflow queued it at `queued`. While it runs, and after it died without a report, `vertices` and `work` are the last
+    known ones; otherwise, `current` is None.
     """
 
     number: int
     try_number: int
     execution_id: str
     state: ExecutionState
+    queued: float | None
     started: float | None
     ended: float | None
     host: str | None
@@ -148,6 +149,7 @@ class ViewRun:
     state: str
     run_type: str
     logical_date: str | None
+    queued: float | None
     started: float | None
     ended: float | None
     dag_version: int | None

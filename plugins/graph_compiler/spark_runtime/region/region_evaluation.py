@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
 
@@ -88,6 +88,7 @@ class RegionEvaluation:
     outputs: dict[Output, DataFrame] = field(default_factory=dict)
     variations: Variations = field(default_factory=Variations)
     listings: list[tuple[OperatorDescriptor, ListedFiles]] = field(default_factory=list)
+    settled_listings: list[tuple[OperatorDescriptor, ListedFiles]] = field(default_factory=list)
     uncompared: dict[UncomparedRead, None] = field(default_factory=dict)
     graph: RegionGraph = field(init=False)
     _readers: Counter[Output] = field(init=False)
@@ -147,12 +148,13 @@ class RegionEvaluation:
             judgement = Judgement.of(operator, rows, given)
             rows, reads = self._shared_listings.pin(rows, judgement.reads)
             self._note(operator, reads)
-            judged.append(judgement)
+            judged.append(replace(judgement, reads=reads))
             return rows
 
         def materialize(name: str, rows: DataFrame) -> DataFrame:
             rows = judge(self.stop_clock(operator, rows))
             given.append(self.materialize(operator, name, rows, None))
+            self._settle_reads(operator, judged[-1].reads)
             return given[-1]
 
         scope = Scope(
@@ -206,9 +208,23 @@ class RegionEvaluation:
                 f"{len(changing)} of its outputs read {changing[0]}, which may change in between: a row would be in "
                 "several of them, or in none\n"
                 "  allowed: inputs of the operator, and files that Spark lists once\n"
-                "  hint: read it as a source, and give it to the operator as an input: it is staged once for all\n"
-                "  hint: .deterministic() declares that it does not change while the task runs"
+                "  hint: read it as a source, and join it with the input before: the joined rows are staged once for "
+                "all outputs"
             )
+
+    def _settle_reads(self, operator: OperatorDescriptor, reads: OwnReads) -> None:
+        """Let files change that rows have been staged from: each round of a loop may write them again.
+
+        Raises OperatorFailedError, with a SourceChangedError, if they have changed before.
+        """
+        settled = {(operator.node_id, listing.state) for listing in reads.listings}
+        noted, self.listings = self.listings, []
+        for one, listing in noted:
+            is_settled = (one.node_id, listing.state) in settled
+            if is_settled:
+                self._check(one, listing)
+            (self.settled_listings if is_settled else self.listings).append((one, listing))
+        self._shared_listings.release(reads)
 
     def _note(self, operator: OperatorDescriptor, reads: OwnReads) -> None:
         """Remember what an operator reads by itself; each listing once, also if several of its outputs read it."""
@@ -244,14 +260,18 @@ class RegionEvaluation:
     def check_sources(self) -> None:
         """Raise OperatorFailedError, with a SourceChangedError, if a source has changed since it was listed."""
         for operator, listing in self.listings:
-            try:
-                listing.check()
-            except SourceChangedError as cause:
-                raise OperatorFailedError((operator,), self.schemas, writes=False) from cause
+            self._check(operator, listing)
+
+    def _check(self, operator: OperatorDescriptor, listing: ListedFiles) -> None:
+        try:
+            listing.check()
+        except SourceChangedError as cause:
+            raise OperatorFailedError((operator,), self.schemas, writes=False) from cause
 
     def source_files(self) -> tuple[SourceFiles, ...]:
         """Return what the operators have listed, as far as Spark shows it."""
-        return tuple(listing.described(operator.name) for operator, listing in self.listings)
+        read = [*self.settled_listings, *self.listings]
+        return tuple(listing.described(operator.name) for operator, listing in read)
 
     def source_schemas(self) -> tuple[OperatorSchema, ...]:
         """Return the schemas of the sources that were evaluated."""

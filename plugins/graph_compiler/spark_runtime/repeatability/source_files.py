@@ -227,6 +227,12 @@ class SharedListings:
         )
         return rows, replace(reads, listings=tuple(listings))
 
+    def release(self, reads: OwnReads) -> None:
+        """Forget listings that no plan reads any more, if none was before them."""
+        for each in reads.listings:
+            if self._first.get(each.place) is each:
+                del self._first[each.place]
+
 
 def _changing(operator: Operator, leaves: Iterable[PlanLeaf]) -> tuple[str, ...]:
     """Return the leaves that may change. SQL text finds an RDD in a view of the session; functions are given rows."""

@@ -1,4 +1,4 @@
-"""All compiled pipelines that a user may read, with their shape and last run, in a constant number of queries."""
+"""All compiled pipelines that a user may read, with their shape and runs, in a constant number of queries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from graph_compiler.airflow_backend.dag.plan_document import TAG
 from graph_compiler.airflow_backend.web.plans.dag_versions import PlanCards, latest_versions
-from graph_compiler.airflow_backend.web.runs.dag_runs import last_runs
+from graph_compiler.airflow_backend.web.runs.dag_runs import outcomes
 from graph_compiler.explain.documents.view_answers import PipelineList, PipelineSummary
 
 
@@ -34,29 +34,33 @@ def pipeline_list(session: Session, user: BaseUser, cards: PlanCards) -> Pipelin
     ):
         tags[dag_id].append(name)
     dags = session.execute(
-        select(DagModel.dag_id, DagModel.description)
+        select(
+            DagModel.dag_id, DagModel.description, DagModel.timetable_summary, DagModel.is_paused
+        )
         .where(DagModel.dag_id.in_(ours), DagModel.is_stale.is_(False))
         .order_by(DagModel.dag_id)
     ).all()
-    shown = {dag_id: description for dag_id, description in dags if dag_id in permitted}
+    shown = {row.dag_id: row for row in dags if row.dag_id in permitted}
     versions = latest_versions(session, list(shown))
     are_shown = may_see_runs(user)
-    runs = last_runs(session, list(shown)) if are_shown else {}
+    runs = outcomes(session, list(shown)) if are_shown else {}
     known = cards.of(session, versions.values())
     pipelines = tuple(
         PipelineSummary(
             dag_id=dag_id,
             group=card.group,
             pipeline=card.pipeline,
-            description=description,
+            description=dag.description,
+            schedule=dag.timetable_summary,
+            is_paused=bool(dag.is_paused),
             tags=tuple(tag for tag in tags[dag_id] if tag != TAG),
             operators=card.operators,
             vertices=card.vertices,
             tasks=len(card.tasks),
             staged=card.staged,
-            last_run=runs.get(dag_id),
+            runs=runs.get(dag_id),
         )
-        for dag_id, description in shown.items()
+        for dag_id, dag in shown.items()
         if dag_id in versions
         for card in known[versions[dag_id]].values()
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,15 +15,19 @@ from airflow.models.dagrun import DagRun
 from airflow.models.serialized_dag import SerializedDagModel
 from airflow.models.taskinstance import TaskInstance
 from airflow.models.taskinstancehistory import TaskInstanceHistory
-from sqlalchemy import func, select
+from airflow.utils.state import DagRunState
+from sqlalchemy import case, func, select
 from sqlalchemy.orm import Session
 
 from graph_compiler.airflow_backend.dag.plan_document import TAG
 from graph_compiler.airflow_backend.web.plans.dag_versions import VersionKey
 from graph_compiler.deployment.documents.run_identity import NOT_MAPPED, RunIdentity
-from graph_compiler.explain.documents.view_answers import LastRun, RunSummary
+from graph_compiler.explain.documents.view_answers import DagOutcomes, LastRun, RunSummary
 from graph_compiler.identifiers import TaskId, TaskName
 
+_RUNNING, _QUEUED, _ENDED = range(3)
+_NEWEST_ENDED = 10
+"""The number of ended runs of each Dag by which the list shows success and duration."""
 _VERSION = (DagVersion.version_number, DagVersion.id, SerializedDagModel.dag_hash)
 
 
@@ -49,6 +54,7 @@ class TryRow:
     execution_id: str
     try_number: int
     state: str | None
+    queued: float | None
     started: float | None
     ended: float | None
     host: str | None
@@ -104,24 +110,56 @@ def find_run(session: Session, dag_id: str, run_id: str) -> RunWithTries | None:
     )
 
 
-def last_runs(session: Session, dag_ids: Collection[str]) -> dict[str, LastRun]:
-    """Return the newest run of each Dag that has one, with one query."""
-    newest = (
-        select(func.max(DagRun.id).label("id"))
+def outcomes(session: Session, dag_ids: Collection[str]) -> Mapping[str, DagOutcomes]:
+    """Return what the runs of each Dag are doing, with one query; a Dag without runs has the empty answer."""
+    kind = case(
+        (DagRun.state == DagRunState.RUNNING, _RUNNING),
+        (DagRun.state == DagRunState.QUEUED, _QUEUED),
+        else_=_ENDED,
+    ).label("kind")
+    same = (DagRun.dag_id, kind)
+    ranked = (
+        select(
+            DagRun.id,
+            kind,
+            func.row_number().over(partition_by=same, order_by=DagRun.id.desc()).label("place"),
+            func.count().over(partition_by=same).label("count"),
+        )
         .where(DagRun.dag_id.in_(dag_ids))
-        .group_by(DagRun.dag_id)
         .subquery()
     )
-    runs = session.scalars(select(DagRun).join(newest, newest.c.id == DagRun.id))
+    most = case((ranked.c.kind == _ENDED, _NEWEST_ENDED), else_=1)
+    rows = session.execute(
+        select(DagRun, ranked.c.kind, ranked.c["count"])
+        .join(ranked, ranked.c.id == DagRun.id)
+        .where(ranked.c.place <= most)
+        .order_by(DagRun.id.desc())
+    ).all()
+    found: dict[str, dict[int, list[LastRun]]] = {id: defaultdict(list) for id in dag_ids}
+    counts: dict[tuple[str, int], int] = {}
+    for run, of_kind, count in rows:
+        found[run.dag_id][of_kind].append(_last_run(run))
+        counts[run.dag_id, of_kind] = int(count)
     return {
-        run.dag_id: LastRun(
-            run_id=run.run_id,
-            state=str(run.state),
-            started=_seconds(run.start_date),
-            ended=_seconds(run.end_date),
+        id: DagOutcomes(
+            last_run=next(iter([*runs[_RUNNING], *runs[_ENDED], *runs[_QUEUED]]), None),
+            running=counts.get((id, _RUNNING), 0),
+            queued=counts.get((id, _QUEUED), 0),
+            ended=tuple(runs[_ENDED]),
         )
-        for run in runs
+        for id, runs in found.items()
     }
+
+
+def _last_run(run: DagRun) -> LastRun:
+    return LastRun(
+        run_id=run.run_id,
+        state=str(run.state),
+        run_type=str(run.run_type),
+        queued=_seconds(run.queued_at),
+        started=_seconds(run.start_date),
+        ended=_seconds(run.end_date),
+    )
 
 
 def _columns(table: type[TaskInstance | TaskInstanceHistory], id: Any) -> tuple[Any, ...]:
@@ -131,6 +169,7 @@ def _columns(table: type[TaskInstance | TaskInstanceHistory], id: Any) -> tuple[
         id,
         table.try_number,
         table.state,
+        table.queued_dttm,
         table.start_date,
         table.end_date,
         table.hostname,
@@ -143,6 +182,7 @@ def _try(  # noqa: PLR0913, PLR0917  # a row of `_columns`
     id: UUID,
     number: int,
     state: str | None,
+    queued: datetime | None,
     began: datetime | None,
     ended: datetime | None,
     host: str | None,
@@ -155,6 +195,7 @@ def _try(  # noqa: PLR0913, PLR0917  # a row of `_columns`
         execution_id=str(id),
         try_number=number,
         state=None if state is None else str(state),
+        queued=_seconds(queued),
         started=_seconds(began),
         ended=_seconds(ended),
         host=host or None,
@@ -179,6 +220,7 @@ def _run(run: DagRun, version: int | None) -> RunSummary:
         state=str(run.state),
         run_type=str(run.run_type),
         logical_date=None if run.logical_date is None else run.logical_date.isoformat(),
+        queued=_seconds(run.queued_at),
         started=_seconds(run.start_date),
         ended=_seconds(run.end_date),
         dag_version=version,
