@@ -1378,7 +1378,7 @@ FAULTS = (
     _fault(
         68,
         "files that change while a loop reads them are not noticed",
-        (EVALUATION, "            if is_settled:", "            if False:"),
+        (EVALUATION, "if is_settled:", "if False:"),
         found_by=f"{OWN_READS}::test_files_that_change_while_a_loop_reads_them_fail_the_attempt",
     ),
 )
