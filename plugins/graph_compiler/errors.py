@@ -75,6 +75,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from graph_compiler.identifiers import plain_line
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class SourceLocation:
@@ -107,7 +109,7 @@ class Problem:
         """Render as one line, followed by an indented line for each further fact."""
         says_it = f".{self.operator}" in (self.key or "")
         place = ", ".join(filter(None, [None if says_it else self.operator, self.key]))
-        lines = [f"{place}: {self.message}" if place else self.message]
+        lines = [f"{plain_line(place)}: {self.message}" if place else self.message]
         if self.allowed:
             lines.append(f"  allowed: {self.allowed}")
         if self.hint:
@@ -139,7 +141,7 @@ class InvalidPipelineError(GraphCompilerError):
 
     def __str__(self) -> str:
         """Return every problem below one headline."""
-        return _listed(f"pipeline '{self.pipeline}'", self.problems)
+        return _listed(f"pipeline '{plain_line(self.pipeline)}'", self.problems)
 
 
 class ConfigurationError(GraphCompilerError):

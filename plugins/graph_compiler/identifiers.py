@@ -25,6 +25,10 @@ RegionId = NewType("RegionId", str)
 """The name of a deployment region in its pipeline, under which documents are stored."""
 TaskName = NewType("TaskName", str)
 """The name of a deployment task in its pipeline: that of one of its regions, or a pinned task id."""
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""Control characters, other line breaks, changes of the writing direction, and halves of surrogate pairs."""
 TaskId = NewType("TaskId", str)
 """An Airflow task's id, with its task groups: it ends with the task's name."""
 
@@ -118,3 +122,20 @@ def shown(value: object) -> str:
     except Exception:  # a user's class may raise any exception
         text = f"a {type(value).__name__}"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def plain(text: str) -> str:
+    """Return a text whose control characters, except line breaks and tabs, are written as escapes.
+
+    A terminal would obey them, and they could hide a part of a line, or show it in another order.
+    """
+    return _CONTROL.sub(_escaped, text)
+
+
+def plain_line(text: str) -> str:
+    """Return a text in one line, with all control characters as escapes."""
+    return plain(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()

@@ -20,9 +20,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from graph_compiler.identifiers import plain
+
 NAME = "graph_compiler"
 _FIELDS: ContextVar[Mapping[str, object]] = ContextVar("log fields")
 _NOTHING: Mapping[str, object] = {}
+_UNINDENTED = re.compile(r"\n(?!\s)")
 _PLAIN = re.compile(r"[\w.:+@/%-]+")
 
 
@@ -54,11 +57,16 @@ class _Streams(logging.Handler):
 
 
 class _WithFields(logging.Formatter):
-    """Adds what a record is about, to its first line."""
+    """Adds what a record is about, to its first line, and keeps values from looking like other records.
+
+    A name, a path or a record of a file in a message may hold line breaks and control characters: lines after the
+    first are indented, and control characters are escaped.
+    """
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # logging's name
         """Return the record's line; a traceback comes after it."""
-        return with_fields(super().formatMessage(record), _FIELDS.get(_NOTHING))
+        words = with_fields(super().formatMessage(record), _FIELDS.get(_NOTHING))
+        return _UNINDENTED.sub("\n  ", plain(words))
 
 
 @contextmanager

@@ -115,6 +115,7 @@ def asked_for_a_run(layout: StagingLayout) -> Any:
         state="running",
         run_type="manual",
         logical_date=None,
+        queued=None,
         started=None,
         ended=None,
         dag_version=1,

@@ -72,7 +72,7 @@ def start_stats() -> None:
 
 def task(root: Path, execution_id: str) -> TaskDeploymentDescriptor:
     env = StreamExecutionEnvironment("p")
-    env.from_source(Values([(1,)], "x INT"), "in").sink_to(Parquet("/out")).name("out|a,b=c\n")
+    env.from_source(Values([(1,)], "x INT"), "in").sink_to(Parquet("/out")).name("out|a,b=c#")
     (region,) = describe_regions(compile_pipeline(env.pipeline()))
     return TaskDeploymentDescriptor(
         version=DESCRIPTOR_VERSION,
@@ -141,12 +141,16 @@ def test_those_that_died_are_reported_by_the_next_and_once(
     assert statsd.total("graph_compiler.restarts") == 2
 
 
-def test_names_of_operators_do_not_add_lines(statsd: Receiver, tmp_path: Path) -> None:
-    done = replace(bare_report(), outputs=(replace(OUTPUT, name="a|c\nairflow.x:1|c,=#"),))
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [("a|c\nairflow.x:1|c,=#", "a_c_nairflow.x_1_c___"), ("abc\n", "abc_n")],
+)
+def test_names_of_operators_do_not_add_lines(
+    name: str, sent: str, statsd: Receiver, tmp_path: Path
+) -> None:
+    done = replace(bare_report(), outputs=(replace(OUTPUT, name=name),))
     end(start(tmp_path, "one"), FINISHED, done)
-    assert {one.tags["output"] for one in wait_for(statsd) if "sink" in one.name} == {
-        "a_c_airflow.x_1_c___"
-    }
+    assert {one.tags["output"] for one in wait_for(statsd) if "sink" in one.name} == {sent}
     assert {one.name for one in statsd.received} == {one.name for one in statsd.own()}
 
 

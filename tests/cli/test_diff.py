@@ -110,6 +110,26 @@ def test_paths_below_the_project_are_no_change_right_after_a_commit(
     assert done.returncode == 0
 
 
+def test_a_path_may_be_relative_to_the_folder_as_in_git(tmp_path: Path) -> None:
+    pipelines = tmp_path / "team" / "pipelines"
+    pipelines.mkdir(parents=True)
+    (pipelines / "sales.yaml").write_text(IN_YAML)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "first")
+    for folder, path in (
+        (pipelines.parent, "./pipelines/"),
+        (pipelines, "./"),
+        (pipelines, "../pipelines/"),
+    ):
+        found = diff(folder, f"HEAD:{path}sales.yaml", f"{pipelines}/sales.yaml")
+        assert found.stdout.startswith("sales: nothing changed ("), found.stderr
+    wrong = diff(pipelines.parent, "HEAD:pipelines/sales.yaml", "sales")
+    assert "did you mean 'HEAD:team/pipelines/sales.yaml'?" in wrong.stderr
+    outside = diff(tmp_path, "HEAD:../sales.yaml", "team/pipelines/sales.yaml")
+    assert "there is no file '../sales.yaml' in revision 'HEAD'" in outside.stderr
+
+
 def test_imported_modules_are_read_from_the_same_revision(project: Path) -> None:
     found = json.loads(
         diff(project, "first:pipelines/sales.py", "HEAD:pipelines/sales.py", "--json").stdout

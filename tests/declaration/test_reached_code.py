@@ -172,6 +172,12 @@ def test_code_in_an_archive_counts_as_in_a_folder(
     }
 
 
+def test_a_package_that_is_not_described_is_not_known(host: Path) -> None:
+    (host / METADATA).write_text("")
+    with pytest.raises(UnknownCodeError, match="its code cannot be read"):
+        reached()
+
+
 def test_a_package_without_a_list_of_files_counts_by_its_version(host: Path) -> None:
     (host / RECORD).unlink()
     (host / RECORD).with_name("top_level.txt").write_text("till_coins\n")

@@ -4,9 +4,13 @@ import io
 import logging
 import subprocess
 import sys
+import unicodedata
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from graph_compiler import program_log
 from tests.harness.shown_log import shown_log
@@ -111,7 +115,7 @@ def test_lines_carry_what_they_are_about(capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr().out == (
         "graph_compiler: begins [pipeline=sales@nightly:emea attempt=2]\n"
         "graph_compiler: a message [pipeline=sales@nightly:emea attempt=2"
-        ' vertex="Source: rows -> kept"]\nof two lines, 100%% and\n  hint: none\n'
+        ' vertex="Source: rows -> kept"]\n  of two lines, 100%% and\n  hint: none\n'
         "graph_compiler: ends [pipeline=sales@nightly:emea attempt=2]\n"
         "graph_compiler: after it\n"
     )
@@ -120,3 +124,22 @@ def test_lines_carry_what_they_are_about(capsys: pytest.CaptureFixture[str]) -> 
 def test_a_value_adds_no_line_and_no_field() -> None:
     shown = program_log.with_fields("x", {"run": 'a\n"] other=1', "empty": ""})
     assert shown == 'x [run="a\\n\\"] other=1" empty=""]'
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.text(st.characters(exclude_categories=()))).map(tuple),
+    st.text(st.characters(exclude_categories=())),
+)
+def test_no_value_looks_like_another_record_or_moves_the_cursor(
+    values: tuple[str, ...], field: str
+) -> None:
+    stream = io.StringIO()
+    with redirect_stdout(stream), program_log.about({"region": field}):
+        program_log.logger("graph_compiler.tests").info("%s is left", "\nERROR ".join(values))
+    first, *more = stream.getvalue().removesuffix("\n").split("\n")
+    assert first.startswith("graph_compiler: ")
+    assert all(not line.strip() or line[0].isspace() for line in more)
+    unshown = ("Cc", "Cs", "Zl", "Zp")
+    controls = {each for each in stream.getvalue() if unicodedata.category(each) in unshown}
+    assert controls <= {"\n", "\t"}

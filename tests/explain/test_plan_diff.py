@@ -10,6 +10,7 @@ from graph_compiler import (
     Csv,
     DataStream,
     Files,
+    Jdbc,
     Json,
     Parquet,
     Range,
@@ -355,3 +356,94 @@ def test_values_of_an_ignored_schema_were_null() -> None:
     old = replace(old, operators=(replace(source, facts=ignored), *others))
     (change,) = plan_diff(old, now).operators
     assert change.facts[-1] == FactChange(fact="records that do not fit", before="NULL", now=NOW)
+
+
+def written(
+    sink: Connector, mode: str = "overwrite", *, gains: bool = True, kind: str = "DOUBLE"
+) -> PlanSummary:
+    """rows → [is_long] → out, which merges by k."""
+    env = StreamExecutionEnvironment("p")
+    rows = env.from_source(Csv("/in", schema=f"k INT, x {kind}"), "rows")
+    given = rows.with_columns(is_long="x > 5") if gains else rows
+    keys = ("k",) if mode == "merge" else ()
+    given.sink_to(sink, mode=mode, keys=keys).name("out")  # type: ignore[arg-type]  # one of the modes
+    return summary(env)
+
+
+ADDED = [
+    (Parquet("/out"), "overwrite", "its target has these columns after the run"),
+    (Parquet("/out"), "error-if-exists", "its target has these columns after the run"),
+    (Parquet("/out"), "append", "refused if its target does not have it (on_schema_change='fail')"),
+    (Parquet("/out"), "merge", "refused if its target does not have it"),
+    (Parquet("/out"), "overwrite-partitions", "refused if its target does not have it"),
+    (Parquet("/out", on_schema_change="evolve"), "append", "its target gets it, with NULL in the rows"),
+    (Parquet("/out", on_schema_change="evolve"), "overwrite", "its target gets it"),
+    (Parquet("/out", on_schema_change="ignore"), "append", "its values are not written"),
+    (Parquet("/out", on_schema_change="fail"), "overwrite", "refused if its target does not have it"),
+    (Parquet("/out", schema="k INT, x DOUBLE"), "overwrite", "refused if schema= does not have it"),
+    (Jdbc("jdbc:x://h/x", table="t"), "overwrite", "refused if its table does not have it"),
+    (Jdbc("jdbc:x://h/x", table="t", on_schema_change="evolve"), "append", "a table is never altered"),
+    (Table("t", on_schema_change="ignore"), "append", "its values are not written"),
+    (Json("/out"), "overwrite", "its target has these columns after the run"),
+    (Json("/out"), "append", "its connector decides"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sink", "mode", "then"), ADDED)
+def test_a_sink_that_gains_a_column_shows_whether_its_target_takes_it(
+    sink: Connector, mode: str, then: str
+) -> None:
+    if mode == "overwrite-partitions":
+        env = [StreamExecutionEnvironment("p") for _ in range(2)]
+        versions = []
+        for each, gains in zip(env, (False, True), strict=True):
+            rows = each.from_source(Csv("/in", schema="k INT, x DOUBLE"), "rows")
+            rows = rows.with_columns(is_long="x > 5") if gains else rows
+            rows.sink_to(sink, mode=mode, partition_by="k").name("out")  # type: ignore[arg-type]  # one of the modes
+            versions.append(summary(each))
+    else:
+        versions = [written(sink, mode, gains=False), written(sink, mode)]
+    found = plan_diff(*versions)
+    (column,) = found.operators[-1].columns
+    assert (column.before, column.now) == (None, "is_long BOOLEAN")
+    assert then in column.then
+    assert f"      gains is_long BOOLEAN: {column.then}" in diff_text(found).splitlines()
+    changes = plan_diff(*reversed(versions)).operators
+    (back,) = (column for change in changes for column in change.columns)
+    assert str(back).startswith("loses is_long BOOLEAN: ")
+
+
+def test_a_column_with_another_type_is_shown_and_one_with_an_unknown_type_is_not() -> None:
+    sink = Parquet("/out")
+    found = plan_diff(
+        written(sink, "append", gains=False), written(sink, "append", gains=False, kind="INT")
+    )
+    (column,) = found.operators[-1].columns
+    assert str(column) == "gets x INT, before x DOUBLE: refused if its target has another type"
+    env = StreamExecutionEnvironment("p")
+    rows = env.from_source(Csv("/in", schema="k INT, x DOUBLE"), "rows")
+    rows.with_columns(x="f(x)").sink_to(sink, mode="append").name("out")
+    assert plan_diff(written(sink, "append", gains=False), summary(env)).operators[-1].columns == ()
+
+
+def test_a_sink_with_unknown_columns_says_nothing() -> None:
+    found = plan_diff(sales(), sales(behind=lambda s: s.sql("SELECT *, 1 AS one FROM {input}")))
+    assert all(change.columns == () for change in found.operators)
+    wide = ", ".join(f"c{number} INT" for number in range(501))
+    env = StreamExecutionEnvironment("p")
+    env.from_source(Csv("/in", schema=wide), "rows").sink_to(Parquet("/out")).name("out")
+    assert summary(env).operators[-1].columns == ()
+
+
+def test_columns_with_expressions_are_compared_by_name() -> None:
+    def with_columns(**columns: str) -> PlanSummary:
+        return sales(behind=lambda s: s.with_columns(**columns).name("more"))
+
+    found = plan_diff(
+        with_columns(a="n > 1", b="n, 2"), with_columns(first="1", a="n > 1", b="n, 3")
+    )
+    (more,) = (change for change in found.operators if change.name == "more")
+    assert more.facts == (
+        FactChange(fact="columns.b", before="n, 2", now="n, 3"),
+        FactChange(fact="columns.first", before=None, now="1"),
+    )

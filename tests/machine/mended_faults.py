@@ -54,6 +54,9 @@ FILE_SINK = "spark_runtime/connectors/file_sink.py"
 WRITTEN_FILES = "spark_runtime/publishing/written_files.py"
 CARRY_OUT = "staging/publications/on_disk/file_publication.py"
 CURRENT_TIMES = "spark_runtime/spark_internals/current_times.py"
+JUDGEMENT = "spark_runtime/repeatability/judgement.py"
+PLAN_LEAVES = "spark_runtime/spark_internals/plan_leaves.py"
+TASK_SOURCES = "spark_runtime/region/task_sources.py"
 SOURCE_FILES = "spark_runtime/repeatability/source_files.py"
 EVALUATION = "spark_runtime/region/region_evaluation.py"
 DECISIONS = "spark_runtime/operators/decisions.py"
@@ -97,11 +100,17 @@ MANY = "staging/publications/test_many_partitions.py"
 _FILES_OF_FOLDER = "[name for name in intent.add if str(Path(name).parent) == folder]"
 _AS_IS = "in folders"
 GC_COMMAND = "cli/commands/staging.py"
+RUN_DAYS = "airflow_backend/dag/run_days.py"
+RUN_DAYS_TESTS = "airflow/test_run_days.py"
+NAME_CHECKS = "compiler/checks/name_checks.py"
+PRINTABLE = "compiler/test_printable_names.py"
+PROGRAM_LOG = "program_log.py"
 POOLER = "spark/connectors/test_jdbc_pooler.py"
 TRIGGERS = "spark/connectors/test_jdbc_triggers.py"
 JDBC_FAULTS = "spark/connectors/test_jdbc_faults.py"
 COLLATIONS = "spark/connectors/test_jdbc_collations.py"
 SPLITS_TESTS = "spark/operators/test_splits.py"
+OWN_READS = "spark/repeatability/test_own_reads.py"
 VARYING = "spark/repeatability/test_varying_rows.py"
 JDBC_NAMES = "spark/connectors/test_jdbc_names.py"
 JDBC_SNAPSHOTS = "spark/connectors/test_jdbc_snapshots.py"
@@ -1113,6 +1122,80 @@ FAULTS = (
         ),
     ),
     _fault(
+        70,
+        "files that SQL text or a function reads are not looked at",
+        (
+            SOURCE_FILES,
+            "leaves = own_leaves(rows, inputs)\n        listings",
+            "leaves = list[PlanLeaf]()\n        listings",
+        ),
+        found_by=(
+            f"{OWN_READS}::test_files_that_change_while_they_are_read_fail_the_attempt[files in SQL]",
+            f"{OWN_READS}::test_a_region_is_kept_while_what_it_has_read_is_unchanged[files in SQL]",
+        ),
+    ),
+    _fault(
+        71,
+        "files that a subquery reads are not looked at",
+        (PLAN_LEAVES, "for each in (plan, *elements(plan.subqueriesAll()))", "for each in (plan,)"),
+        found_by=f"{OWN_READS}::test_files_that_change_while_they_are_read_fail_the_attempt[a subquery of a filter]",
+    ),
+    _fault(
+        72,
+        "each sink reads a changing table by itself",
+        (JUDGEMENT, "if reads.changing:", "if is_source and reads.changing:"),
+        found_by=f"{OWN_READS}::test_rows_that_may_change_are_staged_where_they_are_read_twice",
+    ),
+    _fault(
+        73,
+        "Spark reads one of two listings of a path for both",
+        (SOURCE_FILES, "if not moved:", "if True:"),
+        found_by=f"{OWN_READS}::test_all_readers_of_a_path_read_the_files_that_were_listed_first[True]",
+    ),
+    _fault(
+        74,
+        "a split decides twice by a table that changes in between",
+        (
+            JUDGEMENT,
+            "if operator.settings.deterministic:\n        return False",
+            "if True:\n        return False",
+        ),
+        found_by=f"{OWN_READS}::test_a_filter_by_rows_that_may_change_puts_each_row_into_one_output",
+    ),
+    _fault(
+        75,
+        "a retry keeps a region though files that its SQL text reads have changed",
+        (TASK_SOURCES, "add(digest_now(spark, each))", "add(each.digest)"),
+        found_by=(
+            f"{OWN_READS}::test_a_region_is_kept_while_what_it_has_read_is_unchanged[files in SQL]",
+            f"{OWN_READS}::test_a_table_with_other_columns_is_another_table",
+        ),
+    ),
+    _fault(
+        76,
+        "a retry keeps a region that has read what cannot be compared",
+        (TASK_SOURCES, "if report.uncompared:", "if False:"),
+        found_by=f"{OWN_READS}::test_a_region_that_has_read_what_cannot_be_compared_is_not_kept[a view]",
+    ),
+    _fault(
+        77,
+        "outputs of a function each read a changing table",
+        (EVALUATION, "if len(changing) > 1 and", "if False and"),
+        found_by=f"{OWN_READS}::test_a_function_whose_outputs_each_read_what_may_change_is_refused",
+    ),
+    _fault(
+        78,
+        "a table that Spark has listed again passes for unchanged",
+        (SOURCE_FILES, "if self.listing.state != self.state:", "if False:"),
+        found_by=f"{OWN_READS}::test_a_table_that_is_written_while_it_is_read_fails_the_attempt",
+    ),
+    _fault(
+        79,
+        "files that rows have been staged from may not be written again",
+        (EVALUATION, "self._settle_reads(operator, judged[-1].reads)", "pass"),
+        found_by=f"{OWN_READS}::test_each_round_of_a_loop_may_write_again_what_it_reads",
+    ),
+    _fault(
         100,
         "an overwrite adds its rows to those that a trigger keeps",
         (CARRYING, "if deleted < held else 0", "if False else 0"),
@@ -1259,5 +1342,27 @@ FAULTS = (
         (GC_COMMAND, "store_time(store, root) if inventory.runs else time.time()", "time.time()"),
         found_by="staging/gc/test_staging_cli.py"
         "::test_ages_are_those_of_the_store_whatever_this_hosts_clock_says[10]",
+    ),
+    _fault(
+        106,
+        "two runs of a schedule with the same day are not warned of",
+        (RUN_DAYS, "for offset in offsets}) < 2:", "for offset in offsets[:1]}) < 2:"),
+        found_by=(
+            f"{RUN_DAYS_TESTS}::test_a_schedule_is_warned_of_where_two_runs_have_the_same_day",
+            f"{RUN_DAYS_TESTS}::test_a_function_with_the_day_is_named",
+        ),
+    ),
+    _fault(
+        107,
+        "names with line breaks forge lines of logs and plans",
+        (NAME_CHECKS, "(shown_text := plain_line(text)) != text", "(shown_text := text) != text"),
+        found_by=f"{PRINTABLE}::test_names_with_control_characters_are_refused",
+    ),
+    _fault(
+        108,
+        "values in messages forge lines of a task's log",
+        (PROGRAM_LOG, '_UNINDENTED.sub("\\n  ", plain(words))', "words"),
+        found_by="deployment/test_program_log.py"
+        "::test_no_value_looks_like_another_record_or_moves_the_cursor",
     ),
 )

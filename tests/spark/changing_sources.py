@@ -1,6 +1,6 @@
 """Functions that change a pipeline's sources while they are read; pipelines of tests name them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -73,3 +73,43 @@ def files(spark: SparkSession) -> DataFrame:
     folder = spark.conf.get("spark.test.folder")
     assert folder is not None
     return spark.read.text(folder)
+
+
+HAPPENS: dict[str, Callable[[], object]] = {}
+"""What a test asks for: it happens once, when the operator with this name in its function's argument is evaluated."""
+
+
+def happens(rows: DataFrame) -> DataFrame:
+    """Return the rows; before that, what the test asks for happens once, on the driver."""
+    if (asked := HAPPENS.pop("now", None)) is not None:
+        asked()
+    return rows
+
+
+def with_files(rows: DataFrame) -> DataFrame:
+    """Add the files of a folder that only the function knows."""
+    return rows.join(_files(rows), "id")
+
+
+def with_table(rows: DataFrame) -> DataFrame:
+    """Add a table that only the function knows."""
+    return rows.join(rows.sparkSession.table("changing_parts").drop("part"), "id")
+
+
+def split_by_table(rows: DataFrame) -> tuple[DataFrame, dict[str, DataFrame]]:
+    """Split the rows by a table that only the function knows, and reads twice."""
+    known = rows.sparkSession.table("changing_parts")
+    return rows.join(known, "id", "semi"), {"unknown": rows.join(known, "id", "anti")}
+
+
+def _files(rows: DataFrame) -> DataFrame:
+    folder = rows.sparkSession.conf.get("spark.test.folder")
+    assert folder is not None
+    return rows.sparkSession.read.parquet(folder)
+
+
+def through_files(rows: DataFrame) -> DataFrame:
+    """Add one to each id, through files that every round of a loop writes again."""
+    folder = rows.sparkSession.conf.get("spark.test.folder")
+    rows.selectExpr("id + 1 AS id").write.mode("overwrite").parquet(str(folder))
+    return _files(rows)

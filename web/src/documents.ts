@@ -378,10 +378,18 @@ export interface OperatorChange {
   id_before: string | null
   id: string | null
   facts: FactChange[]
+  columns: SinkColumn[]
 }
 
 /** How an operator has changed: the first kind that applies. */
 export type OperatorChangeKind = 'ADDED' | 'REMOVED' | 'CHANGED' | 'AFFECTED' | 'RENAMED' | 'MOVED'
+
+/** A column that a sink gains (`before` null), loses (`now` null), or gets with another type, as `name TYPE`. */
+export interface SinkColumn {
+  before: string | null
+  now: string | null
+  then: string
+}
 
 /** One staged result, changed or not. */
 export interface ResultChange {

@@ -17,6 +17,7 @@ import graph_compiler
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.declaration.connectors.file_uris import ABSOLUTE, local_path
 from graph_compiler.errors import GraphCompilerError
+from graph_compiler.identifiers import plain
 
 _NO_END = 1_000_000
 """Columns of a line that is not printed on a terminal."""
@@ -85,7 +86,7 @@ def speaking_plainly() -> Iterator[None]:
 
 
 def _refuse(words: str) -> NoReturn:
-    standard_error().print(Text(words), soft_wrap=True)
+    standard_error().print(Text(plain(words)), soft_wrap=True)
     raise typer.Exit(ExitCode.WRONG) from None
 
 

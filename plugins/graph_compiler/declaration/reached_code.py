@@ -75,7 +75,9 @@ def reached_code(modules: Iterable[str]) -> ReachedCode:
             walk.follow(module)
         packages = {**walk.packages, **_required(walk.packages, _OF_FRAMES if names else ())}
         found = {name: _identity(package) for name, package in packages.items()}
-    except (OSError, ImportError, MemoryError, RecursionError, ValueError) as error:
+    except (
+        Exception
+    ) as error:  # files may be gone, too deep or odd, and so may be what describes a package
         why = f"{type(error).__name__}: {error}"
         raise UnknownCodeError(f"its code cannot be read: {why}") from error
     return ReachedCode(

@@ -129,7 +129,7 @@ WINDOWS = VaryingRows(
     calls=("row_number", "ntile", "lag", "lead", "nth_value"),
 )
 CHANGING_SOURCES = VaryingRows(
-    what="a source without a snapshot: FunctionSource, a table of Spark's catalog that is not a list of files",
+    what="what has no snapshot and is not a list of files, read by a FunctionSource, a Table, SQL text or a function",
     treatment=Treatment.STAGED,
     reason="it may change while it is read",
 )

@@ -122,10 +122,8 @@ def run_task(
     seams = replace(PRODUCTION, read_source=sources.read)
 
     def why_again(task: TaskDeploymentDescriptor, report: ExecutionReport) -> str | None:
-        if why := code.why_other(task.region, report.computed_by):
-            return why
-        is_same = sources.is_unchanged(task.region, report, spark)
-        return None if is_same else "files of its sources have changed since"
+        other = code.why_other(task.region, report.computed_by)
+        return other or sources.why_changed(task.region, report, spark)
 
     return run_regions(
         tasks,
@@ -207,6 +205,7 @@ def _execute(
             recomputed=result.recomputed,
             failure=None,
             sources=result.sources,
+            uncompared=result.uncompared,
             schemas=result.schemas,
             computed_by=None if code is None else code.at_end(task.region),
         )

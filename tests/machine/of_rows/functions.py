@@ -18,6 +18,12 @@ def by_condition(rows: DataFrame, condition: str) -> tuple[DataFrame, dict[str, 
     return rows.where(condition), {"rest": rows.where(f"NOT coalesce({condition}, false)")}
 
 
+def with_lookup(rows: DataFrame, folder: str) -> DataFrame:
+    """Return the rows that have a line in files of JSON, with the sum of both."""
+    lines = rows.sparkSession.read.json(folder)
+    return rows.join(lines, "v").selectExpr("k", "v + w AS v")
+
+
 def lenient(spark: SparkSession) -> DataFrame:
     """Return the rows of CSV files without records that do not fit."""
     folder = spark.conf.get(FOLDER)

@@ -22,7 +22,7 @@ from graph_compiler.testing.pytest_plugin import SHORT_LIVED
 from tests.conftest import mark
 from tests.machine.alphabet import drawn
 from tests.machine.of_rows.keys import KEYS
-from tests.machine.of_rows.rows_machine import ROWS, RowsMachine
+from tests.machine.of_rows.rows_machine import ROWS, Row, RowsMachine
 from tests.machine.of_rows.rows_world import RowsWorld
 
 _ROOT = Path(__file__).parents[3]
@@ -50,12 +50,13 @@ class HostsMachine(RowsMachine):
         key=drawn("key", _KEYS),
         source=drawn("source", ("orc", "orc", "csv", "parquet", "json")),
         rows=ROWS,
+        first=st.integers(0, 40),
         host=st.sampled_from(sorted(_HOSTS)),
     )
-    def begin(self, key: str, source: str, rows: list[tuple[int, int | None]], host: str) -> None:
+    def begin(self, key: str, source: str, rows: list[Row], first: int, host: str) -> None:
         """Start with one source."""
         self.host = host
-        self.start(RowsWorld(type(self).session(), None, KEYS[key]), source, rows)
+        self.start(RowsWorld(type(self).session(), None, KEYS[key]), source, rows, first)
 
     def check(self) -> str | None:
         """Return how the rows of the two hosts differ."""

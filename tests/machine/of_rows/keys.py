@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 _MINUS_ZERO = re.compile(r"-0\.0(?![0-9])")
-_ZEROS = ("0.0", "-0.0", "0.0", "-0.0", "NaN", "1.5", "-1.0", "Infinity", None)
+_ZEROS = ("0.0", "-0.0", "NaN", "0.0", "-0.0", None, "0.0", "-0.0", "1.5", "-1.0", "Infinity")
 _LETTERS = (
     *("a", "A", "a ", "b", "B", "ä", "Ä", "a\u0308", "A\u0308", "ß", "ẞ", "ss", "SS"),
     *("i", "I", "İ", "ı", "i\u0307", "Σ", "σ", "ς", "", " ", None),
@@ -38,7 +38,7 @@ _OF_TIMES = (
     "dayofmonth(k) > 10",
     "date_format(k, 'EEEE') = 'Sunday'",
 )
-CONDITIONS = ("v > 2", "v % 2 = 0", "v IS NULL", "k IS NULL", "k IS NULL OR v < 3", "NOT v > 1")
+CONDITIONS = ("v > 2", "v % 2 = 0", "k IS NULL OR v < 3")
 """Of all types of keys."""
 
 
@@ -88,7 +88,7 @@ class Key:
 
 
 def _floating(kind: str, stored: pa.DataType) -> Key:
-    conditions = (_MINUS, _MINUS, "isnan(k)")
+    conditions = (_MINUS, _MINUS, _MINUS, "isnan(k)")
     return Key(f"CAST(x AS {kind})", _ZEROS, conditions, _ON_NUMBERS, stored=_floats(stored))
 
 

@@ -6,9 +6,11 @@ keys: checks compare what equal keys have in common.
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from graph_compiler import DataStream
 from tests.machine.of_rows import functions
@@ -186,6 +188,30 @@ OPERATIONS: Mapping[str, Operation] = {
     "join": Operation(_join, _joined, inputs=2, grows=6),
 }
 """Operators by name."""
+
+
+def lookups(folder: Path) -> Mapping[str, Operation]:
+    """Return operators that read files of this folder themselves, and write those files."""
+    path = folder / "in-lookup"
+    path.mkdir()
+    lines = [json.dumps({"v": v, "w": v + 1}) + "\n" for v in range(4)]
+    (path / "0.json").write_text("".join(lines))
+    query = f"SELECT i.k, i.v + l.w AS v FROM {{input}} i JOIN json.`{path}` l ON i.v = l.v"
+    return {
+        "lookup in a query": Operation(lambda rows, _: rows.sql(query), _looked_up, keeps=True),
+        "lookup in a function": Operation(
+            lambda rows, _: rows.transform(functions.with_lookup, folder=str(path)),
+            _looked_up,
+            keeps=True,
+        ),
+    }
+
+
+def _looked_up(rows: Rows, _: int) -> Counter[Pair]:
+    return Counter((k, 2 * v + 1) for k, v in rows if v is not None and v < 4)
+
+
+LOOKUPS = ("lookup in a query", "lookup in a function")
 
 
 def _reject(rows: DataStream, condition: str) -> tuple[DataStream, DataStream]:

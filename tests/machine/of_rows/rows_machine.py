@@ -13,24 +13,32 @@ from pyspark.sql import SparkSession
 from tests.harness.postgres import Postgres
 from tests.machine.alphabet import drawn
 from tests.machine.of_rows.keys import CONDITIONS, KEYS
-from tests.machine.of_rows.operations import OPERATIONS, SPLITS
+from tests.machine.of_rows.operations import LOOKUPS, OPERATIONS, SPLITS
 from tests.machine.of_rows.rows_world import BOTH, RowsWorld
 from tests.machine.of_rows.sources import SOURCES, changed, written
 from tests.machine.tally import TALLY
 
 Sinks = tuple[tuple[str, ...], ...]
+_GROUPING = ("aggregate", "window", "distinct", "deduplicate", "any of a key")
 _ONE = tuple(name for name, operation in OPERATIONS.items() if operation.inputs == 1)
-_GROUPING = ("aggregate", "aggregate", "window", "distinct", "deduplicate")
 _TWO = tuple(name for name, operation in OPERATIONS.items() if operation.inputs == 2)
+_COMPARING = (*_GROUPING, *_TWO)
+_KEYS = (*KEYS, *("double", "float", "struct", "array") * 2, "lower case", "Unicode")
+_NEIGHBORS = 4
+Row = tuple[int, int | None]
 ROWS = st.lists(
-    st.tuples(st.integers(0, 40), st.one_of(st.none(), st.integers(0, 6))), min_size=2, max_size=6
+    st.tuples(st.integers(0, _NEIGHBORS - 1), st.one_of(st.none(), st.integers(0, 6))),
+    min_size=3,
+    max_size=7,
 )
-"""Rows: the number of a key's text, and v."""
+"""Rows: the number of a key's text, counted from the world's first, and v. Texts of equal keys are neighbors."""
 _LAST = st.sampled_from((0, 0, 0, 1, 1, 2))
 """A stream, counted from the last one."""
 _SINKS = st.sampled_from(((), (), (BOTH,), (("k",),), (BOTH, ("v",))))
 """Columns of the sinks that a stream gets."""
+_WAYS = (*SPLITS, "filter")
 _MOST_SOURCES = 2
+_COMPARISONS = st.tuples(drawn("operation", _COMPARING), st.integers(0, 9))
 
 
 class RowsMachine(RuleBasedStateMachine):
@@ -39,46 +47,61 @@ class RowsMachine(RuleBasedStateMachine):
     session: ClassVar[Callable[[], SparkSession]]
     database: ClassVar[Postgres | None] = None
     """Where tables are, if there is a PostgreSQL."""
-    steps: ClassVar[int] = 6
+    steps: ClassVar[int] = 3
 
     def __init__(self) -> None:
         super().__init__()
         self.world: RowsWorld | None = None
         self.other: int | None = None
+        self.first = 0
 
     @initialize(
-        key=drawn("key", tuple(KEYS)),
+        key=drawn("key", _KEYS),
         source=drawn("source", SOURCES),
         rows=ROWS,
+        first=st.integers(0, 40),
+        below=st.lists(_COMPARISONS, min_size=1, max_size=2),
+        way=drawn("split", _WAYS),
+        n=st.integers(0, 40),
+        is_sunk=st.booleans(),
         other=st.one_of(st.none(), st.integers(0, 3)),
         changes=st.one_of(st.none(), st.none(), st.none(), st.integers(0, 4)),
     )
     def begin(
         self,
+        *,
         key: str,
         source: str,
-        rows: list[tuple[int, int | None]],
+        rows: list[Row],
+        first: int,
+        below: list[tuple[str, int]],
+        way: str,
+        n: int,
+        is_sunk: bool,
         other: int | None,
         changes: int | None,
     ) -> None:
-        """Start with one source; before the sink with the number `changes` is written, its files change.
+        """Start with a source, operators that compare keys, and a split.
 
-        `other`: run it again, in another way.
+        Before the sink with the number `changes` is written, the files change. `other`: run it again, in another way.
         """
         self.other = other
         world = RowsWorld(type(self).session(), self.database, KEYS[key])
-        self.start(world, source, rows)
+        self.start(world, source, rows, first)
+        for operation, number in below:
+            self._apply(operation, (0, len(world.made)), number, ())
+        self._split(way, 0, n, is_sunk=is_sunk)
         if changes is not None:
             world.change = (changes, lambda: changed(world.folder))
 
     @rule(source=drawn("source", SOURCES), rows=ROWS)
     @precondition(lambda self: self.world and len(self.world.sources) < _MOST_SOURCES)
-    def read(self, source: str, rows: list[tuple[int, int | None]]) -> None:
+    def read(self, source: str, rows: list[Row]) -> None:
         """Add another source."""
         self._read(source, rows)
 
     @rule(
-        operation=drawn("operation", (*_ONE, *_GROUPING)),
+        operation=drawn("operation", (*_ONE, *LOOKUPS, *_GROUPING, *_GROUPING)),
         of=_LAST,
         n=st.integers(0, 9),
         sinks=_SINKS,
@@ -101,7 +124,7 @@ class RowsMachine(RuleBasedStateMachine):
         self._apply(operation, (left, right), n, sinks)
 
     @rule(
-        way=drawn("split", tuple(SPLITS)),
+        way=drawn("split", _WAYS),
         of=_LAST,
         n=st.integers(0, 40),
         is_sunk=st.booleans(),
@@ -109,14 +132,19 @@ class RowsMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.world)
     def split(self, way: str, of: int, n: int, is_sunk: bool) -> None:
         """Put each row of a stream into one of two outputs, and write both; `is_sunk`: write the stream, too."""
+        self._split(way, of, n, is_sunk=is_sunk)
+
+    def _split(self, way: str, of: int, n: int, *, is_sunk: bool) -> None:
         world, stream = self.there(), self._stream(of)
+        if is_sunk:
+            world.write(stream, BOTH)
         conditions = (*world.key.conditions, *world.key.conditions, *CONDITIONS)
         if way != "by hand":
             conditions = (*world.key.compared, *conditions)
         world.split(way, conditions[n % len(conditions)], stream)
         last = len(world.made) - 1
-        for sunk in (last - 1, last, *([stream] if is_sunk else [])):
-            world.write(sunk, BOTH)
+        for output in (last - 1, last):
+            world.write(output, BOTH)
         TALLY.steps += 1
         TALLY.tried["rows", way, world.made[stream].how] += 1
 
@@ -131,10 +159,10 @@ class RowsMachine(RuleBasedStateMachine):
         finally:
             self.world.end()
 
-    def start(self, world: RowsWorld, source: str, rows: list[tuple[int, int | None]]) -> None:
-        """Begin a world with one source."""
+    def start(self, world: RowsWorld, source: str, rows: list[Row], first: int) -> None:
+        """Begin a world with one source; `first` is the number of the first text that it has."""
         TALLY.examples += 1
-        self.world = world
+        self.world, self.first = world, first
         self._read(source, rows)
 
     def check(self) -> str | None:
@@ -151,14 +179,15 @@ class RowsMachine(RuleBasedStateMachine):
 
     def _apply(self, operation: str, of: tuple[int, ...], n: int, sinks: Sinks) -> None:
         world = self.there()
-        if world.apply(operation, [self._stream(back) for back in of], n):
+        inputs = [self._stream(back) for back in of[: world.operations[operation].inputs]]
+        if world.apply(operation, inputs, n):
             world.write(len(world.made) - 1, *sinks)
             TALLY.steps += 1
 
-    def _read(self, source: str, rows: list[tuple[int, int | None]]) -> None:
+    def _read(self, source: str, rows: list[Row]) -> None:
         world = self.there()
         texts = world.key.texts
-        pairs = [(texts[number % len(texts)], v) for number, v in rows]
+        pairs = [(texts[(self.first + number) % len(texts)], v) for number, v in rows]
         folder = world.folder / f"in-{len(world.sources)}"
         world.read(written(source, folder, pairs, world), len(pairs))
         TALLY.steps += 1

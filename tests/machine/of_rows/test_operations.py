@@ -7,6 +7,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from tests.machine.of_rows.keys import KEYS
 from tests.machine.of_rows.operations import OPERATIONS, SPLITS, Pair, why_not_expected
 
+pytestmark = pytest.mark.spark
 Rows = list[Pair]
 
 

@@ -8,8 +8,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Csv, Json, Orc, Parquet, StreamExecutionEnvironment, Table
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.errors import SchemaChangedError
+from graph_compiler.explain.diff.plan_summary import PlanSummary, plan_summary
+from graph_compiler.explain.diff.sink_columns import sink_columns
 from graph_compiler.spark_runtime.columns.declared_schema import ddl
 from graph_compiler.spark_runtime.connectors import read_source
 from tests.harness.sinks import Sinks
@@ -490,3 +494,47 @@ def evolving(tmp_path: Path) -> Parquet:
 def rows_of(target: FileConnector, spark: SparkSession) -> list[tuple[object, ...]]:
     rows = spark.read.format(target.spark_format).load(target.path).collect()
     return sorted((tuple(row) for row in rows), key=str)
+
+
+@pytest.mark.parametrize("policy", [None, "fail", "evolve", "ignore"])
+@pytest.mark.parametrize("mode", ["overwrite", "append", "merge"])
+@pytest.mark.parametrize("schema", [None, SCHEMA])
+def test_a_target_takes_a_new_column_as_a_comparison_of_versions_says(
+    policy: str | None,
+    mode: str,
+    schema: str | None,
+    spark: SparkSession,
+    sinks: Sinks,
+    tmp_path: Path,
+) -> None:
+    target = Parquet(f"{tmp_path}/out", on_schema_change=policy, schema=schema)
+    sinks.write(Parquet(target.path), HELD)
+
+    def version(select: str) -> PlanSummary:
+        env = StreamExecutionEnvironment("p")
+        rows = env.from_source(Parquet("/in", schema=f"{SCHEMA}, gate STRING"), "in").select(select)
+        keys = "k" if mode == "merge" else ()
+        rows.sink_to(target, mode=mode, keys=keys).name("out")  # type: ignore[arg-type]  # one of the modes
+        compiled = compile_pipeline(env.pipeline())
+        return plan_summary(compiled, describe_pipeline(compiled))
+
+    before, now = version("k"), version("gate")
+    then = next(
+        column.then
+        for column in sink_columns(before.operators[-1], now.operators[-1])
+        if column.before is None
+    )
+    try:
+        sinks.write(
+            target,
+            f"SELECT {CHANGES['added'][0]}",
+            run="r2",
+            mode=mode,
+            keys=("k",) if mode == "merge" else (),
+        )
+    except SchemaChangedError:
+        assert then.startswith("refused if")
+        return
+    columns = spark.read.parquet(target.path, mergeSchema=True).columns
+    assert ("gate" in columns) is ("not written" not in then)
+    assert not then.startswith("refused")

@@ -119,3 +119,13 @@ def test_what_a_trigger_writes_elsewhere_is_written_once(
     sinks.write(table, sales(spark, 5, 8), **settings(mode))
     assert ids(postgres, "audit") == again[mode]
     assert ids(postgres) == ([5, 6, 7] if mode == "overwrite" else [0, 1, 5, 6, 7])
+
+
+def test_a_merge_whose_keys_a_trigger_changes_adds_its_rows_again(
+    sinks: Sinks, postgres: Postgres, spark: SparkSession
+) -> None:
+    postgres.sql(FUNCTION.format("NEW.id := NEW.id + 100; RETURN NEW;") + BEFORE.format("INSERT"))
+    table = jdbc(postgres, "sales")
+    for run in ("r1", "r2"):
+        sinks.write(table, sales(spark, 5, 7), run=run, **settings("merge"))
+    assert ids(postgres) == [0, 1, 105, 105, 106, 106]

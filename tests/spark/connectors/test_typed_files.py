@@ -14,7 +14,7 @@ from graph_compiler.errors import SchemaChangedError
 from graph_compiler.identifiers import RegionId
 from graph_compiler.spark_runtime.columns.declared_schema import ddl
 from graph_compiler.spark_runtime.connectors import read_source
-from graph_compiler.spark_runtime.repeatability.source_files import SourceRows
+from graph_compiler.spark_runtime.repeatability.source_files import OwnReads
 from tests.harness.sinks import Sinks
 from tests.spark.conftest import RunPipeline
 
@@ -158,8 +158,8 @@ def test_every_file_is_listed_and_names_are_no_patterns(spark: SparkSession, wri
     )
     rows = read_source(Parquet(str(path), schema="id BIGINT", on_schema_change="evolve"), spark)
     assert sorted(row.id for row in rows.collect()) == [1, 2, 3]
-    held = SourceRows.of(rows, holds_given_rows=False)
-    assert held.is_held
+    held = OwnReads.of_source(rows, holds_given_rows=False)
+    assert not held.changing
     files = sorted(Path(file.path).name for listing in held.listings for file in listing.files)
     assert files == ["a1.parquet", "a[1].parquet", "b.parquet"]
 

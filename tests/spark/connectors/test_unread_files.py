@@ -17,7 +17,7 @@ from graph_compiler.deployment.documents.report import ThrowableType
 from graph_compiler.errors import UnreadFilesError
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.repeatability.source_files import listings_of
-from graph_compiler.spark_runtime.spark_internals.file_listings import plan_leaves
+from graph_compiler.spark_runtime.spark_internals.plan_leaves import plan_leaves
 from tests.spark.conftest import RunPipeline
 
 pytestmark = pytest.mark.spark

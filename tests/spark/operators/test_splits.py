@@ -16,7 +16,8 @@ from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment
 from graph_compiler.declaration.operators import Expect, Filter, OnViolation, Operator
 from graph_compiler.spark_runtime.operators import Scope, evaluate_outputs
 from graph_compiler.spark_runtime.operators.decisions import equals_are_identical, why_decide_once
-from graph_compiler.spark_runtime.spark_internals.file_listings import Listing, PlanLeaf
+from graph_compiler.spark_runtime.spark_internals.file_listings import Listing
+from graph_compiler.spark_runtime.spark_internals.plan_leaves import PlanLeaf
 from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan
 from tests.spark import functions
 from tests.spark.conftest import RunPipeline

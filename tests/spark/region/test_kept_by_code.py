@@ -208,7 +208,7 @@ def test_what_reads_the_environment_is_never_kept(
     assert len(till.tries(2)) == 1
     assert till.tries(3) == []
     assert till.epochs == 3
-    assert "'priced' runs again: it reads ${env:MONEY_PASSWORD}, whose values" in (
+    assert "'priced' runs again: it reads ${env:MONEY_PASSWORD}, and only values of" in (
         capsys.readouterr().out
     )
 
@@ -259,7 +259,9 @@ def test_executors_that_cannot_be_asked_keep_nothing(
     monkeypatch.setattr(spark.sparkContext, "master", "spark://elsewhere:7077")
     monkeypatch.setattr(running_code, "packages_on_executors", lambda *_: fail())
     code = RunningCode.of([region], spark)
-    assert code.at_end(region).unknown == "its executors could not be asked: not yet"
+    assert code.at_end(region).unknown == (
+        "its executors could not be asked: ValueError in the driver"
+    )
 
 
 def test_a_driver_whose_code_cannot_be_looked_at_runs_and_keeps_nothing(
@@ -281,4 +283,6 @@ def test_what_cannot_be_looked_at_at_its_end_is_published_and_not_kept(
         raise FileNotFoundError("replaced")
 
     monkeypatch.setattr(running_code, "own_code", is_gone)
-    assert code.at_end(till.regions[0]).unknown == "its code changed while it ran: replaced"
+    assert code.at_end(till.regions[0]).unknown == (
+        "its code changed while it ran: FileNotFoundError in the driver"
+    )

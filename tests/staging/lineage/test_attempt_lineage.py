@@ -15,6 +15,8 @@ from graph_compiler.deployment.documents.report import (
     Failure,
     OperatorSchema,
     Output,
+    Relisting,
+    SourceFiles,
     ThrowableType,
 )
 from graph_compiler.staging.lineage.attempt_lineage import (
@@ -150,3 +152,21 @@ def test_a_task_does_not_read_what_its_own_regions_stage() -> None:
     assert task_lineage([first, second]) == AttemptLineage(
         inputs=(SOURCE, target), outputs=(between, target)
     )
+
+
+def test_what_sql_text_and_functions_have_read_is_an_input(run: Run) -> None:
+    table = Relisting(table="`spark_catalog`.`shop`.`rates`", columns="x", options=())
+    path = Relisting(table=None, columns=None, options=())
+    report = replace(
+        bare_report(),
+        sources=(
+            SourceFiles(operator="rates", paths=("file:/wh/rates",), digest="1", again=table),
+            SourceFiles(operator="rates", paths=("s3a://lake/days",), digest="2", again=path),
+            SourceFiles(operator="rates", paths=("file:/in/a.csv",), digest="3"),
+        ),
+    )
+    _, *read = lineage(run, FIRST, report).inputs
+    assert [each.place for each in read] == [
+        DatasetName(namespace="spark_catalog", name="shop.rates"),
+        DatasetName(namespace="s3://lake", name="days"),
+    ]

@@ -25,6 +25,7 @@ from graph_compiler.airflow_backend.dag.concurrency import (
 from graph_compiler.airflow_backend.dag.deployment_tasks import add_tasks
 from graph_compiler.airflow_backend.dag.logical_dates import places_without_logical_date
 from graph_compiler.airflow_backend.dag.plan_document import TAG
+from graph_compiler.airflow_backend.dag.run_days import what_days_lose
 from graph_compiler.airflow_backend.installation.settings import read_settings
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.dag.airflow_arguments import (
@@ -59,7 +60,7 @@ def build_dag(
     `dag_args` are Airflow's own. `default_args` are those of every task, `group_args` of the tasks of a slot sharing
     group, `task_args` of a task, by its name; the last one counts. Raises InvalidPipelineError with every problem
     found, including places that need a logical date although no run will have one; warns if `catchup` would make each
-    run overwrite the rows of the previous one.
+    run overwrite the rows of the previous one, or if two runs have the same day.
     """
     pipeline = declared if isinstance(declared, Pipeline) else declared.pipeline()
     settings = read_settings()
@@ -90,6 +91,9 @@ def build_dag(
         dag.max_active_runs = airflow.dag.get("max_active_runs", 1)
         dag.doc_md += f"\n{reason}" if dag.max_active_runs == 1 else f"\n{SEVERAL_RUNS}"
     if dag.catchup and (loss := what_catchup_loses(compiled, templates)):
+        dag.doc_md += f"\n\n{loss}"
+        warnings.warn(f"Dag '{dag.dag_id}': {loss}", stacklevel=2)
+    if loss := what_days_lose(compiled, dag.timetable, templates):
         dag.doc_md += f"\n\n{loss}"
         warnings.warn(f"Dag '{dag.dag_id}': {loss}", stacklevel=2)
     # Airflow records the file that calls DAG(); it must be the file that calls build_dag.

@@ -9,6 +9,7 @@ from airflow.sdk.observability import stats
 from opentelemetry.metrics import get_meter_provider
 
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
+from graph_compiler.identifiers import plain_line
 from graph_compiler.staging.metrics.attempt_metrics import EndedRegion, attempt_metrics
 
 _SWITCHES = ("statsd_on", "statsd_datadog_enabled", "otel_on")
@@ -54,8 +55,11 @@ def _tags(task: TaskDeploymentDescriptor) -> Mapping[str, str]:
 
 
 def _plain(text: str) -> str:
-    """Names of operators are free text, and StatsD's lines have no quotes."""
-    return stats.normalize_name_for_stats(text, log_warning=False)[:_LONGEST]
+    """Names of operators are free text, and StatsD's lines have no quotes.
+
+    Airflow takes a line break at the end of a name for a part of it.
+    """
+    return stats.normalize_name_for_stats(plain_line(text), log_warning=False)[:_LONGEST]
 
 
 def _is_on(switch: str) -> bool:

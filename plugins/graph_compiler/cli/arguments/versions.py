@@ -50,10 +50,14 @@ def summary_of(version: str) -> PlanSummary:
         folder = Path(name).resolve()
         repository = Path(_git(Path.cwd(), "rev-parse", "--show-toplevel")).resolve()
         _unpack(revision, repository, folder)
-        if not (folder / path).is_file():
+        here = Path(os.path.relpath(Path.cwd().resolve() / path, repository))
+        if path.startswith(("./", "../")):  # as git writes what is relative to this folder
+            path = str(here)
+        if ".." in Path(path).parts or not (folder / path).is_file():
+            other = f"did you mean '{revision}:{here}'? " if (folder / here).is_file() else ""
             raise VersionNotFoundError(
                 f"there is no file '{path}' in revision '{revision}'\n"
-                "  hint: paths start at the top of the repository"
+                f"  hint: {other}paths start at the top of the repository, or with ./ in this folder"
             )
         paths = _paths_in_revision(folder, repository)
         unpacked = (folder, repository)

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterator
 
 from graph_compiler.declaration.connectors import Connector
-from graph_compiler.declaration.operators import Sink, Source, Sql
+from graph_compiler.declaration.operators import Operator, Sink, Source, Sql
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.sql_text import code_of, has_several_statements, unclosed_in
 from graph_compiler.declaration.transformations import (
-    PhysicalTransformation,
     problem_at,
 )
 from graph_compiler.errors import Problem
@@ -78,7 +77,7 @@ def unknown_parameters(pipeline: Pipeline) -> Iterator[Problem]:
     """Find undeclared parameters."""
     known = [*(name for name, _ in pipeline.params), RUN_DATE]
     for operator in pipeline.operators:
-        for name in dict.fromkeys(_parameters(operator)):
+        for name in dict.fromkeys(parameters_of(operator.operator)):
             if name not in known:
                 yield problem_at(
                     operator,
@@ -88,13 +87,13 @@ def unknown_parameters(pipeline: Pipeline) -> Iterator[Problem]:
                 )
 
 
-def _parameters(operator: PhysicalTransformation) -> Iterator[str]:
+def parameters_of(operator: Operator) -> Iterator[str]:
     """Yield the parameters of an operator: in its templates, its expressions, and as arguments of its function."""
-    yield from operator.operator.bound_parameters()
-    if isinstance(operator.operator, Source | Sink):
-        connector: object = operator.operator.connector
+    yield from operator.bound_parameters()
+    if isinstance(operator, Source | Sink):
+        connector: object = operator.connector
         texts = connector.texts().values() if isinstance(connector, Connector) else ()
         for template in (template for text in texts for template in _TEMPLATE.findall(text)):
             yield from _PARAM.findall(template)
-    for expression in operator.operator.expressions():
+    for expression in operator.expressions():
         yield from _BOUND.findall(code_of(expression))

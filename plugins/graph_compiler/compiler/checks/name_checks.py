@@ -1,4 +1,4 @@
-"""Duplicate names of operators.
+"""Duplicate names of operators, and names that no log, page or terminal could show as they are.
 
 Flink lets operators share a name, since it distinguishes them by their ids. So do the graphs here. But `run --until`
 takes the name of an operator, and `history` and the outputs of a run show the names of sinks.
@@ -8,10 +8,48 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from graph_compiler.declaration.operators import Sink
+from graph_compiler.declaration.operators import Expect, Sink
 from graph_compiler.declaration.pipeline import Pipeline
-from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
+from graph_compiler.declaration.transformations import (
+    PartitionTransformation,
+    PhysicalTransformation,
+    SideOutputTransformation,
+    Transformation,
+    problem_at,
+)
 from graph_compiler.errors import Problem
+from graph_compiler.identifiers import plain_line
+
+
+def unprintable_names(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find names with line breaks or other control characters: they could forge lines of a log."""
+    for transformation in pipeline.transformations:
+        for what, text in _names(transformation):
+            if isinstance(text, str) and (shown_text := plain_line(text)) != text:
+                yield problem_at(
+                    transformation,
+                    f"its {what} has a line break or another control character: '{shown_text}'",
+                    allowed="printable text in one line",
+                )
+
+
+def _names(transformation: Transformation) -> Iterator[tuple[str, object]]:
+    match transformation:
+        case PhysicalTransformation():
+            settings, operator = transformation.settings, transformation.operator
+            if transformation.name != operator.default_name:
+                yield "name", transformation.name
+            yield "uid", settings.uid
+            yield "slot sharing group", settings.slot_sharing_group
+            yield "co-location group", settings.co_location_group
+            if isinstance(operator, Expect):
+                yield "contract's name", operator.contract
+        case PartitionTransformation():
+            yield "reason", transformation.staging_reason or transformation.pipelining_reason
+        case SideOutputTransformation():
+            yield "tag", transformation.tag
+        case _:
+            return
 
 
 def operators_of_one_name(pipeline: Pipeline) -> Iterator[Problem]:

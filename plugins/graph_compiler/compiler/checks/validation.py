@@ -38,6 +38,7 @@ CHECKS: Checks = (
     run_checks.artifacts,
     structure_checks.unknown_partitioners,
     structure_checks.cycles,
+    name_checks.unprintable_names,
     operator_checks.duplicate_uids,
     operator_checks.parallelism,
     resource_checks.resource_profiles,

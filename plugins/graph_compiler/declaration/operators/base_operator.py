@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
@@ -13,6 +13,7 @@ from graph_compiler.declaration.coordination import (
     MasterHook,
 )
 from graph_compiler.declaration.functions import FunctionRef
+from graph_compiler.declaration.operators.known_columns import Known
 from graph_compiler.errors import Problem
 from graph_compiler.extensions import Extensible
 
@@ -68,6 +69,10 @@ class Operator(Extensible):
     def keeps_column(self, name: str) -> bool:  # noqa: ARG002  # for operators that change columns
         """Whether an operator that keeps the order has this column of its input, with the same values."""
         return True
+
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # most are unknown
+        """Return the columns of its output, or of a side output, without Spark; None if they are not certain."""
+        return None
 
     def expressions(self) -> tuple[str, ...]:
         """Return its SQL texts, in which Jinja is refused and `:name` is a parameter."""

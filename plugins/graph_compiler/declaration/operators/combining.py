@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.declaration.operators.known_columns import Known, common, joined
 from graph_compiler.declaration.sql_text import query_problem
 from graph_compiler.declaration.windows import CALENDAR, wrong_interval
 from graph_compiler.errors import Problem
@@ -61,6 +62,10 @@ class Join(Operator):
     how: JoinType
     condition: str | None = None
 
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+        """Return the keys that both sides have once, then the other columns."""
+        return joined(inputs[0], inputs[1], self.on, self.how)
+
     def expressions(self) -> tuple[str, ...]:
         """Return the condition."""
         return () if self.condition is None else (self.condition,)
@@ -96,6 +101,10 @@ class IntervalJoin(Operator):
     lower: str
     upper: str
 
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+        """Return the columns as an inner join does."""
+        return joined(inputs[0], inputs[1], self.on, JoinType.INNER)
+
     def problems(self) -> Iterator[Problem]:
         """Yield bounds that are not intervals."""
         for name, text in (("lower", self.lower), ("upper", self.upper)):
@@ -109,12 +118,20 @@ class UnionByName(Operator):
 
     default_name: ClassVar[str] = "Union by Name"
 
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+        """Return the columns that any input has."""
+        return common(inputs, fills=True)
+
 
 @dataclass(frozen=True, slots=True)
 class SetOperator(Operator):
     """The base class. Without `all`, the result is a set: it contains each row once."""
 
     all: bool = False
+
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+        """Return the columns that all inputs have."""
+        return common(inputs)
 
 
 @dataclass(frozen=True, slots=True)

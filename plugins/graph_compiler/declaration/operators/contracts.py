@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.declaration.operators.known_columns import Known
 
 
 class OnViolation(StrEnum):
@@ -31,6 +33,10 @@ class Expect(Operator):
     condition: str
     on_violation: OnViolation
     tag: str | None = None
+
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # the same
+        """Return the columns of its input, also those of violating rows."""
+        return inputs[0]
 
     def expressions(self) -> tuple[str, ...]:
         """Return the condition."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from graph_compiler.declaration.connectors import Connector, SinkMode
+from graph_compiler.declaration.connectors import Connector, OnSchemaChange, SinkMode
 from graph_compiler.declaration.coordination import (
     CoordinatorKind,
     InputSplitSource,
     MasterHook,
 )
 from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.declaration.operators.known_columns import Known, columns_of_schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,12 @@ class Source(Operator):
     is_bounded: bool = field(default=True, kw_only=True)
     is_legacy: bool = field(default=False, kw_only=True)
     is_parallel: bool = field(default=True, kw_only=True)
+
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has none
+        """Return the declared columns, unless it follows those of its data."""
+        follows = getattr(self.connector, "on_schema_change", None) == OnSchemaChange.EVOLVE
+        is_known = tag is None and not follows
+        return columns_of_schema(getattr(self.connector, "schema", None)) if is_known else None
 
     def output_tags(self) -> tuple[str, ...]:
         """Return the tags of records that are set aside."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
 from graph_compiler.declaration.functions import FunctionRef, with_arguments
 from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.declaration.operators.known_columns import Known, columns_of_schema
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.declaration.parameters.reference import Argument, ParameterReference
 from graph_compiler.errors import Problem
@@ -79,6 +80,10 @@ class MapPartitions(FunctionOperator):
     schema: str = ""
     batches: Batches = Batches.PANDAS
 
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # of its schema
+        """Return the columns of its schema."""
+        return columns_of_schema(self.schema)
+
     def expressions(self) -> tuple[str, ...]:
         """Return the schema."""
         return (self.schema,)
@@ -92,6 +97,10 @@ class ApplyInPandas(FunctionOperator):
     distributes_itself: ClassVar[bool] = True
     keys: tuple[str, ...] = ()
     schema: str = ""
+
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # of its schema
+        """Return the columns of its schema."""
+        return columns_of_schema(self.schema)
 
     def expressions(self) -> tuple[str, ...]:
         """Return the schema."""

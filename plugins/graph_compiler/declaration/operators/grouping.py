@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.column_names import names_twice
-from graph_compiler.declaration.sql_orders import order_problems
+from graph_compiler.declaration.operators.known_columns import Column, Known, named, type_of
 from graph_compiler.declaration.windows import Window
 from graph_compiler.errors import Problem
 
@@ -28,6 +28,12 @@ class Aggregate(Operator):
     keys: tuple[str, ...]
     aggregates: tuple[tuple[str, str], ...]
     grouping_sets: tuple[tuple[str, ...], ...] | None = None
+
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+        """Return the keys and the aggregates."""
+        known = inputs[0] or ()
+        keys = [Column(key, type_of(key, known)) for key in self.keys]
+        return (*keys, *named(self.aggregates, known))
 
     def expressions(self) -> tuple[str, ...]:
         """Return the aggregates."""
@@ -55,6 +61,10 @@ class AggregateAll(Operator):
     is_non_parallel: ClassVar[bool] = True
     aggregates: tuple[tuple[str, str], ...]
 
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+        """Return the aggregates."""
+        return named(self.aggregates, inputs[0])
+
     def expressions(self) -> tuple[str, ...]:
         """Return the aggregates."""
         return tuple(expression for _, expression in self.aggregates)
@@ -75,6 +85,13 @@ class WindowAggregate(Operator):
     keys: tuple[str, ...]
     window: Window
     aggregates: tuple[tuple[str, str], ...]
+
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+        """Return the keys, the window and the aggregates."""
+        known = inputs[0] or ()
+        keys = [Column(key, type_of(key, known)) for key in self.keys]
+        window = (Column("window_start"), Column("window_end"))
+        return (*keys, *window, *named(self.aggregates, known))
 
     def expressions(self) -> tuple[str, ...]:
         """Return the aggregates."""
@@ -100,6 +117,10 @@ class Deduplicate(Operator):
     keys: tuple[str, ...] = ()
     order_by: tuple[str, ...] = ()
 
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # the same
+        """Return the columns of its input."""
+        return inputs[0]
+
     def expressions(self) -> tuple[str, ...]:
         """Return the order."""
         return self.order_by
@@ -111,6 +132,8 @@ class Deduplicate(Operator):
                 message="it has an order but no keys: rows that are equal in all columns have no order",
                 hint='name the keys, to keep one row of each: deduplicate("user", order_by="seen DESC")',
             )
+        from graph_compiler.declaration.sql_orders import order_problems  # no driver needs it
+
         yield from order_problems(self.order_by)
 
     def why_unrepeatable(self) -> str | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
-from graph_compiler.declaration.sql_orders import order_problems
+from graph_compiler.declaration.operators.known_columns import Known
 from graph_compiler.errors import Problem
 
 _NO_ORDER = Problem(
@@ -22,6 +22,10 @@ class Sort(Operator):
     default_name: ClassVar[str] = "Sort"
     order_by: tuple[str, ...]
 
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # the same
+        """Return the columns of its input."""
+        return inputs[0]
+
     def expressions(self) -> tuple[str, ...]:
         """Return the order."""
         return self.order_by
@@ -34,6 +38,8 @@ class Sort(Operator):
         """Yield a missing order, and mistakes in it."""
         if not self.order_by:
             yield _NO_ORDER
+        from graph_compiler.declaration.sql_orders import order_problems  # no driver needs it
+
         yield from order_problems(self.order_by)
 
 
@@ -46,6 +52,10 @@ class TopN(Operator):
     is_non_parallel: ClassVar[bool] = True
     n: int
     order_by: tuple[str, ...]
+
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # the same
+        """Return the columns of its input."""
+        return inputs[0]
 
     def expressions(self) -> tuple[str, ...]:
         """Return the order."""
@@ -62,6 +72,8 @@ class TopN(Operator):
             yield Problem(message="it keeps 0 rows", allowed="1 or more")
         if not self.order_by:
             yield _NO_ORDER
+        from graph_compiler.declaration.sql_orders import order_problems  # no driver needs it
+
         yield from order_problems(self.order_by)
 
     def why_unrepeatable(self) -> str | None:
@@ -77,6 +89,10 @@ class Limit(Operator):
     gathers: ClassVar[bool] = True
     is_non_parallel: ClassVar[bool] = True
     n: int
+
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # the same
+        """Return the columns of its input."""
+        return inputs[0]
 
     def problems(self) -> Iterator[Problem]:
         """Yield an `n` below 1."""

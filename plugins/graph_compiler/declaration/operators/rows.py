@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.column_names import names_twice
+from graph_compiler.declaration.operators.known_columns import (
+    Column,
+    Known,
+    named,
+    type_of_text,
+)
 from graph_compiler.errors import Problem
 
 _COLUMNS = "names of columns, at least one"
@@ -22,6 +28,10 @@ class Filter(Operator):
     keeps_order: ClassVar[bool] = True
     condition: str
     rejects: str | None = None
+
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # the same
+        """Return the columns of its input, also those of rejected rows."""
+        return inputs[0]
 
     def expressions(self) -> tuple[str, ...]:
         """Return the condition."""
@@ -57,6 +67,10 @@ class Select(ColumnOperator):
 
     default_name: ClassVar[str] = "Select"
 
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+        """Return these columns."""
+        return named(self.columns, inputs[0])
+
     def keeps_column(self, name: str) -> bool:
         """Whether it selects the column as it is."""
         return any(
@@ -71,6 +85,14 @@ class WithColumns(ColumnOperator):
 
     default_name: ClassVar[str] = "With Columns"
 
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+        """Return the columns of its input, with these in their places or at the end."""
+        if inputs[0] is None:
+            return None
+        new = {each.name.lower(): each for each in named(self.columns, inputs[0])}
+        kept = [new.pop(each.name.lower(), each) for each in inputs[0]]
+        return (*kept, *new.values())
+
     def keeps_column(self, name: str) -> bool:
         """Whether it does not replace the column."""
         return name.lower() not in {new.lower() for new, _ in self.columns}
@@ -83,6 +105,11 @@ class Drop(Operator):
     default_name: ClassVar[str] = "Drop"
     keeps_order: ClassVar[bool] = True
     columns: tuple[str, ...]
+
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+        """Return the other columns."""
+        gone = {column.lower() for column in self.columns}
+        return inputs[0] and tuple(each for each in inputs[0] if each.name.lower() not in gone)
 
     def keeps_column(self, name: str) -> bool:
         """Whether it does not remove the column."""
@@ -102,6 +129,13 @@ class Rename(Operator):
     keeps_order: ClassVar[bool] = True
     names: tuple[tuple[str, str], ...]
 
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+        """Return the columns with their new names."""
+        new = {old.lower(): name for old, name in self.names}
+        return inputs[0] and tuple(
+            Column(new.get(each.name.lower(), each.name), each.type) for each in inputs[0]
+        )
+
     def keeps_column(self, name: str) -> bool:
         """Whether neither an old nor a new name is that of the column."""
         return name.lower() not in {one.lower() for pair in self.names for one in pair}
@@ -120,6 +154,13 @@ class Cast(Operator):
     default_name: ClassVar[str] = "Cast"
     keeps_order: ClassVar[bool] = True
     types: tuple[tuple[str, str], ...]
+
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+        """Return the columns with their new types."""
+        types = {name.lower(): type_of_text(kind) for name, kind in self.types}
+        return inputs[0] and tuple(
+            Column(each.name, types.get(each.name.lower(), each.type)) for each in inputs[0]
+        )
 
     def keeps_column(self, name: str) -> bool:
         """Whether it does not change the type of the column."""
@@ -148,6 +189,10 @@ class FlatMap(Operator):
     columns: tuple[str, ...]
     outer: bool = False
 
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+        """Return the columns of its input and of the generator."""
+        return inputs[0] and (*inputs[0], *map(Column, self.columns))
+
     def expressions(self) -> tuple[str, ...]:
         """Return the generator."""
         return (self.generator,)
@@ -167,6 +212,10 @@ class Sample(Operator):
     keeps_order: ClassVar[bool] = True
     fraction: float
     seed: int | None = None
+
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # the same
+        """Return the columns of its input."""
+        return inputs[0]
 
     def problems(self) -> Iterator[Problem]:
         """Yield a fraction that is not between 0 and 1."""
@@ -199,3 +248,7 @@ class Cache(Operator):
     default_name: ClassVar[str] = "Cache"
     keeps_order: ClassVar[bool] = True
     level: StorageLevel = StorageLevel.MEMORY_AND_DISK
+
+    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # the same
+        """Return the columns of its input."""
+        return inputs[0]

@@ -186,12 +186,36 @@ class RecomputedResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Relisting:
+    """How a later attempt lists what SQL text or a function has read: a table by its name, or the same paths.
+
+    `columns` is a digest of the table's columns; `options` are those of the read that determine which files it lists.
+    """
+
+    table: str | None
+    columns: str | None
+    options: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFiles:
-    """The files that a source has read: the paths that were listed, and a digest of their sizes and times."""
+    """The files that an operator has read: the paths that were listed, and a digest of their sizes and times.
+
+    `again` is None for a source, which is listed as it is declared, and for what cannot be listed again.
+    """
 
     operator: str
     paths: tuple[str, ...]
     digest: str
+    again: Relisting | None = field(default=None, metadata={UNSAID: True})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UncomparedRead:
+    """What an operator has read, and no later attempt can compare: a database, a view, a pattern in a function."""
+
+    operator: str
+    what: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,8 +230,9 @@ class OperatorSchema:
 class ExecutionReport:
     """The end of one execution; `failure` None means it finished. `application_id` None: Spark did not start.
 
-    `sources` are those whose files are known. `schemas` are those of all sources and sinks of a finished execution.
-    `computed_by` None: an earlier version wrote it, or it failed.
+    `sources` are the files that operators have read, as far as they are known; `uncompared` is what else they have
+    read. `schemas` are those of all sources and sinks of a finished execution. `computed_by` None: an earlier version
+    wrote it, or it failed.
     """
 
     version: int
@@ -220,6 +245,7 @@ class ExecutionReport:
     recomputed: tuple[RecomputedResult, ...]
     failure: Failure | None
     sources: tuple[SourceFiles, ...] = field(default=(), metadata={UNSAID: True})
+    uncompared: tuple[UncomparedRead, ...] = field(default=(), metadata={UNSAID: True})
     schemas: tuple[OperatorSchema, ...] = field(default=(), metadata={UNSAID: True})
     computed_by: ComputedBy | None = field(default=None, metadata={UNSAID: True})
 

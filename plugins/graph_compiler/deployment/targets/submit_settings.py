@@ -26,7 +26,7 @@ class SubmitSettings:
     tunes_driver: bool = True
     """Whether settings are added with which the driver's JVM starts faster."""
     makes_archives: bool = True
-    """Whether a class archive that the driver lacks is made in the background."""
+    """Whether a missing class archive is made in the background."""
     defers: bool | None = None
     """Whether tasks wait in Airflow's triggerer; None is what Airflow's own setting says."""
 

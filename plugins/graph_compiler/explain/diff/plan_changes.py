@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import takewhile
 
 from graph_compiler.explain.diff.plan_summary import Facts
+from graph_compiler.explain.diff.sink_columns import SinkColumn
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, TaskName
 
 _LONG = 100
+_NAMED = re.compile(r"(columns|aggregates)\[\d+\]")
+"""A name with its expression."""
 _AROUND = 4
 
 
@@ -74,6 +79,8 @@ class OperatorChange:
     id_before: OperatorId | None
     id: OperatorId | None
     facts: tuple[FactChange, ...] = ()
+    columns: tuple[SinkColumn, ...] = ()
+    """Of a sink: those that it gains, loses or gets with another type."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,13 +123,21 @@ class PlanDiff:
 
 
 def fact_changes(before: Facts, now: Facts) -> tuple[FactChange, ...]:
-    """Return the settings that differ, in their order."""
-    old, new = dict(before), dict(now)
+    """Return the settings that differ, in their order; columns with expressions by their names."""
+    old, new = dict(_by_name(before)), dict(_by_name(now))
     return tuple(
         FactChange(fact=fact, before=old.get(fact), now=new.get(fact))
         for fact in {**old, **new}
         if old.get(fact) != new.get(fact)
     )
+
+
+def _by_name(facts: Facts) -> Iterator[tuple[str, str]]:
+    """Yield `("columns.late", "delay > 5")` for `("columns[4]", "late, delay > 5")`."""
+    for fact, value in facts:
+        found = _NAMED.fullmatch(fact)
+        name, comma, expression = value.partition(", ")
+        yield (f"{found[1]}.{name}", expression) if found and comma else (fact, value)
 
 
 def _marked(before: str, now: str) -> tuple[str, str]:

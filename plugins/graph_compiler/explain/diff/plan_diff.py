@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from graph_compiler.explain.diff.plan_changes import (
     FactChange,
@@ -15,6 +16,7 @@ from graph_compiler.explain.diff.plan_changes import (
 )
 from graph_compiler.explain.diff.plan_pairing import Pairing, pair
 from graph_compiler.explain.diff.plan_summary import OperatorSummary, PlanSummary, ResultSummary
+from graph_compiler.explain.diff.sink_columns import sink_columns
 from graph_compiler.explain.diff.stricter_sources import stricter_fact
 from graph_compiler.explain.diff.task_diff import task_changes
 from graph_compiler.identifiers import listing
@@ -46,7 +48,8 @@ def _operator_changes(pairing: Pairing) -> Iterator[OperatorChange]:
         )
         kind = _kind(old, operator) or (OperatorChangeKind.AFFECTED if facts else None)
         if kind:
-            yield _change(kind, old, operator, facts)
+            change = _change(kind, old, operator, facts)
+            yield replace(change, columns=sink_columns(old, operator))
 
 
 def _removed_operators(pairing: Pairing) -> Iterator[OperatorChange]:

@@ -14,6 +14,7 @@ from graph_compiler.explain.diff.plan_changes import (
 from graph_compiler.identifiers import counted, listing
 
 _NAMED = 6
+_MOST_COLUMNS = 20
 _SIGN = {"ADDED": "+", "REMOVED": "-", "CHANGED": "~"}
 _OPERATOR_WORDS = {
     OperatorChangeKind.ADDED: "added",
@@ -90,11 +91,18 @@ def _operator_lines(changes: Sequence[OperatorChange]) -> Iterator[str]:
     for change in changes:
         if sign := _SIGN.get(change.kind):
             yield f"  {sign} {_name(change)}"
-        elif change.facts:
+        elif change.facts or change.columns:
             yield f"  · {_name(change)}"
         yield from (f"      {fact}" for fact in change.facts)
+        yield from (f"      {column}" for column in change.columns[:_MOST_COLUMNS])
+        if (more := len(change.columns) - _MOST_COLUMNS) > 0:
+            yield f"      and {more} more columns"
     silent = {
-        kind: [_name(change) for change in changes if change.kind is kind and not change.facts]
+        kind: [
+            _name(change)
+            for change in changes
+            if change.kind is kind and not change.facts and not change.columns
+        ]
         for kind in OperatorChangeKind
         if kind not in _SIGN
     }

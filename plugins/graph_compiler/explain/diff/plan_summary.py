@@ -9,18 +9,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 
 from graph_compiler.declaration.artifacts.user_artifact import UserArtifact
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.declaration.operators.known_columns import Known
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe.fingerprints import fingerprints, own_facts
 from graph_compiler.deployment.describe.region_descriptors import PipelineDescriptor
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor, StagedInput
 from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.deployment.documents.wire import ABSENT, Json, to_wire
+from graph_compiler.explain.column_flow import column_flow
+from graph_compiler.extensions import UNSAID
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, TaskName
 
 VERSION = 2
 _DIGEST = 12
+_MOST_COLUMNS = 500
 Facts = tuple[tuple[str, str], ...]
 """Settings by name, as text: `("condition", "delay > 5")`."""
 
@@ -39,6 +44,8 @@ class OperatorSummary:
     fingerprint: str
     facts: Facts
     inputs: tuple[int, ...]
+    columns: Facts = field(default=(), metadata={UNSAID: True})
+    """Of a sink: the names and types of the columns that it is given; a type is empty if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +112,7 @@ def plan_summary(
         for operator in region.operators
     }
     places = {node.id: place for place, node in enumerate(graph.nodes)}
+    columns = column_flow(graph)
     return PlanSummary(
         version=VERSION,
         pipeline=compiled.pipeline.name,
@@ -124,6 +132,7 @@ def plan_summary(
                 fingerprint=prints[node.id],
                 facts=_operator_facts(node, graph, compiled.pipeline.artifacts.found),
                 inputs=tuple(places[edge.source_id] for edge in graph.in_edges[node.id]),
+                columns=_sink_columns(node, columns[node.id]),
             )
             for node in graph.nodes
         ),
@@ -139,6 +148,13 @@ def plan_summary(
         ),
         tasks=tuple(_task(name, regions, places) for name, regions in described.tasks().items()),
     )
+
+
+def _sink_columns(node: StreamNode, known: Known) -> Facts:
+    """Return the columns of a sink; none if they are unknown, or too many for a document that Airflow keeps."""
+    if known is None or not isinstance(node.operator, Sink) or len(known) > _MOST_COLUMNS:
+        return ()
+    return tuple((column.name, column.type or "") for column in known)
 
 
 def _run_facts(pipeline: Pipeline) -> Iterator[tuple[str, str]]:

@@ -11,10 +11,13 @@ from pathlib import PurePath
 
 from graph_compiler.compiler.job_graph.chaining import ChainBreak, chain_breaks
 from graph_compiler.compiler.regions.staging_words import pipelining_words
+from graph_compiler.declaration.operators import Source
+from graph_compiler.declaration.operators.known_columns import Known
 from graph_compiler.declaration.partitioners import DistributionPattern
 from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS, SlotSharingGroup
 from graph_compiler.deployment.describe.region_descriptors import operator_ids, staged_results
 from graph_compiler.errors import SourceLocation
+from graph_compiler.explain.column_flow import column_flow, column_words
 from graph_compiler.explain.failure_cost import failure_costs
 from graph_compiler.explain.text.operator_details import operator_details
 from graph_compiler.explain.text.option_words import changed_options
@@ -154,7 +157,7 @@ def view_plan(compiled: CompiledPipeline, *, plan_id: str | None) -> ViewPlan:
     """Return the document; operators and edges as in the stream graph, vertices and regions in topological order."""
     graph, job = compiled.stream_graph, compiled.job_graph
     ids, breaks = operator_ids(compiled), chain_breaks(graph, compiled.options)
-    results = staged_results(compiled)
+    results, columns = staged_results(compiled), column_flow(graph)
     return ViewPlan(
         version=VERSION,
         pipeline=compiled.pipeline.name,
@@ -165,7 +168,8 @@ def view_plan(compiled: CompiledPipeline, *, plan_id: str | None) -> ViewPlan:
             for option in changed_options(compiled)
         ),
         operators=tuple(
-            _operator(node, ids.get(node.id), job.vertex_of_node[node.id]) for node in graph.nodes
+            _operator(node, ids.get(node.id), job.vertex_of_node[node.id], columns[node.id])
+            for node in graph.nodes
         ),
         stream_edges=tuple(
             _stream_edge(edge, job.vertex_of_node, breaks[edge.id]) for edge in graph.edges
@@ -179,7 +183,10 @@ def view_plan(compiled: CompiledPipeline, *, plan_id: str | None) -> ViewPlan:
     )
 
 
-def _operator(node: StreamNode, id: OperatorId | None, vertex: JobVertex) -> ViewOperator:
+def _operator(
+    node: StreamNode, id: OperatorId | None, vertex: JobVertex, columns: Known
+) -> ViewOperator:
+    words = None if isinstance(node.operator, Source) else column_words(columns)
     return ViewOperator(
         id=node.id,
         name=node.declared_name,
@@ -189,7 +196,7 @@ def _operator(node: StreamNode, id: OperatorId | None, vertex: JobVertex) -> Vie
         vertex=vertex.id,
         parallelism=node.parallelism,
         parallelism_configured=node.parallelism_configured,
-        details=operator_details(node.operator),
+        details=(*operator_details(node.operator), *([f"output: {words}"] if words else [])),
         declared_at=_place(node.declared_at),
         expensive=node.settings.expensive,
     )

@@ -9,6 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from graph_compiler.compiler.regions.deployment_checks import why_fixed
 from graph_compiler.compiler.regions.staging_words import pipelining_words
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.declaration.operators.known_columns import Known
+from graph_compiler.explain.column_flow import column_flow, column_words
 from graph_compiler.explain.failure_cost import FailureCost, failure_costs
 from graph_compiler.explain.text.option_words import option_lines
 from graph_compiler.explain.text.resource_words import region_words, split_words, vertex_words
@@ -54,6 +57,7 @@ def _lines(compiled: CompiledPipeline) -> Iterator[str]:
 def _task_lines(compiled: CompiledPipeline) -> Iterator[tuple[TaskName, list[str]]]:
     deployment = compiled.deployment
     splits, costs = split_words(compiled), failure_costs(compiled)
+    columns = column_flow(compiled.stream_graph)
     for task in deployment.tasks:
         regions = [deployment.region[id] for id in task.region_ids]
         count = f" · {counted(len(regions), 'region')}" if len(regions) > 1 else ""
@@ -64,7 +68,7 @@ def _task_lines(compiled: CompiledPipeline) -> Iterator[tuple[TaskName, list[str
             if apart.task == task.id
         ]
         for region in regions:
-            own = _region_lines(region, splits, costs[region.id], compiled)
+            own = _region_lines(region, splits, costs[region.id], columns, compiled)
             if len(regions) == 1:
                 lines += own
             else:
@@ -76,11 +80,12 @@ def _region_lines(
     region: DeploymentRegion,
     splits: Mapping[JobVertexId, str],
     cost: FailureCost,
+    columns: Mapping[int, Known],
     compiled: CompiledPipeline,
 ) -> Iterator[str]:
     for vertex_id in region.vertex_ids:
         vertex, about = compiled.job_graph.vertex[vertex_id], splits.get(vertex_id, "")
-        yield from _vertex_lines(vertex, about, region, compiled)
+        yield from _vertex_lines(vertex, about, region, columns, compiled)
     yield f"  a failure at its end {_cost_words(cost, len(compiled.stream_graph.nodes))}"
 
 
@@ -105,13 +110,21 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _vertex_lines(
-    vertex: JobVertex, splits: str, region: DeploymentRegion, compiled: CompiledPipeline
+    vertex: JobVertex,
+    splits: str,
+    region: DeploymentRegion,
+    columns: Mapping[int, Known],
+    compiled: CompiledPipeline,
 ) -> Iterator[str]:
     parallelism = (
         f"    [parallelism: {vertex.parallelism}]" if vertex.parallelism_configured else ""
     )
     yield f"  {vertex.name}{parallelism}{vertex_words(vertex, compiled)}{splits}"
     yield from (f"    {words}" for words in _fixed_words(vertex, compiled))
+    for node_id in vertex.node_ids:
+        node = compiled.stream_graph.node[node_id]
+        if isinstance(node.operator, Sink) and (words := column_words(columns[node_id])):
+            yield f"    columns of {node.declared_name}: {words}"
     for edge in compiled.job_graph.in_edges[vertex.id]:
         yield f"    ◀─ {_edge_words(edge, region, compiled)}"
         staging = edge.staging

@@ -44,11 +44,11 @@ from graph_compiler.spark_runtime.publishing.partition_names import unescaped
 from graph_compiler.spark_runtime.spark_internals.file_listings import (
     FileVersion,
     listed_paths,
-    plan_leaves,
     versions,
 )
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import orc_columns, parquet_columns
 from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
+from graph_compiler.spark_runtime.spark_internals.plan_leaves import plan_leaves
 
 _FOOTERS: Mapping[str, Callable[[SparkSession], Callable[[str], StructType]]] = {
     "parquet": parquet_columns,

@@ -11,7 +11,7 @@ from pyspark.sql.types import ArrayType, DataType, StructType
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
 from graph_compiler.deployment.documents.report import Failure, ThrowableType
 from graph_compiler.errors import GraphCompilerError, InitializeOnMasterError
-from graph_compiler.identifiers import did_you_mean
+from graph_compiler.identifiers import did_you_mean, plain
 from graph_compiler.spark_runtime.exchange.custom_routes import misrouting
 from graph_compiler.spark_runtime.failures.bad_records import read_failure
 from graph_compiler.spark_runtime.failures.causes import PYTHON_WORKER, Cause, read_cause
@@ -68,8 +68,12 @@ def root_cause(error: BaseException) -> BaseException:
 
 
 def explain_failure(error: BaseException) -> Failure:
-    """Return the failure of an execution, with its first cause first, in a message of bounded length."""
+    """Return the failure of an execution, with its first cause first, in a message of bounded length.
+
+    A value of a row may be in it: its control characters are escaped.
+    """
     failure = _explained(error)
+    failure = replace(failure, message=plain(failure.message))
     if len(failure.message) <= LONGEST_MESSAGE:
         return failure
     more = len(failure.message) - LONGEST_MESSAGE

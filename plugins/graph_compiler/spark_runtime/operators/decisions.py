@@ -33,7 +33,7 @@ from pyspark.sql.types import (
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.operators.scope import Scope
 from graph_compiler.spark_runtime.spark_internals.compared_keys import compared_types
-from graph_compiler.spark_runtime.spark_internals.file_listings import PlanLeaf, plan_leaves
+from graph_compiler.spark_runtime.spark_internals.plan_leaves import PlanLeaf, plan_leaves
 from graph_compiler.spark_runtime.spark_internals.plans import column_types
 
 DECIDED = "graph_compiler_decided"

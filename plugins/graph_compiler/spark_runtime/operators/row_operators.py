@@ -30,7 +30,6 @@ from graph_compiler.spark_runtime.operators.decisions import (
 )
 from graph_compiler.spark_runtime.operators.evaluation import all_outputs, main_output
 from graph_compiler.spark_runtime.operators.scope import Scope, listed
-from graph_compiler.spark_runtime.repeatability.variations import why_rows_vary
 from graph_compiler.spark_runtime.spark_internals.parsed_queries import (
     require_expression,
     require_type,
@@ -141,7 +140,7 @@ def _(operator: Source, inputs: list[DataFrame], scope: Scope) -> dict[str | Non
 def _(operator: Filter, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:
     condition, rows = scope.expression(operator.condition), inputs[0]
     kept = scope.select("*", rows, f"WHERE {condition}")
-    varies = why_rows_vary(kept) is not None
+    varies = scope.varies(kept)
     if not varies and not must_decide_once(rows):  # two conditions, which Spark can move
         return {
             None: kept,
@@ -155,7 +154,7 @@ def _(operator: Filter, inputs: list[DataFrame], scope: Scope) -> dict[str | Non
 @all_outputs.register
 def _(operator: Expect, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:
     counted = _counted(operator, inputs[0], scope)  # Spark moves no condition below `observe`
-    if why_rows_vary(counted) is not None:
+    if scope.varies(counted):
         counted = scope.materialize("decided", counted)
     return {None: _kept(counted, "NOT"), operator.tag: _kept(counted)}
 

@@ -20,6 +20,7 @@ from graph_compiler.spark_runtime.operators.queries import (
     query_over,
     query_over_views,
 )
+from graph_compiler.spark_runtime.repeatability.variations import why_rows_vary
 from graph_compiler.spark_runtime.spark_internals.parsed_queries import require_expression
 
 _INPUT = "graph_compiler_input"
@@ -44,6 +45,8 @@ class Scope:
     contracts: list[Contract]
     is_dry: bool
     """Whether plans are only inspected, so that nothing may be run."""
+    varies: Callable[[DataFrame], bool] = lambda rows: why_rows_vary(rows) is not None
+    """Whether two queries over the same rows may see different ones."""
 
     def select(self, columns: str, rows: DataFrame, clauses: str = "") -> DataFrame:
         """Return `SELECT columns FROM rows clauses`, parameters bound."""

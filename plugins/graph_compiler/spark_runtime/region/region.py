@@ -25,6 +25,7 @@ from graph_compiler.deployment.documents.report import (
     Phase,
     RecomputedResult,
     SourceFiles,
+    UncomparedRead,
 )
 from graph_compiler.errors import StagingError
 from graph_compiler.spark_runtime.connectors import SinkContext
@@ -63,6 +64,7 @@ class RegionResult:
     reads: tuple[StagedRead, ...]
     recomputed: tuple[RecomputedResult, ...]
     sources: tuple[SourceFiles, ...]
+    uncompared: tuple[UncomparedRead, ...]
     schemas: tuple[OperatorSchema, ...]
 
 
@@ -164,6 +166,7 @@ def _run(
         reads=tuple(failover.reads),
         recomputed=tuple(failover.recomputed),
         sources=evaluation.source_files(),
+        uncompared=tuple(evaluation.uncompared),
         schemas=schemas,
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
 
@@ -25,8 +25,8 @@ from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     StagedInput,
 )
-from graph_compiler.deployment.documents.report import OperatorSchema, SourceFiles
-from graph_compiler.errors import SourceChangedError
+from graph_compiler.deployment.documents.report import OperatorSchema, SourceFiles, UncomparedRead
+from graph_compiler.errors import RepeatedReadError, SourceChangedError
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.connectors.databases.snapshots import (
     Pin,
@@ -41,8 +41,16 @@ from graph_compiler.spark_runtime.operators import Scope, evaluate, evaluate_out
 from graph_compiler.spark_runtime.operators.contracts import Contract
 from graph_compiler.spark_runtime.operators.decisions import compares_equal_keys, fix_columns
 from graph_compiler.spark_runtime.region.region_graph import Output, RegionGraph
-from graph_compiler.spark_runtime.repeatability.judgement import Judgement, Variations
-from graph_compiler.spark_runtime.repeatability.source_files import ListedFiles
+from graph_compiler.spark_runtime.repeatability.judgement import (
+    Judgement,
+    Variations,
+    queries_differ,
+)
+from graph_compiler.spark_runtime.repeatability.source_files import (
+    ListedFiles,
+    OwnReads,
+    SharedListings,
+)
 from graph_compiler.spark_runtime.repeatability.variations import Variation
 
 LOG = program_log.logger(__name__)
@@ -80,9 +88,12 @@ class RegionEvaluation:
     outputs: dict[Output, DataFrame] = field(default_factory=dict)
     variations: Variations = field(default_factory=Variations)
     listings: list[tuple[OperatorDescriptor, ListedFiles]] = field(default_factory=list)
+    settled_listings: list[tuple[OperatorDescriptor, ListedFiles]] = field(default_factory=list)
+    uncompared: dict[UncomparedRead, None] = field(default_factory=dict)
     graph: RegionGraph = field(init=False)
     _readers: Counter[Output] = field(init=False)
     _results: frozenset[Output] = field(init=False)
+    _shared_listings: SharedListings = field(default_factory=SharedListings)
     _compared: set[Output] = field(default_factory=set)
     """Outputs that a condition of a reader could change: Spark would move it below a comparison of equal keys."""
     _staged: dict[tuple[IntermediateDataSetId, int | None], DataFrame] = field(default_factory=dict)
@@ -129,14 +140,30 @@ class RegionEvaluation:
     def run(self, operator: OperatorDescriptor) -> None:
         """Evaluate an operator with its side outputs; inputs that may differ between several reads are fixed first."""
         inputs, sources = self.inputs(operator), self._reads_from(operator)
+        given = [self._rows(edge, partitions_read(edge, operator)) for edge in operator.inputs]
+        judged: list[Judgement] = []
+
+        def judge(rows: DataFrame) -> DataFrame:
+            """Return rows that read what was listed first, and remember what is known about them."""
+            judgement = Judgement.of(operator, rows, given)
+            rows, reads = self._shared_listings.pin(rows, judgement.reads)
+            self._note(operator, reads)
+            judged.append(replace(judgement, reads=reads))
+            return rows
+
+        def materialize(name: str, rows: DataFrame) -> DataFrame:
+            rows = judge(self.stop_clock(operator, rows))
+            given.append(self.materialize(operator, name, rows, None))
+            self._settle_reads(operator, judged[-1].reads)
+            return given[-1]
+
         scope = Scope(
             spark=self.spark,
             parameters=self.parameters,
             parallelism=operator.settings.parallelism,
             read=lambda connector, splits: self._read(operator, connector, splits),
-            materialize=lambda name, rows: self.materialize(
-                operator, name, self.stop_clock(operator, rows), None
-            ),
+            materialize=materialize,
+            varies=lambda rows: queries_differ(operator, rows, given),
             stop_clock=lambda rows: self.stop_clock(operator, rows),
             contracts=self.contracts,
             is_dry=self.is_dry,
@@ -153,15 +180,55 @@ class RegionEvaluation:
             outputs = evaluate_outputs(operator.operator, inputs, scope)
         else:
             outputs = {None: evaluate(operator.operator, inputs, scope)}
-        for tag, rows in outputs.items():
-            exact = with_exactly(self.stop_clock(operator, rows), operator.settings.parallelism)
-            judgement = Judgement.of(operator, exact)
-            self.listings += [(operator, listing) for listing in judgement.listings]
+        fixed = [each.variation for each in judged if each.variation is not None]
+        judged.clear()
+        exact = {
+            tag: judge(with_exactly(self.stop_clock(operator, rows), operator.settings.parallelism))
+            for tag, rows in outputs.items()
+        }
+        self._refuse_several_reads(operator, dict(zip(exact, judged, strict=True)))
+        for (tag, rows), judgement in zip(exact.items(), judged, strict=True):
             output = (operator.node_id, tag)
-            self.variations.note(output, sources, inherited, judgement.variation)
-            if not self._compared.isdisjoint(sources) or compares_equal_keys(exact):
+            self.variations.note(output, sources, inherited, judgement.variation, fixed)
+            if not self._compared.isdisjoint(sources) or compares_equal_keys(rows):
                 self._compared.add(output)
-            self._keep(operator, tag, exact)
+            self._keep(operator, tag, rows)
+
+    def _refuse_several_reads(
+        self, operator: OperatorDescriptor, judged: Mapping[str | None, Judgement]
+    ) -> None:
+        """Raise RepeatedReadError if several outputs of an operator read what may change in between."""
+        changing = [
+            each.reads.changing[0]
+            for tag, each in judged.items()
+            if each.reads.changing and self._readers[operator.node_id, tag]
+        ]
+        if len(changing) > 1 and not isinstance(operator.operator, Source):
+            raise RepeatedReadError(
+                f"{len(changing)} of its outputs read {changing[0]}, which may change in between: a row would be in "
+                "several of them, or in none\n"
+                "  allowed: inputs of the operator, and files that Spark lists once\n"
+                "  hint: read it as a source, and join it with the input before: the joined rows are staged once for "
+                "all outputs"
+            )
+
+    def _settle_reads(self, operator: OperatorDescriptor, reads: OwnReads) -> None:
+        """Let files change that rows have been staged from: each round of a loop may write them again."""
+        settled = {(operator.node_id, listing.state) for listing in reads.listings}
+        noted, self.listings = self.listings, []
+        for one, listing in noted:
+            is_settled = (one.node_id, listing.state) in settled
+            (self.settled_listings if is_settled else self.listings).append((one, listing))
+        self._shared_listings.release(reads)
+
+    def _note(self, operator: OperatorDescriptor, reads: OwnReads) -> None:
+        """Remember what an operator reads by itself; each listing once, also if several of its outputs read it."""
+        known = {(one.node_id, listing.state) for one, listing in self.listings}
+        for listing in reads.listings:
+            if (operator.node_id, listing.state) not in known:
+                self.listings.append((operator, listing))
+        for what in reads.uncompared:
+            self.uncompared[UncomparedRead(operator=operator.name, what=what)] = None
 
     def _read(
         self, operator: OperatorDescriptor, connector: Connector, splits: int | None
@@ -194,8 +261,9 @@ class RegionEvaluation:
                 raise OperatorFailedError((operator,), self.schemas, writes=False) from cause
 
     def source_files(self) -> tuple[SourceFiles, ...]:
-        """Return what the sources have listed, as far as Spark shows it."""
-        return tuple(listing.described(operator.name) for operator, listing in self.listings)
+        """Return what the operators have listed, as far as Spark shows it."""
+        read = [*self.settled_listings, *self.listings]
+        return tuple(listing.described(operator.name) for operator, listing in read)
 
     def source_schemas(self) -> tuple[OperatorSchema, ...]:
         """Return the schemas of the sources that were evaluated."""

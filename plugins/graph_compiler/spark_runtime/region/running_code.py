@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.functions import FunctionRef
-from graph_compiler.declaration.operators import Operator, Sink, Source
+from graph_compiler.declaration.operators import Operator
 from graph_compiler.declaration.reached_code import (
     UnknownCodeError,
     digest_of,
@@ -59,7 +59,7 @@ class RunningCode:
         try:
             program = (*_program(spark), _own())
         except Exception as error:  # Spark has ended, for example: its first region reports that
-            unknown = ComputedBy(parts=(), unknown=f"its code is not known: {error}")
+            unknown = ComputedBy(parts=(), unknown=f"its code is not known: {_words(error)}")
             return cls((), {each.region_id: unknown for each in known}, {})
         found = {each.region_id: computed_by(each, program) for each in known}
         called = {each.region_id for each in known if modules_on_executors(each)}
@@ -78,7 +78,7 @@ class RunningCode:
         try:
             now = computed_by(region, (*self.program[:-1], _own()))
         except Exception as error:  # its rows are published: its report must say so
-            now = ComputedBy(parts=(), unknown=str(error))
+            now = ComputedBy(parts=(), unknown=_words(error))
         changed = why_other_code(before, now)
         if changed is None or before.unknown is not None:
             return self._all(region)
@@ -105,7 +105,7 @@ def _of_executors(
     try:
         installed = packages_on_executors(spark, sorted(set().union(*names.values())))
     except Exception as error:  # no Python, for example: the check of executors says so
-        unknown = ComputedBy(parts=(), unknown=f"its executors could not be asked: {error}")
+        unknown = ComputedBy(parts=(), unknown=f"its executors could not be asked: {_words(error)}")
         return dict.fromkeys(names, unknown)
     parts: dict[str, CodePart] = {}
     for name in sorted({each.name for each in installed}):
@@ -140,8 +140,17 @@ def computed_by(region: RegionDescriptor, program: tuple[CodePart, ...]) -> Comp
         for name, each in reached.packages.items()
     )
     variables = dict.fromkeys(_variables(region))
-    unknown = f"it reads {listing(variables)}, whose values are not recorded" if variables else None
+    unknown = (
+        f"it reads {listing(variables)}, and only values of parameters are recorded"
+        if variables
+        else None
+    )
     return ComputedBy(parts=(*program, *modules, *packages), unknown=unknown)
+
+
+def _words(error: Exception) -> str:
+    """Return an error without what it says, which may be rows or a password."""
+    return f"{type(error).__name__} in the driver"
 
 
 def _own() -> CodePart:
@@ -160,10 +169,8 @@ def _modules(region: RegionDescriptor) -> Iterator[str]:
 
 def _variables(region: RegionDescriptor) -> Iterator[str]:
     """Yield the variables that Spark replaces in SQL: `${env:NAME}` is the environment's, and may be a password."""
-    for each in region.operators:
-        if not isinstance(each.operator, Source | Sink):
-            for text in values_within(each.operator, str):
-                yield from _VARIABLE.findall(text)
+    for text in values_within(tuple(each.operator for each in region.operators), str):
+        yield from _VARIABLE.findall(text)
 
 
 def _program(spark: SparkSession) -> Iterator[CodePart]:

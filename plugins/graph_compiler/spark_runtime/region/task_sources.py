@@ -14,8 +14,12 @@ from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.errors import RepeatedReadError
 from graph_compiler.spark_runtime.region.seams import ReadSource
-from graph_compiler.spark_runtime.repeatability.source_files import are_held, listings_of
-from graph_compiler.spark_runtime.spark_internals.file_listings import plan_leaves
+from graph_compiler.spark_runtime.repeatability.source_files import (
+    are_held,
+    digest_now,
+    listings_of,
+)
+from graph_compiler.spark_runtime.spark_internals.plan_leaves import plan_leaves
 
 
 @dataclass(slots=True)
@@ -57,17 +61,24 @@ class TaskSources:
         self._rows.append((connector, rows))
         return rows
 
-    def is_unchanged(
+    def why_changed(
         self, region: RegionDescriptor, report: ExecutionReport, spark: SparkSession
-    ) -> bool:
-        """Whether the files that an earlier execution of a region has read are those that it would read now.
+    ) -> str | None:
+        """Return why a region would read other rows than an earlier execution of it; None if it would read the same.
 
         Sources are listed as they are declared, with patterns and options of their own. What other regions share is
-        listed once, so these read no file that came later.
+        listed once, so these read no file that came later. What SQL text and functions have read is listed again.
         """
-        before = Counter((each.operator, each.digest) for each in report.sources)
-        known = {each.operator for each in report.sources}
-        now: Counter[tuple[str, str]] = Counter()
+        if report.uncompared:
+            read = report.uncompared[0]
+            return f"'{read.operator}' has read {read.what}, which may have changed since"
+        known = {each.operator for each in report.sources if each.again is None}
+        before: dict[str, set[str]] = {}
+        now: dict[str, set[str | None]] = {}
+        for each in report.sources:
+            before.setdefault(each.operator, set()).add(each.digest)
+            if each.again is not None:
+                now.setdefault(each.operator, set()).add(digest_now(spark, each))
         for operator in region.operators:
             if not isinstance(operator.operator, Source):
                 continue
@@ -76,5 +87,6 @@ class TaskSources:
                 rows = self.read(connector, spark, operator.settings.parallelism)
                 if operator.name in known:
                     listings = listings_of(spark, plan_leaves(rows))
-                    now.update((operator.name, listing.digest) for listing in listings)
-        return now == before
+                    now[operator.name] = {listing.digest for listing in listings}
+        changed = next((name for name in before if before[name] != now.get(name)), None)
+        return None if changed is None else f"files that '{changed}' has read have changed since"

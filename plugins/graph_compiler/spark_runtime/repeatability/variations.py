@@ -24,12 +24,11 @@ from graph_compiler.spark_runtime.spark_internals.java import java_class_name
 from graph_compiler.spark_runtime.spark_internals.origins import outputs_at
 from graph_compiler.spark_runtime.spark_internals.plans import (
     analyzed_plan,
-    children_of,
     elements,
     hold_any,
     is_deterministic,
-    is_plan,
     pattern,
+    plans_in,
 )
 
 _DEPENDENT = tuple(row for row in varying_rows.VARYING_ROWS if row.classes)
@@ -103,7 +102,7 @@ def _found(spark: SparkSession, plan: Any) -> Iterator[Variation]:
         if hold_any(spark, node.expressions(), patterns):
             for expression in elements(node.expressions()):
                 yield from _in_expression(expression, node)
-                waiting += _plans_in(spark, expression)
+                waiting += plans_in(spark, expression)
         waiting += elements(node.children())
 
 
@@ -116,18 +115,6 @@ def _has_collation(expressions: Any) -> bool:
 def _keeps_all_columns(kind: str, node: Any) -> bool:
     """Whether it is a DISTINCT: if rows are equal in all columns, it does not matter which of them is kept."""
     return kind == "Deduplicate" and node.keys().size() == node.child().output().size()
-
-
-def _plans_in(spark: SparkSession, expression: Any) -> Iterator[Any]:
-    """Yield the plans of an expression's subqueries."""
-    subqueries = pattern(spark, "PLAN_EXPRESSION")
-    waiting = [expression] if expression.containsPattern(subqueries) else []
-    while waiting:
-        node = waiting.pop()
-        if is_plan(node):
-            yield node
-        elif node.containsPattern(subqueries):
-            waiting += children_of(node)
 
 
 def _in_expression(expression: Any, node: Any) -> Iterator[Variation]:

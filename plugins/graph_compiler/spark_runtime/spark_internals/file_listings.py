@@ -9,7 +9,7 @@ that are not named `column=value`, and those beside such folders.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,13 +20,20 @@ from graph_compiler.spark_runtime.spark_internals.java import (
     Py4JJavaError,
     java_class,
     java_class_name,
+    java_identity,
+    scala_map,
     scala_object,
+    scala_sequence,
 )
 from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan, elements
 
 _FILE_SOURCES = "org.apache.spark.sql.execution.datasources"
 _FILTERS = ("pathGlobFilter", "modifiedBefore", "modifiedAfter")
 """Options of a read that leave out files on purpose."""
+_OF_LISTING = (
+    *("recursivefilelookup", "pathglobfilter", "modifiedbefore", "modifiedafter", "timezone"),
+    *("basepath", "ignoreinvalidpartitionpaths"),
+)
 _STATUS = re.compile(
     r"path=(?P<path>.*?); isDirectory=false; length=(?P<bytes>\d+);.*? modification_time=(?P<modified>\d+);",
     re.DOTALL,
@@ -49,19 +56,22 @@ class Listing:
     index: Any
     options: Any
 
+    @property
+    def state(self) -> int:
+        """A number that differs once Spark has listed the same index again, after a write or a refresh."""
+        return java_identity(self.index.leafFiles())
 
-@dataclass(frozen=True, slots=True)
-class PlanLeaf:
-    """A leaf of a plan by its class; `listing` is that of its files, None if a leaf has none."""
+    @property
+    def of_listing(self) -> tuple[tuple[str, str], ...]:
+        """The options that determine which files are listed, by their names in lower case."""
+        given = {str(pair._1()).lower(): str(pair._2()) for pair in elements(self.options.toSeq())}
+        return tuple((name, given[name]) for name in _OF_LISTING if name in given)
 
-    kind: str
-    listing: Listing | None
-
-
-def plan_leaves(rows: DataFrame) -> list[PlanLeaf]:
-    """Return the leaves of an analyzed plan."""
-    leaves = elements(analyzed_plan(rows).collectLeaves())
-    return [PlanLeaf(java_class_name(leaf), _listing(leaf)) for leaf in leaves]
+    @property
+    def given_path(self) -> str | None:
+        """The path of the read, which may be a pattern; None if it has none or several, or is named in SQL text."""
+        path = self.options.get("path")
+        return str(path.get()) if path.isDefined() else None
 
 
 def listed_files(rows: DataFrame) -> tuple[int, int]:
@@ -87,14 +97,26 @@ def versions_again(spark: SparkSession, listing: Listing) -> Iterator[FileVersio
 
     Filters are left out: a file that was written again is no longer before the time of `modifiedBefore`.
     """
-    none = scala_object(spark, "scala.None")
     options = listing.options
     for name in _FILTERS:
         options = getattr(options, "$minus")(name)
+    yield from _listed_now(spark, listing.index.rootPaths(), options)
+
+
+def versions_below(
+    spark: SparkSession, paths: Iterable[str], options: Mapping[str, str]
+) -> Iterator[FileVersion]:
+    """List files and folders now, with options of a read; none if one of them is gone."""
+    made = java_class(spark, "org.apache.hadoop.fs.Path")
+    roots = scala_sequence(spark, [made(path) for path in paths])
+    yield from _listed_now(spark, roots, scala_map(spark, dict(options)))
+
+
+def _listed_now(spark: SparkSession, roots: Any, options: Any) -> Iterator[FileVersion]:
+    none = scala_object(spark, "scala.None")
     cache = scala_object(spark, f"{_FILE_SOURCES}.NoopCache")
     again = java_class(spark, f"{_FILE_SOURCES}.InMemoryFileIndex")
     try:
-        roots = listing.index.rootPaths()
         listed = again(spark._jsparkSession, roots, options, none, cache, none, none)
     except (Py4JJavaError, PySparkException):  # the listed files are gone
         return
@@ -160,7 +182,7 @@ def _versions(statuses: Any) -> Iterator[FileVersion]:
         yield FileVersion(path, int(status.getLen()), int(status.getModificationTime()))
 
 
-def _listing(leaf: Any) -> Listing | None:
+def listing_of(leaf: Any) -> Listing | None:
     """Return the listing of files from when the plan was made, None if a leaf has none."""
     if java_class_name(leaf) != "LogicalRelation":
         return None

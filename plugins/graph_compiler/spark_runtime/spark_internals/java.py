@@ -32,6 +32,7 @@ __all__ = [
     "java_class",
     "java_class_name",
     "java_exceptions",
+    "java_identity",
     "java_property",
     "look_for_numpy_only_if_loaded",
     "read_in_parts",
@@ -101,6 +102,14 @@ def scala_object(spark: SparkSession, name: str) -> Any:
 def java_class_name(value: Any) -> str:
     """Return the simple name of a Java object's class."""
     return str(value.getClass().getSimpleName())
+
+
+def java_identity(value: Any) -> int:
+    """Return a number of a Java object that two objects practically never share, even if they are equal.
+
+    `SparkContext._jvm`: 4.x classic.
+    """
+    return int(_found_class(SparkContext._jvm, "java.lang.System").identityHashCode(value))
 
 
 def is_java_instance(value: Any, name: str) -> bool:

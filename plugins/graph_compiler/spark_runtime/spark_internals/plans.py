@@ -95,6 +95,18 @@ def is_plan(node: Any) -> bool:
     return is_java_instance(node, f"{_CATALYST}.plans.QueryPlan")
 
 
+def plans_in(spark: SparkSession, expression: Any) -> Iterator[Any]:
+    """Yield the plans of an expression's subqueries."""
+    subqueries = pattern(spark, "PLAN_EXPRESSION")
+    waiting = [expression] if expression.containsPattern(subqueries) else []
+    while waiting:
+        node = waiting.pop()
+        if is_plan(node):
+            yield node
+        elif node.containsPattern(subqueries):
+            waiting += children_of(node)
+
+
 def children_of(node: Any) -> list[Any]:
     """Return what is directly below a node of a plan or an expression: nodes, expressions, the plans of subqueries."""
     below = elements(node.children())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from graph_compiler.declaration.connectors.asset_places import place_uri
 from graph_compiler.declaration.operators import Sink, Source
@@ -74,7 +75,7 @@ def attempt_lineage(
         if each.result_id in staged.producers
     )
     return AttemptLineage(
-        inputs=_distinct([*sources, *reads]),
+        inputs=_distinct([*sources, *_read_by_itself(report), *reads]),
         outputs=_distinct([*_published(places, report, schemas), *staged.written(report)]),
     )
 
@@ -88,6 +89,18 @@ def task_lineage(regions: Sequence[AttemptLineage]) -> AttemptLineage:
         inputs=tuple(each for each in inputs if each.place not in own or each.version is None),
         outputs=outputs,
     )
+
+
+def _read_by_itself(report: ExecutionReport) -> Iterator[Dataset]:
+    """Yield the tables and paths that SQL text and functions have read, as far as they are known by a name."""
+    for each in report.sources:
+        if each.again is None:
+            continue
+        names = [place_uri(path) for path in each.paths]
+        if each.again.table is not None:
+            table = each.again.table.replace("`.`", ".").strip("`").removeprefix("spark_catalog.")
+            names = [f"x-spark-table:///{quote(table)}"]
+        yield from (Dataset(place=DatasetName.of_uri(name)) for name in names)
 
 
 def _published(

@@ -1,0 +1,199 @@
+"""The leaves of a plan: what its rows are read from, in subqueries and views too.
+
+Two plans share a leaf if both read the same object: Spark gives a relation new column ids where a plan is joined with
+itself, and keeps its list of files. `LogicalRelation`, `LogicalRDD`, `DataSourceV2Relation` and `View`, undocumented
+classes of Spark: 4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler.spark_runtime.spark_internals.file_listings import Listing, listing_of
+from graph_compiler.spark_runtime.spark_internals.java import (
+    java_array,
+    java_class,
+    java_class_name,
+    scala_map,
+)
+from graph_compiler.spark_runtime.spark_internals.plans import (
+    analyzed_plan,
+    elements,
+    hold_any,
+    pattern,
+    plans_in,
+    rows_of_plan,
+)
+
+IN_MEMORY = frozenset({"LocalRelation", "Range", "OneRowRelation"})
+"""Leaves whose rows are on the driver."""
+_REFERENCES = frozenset({"CTERelationRef", "UnionLoopRef"})
+"""Leaves that stand for another part of the same plan."""
+_FIXED_RDDS = frozenset(
+    {
+        *("EmptyRDD", "LocalCheckpointRDD", "ParallelCollectionRDD"),
+        *("ParallelCollectionRDDWithLocality", "ReliableCheckpointRDD"),
+    }
+)
+"""RDDs whose records were on the driver, or were kept when the plan was made."""
+_PINNED = "graph_compiler.listing"
+"""An option that no reader of Spark has: two relations are equal if their paths and options are."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLeaf:
+    """A leaf of a plan by its class; `listing` is that of its files, None if a leaf has none.
+
+    `node` is Catalyst's. `view` is the view of Spark's catalog that contains the leaf.
+    """
+
+    kind: str
+    listing: Listing | None
+    node: Any = None
+    view: str | None = None
+
+    @property
+    def identity(self) -> Any:
+        """The object that all copies of the leaf share."""
+        if self.listing is not None:
+            return self.listing.index
+        if self.kind == "LogicalRelation":
+            relation = self.node.relation()
+            is_files = java_class_name(relation) == "HadoopFsRelation"
+            return relation.location() if is_files else relation
+        if self.kind == "LogicalRDD":
+            return self.node.rdd()
+        return self.node.table() if self.kind == "DataSourceV2Relation" else self.node
+
+    @property
+    def table(self) -> str | None:
+        """The name of a table in Spark's catalog, quoted; None for anything else."""
+        if self.kind != "LogicalRelation" or not self.node.catalogTable().isDefined():
+            return None
+        return str(self.node.catalogTable().get().identifier().quotedString())
+
+    @property
+    def columns(self) -> str:
+        """Spark's schema JSON."""
+        return str(self.node.schema().json())
+
+    @property
+    def partition_columns(self) -> str:
+        """The columns of a listing's folders: Spark's schema JSON."""
+        return str(self.node.relation().partitionSchema().json())
+
+    @property
+    def words(self) -> str:
+        """The leaf for a message, without options: they may hold secrets."""
+        if (table := self.table) is not None:
+            return f"table {table}"
+        if self.kind == "DataSourceV2Relation":
+            return f"table {self.node.name()}"
+        if self.kind == "HiveTableRelation":
+            return f"table {self.node.tableMeta().identifier().quotedString()}"
+        if self.kind == "LogicalRelation":
+            return f"a {java_class_name(self.identity)}"
+        return "an RDD" if self.kind == "LogicalRDD" else f"a {self.kind}"
+
+    def holds_fixed_records(self) -> bool:
+        """Whether the leaf is an RDD of given records, or of records that a checkpoint has kept."""
+        return self.kind == "LogicalRDD" and all(
+            java_class_name(rdd) in _FIXED_RDDS for rdd in _first_rdds(self.node.rdd())
+        )
+
+
+def plan_leaves(rows: DataFrame) -> list[PlanLeaf]:
+    """Return the leaves of an analyzed plan, without the views that contain them."""
+    leaves = (leaf for each in _sequences(analyzed_plan(rows)) for leaf in elements(each))
+    kinds = ((java_class_name(leaf), leaf) for leaf in leaves)
+    return [
+        PlanLeaf(kind, listing_of(leaf), leaf) for kind, leaf in kinds if kind not in _REFERENCES
+    ]
+
+
+def own_leaves(rows: DataFrame, inputs: Sequence[DataFrame]) -> list[PlanLeaf]:
+    """Return the leaves of an analyzed plan that are not leaves of its inputs, without rows on the driver.
+
+    Spark compares most of them in a few calls; only if some are left are the plans walked through.
+    """
+    if not _may_have_more(analyzed_plan(rows), inputs):
+        return []
+    known = java_class(rows.sparkSession, "java.util.IdentityHashMap")()
+    for leaf in (leaf for each in inputs for leaf in plan_leaves(each)):
+        known.put(leaf.identity, True)
+    found = (leaf for leaf in _walk(rows.sparkSession, analyzed_plan(rows)))
+    return [leaf for leaf in found if not known.containsKey(leaf.identity)]
+
+
+def with_listing(rows: DataFrame, leaves: Iterable[tuple[PlanLeaf, Listing]]) -> DataFrame:
+    """Return rows whose leaves read listings that were made before for the same paths.
+
+    Spark does not replace a relation by one that is equal to it: so the new one has another option, too.
+    """
+    spark = rows.sparkSession
+    replaced = java_class(spark, "java.util.HashMap")()
+    kind = java_class(spark, "java.lang.Object")
+    for leaf, listing in leaves:
+        node, old = leaf.node, leaf.node.relation()
+        new = old.copy(
+            listing.index,
+            old.partitionSchema(),
+            old.dataSchema(),
+            old.bucketSpec(),
+            old.fileFormat(),
+            old.options().updated(_PINNED, str(listing.state)),
+            old.sparkSession(),
+        )
+        others = (node.productElement(number) for number in range(1, node.productArity()))
+        replaced.put(node, node.makeCopy(java_array(kind, new, *others)))
+    plan = analyzed_plan(rows).transformUpWithSubqueries(scala_map(spark, replaced))
+    return rows_of_plan(spark, plan)
+
+
+def _may_have_more(plan: Any, others: Sequence[DataFrame]) -> bool:
+    known = [leaves for each in others for leaves in _sequences(analyzed_plan(each))]
+    for leaves in _sequences(plan):
+        for each in known:
+            leaves = leaves.diff(each)  # noqa: PLW2901
+        if any(java_class_name(leaf) not in IN_MEMORY | _REFERENCES for leaf in elements(leaves)):
+            return True
+    return False
+
+
+def _sequences(plan: Any) -> list[Any]:
+    """Return the leaves of a plan and of each subquery, as sequences of Scala."""
+    return [each.collectLeaves() for each in (plan, *elements(plan.subqueriesAll()))]
+
+
+def _walk(spark: SparkSession, plan: Any) -> Iterator[PlanLeaf]:
+    subqueries = pattern(spark, "PLAN_EXPRESSION")
+    waiting: list[tuple[Any, str | None]] = [(plan, None)]
+    while waiting:
+        node, view = waiting.pop()
+        below, kind = elements(node.children()), java_class_name(node)
+        if not below and kind not in IN_MEMORY | _REFERENCES:
+            yield PlanLeaf(kind, listing_of(node), node, view)
+        if kind == "View" and view is None and not node.isTempView():
+            view = str(node.desc().identifier().quotedString())
+        if node.containsPattern(subqueries) and hold_any(spark, node.expressions(), [subqueries]):
+            for expression in elements(node.expressions()):
+                below += plans_in(spark, expression)
+        waiting += [(each, view) for each in below]
+
+
+def _first_rdds(rdd: Any) -> Iterator[Any]:
+    """Yield the RDDs from which one is computed."""
+    waiting, seen = [rdd], set()
+    while waiting:
+        each = waiting.pop()
+        if (number := each.id()) in seen:
+            continue
+        seen.add(number)
+        below = elements(each.dependencies())
+        waiting += [dependency.rdd() for dependency in below]
+        if not below:
+            yield each
