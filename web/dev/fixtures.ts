@@ -202,7 +202,7 @@ function attempt(plan: ViewPlan, region: string, number: number, state: Executio
 
 export function madeUpDiff(plan: ViewPlan): PlanDiff {
   const [first, second, third] = plan.operators
-  const change = { facts: [], name_before: null, id_before: null }
+  const change = { facts: [], columns: [], name_before: null, id_before: null }
   return {
     summary: `${plan.pipeline}: 1 added, 1 changed, 1 affected · 1 of 2 staged results reusable · 1 task changed`,
     pipeline_before: plan.pipeline,
@@ -218,6 +218,7 @@ export function madeUpDiff(plan: ViewPlan): PlanDiff {
         id_before: second?.operator_id ?? '',
         id: second?.operator_id ?? '',
         facts: [{ fact: 'condition', before: 'a > 0', now: 'a > 1' }],
+        columns: [],
       },
       { ...change, kind: 'AFFECTED', name: third?.name ?? '', id: third?.operator_id ?? '', id_before: third?.operator_id ?? '' },
       { ...change, kind: 'REMOVED', name_before: 'gone', name: null, id: null, id_before: hex(99) },
