@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react'
-import type { FactChange, PlanDiff, PlanVersion, VersionList, ViewPlan } from '../documents'
+import type { FactChange, PlanDiff, PlanVersion, SinkColumn, VersionList, ViewPlan } from '../documents'
 import { apiPath } from '../api'
 import type { Theme } from '../export/palette'
 import type { Selection } from '../model/graph'
@@ -93,6 +93,11 @@ function Changes({ diff }: { diff: PlanDiff }) {
             <span className="kind">{change.kind}</span>{' '}
             {change.name_before && change.name && change.name_before !== change.name ? `${change.name_before} → ${change.name}` : (change.name ?? change.name_before)}
             <FactList facts={change.facts} />
+            {change.columns.map((column, at) => (
+              <div key={at} className="detail">
+                {columnWords(column)}
+              </div>
+            ))}
           </li>
         ))}
       </ul>
@@ -119,6 +124,12 @@ function Changes({ diff }: { diff: PlanDiff }) {
       </ul>
     </>
   )
+}
+
+/** A column of a sink, in the words of `graph-compiler diff`. */
+function columnWords({ before, now, then }: SinkColumn): string {
+  if (before === null) return `gains ${now ?? ''}: ${then}`
+  return now === null ? `loses ${before}: ${then}` : `gets ${now}, before ${before}: ${then}`
 }
 
 function Facts({ title, facts }: { title: string; facts: FactChange[] }) {
