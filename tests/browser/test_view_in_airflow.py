@@ -77,7 +77,10 @@ def test_a_login_leads_to_the_list_of_pipelines_and_on_to_their_runs(
     expect(rows).to_have_count(6, timeout=SECONDS)
     expect(rows.filter(has_text="group each.counted")).to_contain_text("in nightly")
     flights = rows.filter(has_text="flights")
-    expect(flights.locator("td.figure")).to_have_text(["24", "13", "2", "1"])
+    shape = flights.locator("td.figure")
+    expect(shape).to_have_text([re.compile(r"\d+ (s|min)"), "24", "13", "2", "1"])
+    expect(flights).to_contain_text("1 of 1")
+    expect(flights).to_contain_text("no schedule")
     expect(rows.filter(has_text="broken")).to_contain_text("failed")
     flights.get_by_role("link", name="success").click()
     expect(view.locator(".summary")).to_contain_text("2 of 2 tasks finished", timeout=SECONDS)
@@ -91,10 +94,11 @@ def test_a_dag_shows_its_plan_and_the_reasons_for_its_cuts(airflow_page: Page) -
     airflow_page.goto(tab("flights"))
     view = airflow_page.frame_locator("iframe")
     expect(region(view, "with_weather")).to_be_visible(timeout=SECONDS)
-    expect(view.locator("[data-kind=node]")).to_have_count(13)
-    expect(view.get_by_role("heading", name="flights")).to_have_class("unseen")  # Airflow says it
     view.get_by_role("application").press("0")
-    staged = view.locator("[data-kind=edge]", has=airflow_page.locator("rect")).first
+    expect(view.locator("[data-kind=node]")).to_have_count(13)
+    expect(view.locator("[data-edge=staged]")).to_contain_text("the join is")
+    expect(view.get_by_role("heading", name="flights")).to_have_class("unseen")  # Airflow says it
+    staged = view.locator("[data-edge=staged] rect").first
     staged.hover()
     expect(view.get_by_role("tooltip")).to_contain_text("do not repeat it when a later step fails")
     staged.click()
@@ -198,7 +202,7 @@ def test_rows_are_shown_on_request_to_permitted_users(
         page.goto(tab("flights", runs["flights"]))
         view = page.frame_locator("iframe")
         expect(view.locator(".summary")).to_contain_text("success", timeout=SECONDS)
-        view.locator("[data-kind=edge]", has=page.locator("rect")).first.click()
+        view.locator("[data-edge=staged] rect").first.click()
         expect(view.get_by_role("row", name="arr_delay")).to_be_visible()
     show = viewers_page.frame_locator("iframe").get_by_role("button", name="Show rows")
     expect(show).to_have_count(0)
@@ -355,8 +359,8 @@ def of_run(dag_id: str, run_id: str) -> str:
 
 
 def region(view: FrameLocator, id: str) -> Locator:
-    """Return the outline of a region."""
-    return view.locator(f"[data-kind=group][data-id='{id}']")
+    """Return the title of a region, which has its state."""
+    return view.locator(f"[data-part=title][data-id='{id}']")
 
 
 def node(view: FrameLocator, words: str) -> Locator:

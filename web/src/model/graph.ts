@@ -183,6 +183,15 @@ export function fittedScale({ placement: { size } }: PlacedGraph, window: Size):
 export const FULL_FROM = 0.92
 /** Down to this scale, boxes have room for their names, so a whole graph is shown; else a part of it, in full. */
 export const READABLE = 0.6
+/** The scale at which a part of a graph is shown at first. */
+const PART = 0.96
+
+/** The scale for a part of a graph: its whole width or height is in the window if that is readable. */
+export function partScale(size: Size, window: Size): number {
+  const one = Math.max(window.width / Math.max(1, size.width), window.height / Math.max(1, size.height))
+  return one >= READABLE + 0.1 ? Math.min(PART, one) : PART
+}
+
 /** Leaving labels out does not make a graph that much larger. */
 const HOPELESS = 0.3
 
@@ -205,8 +214,11 @@ export function placeReadably(model: GraphModel, hasFoot: boolean, window: Size,
   const labeled = placed(false)
   const whole = best(labeled, fitted)
   if (fitted(whole) >= FULL_FROM || count > TRIED_TWO) return whole
-  const terse = fitted(whole) >= HOPELESS ? best(placed(true), fitted) : whole
-  if (fitted(terse) >= READABLE) return terse
-  // A part is shown: the more of it, the better.
-  return best(labeled, ({ placement: { size } }) => Math.min(1, window.width / size.width) * Math.min(1, window.height / size.height))
+  const terse = fitted(whole) >= HOPELESS ? placed(true) : labeled
+  const fitting = best(terse, fitted)
+  if (fitted(fitting) >= READABLE) return fitting
+  // A part is shown: the more of it, the better; without labels if they could not be read.
+  const seen = ({ placement: { size } }: PlacedGraph): number => Math.min(1, window.width / size.width) * Math.min(1, window.height / size.height)
+  const part = best(labeled, seen)
+  return partScale(part.placement.size, window) >= FULL_FROM ? part : best(terse, seen)
 }

@@ -192,7 +192,7 @@ const EdgeItem = memo(function EdgeItem({ graph, edge, theme, level, rows, isNea
   const shapes = useMemo(() => edgeShapes(graph, edge, theme, level, rows), [graph, edge, theme, level, rows])
   const path = linePath(graph.placement.edges.get(edge.id)?.runs ?? [])
   return (
-    <g data-kind="edge" data-id={edge.id}>
+    <g data-kind="edge" data-id={edge.id} data-edge={edge.kind}>
       {isNear && <path d={path} fill="none" stroke={paint('selected', theme).stroke} strokeWidth={8} opacity={0.3} />}
       {level.form !== 'blocks' && <path d={path} fill="none" stroke="transparent" strokeWidth={14} />}
       <Shapes shapes={shapes} />

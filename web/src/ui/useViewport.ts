@@ -3,7 +3,7 @@
 import { startTransition, useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react'
 import { levelOf, type Level } from '../export/shapes'
 import type { Box, Size } from '../layout/compound'
-import { READABLE } from '../model/graph'
+import { partScale, READABLE } from '../model/graph'
 
 export interface View {
   x: number
@@ -27,7 +27,7 @@ export interface Viewport {
   watch: (listener: (seen: Box) => void) => () => void
 }
 
-/** The scale at which a part of a graph is shown at first. */
+/** The scale at which a selected box is shown, if it was too small. */
 const FIRST = 0.96
 const LEAST = 0.02
 const MOST = 3
@@ -145,9 +145,7 @@ export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: Re
       view.current = whole
       return apply()
     }
-    // Larger than the window in one direction only, if that is readable.
-    const one = Math.max((size.clientWidth - 2 * MARGIN) / content.width, (size.clientHeight - 2 * MARGIN) / content.height)
-    const scale = one >= READABLE + 0.1 ? Math.min(FIRST, one) : FIRST
+    const scale = partScale(content, { width: size.clientWidth - 2 * MARGIN, height: size.clientHeight - 2 * MARGIN })
     const along = (place: number, length: number, all: number, frameLength: number): number => {
       if (all * scale <= frameLength) return (frameLength - all * scale) / 2
       const wanted = frameLength * 0.35 - (place + length / 2) * scale
