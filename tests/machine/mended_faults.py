@@ -1365,4 +1365,10 @@ FAULTS = (
         found_by="deployment/test_program_log.py"
         "::test_no_value_looks_like_another_record_or_moves_the_cursor",
     ),
+    _fault(
+        68,
+        "files that change while a loop reads them are not noticed",
+        (EVALUATION, "            if is_settled:", "            if False:"),
+        found_by=f"{OWN_READS}::test_files_that_change_while_a_loop_reads_them_fail_the_attempt",
+    ),
 )

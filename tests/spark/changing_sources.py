@@ -91,6 +91,11 @@ def with_files(rows: DataFrame) -> DataFrame:
     return rows.join(_files(rows), "id")
 
 
+def with_touched_files(rows: DataFrame) -> DataFrame:
+    """Add the files of a folder that only the function knows, and that change once while they are read."""
+    return rows.join(touches_it(_files(rows)), "id")
+
+
 def with_table(rows: DataFrame) -> DataFrame:
     """Add a table that only the function knows."""
     return rows.join(rows.sparkSession.table("changing_parts").drop("part"), "id")

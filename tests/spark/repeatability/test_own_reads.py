@@ -294,6 +294,18 @@ def test_each_round_of_a_loop_may_write_again_what_it_reads(
     assert "rounds" in {files.operator for files in report.sources}
 
 
+def test_files_that_change_while_a_loop_reads_them_fail_the_attempt(
+    run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    rounds = ids().iterate(changing_sources.with_touched_files, max_iterations=3).name("rounds")
+    rounds.sink_to(Parquet(f"{tmp_path}/one")).name("one")
+    failure = run_pipeline(rounds.environment.pipeline())[-1].failure
+    assert failure is not None
+    assert failure.throwable_type is ThrowableType.RECOVERABLE_ERROR
+    assert failure.operator == "rounds"
+    assert "was written again" in failure.message
+
+
 def test_a_table_that_is_written_while_it_is_read_fails_the_attempt(
     run_pipeline: RunPipeline, tmp_path: Path, spark: SparkSession
 ) -> None:

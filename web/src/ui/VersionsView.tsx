@@ -126,12 +126,6 @@ function Changes({ diff }: { diff: PlanDiff }) {
   )
 }
 
-/** A column of a sink, in the words of `graph-compiler diff`. */
-function columnWords({ before, now, then }: SinkColumn): string {
-  if (before === null) return `gains ${now ?? ''}: ${then}`
-  return now === null ? `loses ${before}: ${then}` : `gets ${now}, before ${before}: ${then}`
-}
-
 function Facts({ title, facts }: { title: string; facts: FactChange[] }) {
   if (!facts.length) return null
   return (
@@ -140,6 +134,11 @@ function Facts({ title, facts }: { title: string; facts: FactChange[] }) {
       <FactList facts={facts} />
     </>
   )
+}
+
+function columnWords({ before, now, then }: SinkColumn): string {
+  if (before === null) return `gains ${now}: ${then}`
+  return now === null ? `loses ${before}: ${then}` : `gets ${now}, before ${before}: ${then}`
 }
 
 function FactList({ facts }: { facts: FactChange[] }) {

@@ -213,11 +213,16 @@ class RegionEvaluation:
             )
 
     def _settle_reads(self, operator: OperatorDescriptor, reads: OwnReads) -> None:
-        """Let files change that rows have been staged from: each round of a loop may write them again."""
+        """Let files change that rows have been staged from: each round of a loop may write them again.
+
+        Raises OperatorFailedError, with a SourceChangedError, if they have changed before.
+        """
         settled = {(operator.node_id, listing.state) for listing in reads.listings}
         noted, self.listings = self.listings, []
         for one, listing in noted:
             is_settled = (one.node_id, listing.state) in settled
+            if is_settled:
+                self._check(one, listing)
             (self.settled_listings if is_settled else self.listings).append((one, listing))
         self._shared_listings.release(reads)
 
@@ -255,10 +260,13 @@ class RegionEvaluation:
     def check_sources(self) -> None:
         """Raise OperatorFailedError, with a SourceChangedError, if a source has changed since it was listed."""
         for operator, listing in self.listings:
-            try:
-                listing.check()
-            except SourceChangedError as cause:
-                raise OperatorFailedError((operator,), self.schemas, writes=False) from cause
+            self._check(operator, listing)
+
+    def _check(self, operator: OperatorDescriptor, listing: ListedFiles) -> None:
+        try:
+            listing.check()
+        except SourceChangedError as cause:
+            raise OperatorFailedError((operator,), self.schemas, writes=False) from cause
 
     def source_files(self) -> tuple[SourceFiles, ...]:
         """Return what the operators have listed, as far as Spark shows it."""
