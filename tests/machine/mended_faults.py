@@ -105,6 +105,7 @@ RUN_DAYS_TESTS = "airflow/test_run_days.py"
 NAME_CHECKS = "compiler/checks/name_checks.py"
 PRINTABLE = "compiler/test_printable_names.py"
 PROGRAM_LOG = "program_log.py"
+MANY_FILES = "spark/publishing/test_many_files.py"
 POOLER = "spark/connectors/test_jdbc_pooler.py"
 TRIGGERS = "spark/connectors/test_jdbc_triggers.py"
 JDBC_FAULTS = "spark/connectors/test_jdbc_faults.py"
@@ -1366,9 +1367,18 @@ FAULTS = (
         "::test_no_value_looks_like_another_record_or_moves_the_cursor",
     ),
     _fault(
+        109,
+        "a target or a staged result of more than 32 files cannot be read",
+        (PINNED, "if is_set or key != _FILTER}", "if is_set or key}"),
+        found_by=(
+            f"{MANY_FILES}::test_a_target_of_many_partitions_is_written_again[append]",
+            f"{MANY_FILES}::test_a_staged_result_of_many_files_is_read",
+        ),
+    ),
+    _fault(
         68,
         "files that change while a loop reads them are not noticed",
-        (EVALUATION, "            if is_settled:", "            if False:"),
+        (EVALUATION, "if is_settled:", "if False:"),
         found_by=f"{OWN_READS}::test_files_that_change_while_a_loop_reads_them_fail_the_attempt",
     ),
 )

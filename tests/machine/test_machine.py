@@ -12,14 +12,17 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from graph_compiler.spark_runtime.operators import function_operators, row_operators
 from graph_compiler.spark_runtime.publishing import local_target, publication
 from graph_compiler.spark_runtime.publishing.written_files import (
     FileFormat,
     WrittenFile,
     write_files,
 )
+from graph_compiler.spark_runtime.region import region_evaluation
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.machine.looking import Look, sessions
+from tests.machine.of_rows.rows_machine import RowsMachine
 
 pytestmark = pytest.mark.spark
 
@@ -55,6 +58,47 @@ def test_no_row_is_lost_or_doubled_and_every_failure_is_reported(
         words = look.find()
     assert words is None, f"{look.line}\n{words}"
     assert look.steps >= examples
+
+
+def never(*_: object) -> bool:
+    """Let Spark move conditions."""
+    return False
+
+
+@pytest.mark.parametrize("below", ["aggregate", "window", "join"])
+@pytest.mark.parametrize(
+    ("way", "module", "name"),
+    [
+        ("filter", row_operators, "must_decide_once"),
+        ("function", function_operators, "must_decide_once"),
+        ("by hand", region_evaluation, "compares_equal_keys"),
+    ],
+)
+def test_a_condition_that_is_moved_below_equal_keys_is_found(  # a table
+    way: str,
+    module: ModuleType,
+    name: str,
+    below: str,
+    quiet: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, name, never)
+    with sessions(["rows"], quiet):
+        state = RowsMachine()
+        state.begin(
+            source="values",
+            key="double",
+            rows=[(0, 1), (1, 1), (3, 2), (2, 0)],
+            first=0,
+            below=[(below, 0)],
+            way=way,
+            n=0 if way == "by hand" else 5,
+            is_sunk=False,
+            other=None,
+            changes=None,
+        )
+        with pytest.raises(AssertionError, match=f"{below} of 0"):
+            state.teardown()
 
 
 TOLD_TO_END = """

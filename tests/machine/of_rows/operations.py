@@ -243,12 +243,20 @@ SPLITS: Mapping[str, Callable[[DataStream, str], tuple[DataStream, DataStream]]]
 
 
 def why_not_expected(
-    operation: Operation, n: int, inputs: Sequence[Rows], found: Rows, same: Same
+    operation: Operation,
+    n: int,
+    inputs: Sequence[Rows],
+    found: Rows,
+    same: Same,
+    is_exact: bool = True,
 ) -> str | None:
-    """Return how an operator's rows differ from what its inputs' rows make; None if they do not."""
+    """Return how an operator's rows differ from what its inputs' rows make; None if they do not.
+
+    `is_exact` is False if the inputs' rows were computed here, with equal keys made identical.
+    """
 
     def equal(rows: Rows) -> list[Pair]:
-        return list(rows) if operation.keeps else [(same(k), v) for k, v in rows]  # type: ignore[misc]
+        return list(rows) if operation.keeps and is_exact else made_identical(rows, same)
 
     given = [equal(rows) for rows in inputs]
     there, expected = equal(found), operation.expected(*given, n)
@@ -257,3 +265,8 @@ def why_not_expected(
     if is_part and of(there) == expected:
         return None
     return f"it made {list(found)} of {[list(rows) for rows in inputs]}; expected: {expected}"
+
+
+def made_identical(rows: Rows, same: Same) -> list[Pair]:
+    """Return rows in which equal keys are identical."""
+    return [(same(k), v) for k, v in rows]  # type: ignore[misc]  # a key's text, or a part of it

@@ -29,12 +29,15 @@ from tests.machine.of_rows.operations import (
     SPLITS,
     Pair,
     lookups,
+    made_identical,
     why_not_expected,
 )
 from tests.machine.of_rows.rows_run import Cells, Change, RowsRun
 
 Declares = Callable[[StreamExecutionEnvironment], DataStream]
 Columns = tuple[str, ...]
+Known = tuple[list[Pair], bool]
+"""Rows, and whether their keys are the texts that they have, not what equal ones have in common."""
 BOTH: Columns = ("k", "v")
 _MOST_ROWS = 300
 _SMALL = {
@@ -76,6 +79,8 @@ class RowsWorld:
         self.operations = {**OPERATIONS, **lookups(self.folder)}
         self.made: list[Made] = []
         self.sources: list[Declares] = []
+        self._given: list[Sequence[Pair]] = []
+        self._keys: dict[int, list[Pair]] = {}
         self.sinks: dict[tuple[int, Columns], None] = {}
         self.streams: list[DataStream] = []
         """As they were declared last."""
@@ -86,10 +91,11 @@ class RowsWorld:
         """Remove its files."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def read(self, source: Declares, rows: int) -> None:
-        """Add a source of k and v."""
-        self.made.append(Made("source", n=len(self.sources), most=rows))
+    def read(self, source: Declares, rows: Sequence[Pair]) -> None:
+        """Add a source of k and v, which has keys of these texts."""
+        self.made.append(Made("source", n=len(self.sources), most=len(rows)))
         self.sources.append(source)
+        self._given.append(rows)
 
     def apply(self, operation: str, inputs: Sequence[int], n: int) -> bool:
         """Add an operator, unless it could have too many rows; return whether it was added."""
@@ -188,21 +194,64 @@ class RowsWorld:
     def _why_not_made(self, run: RowsRun, stream: int) -> str | None:
         """Return how the rows of a stream do not follow from those of its inputs."""
         made = self.made[stream]
-        inputs = [self._observed(run, each) for each in made.inputs]
-        if made.how == "source" or made.is_rest or None in inputs:
+        inputs = [self._known(run, each) for each in made.inputs]
+        if made.is_rest or None in inputs or (made.how in LOOKUPS and self.change is not None):
             return None
-        given = cast("list[list[Pair]]", inputs)
+        known = cast("list[Known]", inputs)
+        given, is_exact = [rows for rows, _ in known], all(exact for _, exact in known)
         if made.condition is not None:
-            kept, rest = _rows(run, stream), _rows(run, stream + 1)
-            if kept is None or rest is None or Counter([*kept, *rest]) == Counter(given[0]):
-                return None
-            return f"{self._words(stream)}: {made.condition} put {given[0]} into {kept} and {rest}"
-        is_changed = self.change is not None and made.how in LOOKUPS  # either rows may be right
-        if is_changed or (found := self._observed(run, stream)) is None:
+            return self._why_not_split(run, stream, given[0], is_exact)
+        found = self._observed(run, stream)
+        if found is None or (made.how == "source" and self.change is not None):
+            return None
+        if made.how == "source":
+            is_same = Counter(found) == Counter(self._written(stream))
+            return None if is_same else f"{found} was read of {self._written(stream)}"
+        same = partial(self.key.same, spark=self.spark)
+        operation = self.operations[made.how]
+        wrong = why_not_expected(operation, made.n, given, found, same, is_exact)
+        return wrong and f"{self._words(stream)}: {wrong}"
+
+    def _why_not_split(
+        self, run: RowsRun, stream: int, given: list[Pair], is_exact: bool
+    ) -> str | None:
+        """Return how the outputs of a split, of which `stream` is the first, differ from its input."""
+        kept, rest = _rows(run, stream), _rows(run, stream + 1)
+        if kept is None or rest is None:
             return None
         same = partial(self.key.same, spark=self.spark)
-        wrong = why_not_expected(self.operations[made.how], made.n, given, found, same)
-        return wrong and f"{self._words(stream)}: {wrong}"
+        both = [*kept, *rest] if is_exact else made_identical([*kept, *rest], same)
+        if Counter(both) == Counter(given):
+            return None
+        condition = self.made[stream].condition
+        return f"{self._words(stream)}: {condition} put {given} into {kept} and {rest}"
+
+    def _known(self, run: RowsRun, stream: int) -> Known | None:
+        """Return the rows of a stream: observed, written, or computed here of the rows of its inputs."""
+        if (rows := self._observed(run, stream)) is not None:
+            return rows, True
+        made = self.made[stream]
+        if made.how == "source":
+            return None if self.change is not None else (self._written(stream), True)
+        is_known = made.condition is None and self.operations[made.how].chosen is None
+        inputs = [self._known(run, each) for each in made.inputs] if is_known else [None]
+        if None in inputs or (made.how in LOOKUPS and self.change is not None):
+            return None
+        same = partial(self.key.same, spark=self.spark)
+        given = [made_identical(rows, same) for rows, _ in cast("list[Known]", inputs)]
+        found = cast("Counter[Pair]", self.operations[made.how].expected(*given, made.n))
+        return list(found.elements()), False
+
+    def _written(self, stream: int) -> list[Pair]:
+        """Return the rows of a source without reading it."""
+        if stream not in self._keys:
+            texts = self.spark.createDataFrame(
+                list(self._given[self.made[stream].n]), "x STRING, v BIGINT"
+            )
+            keys = texts.selectExpr(f"{self.key.of_text} AS k", "v")
+            rows = keys.selectExpr("CAST(k AS STRING)", "v").collect()
+            self._keys[stream] = [(row[0], row[1]) for row in rows]
+        return self._keys[stream]
 
     def _observed(self, run: RowsRun, stream: int) -> list[Pair] | None:
         """Return the rows of a stream's sink, or of both outputs of a split that reads it; None if none is known."""

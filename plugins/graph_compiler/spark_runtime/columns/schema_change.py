@@ -10,7 +10,7 @@ Fields of structs are compared like columns, at every depth: `pos.lat`, `items.e
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial, reduce
@@ -204,17 +204,16 @@ def _followed(expected: DataType, found: DataType, follows: frozenset[ChangeKind
 
 def _in_struct(expected: StructType, found: StructType, path: str) -> Iterator[SchemaChange]:
     there, here = by_name(found), by_name(expected)
-    added = [field for field in found if field.name.lower() not in here]
+    added = _Added.of(found, here)
     for position, field in enumerate(expected):
         other = there.get(field.name.lower())
         if other is not None:
             yield from _of_column(f"{path}{field.name}", field, other)
-        elif (renamed := _renamed(field, position, added, found)) is not None:
-            added.remove(renamed)
+        elif (renamed := added.pick(field, position)) is not None:
             yield _change(ChangeKind.RENAMED, path, field, renamed)
         else:
             yield _change(ChangeKind.DROPPED, path, field, None)
-    yield from (_change(ChangeKind.ADDED, path, None, field) for field in added)
+    yield from (_change(ChangeKind.ADDED, path, None, field) for field in added.left())
 
 
 def _of_column(path: str, expected: StructField, found: StructField) -> Iterator[SchemaChange]:
@@ -243,13 +242,31 @@ def _of_inner(path: str, expected: DataType, found: DataType) -> Iterator[Schema
     yield from _of_column(path, StructField(name, expected), StructField(name, found))
 
 
-def _renamed(
-    expected: StructField, position: int, added: list[StructField], found: StructType
-) -> StructField | None:
-    """Guess the new name of a column: a new one of its type at its position, or the only new one of its type."""
-    alike = [field for field in added if field.dataType == expected.dataType]
-    in_place = [field for field in alike if found.fields.index(field) == position]
-    return next(iter(in_place or (alike if len(alike) == 1 else ())), None)
+@dataclass(frozen=True, slots=True)
+class _Added:
+    """New columns by their types, each with its position: thousands are looked up in the time of thousands."""
+
+    by_type: dict[str, dict[int, StructField]]
+
+    @classmethod
+    def of(cls, found: StructType, expected: Container[str]) -> _Added:
+        by_type: dict[str, dict[int, StructField]] = {}
+        for position, field in enumerate(found):
+            if field.name.lower() not in expected:
+                by_type.setdefault(field.dataType.json(), {})[position] = field
+        return cls(by_type)
+
+    def pick(self, expected: StructField, position: int) -> StructField | None:
+        """Guess the new name of a column: a new one of its type at its position, or the only new one of its type."""
+        alike = self.by_type.get(expected.dataType.json(), {})
+        if position in alike:
+            return alike.pop(position)
+        return alike.popitem()[1] if len(alike) == 1 else None
+
+    def left(self) -> list[StructField]:
+        """Return those that were not picked, in their order."""
+        left = {at: field for alike in self.by_type.values() for at, field in alike.items()}
+        return [left[at] for at in sorted(left)]
 
 
 def _distinct(found: Iterable[tuple[SchemaChange, ...]]) -> list[SchemaChange]:

@@ -38,7 +38,7 @@ def held_schema(
     options = reveal_all(connector.spark_options())
     where = [connector.path]
     if target is not None:
-        options = reads_everything(options) | {"basePath": target.folder}
+        options = reads_everything(options, spark) | {"basePath": target.folder}
         names = [""] if target.files is None else [f"/{file}" for file in target.files]
         where = [literal(f"{target.folder}{name}") for name in names]
     if connector.schema_in_files is SchemaInFiles.NAMES:

@@ -125,7 +125,7 @@ class FileSink:
         held = frozenset(self.ticket.old_files)  # before Spark lists them: later ones are noticed
         if not held:
             return new, held
-        options = reads_everything(reveal_all(self.connector.spark_options()))
+        options = reads_everything(reveal_all(self.connector.spark_options()), self.spark)
         reader = self.spark.read.format(self.connector.spark_format).options(**options)
         old = reader.schema(self._held_schema(new)).load(literal(self.ticket.target))
         return merge(old, new, keys), held

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graph_compiler.spark_runtime.results.pinned_settings import TARGET_OPTIONS
+from pyspark.sql import SparkSession
+
+from graph_compiler.spark_runtime.results.pinned_settings import TARGET_OPTIONS, needed_here
 
 _SPECIAL = frozenset("{}[]*?\\")
 _LEAVES_FILES_OUT = frozenset({"pathglobfilter", "modifiedbefore", "modifiedafter"})
@@ -20,11 +22,11 @@ def literal(path: str) -> str:
     return "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in path)
 
 
-def reads_everything(options: Mapping[str, str]) -> dict[str, str]:
+def reads_everything(options: Mapping[str, str], spark: SparkSession) -> dict[str, str]:
     """Return a sink's options for reading its target, so that no option or session setting skips files."""
     kept = {
         name: value
         for name, value in options.items()
         if name.lower() not in _LEAVES_FILES_OUT | _PINNED
     }
-    return kept | dict(TARGET_OPTIONS)
+    return kept | needed_here(spark, TARGET_OPTIONS)

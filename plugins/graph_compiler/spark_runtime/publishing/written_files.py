@@ -142,7 +142,9 @@ def without_rows(rows: DataFrame, format: FileFormat) -> DataFrame:
 def read_aside(rows: DataFrame, format: FileFormat, *places: str) -> DataFrame:
     """Return rows that were written to these files or folders, which are taken literally, and read as a whole."""
     reader = rows.sparkSession.read.format(format.name).schema(rows.schema)
-    return reader.options(**reads_everything(format.options)).load([*map(literal, places)])
+    return reader.options(**reads_everything(format.options, rows.sparkSession)).load(
+        [*map(literal, places)]
+    )
 
 
 def write_empty_file(

@@ -10,6 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pyspark.sql import SparkSession
+
+from graph_compiler.spark_runtime.spark_internals.java import hadoop_configuration
+
 _CHECKSUMS = {
     # The file system that writes checksum files and verifies what it reads. Hadoop caches one file system per scheme,
     # with the settings of its first user, so the cache is not used here.
@@ -17,13 +21,14 @@ _CHECKSUMS = {
     "fs.file.impl.disable.cache": "true",
     "fs.file.checksum.verify": "true",
 }
+_FILTER = "mapreduce.input.pathFilter.class"
 _ANY_FILE = {
     "ignoreCorruptFiles": "false",
     "ignoreMissingFiles": "false",
     "ignoreInvalidPartitionPaths": "false",
     "ignoredPathSegmentRegex": "^[._]",
     # Matches every file that Spark writes; no value means "no filter".
-    "mapreduce.input.pathFilter.class": "org.apache.hadoop.mapred.OutputLogFilter",
+    _FILTER: "org.apache.hadoop.mapred.OutputLogFilter",
 }
 READ_OPTIONS: Mapping[str, str] = {
     **_CHECKSUMS,
@@ -68,3 +73,12 @@ WRITE_SESSION: Mapping[str, str] = {
     "spark.sql.parquet.writeLegacyFormat": "false",
 }
 """Settings in effect while staged files are written."""
+
+
+def needed_here(spark: SparkSession, options: Mapping[str, str]) -> dict[str, str]:
+    """Return options of a read without the filter of files, unless this cluster sets another one.
+
+    Spark lists more than 32 files or folders on executors, and cannot send them a filter.
+    """
+    is_set = hadoop_configuration(spark).get(_FILTER) is not None
+    return {key: value for key, value in options.items() if is_set or key != _FILTER}

@@ -10,7 +10,11 @@ from pyspark.sql.types import StructType
 from graph_compiler.deployment.documents.manifest import DataFile, Manifest
 from graph_compiler.errors import PartitionNotFoundError
 from graph_compiler.spark_runtime.publishing.literal_paths import literal
-from graph_compiler.spark_runtime.results.pinned_settings import READ_OPTIONS, READ_SESSION
+from graph_compiler.spark_runtime.results.pinned_settings import (
+    READ_OPTIONS,
+    READ_SESSION,
+    needed_here,
+)
 from graph_compiler.spark_runtime.spark_internals.exact_schemas import with_schema
 from graph_compiler.spark_runtime.spark_internals.file_listings import listed_files
 
@@ -35,7 +39,7 @@ def read_staged_files(
 
 def pinned_reader(spark: SparkSession) -> DataFrameReader:
     """Return a reader with the pinned options for staged files."""
-    return pinned_session(spark, READ_SESSION).read.options(**READ_OPTIONS)
+    return pinned_session(spark, READ_SESSION).read.options(**needed_here(spark, READ_OPTIONS))
 
 
 def pinned_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
