@@ -218,7 +218,7 @@ export function madeUpDiff(plan: ViewPlan): PlanDiff {
         id_before: second?.operator_id ?? '',
         id: second?.operator_id ?? '',
         facts: [{ fact: 'condition', before: 'a > 0', now: 'a > 1' }],
-        columns: [{ before: null, now: 'late BOOLEAN', then: 'its table does not take it: on_schema_change' }],
+        columns: [{ before: null, now: 'late BOOLEAN', then: 'its target gets it, with NULL in the rows that stay' }],
       },
       { ...change, kind: 'AFFECTED', name: third?.name ?? '', id: third?.operator_id ?? '', id_before: third?.operator_id ?? '' },
       { ...change, kind: 'REMOVED', name_before: 'gone', name: null, id: null, id_before: hex(99) },
