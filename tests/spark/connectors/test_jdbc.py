@@ -1,6 +1,7 @@
 """Databases, exercised against PostgreSQL: input splits, transactions, and messages of failures."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +19,7 @@ from graph_compiler.errors import (
 )
 from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.spark_runtime.connectors import read_source
-from graph_compiler.spark_runtime.connectors.database import Database
+from graph_compiler.spark_runtime.connectors.database import Database, Transaction
 from graph_compiler.spark_runtime.connectors.databases.marks import MARKS
 from graph_compiler.spark_runtime.exchange.partition_counts import with_exactly
 from graph_compiler.spark_runtime.failures.causes import read_cause
@@ -308,17 +309,19 @@ def test_a_driver_that_dies_while_publishing_doubles_nothing(
     settings: dict[str, Any] = {"mode": mode, "keys": ("id",) if mode == "merge" else ()}
     sinks.write(sales, spark.range(0, 1), run="r0", mode="append")
     prepared = sinks.prepare(sales, spark.range(1, 3), run="r1", **settings)
-    real = Database.execute
+    real = Database.transaction
 
-    def dying(self: Database, statements: list[str], **settings: bool) -> list[int]:
+    @contextmanager
+    def dying(self: Database) -> Iterator[Transaction]:
         if dies == "after the transaction":
-            real(self, statements, **settings)
+            with real(self) as transaction:
+                yield transaction
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Database, "execute", dying)
+    monkeypatch.setattr(Database, "transaction", dying)
     with pytest.raises(KeyboardInterrupt):
         prepared.publish()
-    monkeypatch.setattr(Database, "execute", real)
+    monkeypatch.setattr(Database, "transaction", real)
     assert sinks.write(sales, spark.range(1, 3), run="r1", **settings).rows == 2
     assert postgres.sql("SELECT id FROM sales ORDER BY id") == [("0",), ("1",), ("2",)]
     assert tables(postgres) == ["sales"]
