@@ -163,7 +163,7 @@ def test_a_run_that_succeeded_leads_to_its_log_and_to_what_it_staged(
     view = airflow_page.frame_locator("iframe")
     expect(view.locator(".summary")).to_contain_text("2 of 2 tasks finished", timeout=SECONDS)
     expect(view.locator(".summary")).to_contain_text("1,175 contract violations")
-    view.locator("[data-kind=edge]", has=airflow_page.locator("rect")).first.click()
+    view.locator("[data-edge=staged] rect").first.click()
     details = view.get_by_role("complementary", name="Details")
     expect(details).to_contain_text("328,521")
     expect(details.get_by_role("row", name="arr_delay")).to_contain_text("integer")
