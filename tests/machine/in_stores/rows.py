@@ -78,6 +78,14 @@ class _Reader:
     def read(self) -> _Reader:
         return self
 
+    @property
+    def _jsc(self) -> _Reader:
+        return self
+
+    def hadoopConfiguration(self) -> dict[str, str]:  # noqa: N802  # Spark's name
+        """Return nothing: no setting of a cluster leaves files out."""
+        return {}
+
     def format(self, _: str) -> _Reader:
         return self
 
