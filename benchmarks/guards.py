@@ -8,6 +8,8 @@ of the JVM while its functions run; the run's CPU is that of both processes.
     decided once    whether conditions on equal keys could be moved, and the plans that prevent it (decision 56)
     parsed alone    each expression of a declaration is parsed before it is put into a query
     pinned JVMs     zone, locale and charset of the driver; of executors, which are asked in one job of a cluster
+    own reads       the leaves of each operator's plan that its inputs do not have (decision 57)
+    same code       the code of each region, at the start of its application and at its end (decision 58)
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ from graph_compiler.spark_runtime.operators import (
     row_operators,
     scope,
 )
-from graph_compiler.spark_runtime.region import region_evaluation
+from graph_compiler.spark_runtime.region import region_evaluation, running_code
+from graph_compiler.spark_runtime.repeatability import source_files
 from graph_compiler.spark_runtime.spark_internals import parsed_queries
 
 GUARDS: Mapping[str, Sequence[tuple[ModuleType, str]]] = {
@@ -59,6 +62,8 @@ GUARDS: Mapping[str, Sequence[tuple[ModuleType, str]]] = {
         if getattr(module, name, None) is getattr(parsed_queries, name)
     ),
     "pinned JVMs": ((pinned_jvm, "check_jvm"), (pinned_jvm, "check_executor_jvms")),
+    "own reads": ((source_files, "own_leaves"),),
+    "same code": ((running_code, "computed_by"),),
 }
 """The functions of each guard, in the modules that call them."""
 
@@ -145,8 +150,9 @@ def _round(spark: SparkSession, data: Path, work: Path) -> tuple[Meter, float]:
         pinned_jvm.check_jvm(dict(spark.sparkContext.getConf().getAll()))
         pinned_jvm.check_executor_jvms(spark, 2)
         for regions in deployed.tasks:
+            code = running_code.RunningCode.of((task.region for task in regions), spark)
             for task in regions:
-                report = application.execute(task, spark)
+                report = application.execute(task, spark, code=code)
                 assert report.failure is None, report.failure.message
     ended = read_clock(spark)
     return meter, ended.python - begun.python + ended.jvm - begun.jvm
