@@ -393,3 +393,19 @@ def test_empty_results_are_written_and_counted(
     report = run_pipeline(env.pipeline())[-1]
     assert report.failure is None, report.failure
     assert [output.rows for output in report.outputs] == [0]
+
+
+@pytest.mark.parametrize("schema", ["k STRING, n INT", None])
+@pytest.mark.parametrize(
+    ("null_value", "found"), [("", (None, None, "NA", "NA")), ("NA", (None, "", None, None))]
+)
+def test_an_empty_field_of_csv_is_missing_whatever_stands_for_a_missing_value(
+    null_value: str,
+    found: tuple[str | None, ...],
+    schema: str | None,
+    spark: SparkSession,
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.csv").write_text('k,n\n,1\n"",2\nNA,3\n"NA",4\n')
+    rows = read_source(Csv(str(tmp_path), schema=schema, null_value=null_value), spark, None)
+    assert tuple(row.k for row in sorted(rows.collect(), key=lambda row: row.n)) == found

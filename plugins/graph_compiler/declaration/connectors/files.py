@@ -235,7 +235,7 @@ class RecordFiles(FileConnector):
 
 @dataclass(frozen=True, slots=True)
 class Csv(RecordFiles):
-    """CSV files; `null_value` is the text of a missing value.
+    """CSV files; `null_value` is the text of a missing value. An empty field without quotes is always missing.
 
     Without `schema` Spark infers one in a separate pass. Columns are found by the names in the header. A record that
     does not fit the schema, declared or inferred, fails the task, unless `on_misfit` or `rejects` says otherwise.
