@@ -1,11 +1,9 @@
 """Functions that drawn pipelines call."""
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 NULL = "nil"
 """The text of NULL in CSV files."""
-FOLDER = "spark.machine.folder"
-"""The setting that names the folder of a source without a connector."""
 
 
 def unchanged(rows: DataFrame) -> DataFrame:
@@ -22,11 +20,3 @@ def with_lookup(rows: DataFrame, folder: str) -> DataFrame:
     """Return the rows that have a line in files of JSON, with the sum of both."""
     lines = rows.sparkSession.read.json(folder)
     return rows.join(lines, "v").selectExpr("k", "v + w AS v")
-
-
-def lenient(spark: SparkSession) -> DataFrame:
-    """Return the rows of CSV files without records that do not fit."""
-    folder = spark.conf.get(FOLDER)
-    assert folder is not None
-    reader = spark.read.option("mode", "DROPMALFORMED").option("header", "true")
-    return reader.option("nullValue", NULL).schema("x STRING, v BIGINT").csv(folder)

@@ -14,7 +14,6 @@ from pyarrow import orc, parquet
 from graph_compiler import (
     Csv,
     DataStream,
-    FunctionSource,
     Jdbc,
     Json,
     Orc,
@@ -33,7 +32,6 @@ Pairs = Sequence[tuple[str | None, int | None]]
 Written = tuple[Connector, bool]
 """A source, and whether its first column is the key itself."""
 _SCHEMA = "x STRING, v BIGINT"
-_NO_RECORD = "x,not a number\n"
 
 
 def written(kind: str, folder: Path, rows: Pairs, world: RowsWorld) -> Declares:
@@ -64,24 +62,17 @@ def _values(_folder: Path, rows: Pairs, _world: RowsWorld) -> Written:
 
 
 def _csv(folder: Path, rows: Pairs, _world: RowsWorld) -> Written:
-    _write_csv(folder, rows, "")
+    _write_csv(folder, rows)
     return Csv(str(folder), schema=_SCHEMA, null_value=functions.NULL), False
 
 
-def _lenient(folder: Path, rows: Pairs, world: RowsWorld) -> Written:
-    """Write records that do not fit, too, for a reader that drops them."""
-    _write_csv(folder, rows, _NO_RECORD)
-    world.spark.conf.set(functions.FOLDER, str(folder))
-    return FunctionSource(functions.lenient), False
-
-
-def _write_csv(folder: Path, rows: Pairs, more: str) -> None:
+def _write_csv(folder: Path, rows: Pairs) -> None:
     for number in (0, 1):
         lines = [
             f"{functions.NULL if x is None else _quoted(x)},{'' if v is None else v}\n"
             for x, v in rows[number::2]
         ]
-        (folder / f"{number}.csv").write_text("".join(["x,v\n", *lines, more]))
+        (folder / f"{number}.csv").write_text("".join(["x,v\n", *lines]))
 
 
 def _quoted(text: str) -> str:
@@ -153,8 +144,7 @@ _WRITERS: Mapping[str, Callable[[Path, Pairs, RowsWorld], Written]] = {
     "json": _json,
     "parquet": _parquet,
     "orc": _orc,
-    "lenient": _lenient,
     "table": _table,
 }
 SOURCES = (*_WRITERS, "parquet")
-"""Kinds of sources: `lenient` drops records that do not fit, `table` is one of a database with a collation."""
+"""Kinds of sources; `table` is one of a database with a collation."""
