@@ -1087,6 +1087,7 @@ FAULTS = (
             "return False",
         ),
         found_by=(
+            "machine: rows",
             f"{SPLITS_TESTS}::test_a_group_is_counted_in_one_output_whatever_its_key",
             f"{SPLITS_TESTS}::test_a_condition_that_spark_rewrites_is_decided_once",
             f"{SPLITS_TESTS}::test_a_value_that_statistics_of_files_leave_out_is_in_one_output",
