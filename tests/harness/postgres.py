@@ -19,8 +19,11 @@ from pathlib import Path
 
 import pytest
 
+from graph_compiler import Secret
+
 JAR = Path("/usr/share/java/postgresql.jar")
 DRIVER = "org.postgresql.Driver"
+PASSWORD = Secret("warehouse", "password")
 _PACKAGES = ("postgresql", "libpostgresql-jdbc-java")
 ENGLISH = "english"
 """The database whose collation is English (ICU)."""

@@ -15,21 +15,21 @@ _LONGEST = 60
 
 def column_flow(graph: StreamGraph) -> Mapping[int, Known]:
     """Return the columns of each node's main output, None if they are unknown; of a sink, those that it is given."""
-    found: dict[tuple[int, str | None], Known] = {}
+    given: dict[int, list[Known]] = {}
+    found: dict[int, Known] = {}
     for node in graph.nodes:
         inputs: dict[int, list[Known]] = {}
         for edge in graph.in_edges[node.id]:
-            origin = graph.node[edge.source_id].operator
-            key = (edge.source_id, edge.output_tag)
-            if key not in found and edge.output_tag is not None and (edge.source_id, None) in found:
-                before = _inputs(graph, edge.source_id, found)
-                found[key] = origin.columns_after(before, edge.output_tag)
-            inputs.setdefault(edge.type_number, []).append(found.get(key))
-        given = [common(each) for each in inputs.values()]
+            columns = found.get(edge.source_id)
+            if edge.output_tag is not None and edge.source_id in given:
+                columns = graph.node[edge.source_id].operator.columns_aside(given[edge.source_id])
+            inputs.setdefault(edge.type_number, []).append(columns)
+        given[node.id] = [common(each) for each in inputs.values()]
         is_sink = isinstance(node.operator, Sink)
-        if given or not graph.in_edges[node.id]:
-            found[node.id, None] = given[0] if is_sink else node.operator.columns_after(given)
-    return {node.id: found.get((node.id, None)) for node in graph.nodes}
+        found[node.id] = (
+            given[node.id][0] if is_sink else node.operator.columns_after(given[node.id])
+        )
+    return found
 
 
 def column_words(known: Known) -> str | None:
@@ -40,13 +40,3 @@ def column_words(known: Known) -> str | None:
     words = [each if len(each) <= _LONGEST else f"{each[:_LONGEST]}…" for each in words]
     more = [f"and {len(known) - _MOST} more"] if len(known) > _MOST else []
     return ", ".join([*words, *more])
-
-
-def _inputs(
-    graph: StreamGraph, node_id: int, found: Mapping[tuple[int, str | None], Known]
-) -> list[Known]:
-    inputs: dict[int, list[Known]] = {}
-    for edge in graph.in_edges[node_id]:
-        known = found.get((edge.source_id, edge.output_tag))
-        inputs.setdefault(edge.type_number, []).append(known)
-    return [common(each) for each in inputs.values()]

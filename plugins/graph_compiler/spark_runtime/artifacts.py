@@ -28,6 +28,7 @@ from pyspark.sql import SparkSession
 from graph_compiler.declaration.artifacts.user_artifact import ArtifactKind
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.targets.execution_target import spark_uri
+from graph_compiler.spark_runtime.executor_probe import is_local
 from graph_compiler.spark_runtime.spark_internals.java import add_jar
 from graph_compiler.staging.store.stores import store_of
 
@@ -42,18 +43,18 @@ _INSTALLED = "local"
 def add_artifacts(task: TaskDeploymentDescriptor, spark: SparkSession) -> None:
     """Let the functions of a task find its files and archives; the copies below the run's folder are there."""
     context = spark.sparkContext
-    is_local = str(context.master).startswith("local")
+    has_threads = is_local(spark)
     for path in _paths(spark, _CODE, installed=True):
         if path.startswith(f"{task.layout.run}/"):
             context.addFile(spark_uri(path))
     for artifact in task.region.artifacts:
         copy = task.layout.artifact(artifact)
         match artifact.kind:
-            case ArtifactKind.JAR if not (is_local or copy.startswith("/")):
+            case ArtifactKind.JAR if not (has_threads or copy.startswith("/")):
                 served = Path(SparkFiles.get(artifact.name))
                 _replace(copy, served)
                 add_jar(spark, spark_uri(str(served)))
-            case ArtifactKind.FILE if is_local:
+            case ArtifactKind.FILE if has_threads:
                 _replace(copy, Path(SparkFiles.get(artifact.name)))
             case ArtifactKind.FILE:
                 context.addFile(spark_uri(copy))

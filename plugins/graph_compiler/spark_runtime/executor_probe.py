@@ -43,9 +43,14 @@ class ExecutorNotPreparedError(GraphCompilerError):
     """An executor of the cluster has no Python for a task's functions, or not what they import."""
 
 
+def is_local(spark: SparkSession) -> bool:
+    """Whether executors are threads of the driver."""
+    return str(spark.sparkContext.master).startswith("local")
+
+
 def check_executors(task: TaskDeploymentDescriptor, spark: SparkSession) -> None:
     """Raise StagingRootNotSharedError or ExecutorNotPreparedError if an executor cannot do its part of the region."""
-    if str(spark.sparkContext.master).startswith("local"):  # executors are threads of the driver
+    if is_local(spark):
         return
     path = task.layout.descriptor(task.region.region_id, task.attempt.execution_id)
     check_root(spark, task.staging_root, path)

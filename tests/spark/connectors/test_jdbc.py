@@ -26,26 +26,11 @@ from graph_compiler.spark_runtime.failures.causes import read_cause
 from graph_compiler.spark_runtime.failures.throwable_types import throwable_type
 from tests.harness.executed_plans import executions, executions_since
 from tests.harness.identities import runs_elsewhere
-from tests.harness.postgres import DRIVER, JAR, Postgres, running_postgres
+from tests.harness.postgres import DRIVER, PASSWORD, Postgres
 from tests.harness.sinks import Sinks
 from tests.spark.conftest import RunPipeline
 
 pytestmark = pytest.mark.spark
-PASSWORD = Secret("warehouse", "password")
-
-
-@pytest.fixture(scope="module")
-def server(spark: SparkSession) -> Iterator[Postgres]:
-    with running_postgres() as server:
-        spark.sql(f"ADD JAR {JAR}")
-        yield server
-
-
-@pytest.fixture
-def postgres(server: Postgres, monkeypatch: pytest.MonkeyPatch) -> Postgres:
-    monkeypatch.setenv(PASSWORD.variable, server.password)
-    server.sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
-    return server
 
 
 @pytest.fixture

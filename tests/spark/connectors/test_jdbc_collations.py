@@ -1,6 +1,6 @@
 """Readers of one table agree, though the database compares texts by its collation and Spark by bytes (decision 56)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,21 +10,14 @@ from pyspark.sql import SparkSession
 from graph_compiler import DataStream, Jdbc, Parquet, StreamExecutionEnvironment
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.databases.snapshots import decided_by_spark
-from tests.harness.postgres import ENGLISH, IGNORES_CASE, JAR, Postgres, running_postgres
+from tests.harness.postgres import ENGLISH, IGNORES_CASE, PASSWORD, Postgres
 from tests.spark import functions
 from tests.spark.conftest import RunPipeline
-from tests.spark.connectors.test_jdbc import PASSWORD, jdbc
+from tests.spark.connectors.test_jdbc import jdbc
 
 pytestmark = pytest.mark.spark
 NAMES = ["A", "B", "a", "b", "Ä", "ä", None]
 Split = Callable[[DataStream], tuple[DataStream, DataStream]]
-
-
-@pytest.fixture(scope="module")
-def server(spark: SparkSession) -> Iterator[Postgres]:
-    with running_postgres() as server:
-        spark.sql(f"ADD JAR {JAR}")
-        yield server
 
 
 def by_filter(rows: DataStream) -> tuple[DataStream, DataStream]:

@@ -21,25 +21,11 @@ from graph_compiler.spark_runtime.connectors.databases.sql_errors import (
     sql_state,
 )
 from tests.harness.broken_wire import Wire, broken_wire
-from tests.harness.postgres import JAR, Postgres, running_postgres
+from tests.harness.postgres import Postgres
 from tests.harness.sinks import Sinks
-from tests.spark.connectors.test_jdbc import PASSWORD, jdbc, tables
+from tests.spark.connectors.test_jdbc import jdbc, tables
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture(scope="module")
-def server(spark: SparkSession) -> Iterator[Postgres]:
-    with running_postgres() as server:
-        spark.sql(f"ADD JAR {JAR}")
-        yield server
-
-
-@pytest.fixture
-def postgres(server: Postgres, monkeypatch: pytest.MonkeyPatch) -> Postgres:
-    monkeypatch.setenv(PASSWORD.variable, server.password)
-    server.sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
-    return server
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Which table a name means: the database decides, and all spellings of a table are one target."""
 
-from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
 
@@ -19,28 +18,18 @@ from graph_compiler.spark_runtime.connectors.databases.resolving import is_there
 from graph_compiler.spark_runtime.connectors.databases.sql_errors import sql_state
 from graph_compiler.spark_runtime.connectors.jdbc_sink import JdbcSink
 from graph_compiler.staging.store.local_store import LocalStore
-from tests.harness.postgres import JAR, Postgres, running_postgres
+from tests.harness.postgres import Postgres
 from tests.harness.sinks import Sinks
 from tests.spark.conftest import RunPipeline
-from tests.spark.connectors.test_jdbc import PASSWORD, jdbc, tables
+from tests.spark.connectors.test_jdbc import jdbc, tables
 
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture(scope="module")
-def server(spark: SparkSession) -> Iterator[Postgres]:
-    with running_postgres() as server:
-        spark.sql(f"ADD JAR {JAR}")
-        yield server
-
-
 @pytest.fixture
-def postgres(server: Postgres, monkeypatch: pytest.MonkeyPatch) -> Postgres:
-    monkeypatch.setenv(PASSWORD.variable, server.password)
-    server.sql(
-        "DROP SCHEMA public CASCADE; CREATE SCHEMA public; DROP SCHEMA IF EXISTS app CASCADE"
-    )
-    return server
+def postgres(postgres: Postgres) -> Postgres:
+    postgres.sql("DROP SCHEMA IF EXISTS app CASCADE")
+    return postgres
 
 
 @pytest.mark.parametrize("exists", [True, False])

@@ -20,30 +20,16 @@ from graph_compiler.spark_runtime.connectors.databases.sql_errors import (
     refuses_rows,
 )
 from tests.harness.pooler import Pooler, running_pooler
-from tests.harness.postgres import JAR, Postgres, running_postgres
+from tests.harness.postgres import Postgres
 from tests.harness.sinks import Sinks
 from tests.spark.conftest import RunPipeline
-from tests.spark.connectors.test_jdbc import PASSWORD, jdbc, tables
+from tests.spark.connectors.test_jdbc import jdbc, tables
 from tests.spark.connectors.test_jdbc_faults import raised, together
 from tests.spark.connectors.test_jdbc_snapshots import in_two_sinks
 
 pytestmark = pytest.mark.spark
 SETTING = "?prepareThreshold=0"
 """What docs/connectors.md says to set behind a pooler."""
-
-
-@pytest.fixture(scope="module")
-def server(spark: SparkSession) -> Iterator[Postgres]:
-    with running_postgres() as server:
-        spark.sql(f"ADD JAR {JAR}")
-        yield server
-
-
-@pytest.fixture
-def postgres(server: Postgres, monkeypatch: pytest.MonkeyPatch) -> Postgres:
-    monkeypatch.setenv(PASSWORD.variable, server.password)
-    server.sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
-    return server
 
 
 @pytest.fixture(params=[2, 5])

@@ -1,7 +1,6 @@
 """A database that changes while a task reads it: one snapshot for all its queries, or a refusal."""
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,29 +13,21 @@ from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.databases.snapshots import shared_snapshots
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
-from tests.harness.postgres import DRIVER, JAR, Postgres, running_postgres
+from tests.harness.postgres import DRIVER, PASSWORD, Postgres
 from tests.spark.conftest import RunPipeline
-from tests.spark.connectors.test_jdbc import PASSWORD, jdbc
+from tests.spark.connectors.test_jdbc import jdbc
 
 pytestmark = pytest.mark.spark
 DERBY = "jdbc:derby:memory:snapshots;create=true"
 
 
-@pytest.fixture(scope="module")
-def server(spark: SparkSession) -> Iterator[Postgres]:
-    with running_postgres() as server:
-        spark.sql(f"ADD JAR {JAR}")
-        yield server
-
-
 @pytest.fixture
-def postgres(server: Postgres, monkeypatch: pytest.MonkeyPatch) -> Postgres:
-    monkeypatch.setenv(PASSWORD.variable, server.password)
-    server.sql(
-        "DROP SCHEMA public CASCADE; CREATE SCHEMA public; CREATE TABLE orders (id BIGINT, paid BOOLEAN);"
+def postgres(postgres: Postgres) -> Postgres:
+    postgres.sql(
+        "CREATE TABLE orders (id BIGINT, paid BOOLEAN);"
         "INSERT INTO orders SELECT i, i % 2 = 0 FROM generate_series(0, 999) i"
     )
-    return server
+    return postgres
 
 
 @pytest.fixture

@@ -1,15 +1,14 @@
 """Triggers and rules of a target table: what they keep, drop, refuse, change or write elsewhere is not overlooked."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.errors import PublicationConflictError, PublicationError
-from tests.harness.postgres import JAR, Postgres, running_postgres
+from tests.harness.postgres import Postgres
 from tests.harness.sinks import Sinks
-from tests.spark.connectors.test_jdbc import PASSWORD, jdbc, tables
+from tests.spark.connectors.test_jdbc import jdbc, tables
 
 pytestmark = pytest.mark.spark
 FUNCTION = "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {} END $$;"
@@ -17,21 +16,12 @@ BEFORE = "CREATE TRIGGER t BEFORE {} ON sales FOR EACH ROW EXECUTE FUNCTION f();
 DROPS_ODD = FUNCTION.format("IF NEW.id % 2 = 1 THEN RETURN NULL; END IF; RETURN NEW;")
 
 
-@pytest.fixture(scope="module")
-def server(spark: SparkSession) -> Iterator[Postgres]:
-    with running_postgres() as server:
-        spark.sql(f"ADD JAR {JAR}")
-        yield server
-
-
 @pytest.fixture
-def postgres(server: Postgres, monkeypatch: pytest.MonkeyPatch) -> Postgres:
-    monkeypatch.setenv(PASSWORD.variable, server.password)
-    server.sql(
-        "DROP SCHEMA public CASCADE; CREATE SCHEMA public;"
+def postgres(postgres: Postgres) -> Postgres:
+    postgres.sql(
         "CREATE TABLE sales (id BIGINT, price INT); INSERT INTO sales VALUES (0, 9), (1, 9)"
     )
-    return server
+    return postgres
 
 
 def settings(mode: str) -> dict[str, Any]:

@@ -14,24 +14,16 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler import Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.source_digest import source_digest
-from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.computed_by import ComputedBy, PartKind
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
-from graph_compiler.deployment.documents.outcome import Outcome
-from graph_compiler.deployment.documents.wire import to_json
-from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.spark_runtime.main import run_task
 from graph_compiler.spark_runtime.region import running_code
 from graph_compiler.spark_runtime.region.running_code import RunningCode, computed_by
-from graph_compiler.staging.executions.driver_claim import claim_execution
-from graph_compiler.staging.executions.execution_order import begin
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.store.local_store import LocalStore
+from tests.harness.region_tries import STORE, execution_of, run_try
 from tests.spark.functions import same_batches
 
 pytestmark = pytest.mark.spark
-STORE = LocalStore()
 STEPS = """
 from pyspark.sql import functions as F
 import money_rates
@@ -98,26 +90,11 @@ class Till:
             "report"
         ).sink_to(Parquet(f"{self.folder}/out")).name("out")
         self.regions = describe_regions(compile_pipeline(env.pipeline()))
-        root = f"{self.folder}/staging"
-        run = DeskRun(day="2024-01-01", params={}, run_id="r", staging_root=root)
-        tasks = [
-            replace(desk_task(region, run, execution_id=f"e{number}"), try_number=number, turn=turn)
-            for turn, region in enumerate(self.regions)
-        ]
-        for task in tasks:
-            begin(STORE, task)
-        claim_execution(STORE, tasks[0])
-        failures = run_task(tasks, self.spark)
-        failed = {task.region.region_id for task, _ in failures}
-        for task in tasks:
-            id = task.region.region_id
-            state = ExecutionState.FAILED if id in failed else ExecutionState.FINISHED
-            key = task.layout.outcome(id, task.attempt.execution_id)
-            outcome = Outcome(state=state, ended=0.0, reason=None)
-            STORE.put_if_absent(key, to_json(outcome).encode())
-        log = ManifestLog(store=STORE, layout=tasks[0].layout)
+        messages = run_try(self.regions, self.folder, number, self.spark)
+        layout = execution_of(self.regions[0], self.folder, number).layout
+        log = ManifestLog(store=STORE, layout=layout)
         self.epochs = len(log.epochs(self.regions[0].results[0].id))
-        return [failure.message for _, failure in failures]
+        return messages
 
     def prices(self) -> list[int]:
         return sorted(row.price for row in self.spark.read.parquet(f"{self.folder}/out").collect())

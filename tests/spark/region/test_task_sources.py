@@ -1,7 +1,6 @@
 """Two regions of a task that read one source see the same files, whatever arrives in between."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,25 +9,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler import Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
-from graph_compiler.deployment.documents.descriptor import (
-    RegionDescriptor,
-    TaskDeploymentDescriptor,
-)
-from graph_compiler.deployment.documents.outcome import Outcome
-from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import RepeatedReadError
-from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.spark_runtime.main import run_task
 from graph_compiler.spark_runtime.region.task_sources import TaskSources
-from graph_compiler.staging.executions.driver_claim import claim_execution
-from graph_compiler.staging.executions.execution_order import begin
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.store.local_store import LocalStore
+from tests.harness.region_tries import STORE, execution_of, run_try
 
 pytestmark = pytest.mark.spark
-STORE = LocalStore()
 _happens: dict[str, Callable[[], None]] = {}
 
 
@@ -83,30 +70,9 @@ class Shop:
         (self.folder / "customers").mkdir(exist_ok=True)
         file.rename(self.folder / "customers" / f"{name}.parquet")
 
-    def task(self, region: RegionDescriptor, number: int) -> TaskDeploymentDescriptor:
-        """Return an execution of a region."""
-        root = f"{self.folder}/staging"
-        run = DeskRun(day="2024-01-01", params={}, run_id="r", staging_root=root)
-        return desk_task(region, run, execution_id=f"e{number}")
-
     def tries(self, number: int) -> list[str]:
         """Run the task; return the messages of the failures."""
-        tasks = [
-            replace(self.task(region, number), try_number=number, turn=turn)
-            for turn, region in enumerate(self.regions)
-        ]
-        for task in tasks:
-            begin(STORE, task)
-        claim_execution(STORE, tasks[0])
-        failures = run_task(tasks, self.spark)
-        failed = {task.region.region_id for task, _ in failures}
-        for task in tasks:
-            id = task.region.region_id
-            state = ExecutionState.FAILED if id in failed else ExecutionState.FINISHED
-            key = task.layout.outcome(id, task.attempt.execution_id)
-            outcome = Outcome(state=state, ended=0.0, reason=None)
-            STORE.put_if_absent(key, to_json(outcome).encode())
-        return [failure.message for _, failure in failures]
+        return run_try(self.regions, self.folder, number, self.spark)
 
     def rows(self) -> list[tuple[object, ...]]:
         found = self.spark.read.parquet(f"{self.folder}/best").collect()
@@ -114,7 +80,7 @@ class Shop:
 
     def epochs(self) -> int:
         """Return how often the first region has committed its result."""
-        task = self.task(self.regions[0], 0)
+        task = execution_of(self.regions[0], self.folder, 0)
         log = ManifestLog(store=STORE, layout=task.layout)
         return len(log.epochs(self.regions[0].results[0].id))
 

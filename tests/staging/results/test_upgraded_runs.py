@@ -167,7 +167,7 @@ def test_the_task_finds_what_the_tasks_before_have_finished(
 def test_its_driver_computes_it_again_because_another_version_has_computed_it(
     described: PipelineDescriptor, layout: StagingLayout
 ) -> None:
-    """The upgrade has changed this program, so even a record could only say that it is another one."""
+    """A record could not help: the upgrade has changed the code."""
     published(layout).write_bytes(b"rows")
     tasks = next_try(described, layout, "by_region")
     found = kept_execution(STORE, tasks[0], tasks)

@@ -68,10 +68,11 @@ def dry_run(
     with speaking_plainly():
         compiled = compile_named(pipeline)
         params = read_params(param, compiled.pipeline)
-        answer = ask_spark(compiled, read_day(day), params, shows_plans=spark, infers=infer)
+        run_day = read_day(day)
+        answer = ask_spark(compiled, run_day, params, shows_plans=spark, infers=infer)
     findings = []
     for finding in answer.findings:
-        hint = hint_of_day(day, read_day(day), compiled, finding.message)
+        hint = hint_of_day(day, run_day, compiled, finding.message)
         message = f"{finding.message}\n  {hint}" if hint else finding.message
         findings.append(replace(finding, message=message))
     answer = replace(answer, findings=tuple(findings))

@@ -81,11 +81,11 @@ def run(  # the parameters are the command's options
     with speaking_plainly():
         compiled = compile_named(pipeline)
         params = read_params(param, compiled.pipeline)
-        airflow = EmbeddedAirflow(Path.cwd())
+        airflow, run_day = EmbeddedAirflow(Path.cwd()), read_day(day)
         if in_process or until is not None:
             asked = InProcessRun(
                 compiled=compiled,
-                day=read_day(day),
+                day=run_day,
                 params=params,
                 until=_until(compiled, until, limit, count=count),
                 preview_sorted_by=sort,
@@ -94,12 +94,10 @@ def run(  # the parameters are the command's options
         else:
             dags = Path(airflow.environment()["AIRFLOW__CORE__DAGS_FOLDER"])
             require_dag(compiled.pipeline, find_pipeline(pipeline), dags)
-            request = Run(
-                compiled=compiled, day=read_day(day), params=params, preview_sorted_by=sort
-            )
+            request = Run(compiled=compiled, day=run_day, params=params, preview_sorted_by=sort)
             finished = run_under_airflow(request, airflow, console)
     if finished.failure is not None and (
-        hint := hint_of_day(day, read_day(day), compiled, finished.failure)
+        hint := hint_of_day(day, run_day, compiled, finished.failure)
     ):
         finished = replace(finished, failure=f"{finished.failure}\n  {hint}")
     if as_json:

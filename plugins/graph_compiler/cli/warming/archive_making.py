@@ -191,15 +191,17 @@ def _run(
 
 def _output(started: subprocess.Popen[str], why_stop: WhyStop) -> str:
     """Return what spark-submit writes until its end; raises DriverStartError if it takes too long, or is to stop."""
-    until, before = time.monotonic() + _SECONDS, None
+    until = time.monotonic() + _SECONDS
+    before: str | None = None
     try:
         while True:
             with suppress(subprocess.TimeoutExpired):
                 return started.communicate(timeout=_LOOKS_EVERY)[0]
             # The task that started this process may still be about to end at the first look.
-            why, before = before and why_stop(), why_stop()
-            if why:
-                raise DriverStartError(why)
+            now = why_stop()
+            if before and now:
+                raise DriverStartError(now)
+            before = now
             if time.monotonic() > until:
                 raise DriverStartError(f"spark-submit takes more than {_SECONDS} seconds")
     except BaseException:  # Ctrl-C, too: Java is in a process group of its own

@@ -70,8 +70,12 @@ class Operator(Extensible):
         """Whether an operator that keeps the order has this column of its input, with the same values."""
         return True
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # most are unknown
-        """Return the columns of its output, or of a side output, without Spark; None if they are not certain."""
+    def columns_after(self, inputs: Sequence[Known]) -> Known:  # noqa: ARG002  # it reads none of them
+        """Return the columns of its output, without Spark; None if they are not certain."""
+        return None
+
+    def columns_aside(self, inputs: Sequence[Known]) -> Known:  # noqa: ARG002  # it reads none of them
+        """Return the columns of its side outputs, in the same way."""
         return None
 
     def expressions(self) -> tuple[str, ...]:

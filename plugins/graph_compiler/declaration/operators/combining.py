@@ -62,7 +62,7 @@ class Join(Operator):
     how: JoinType
     condition: str | None = None
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+    def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the keys that both sides have once, then the other columns."""
         return joined(inputs[0], inputs[1], self.on, self.how)
 
@@ -101,7 +101,7 @@ class IntervalJoin(Operator):
     lower: str
     upper: str
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+    def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the columns as an inner join does."""
         return joined(inputs[0], inputs[1], self.on, JoinType.INNER)
 
@@ -118,7 +118,7 @@ class UnionByName(Operator):
 
     default_name: ClassVar[str] = "Union by Name"
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+    def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the columns that any input has."""
         return common(inputs, fills=True)
 
@@ -129,7 +129,7 @@ class SetOperator(Operator):
 
     all: bool = False
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+    def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the columns that all inputs have."""
         return common(inputs)
 

@@ -34,8 +34,12 @@ class Expect(Operator):
     on_violation: OnViolation
     tag: str | None = None
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # the same
-        """Return the columns of its input, also those of violating rows."""
+    def columns_after(self, inputs: Sequence[Known]) -> Known:
+        """Return the columns of its input."""
+        return inputs[0]
+
+    def columns_aside(self, inputs: Sequence[Known]) -> Known:
+        """Return the same for violating rows."""
         return inputs[0]
 
     def expressions(self) -> tuple[str, ...]:

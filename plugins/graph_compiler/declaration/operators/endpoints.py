@@ -30,11 +30,10 @@ class Source(Operator):
     is_legacy: bool = field(default=False, kw_only=True)
     is_parallel: bool = field(default=True, kw_only=True)
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has none
+    def columns_after(self, inputs: Sequence[Known]) -> Known:  # noqa: ARG002  # it reads none of them
         """Return the declared columns, unless it follows those of its data."""
         follows = getattr(self.connector, "on_schema_change", None) == OnSchemaChange.EVOLVE
-        is_known = tag is None and not follows
-        return columns_of_schema(getattr(self.connector, "schema", None)) if is_known else None
+        return None if follows else columns_of_schema(getattr(self.connector, "schema", None))
 
     def output_tags(self) -> tuple[str, ...]:
         """Return the tags of records that are set aside."""

@@ -80,7 +80,7 @@ class MapPartitions(FunctionOperator):
     schema: str = ""
     batches: Batches = Batches.PANDAS
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # of its schema
+    def columns_after(self, inputs: Sequence[Known]) -> Known:  # noqa: ARG002  # it reads none of them
         """Return the columns of its schema."""
         return columns_of_schema(self.schema)
 
@@ -98,7 +98,7 @@ class ApplyInPandas(FunctionOperator):
     keys: tuple[str, ...] = ()
     schema: str = ""
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # of its schema
+    def columns_after(self, inputs: Sequence[Known]) -> Known:  # noqa: ARG002  # it reads none of them
         """Return the columns of its schema."""
         return columns_of_schema(self.schema)
 

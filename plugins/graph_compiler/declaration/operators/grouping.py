@@ -29,7 +29,7 @@ class Aggregate(Operator):
     aggregates: tuple[tuple[str, str], ...]
     grouping_sets: tuple[tuple[str, ...], ...] | None = None
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+    def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the keys and the aggregates."""
         known = inputs[0] or ()
         keys = [Column(key, type_of(key, known)) for key in self.keys]
@@ -61,7 +61,7 @@ class AggregateAll(Operator):
     is_non_parallel: ClassVar[bool] = True
     aggregates: tuple[tuple[str, str], ...]
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+    def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the aggregates."""
         return named(self.aggregates, inputs[0])
 
@@ -86,7 +86,7 @@ class WindowAggregate(Operator):
     window: Window
     aggregates: tuple[tuple[str, str], ...]
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+    def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the keys, the window and the aggregates."""
         known = inputs[0] or ()
         keys = [Column(key, type_of(key, known)) for key in self.keys]
@@ -117,7 +117,7 @@ class Deduplicate(Operator):
     keys: tuple[str, ...] = ()
     order_by: tuple[str, ...] = ()
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # the same
+    def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the columns of its input."""
         return inputs[0]
 

@@ -22,7 +22,7 @@ class Sort(Operator):
     default_name: ClassVar[str] = "Sort"
     order_by: tuple[str, ...]
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # the same
+    def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the columns of its input."""
         return inputs[0]
 
@@ -53,7 +53,7 @@ class TopN(Operator):
     n: int
     order_by: tuple[str, ...]
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # the same
+    def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the columns of its input."""
         return inputs[0]
 
@@ -90,7 +90,7 @@ class Limit(Operator):
     is_non_parallel: ClassVar[bool] = True
     n: int
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # the same
+    def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the columns of its input."""
         return inputs[0]
 

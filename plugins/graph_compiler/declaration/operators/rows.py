@@ -29,8 +29,12 @@ class Filter(Operator):
     condition: str
     rejects: str | None = None
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # the same
-        """Return the columns of its input, also those of rejected rows."""
+    def columns_after(self, inputs: Sequence[Known]) -> Known:
+        """Return the columns of its input."""
+        return inputs[0]
+
+    def columns_aside(self, inputs: Sequence[Known]) -> Known:
+        """Return the same for rejected rows."""
         return inputs[0]
 
     def expressions(self) -> tuple[str, ...]:
@@ -67,7 +71,7 @@ class Select(ColumnOperator):
 
     default_name: ClassVar[str] = "Select"
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+    def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return these columns."""
         return named(self.columns, inputs[0])
 
@@ -85,7 +89,7 @@ class WithColumns(ColumnOperator):
 
     default_name: ClassVar[str] = "With Columns"
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+    def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the columns of its input, with these in their places or at the end."""
         if inputs[0] is None:
             return None
@@ -106,7 +110,7 @@ class Drop(Operator):
     keeps_order: ClassVar[bool] = True
     columns: tuple[str, ...]
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+    def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the other columns."""
         gone = {column.lower() for column in self.columns}
         return inputs[0] and tuple(each for each in inputs[0] if each.name.lower() not in gone)
@@ -129,7 +133,7 @@ class Rename(Operator):
     keeps_order: ClassVar[bool] = True
     names: tuple[tuple[str, str], ...]
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+    def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the columns with their new names."""
         new = {old.lower(): name for old, name in self.names}
         return inputs[0] and tuple(
@@ -155,7 +159,7 @@ class Cast(Operator):
     keeps_order: ClassVar[bool] = True
     types: tuple[tuple[str, str], ...]
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+    def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the columns with their new types."""
         types = {name.lower(): type_of_text(kind) for name, kind in self.types}
         return inputs[0] and tuple(
@@ -189,7 +193,7 @@ class FlatMap(Operator):
     columns: tuple[str, ...]
     outer: bool = False
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # it has no other
+    def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the columns of its input and of the generator."""
         return inputs[0] and (*inputs[0], *map(Column, self.columns))
 
@@ -213,7 +217,7 @@ class Sample(Operator):
     fraction: float
     seed: int | None = None
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # the same
+    def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the columns of its input."""
         return inputs[0]
 
@@ -249,6 +253,6 @@ class Cache(Operator):
     keeps_order: ClassVar[bool] = True
     level: StorageLevel = StorageLevel.MEMORY_AND_DISK
 
-    def columns_after(self, inputs: Sequence[Known], tag: str | None = None) -> Known:  # noqa: ARG002  # the same
+    def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the columns of its input."""
         return inputs[0]

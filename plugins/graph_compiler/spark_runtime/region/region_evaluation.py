@@ -182,10 +182,10 @@ class RegionEvaluation:
             outputs = {None: evaluate(operator.operator, inputs, scope)}
         fixed = [each.variation for each in judged if each.variation is not None]
         judged.clear()
-        exact = {
-            tag: judge(with_exactly(self.stop_clock(operator, rows), operator.settings.parallelism))
-            for tag, rows in outputs.items()
-        }
+        exact: dict[str | None, DataFrame] = {}
+        for tag, rows in outputs.items():
+            made = with_exactly(self.stop_clock(operator, rows), operator.settings.parallelism)
+            exact[tag] = judge(made)
         self._refuse_several_reads(operator, dict(zip(exact, judged, strict=True)))
         for (tag, rows), judgement in zip(exact.items(), judged, strict=True):
             output = (operator.node_id, tag)

@@ -34,6 +34,7 @@ from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.extensions import Extensible, is_foreign
 from graph_compiler.identifiers import RegionId, listing
 from graph_compiler.spark_runtime.executor_probe import (
+    is_local,
     modules_on_executors,
     packages_on_executors,
 )
@@ -63,10 +64,8 @@ class RunningCode:
             return cls((), {each.region_id: unknown for each in known}, {})
         found = {each.region_id: computed_by(each, program) for each in known}
         called = {each.region_id for each in known if modules_on_executors(each)}
-        is_local = str(spark.sparkContext.master).startswith(
-            "local"
-        )  # then workers have this Python
-        return cls(program, found, {} if is_local else _of_executors(spark, found, called))
+        others = {} if is_local(spark) else _of_executors(spark, found, called)
+        return cls(program, found, others)
 
     def why_other(self, region: RegionDescriptor, before: ComputedBy | None) -> str | None:
         """Return why an earlier execution of a region was not computed by this code; None if it was."""

@@ -125,7 +125,7 @@ def own_leaves(rows: DataFrame, inputs: Sequence[DataFrame]) -> list[PlanLeaf]:
     known = java_class(rows.sparkSession, "java.util.IdentityHashMap")()
     for leaf in (leaf for each in inputs for leaf in plan_leaves(each)):
         known.put(leaf.identity, True)
-    found = (leaf for leaf in _walk(rows.sparkSession, analyzed_plan(rows)))
+    found = _walk(rows.sparkSession, analyzed_plan(rows))
     return [leaf for leaf in found if not known.containsKey(leaf.identity)]
 
 
