@@ -5,6 +5,8 @@ Used by `tests.conformance.mutants` (each rule that follows Flink) and `tests.ma
 
 from __future__ import annotations
 
+import ast
+import itertools
 import os
 import re
 import shutil
@@ -12,52 +14,97 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 _PACKAGE = ROOT / "plugins" / "graph_compiler"
 
 
+Texts = Mapping[Path, str]
+
+
 @dataclass(frozen=True)
 class Edit:
-    """`old` occurs exactly once in `file`, which is relative to plugins/graph_compiler, and becomes `new`."""
+    """In the definition `within`, `old` occurs exactly once, and becomes `new`.
 
-    file: str
+    `within` is the name of a function, a class or a constant, after the names of those around it
+    (`RegionEvaluation.varies`). So an edit follows what it changes to another module.
+    """
+
+    within: str
     old: str
     new: str
 
-    def places(self, text: str) -> list[re.Match[str]]:
-        """Find `old` in a text, however the formatter has broken its lines."""
+    def places(self, texts: Texts) -> list[tuple[Path, int, int]]:
+        """Find `old`, however the formatter has broken its lines: files, and where it begins and ends there."""
         tokens = re.findall(r"\w+|[^\w\s]", self.old)
-        return list(re.finditer(r"\s*".join(map(re.escape, tokens)), text))
+        old = re.compile(r"\s*".join(map(re.escape, tokens)))
+        name = self.within.rpartition(".")[2]
+        return [
+            (path, place.start(), place.end())
+            for path, text in texts.items()
+            if name in text
+            for begin, end in definitions(text).get(self.within, ())
+            for place in old.finditer(text, begin, end)
+        ]
 
-    def apply(self, text: str) -> str:
-        """Return the text with `new` in the place of `old`."""
-        (place,) = self.places(text)
-        return text[: place.start()] + self.new + text[place.end() :]
+    def apply(self, texts: Texts) -> dict[Path, str]:
+        """Return the text that it changes, as it is afterwards."""
+        ((path, begin, end),) = self.places(texts)
+        return {path: texts[path][:begin] + self.new + texts[path][end:]}
+
+
+@cache
+def definitions(text: str) -> Mapping[str, Sequence[tuple[int, int]]]:
+    """Return where functions, classes and constants of a module begin and end, by their names."""
+    lines = text.splitlines(keepends=True)
+    begins = [0, *itertools.accumulate(map(len, lines))]
+    found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+
+    def add(names: Sequence[str], first: int, node: ast.stmt) -> None:
+        assert node.end_lineno is not None
+        found[".".join(names)].append((begins[first - 1], begins[node.end_lineno]))
+
+    def look(node: ast.AST, around: Sequence[str]) -> None:
+        for child in ast.iter_child_nodes(node):
+            inside = around
+            match child:
+                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                    inside = [*around, child.name]
+                    add(inside, min(it.lineno for it in (child, *child.decorator_list)), child)
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)])
+                    | ast.AnnAssign(target=ast.Name(id=name))
+                ):
+                    add([*around, name], child.lineno, child)
+            look(child, inside)
+
+    look(ast.parse(text), [])
+    return found
+
+
+@cache
+def _package() -> Texts:
+    return {path.relative_to(_PACKAGE): path.read_text() for path in sorted(_PACKAGE.rglob("*.py"))}
 
 
 def misplaced(edits: Iterable[Edit]) -> list[str]:
-    """Describe the edits whose `old` does not occur exactly once in its file."""
-    wrong = []
-    for edit in edits:
-        path = _PACKAGE / edit.file
-        count = len(edit.places(path.read_text())) if path.exists() else 0
-        if count != 1:
-            wrong.append(f"{edit.file} has {count} times {edit.old!r}")
-    return wrong
+    """Describe the edits whose `old` does not occur exactly once."""
+    counts = ((edit, len(edit.places(_package()))) for edit in edits)
+    return [f"{edit.within} has {count} times {edit.old!r}" for edit, count in counts if count != 1]
 
 
-def changed_files(edits: Iterable[Edit]) -> dict[str, str]:
-    """Return the text of each file that edits change, as it is afterwards."""
-    texts: dict[str, str] = {}
+def changed_files(edits: Iterable[Edit]) -> dict[Path, str]:
+    """Return the text of each file that edits change, by its path in the package, as it is afterwards."""
+    changed: dict[Path, str] = {}
     for edit in edits:
-        before = texts.get(edit.file) or (_PACKAGE / edit.file).read_text()
-        texts[edit.file] = edit.apply(before)
-    return texts
+        changed |= edit.apply({**_package(), **changed})
+    return changed
 
 
 @contextmanager

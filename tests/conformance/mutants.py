@@ -21,215 +21,227 @@ REGIONS = (
 
 @dataclass(frozen=True)
 class Mutant:
-    """`old` occurs exactly once in the file below plugins/graph_compiler, and becomes `new`."""
+    """An edit with a name (`tests.mutants.Edit`)."""
 
     name: str
-    file: str
+    within: str
     old: str
     new: str
 
     @property
     def edit(self) -> Edit:
         """Return the edit."""
-        return Edit(self.file, self.old, self.new)
+        return Edit(self.within, self.old, self.new)
 
-
-CHAINING = "compiler/job_graph/chaining.py"
-HASHER = "compiler/job_graph/hasher.py"
-DRAFT = "compiler/stream_graph/stream_graph_draft.py"
-MODES = "compiler/job_graph/exchange_modes.py"
-JOB = "compiler/job_graph/job_graph_generator.py"
-SIZES = "compiler/job_graph/vertex_parallelism.py"
-DISTRIBUTION = "graphs/distribution.py"
-TOPOLOGY = "compiler/execution_graph/scheduling_topology_builder.py"
-FAILOVER = "deployment/scheduling/failover.py"
-SCHEDULING = "deployment/scheduling/scheduling.py"
-STATES = "graphs/execution.py"
-TYPES = "graphs/job_graph.py"
 
 MUTANTS = (
     Mutant(
         "chain over several inputs",
-        CHAINING,
+        "why_not_chainable",
         "if len(graph.in_edges[edge.target_id]) != 1:",
         "if False:",
     ),
-    Mutant("chain with chaining off", CHAINING, "(not options.chaining_enabled,", "(False,"),
+    Mutant(
+        "chain with chaining off", "why_not_joined", "(not options.chaining_enabled,", "(False,"
+    ),
     Mutant(
         "chain over groups",
-        CHAINING,
+        "why_not_joined",
         "(source.slot_sharing_group != target.slot_sharing_group,",
         "(False,",
     ),
     Mutant(
         "chain behind NEVER",
-        CHAINING,
+        "why_not_joined",
         "(source.chaining_strategy is ChainingStrategy.NEVER,",
         "(False,",
     ),
-    Mutant("chain a hash", CHAINING, "(not edge.partitioner.is_forward,", "(False,"),
-    Mutant("chain into HEAD", CHAINING, "(not _may_follow(source, target),", "(False,"),
-    Mutant("chain over max parallelism", CHAINING, "(not same_max,", "(False,"),
-    Mutant("chain a BATCH edge", CHAINING, "(_is_staged(edge, graph, options),", "(False,"),
-    Mutant("absorb below a union", CHAINING, "(_shares_input_number(edge, graph),", "(False,"),
+    Mutant("chain a hash", "why_not_joined", "(not edge.partitioner.is_forward,", "(False,"),
+    Mutant("chain into HEAD", "why_not_joined", "(not _may_follow(source, target),", "(False,"),
+    Mutant("chain over max parallelism", "why_not_joined", "(not same_max,", "(False,"),
+    Mutant("chain a BATCH edge", "why_not_joined", "(_is_staged(edge, graph, options),", "(False,"),
+    Mutant(
+        "absorb below a union", "why_not_joined", "(_shares_input_number(edge, graph),", "(False,"
+    ),
     Mutant(
         "yield behind a legacy source",
-        CHAINING,
+        "why_not_joined",
         "target.operator.attributes.is_yielding and",
         "False and",
     ),
     Mutant(
         "absorb with two outputs",
-        CHAINING,
+        "absorbed_sources",
         "len(edges := graph.out_edges[node.id]) == 1",
         "len(edges := graph.out_edges[node.id]) > 0",
     ),
     Mutant(
         "chained children last",
-        CHAINING,
+        "_steps",
         "return iter(inside + outside)",
         "return iter(outside + inside)",
     ),
     Mutant(
         "own edges first",
-        CHAINING,
+        "_OpenChain.finish",
         "= below + [edge for edge in edges if",
         "= [edge for edge in edges if",
     ),
-    Mutant("hash without chained outputs", HASHER, "(1 + chained_outputs)", "1"),
-    Mutant("hash big-endian", HASHER, 'pack("<i"', 'pack(">i"'),
-    Mutant("hash times 31", HASHER, "* 37 ^ byte", "* 31 ^ byte"),
+    Mutant("hash without chained outputs", "_hash", "(1 + chained_outputs)", "1"),
+    Mutant("hash big-endian", "_hash", 'pack("<i"', 'pack(">i"'),
+    Mutant("hash times 31", "_hash", "* 37 ^ byte", "* 31 ^ byte"),
     Mutant(
         "hash sources downward",
-        HASHER,
+        "hash_nodes",
         "if not graph.in_edges[node.id])",
         "if not graph.in_edges[node.id])[::-1]",
     ),
     Mutant(
         "hash ignores the uid",
-        HASHER,
+        "_hash",
         "if node.settings.uid is not None:\n        return",
         "if False:\n        return",
     ),
     Mutant(
         "rebalance where equal",
-        DRAFT,
+        "StreamGraphDraft._partitioner",
         "return declared or unspecified",
         "return declared or RebalancePartitioner()",
     ),
     Mutant(
         "farthest partitioner",
-        DRAFT,
+        "StreamGraphDraft._route",
         "partitioner = partitioner or virtual.partitioner",
         "partitioner = virtual.partitioner or partitioner",
     ),
     Mutant(
         "nearest exchange mode",
-        DRAFT,
+        "StreamGraphDraft._route",
         "exchange_mode = virtual.exchange_mode",
         "exchange_mode = exchange_mode if exchange_mode.value != 'UNDEFINED' else virtual.exchange_mode",
     ),
-    Mutant("no group inheritance", DRAFT, "return groups.pop() if len(groups) == 1 else", "return"),
+    Mutant(
+        "no group inheritance",
+        "StreamGraphDraft._common_group",
+        "return groups.pop() if len(groups) == 1 else",
+        "return",
+    ),
     Mutant(
         "keyed stays in its chain",
-        "compiler/stream_graph/translators.py",
+        "_starting_a_chain.translate_head",
         "chaining_strategy=ChainingStrategy.HEAD)",
         "chaining_strategy=ChainingStrategy.ALWAYS)",
     ),
-    Mutant("selective broadcast", MODES, "and edge.partitioner.is_broadcast:", "and False:"),
-    Mutant("after the end in memory", MODES, "elif after_end:", "elif False:"),
+    Mutant(
+        "selective broadcast", "result_type", "and edge.partitioner.is_broadcast:", "and False:"
+    ),
+    Mutant("after the end in memory", "result_type", "elif after_end:", "elif False:"),
     Mutant(
         "share pipelined results",
-        JOB,
+        "_Produced.can_serve",
         "may_share = self.kind.is_reconsumable or self.kind.is_hybrid",
         "may_share = True",
     ),
-    Mutant("share whatever the split", JOB, "self.edge.partitioner == edge.partitioner", "True"),
     Mutant(
-        "share whatever the size", JOB, "and facts.sizes[one] == facts.sizes[other]", "and True"
+        "share whatever the split",
+        "_Produced.can_serve",
+        "self.edge.partitioner == edge.partitioner",
+        "True",
+    ),
+    Mutant(
+        "share whatever the size",
+        "_Produced.can_serve",
+        "and facts.sizes[one] == facts.sizes[other]",
+        "and True",
     ),
     Mutant(
         "sort edge by edge",
-        JOB,
+        "_topological_order",
         "all(edge.source_id in order for edge in in_edges[target_id])",
         "any(edge.source_id in order for edge in in_edges[target_id])",
     ),
     Mutant(
         "name with the wrong arrow",
-        "compiler/job_graph/chain_words.py",
+        "_in_a_row",
         "{own} -> {only}",
         "{own} => {only}",
     ),
     Mutant(
         "dynamic parallelism decided",
-        SIZES,
+        "_declared_size",
         "is_open = graph.is_dynamic and",
         "is_open = False and",
     ),
-    Mutant("no forward groups", SIZES, "ties = [(", "ties = [] and [("),
+    Mutant("no forward groups", "vertex_sizes", "ties = [(", "ties = [] and [("),
     Mutant(
         "pointwise rounded down",
-        DISTRIBUTION,
+        "partition_groups",
         "-(-partition * consumers // producers)",
         "partition * consumers // producers",
     ),
     Mutant(
         "default max parallelism",
-        "compiler/execution_graph/execution_graph_builder.py",
+        "default_max_parallelism",
         "parallelism // 2 - 1",
         "parallelism // 2",
     ),
     Mutant(
         "readers edge by edge",
-        "compiler/execution_graph/execution_graph_builder.py",
+        "build_execution_graph",
         "for vertex in graph.vertices\n            for edge in graph.in_edges[vertex.id]",
         "for edge in graph.edges",
     ),
     Mutant(
-        "all-to-all split apart", TOPOLOGY, "return [tasks]", "return [[task] for task in tasks]"
+        "all-to-all split apart", "_regions", "return [tasks]", "return [[task] for task in tasks]"
     ),
-    Mutant("cycles not merged", TOPOLOGY, "if not waits:", "if True:"),
-    Mutant("consumers not restarted", FAILOVER, "following += group.consumers", "following += ()"),
+    Mutant("cycles not merged", "_merge_cycles", "if not waits:", "if True:"),
+    Mutant(
+        "consumers not restarted", "restart_set", "following += group.consumers", "following += ()"
+    ),
     Mutant(
         "producers not restarted",
-        FAILOVER,
+        "restart_set",
         "following += _producers_of_lost(group, topology, unavailable)",
         "pass",
     ),
     Mutant(
-        "pipelined results kept", FAILOVER, "or not group.result_type.is_reconsumable", "or False"
+        "pipelined results kept",
+        "_producers_of_lost",
+        "or not group.result_type.is_reconsumable",
+        "or False",
     ),
     Mutant(
-        "deploy before the input", SCHEDULING, "if producer not in progress.finished)", "if False)"
+        "deploy before the input",
+        "_unfinished",
+        "if producer not in progress.finished)",
+        "if False)",
     ),
-    Mutant("hybrid consumers wait", SCHEDULING, "following.update(", "{}.update("),
+    Mutant("hybrid consumers wait", "_deploy", "following.update(", "{}.update("),
     Mutant(
         "release after the first consumer",
-        SCHEDULING,
+        "releasable_groups",
         "and all(_is_finished(",
         "and any(_is_finished(",
     ),
     Mutant(
         "release pipelined results",
-        TYPES,
+        "ResultPartitionType.is_released_by_scheduler",
         "return self is not ResultPartitionType.PIPELINED_BOUNDED",
         "return True",
     ),
     Mutant(
         "running before initializing",
-        STATES,
+        "report_state",
         "_step(state, ExecutionState.INITIALIZING, reported)",
         "_step(state, ExecutionState.DEPLOYING, reported)",
     ),
     Mutant(
         "failed while canceling",
-        STATES,
+        "mark_failed",
         "if state is ExecutionState.CANCELING:\n        return ExecutionState.CANCELED\n    return state if",
         "return state if",
     ),
-    Mutant(
-        "history of fifteen", "declaration/retention.py", "HISTORY_SIZE = 16", "HISTORY_SIZE = 15"
-    ),
+    Mutant("history of fifteen", "HISTORY_SIZE", "HISTORY_SIZE = 16", "HISTORY_SIZE = 15"),
 )
 
 

@@ -32,66 +32,6 @@ def _fault(
     return Fault(item, what, tuple(Edit(*edit) for edit in edits), finders)
 
 
-CARRYING = "spark_runtime/connectors/databases/carrying.py"
-RESOLVING = "spark_runtime/connectors/databases/resolving.py"
-SNAPSHOTS = "spark_runtime/connectors/databases/snapshots.py"
-SQL_ERRORS = "spark_runtime/connectors/databases/sql_errors.py"
-BUCKET_PUBLICATION = "staging/publications/in_bucket/bucket_publication.py"
-BUCKET_TARGET = "spark_runtime/publishing/bucket_target.py"
-HDFS_PUBLICATION = "staging/publications/on_hdfs/hdfs_publication.py"
-HDFS_TARGET = "spark_runtime/publishing/hdfs_target.py"
-CONDITIONAL_PUT = "staging/store/conditional_put.py"
-COLLECTION = "staging/gc/collection.py"
-REMOVAL = "staging/gc/removal.py"
-COORDINATION = "spark_runtime/region/coordination.py"
-LISTING = "staging/publications/on_disk/listing.py"
-LITERAL = "spark_runtime/publishing/literal_paths.py"
-MOUNTS = "staging/publications/on_disk/mounts.py"
-PARTITION_NAMES = "spark_runtime/publishing/partition_names.py"
-MOVES = "staging/publications/on_disk/moves.py"
-PUBLICATION = "spark_runtime/publishing/publication.py"
-FILE_SINK = "spark_runtime/connectors/file_sink.py"
-WRITTEN_FILES = "spark_runtime/publishing/written_files.py"
-CARRY_OUT = "staging/publications/on_disk/file_publication.py"
-CURRENT_TIMES = "spark_runtime/spark_internals/current_times.py"
-JUDGEMENT = "spark_runtime/repeatability/judgement.py"
-PLAN_LEAVES = "spark_runtime/spark_internals/plan_leaves.py"
-TASK_SOURCES = "spark_runtime/region/task_sources.py"
-SOURCE_FILES = "spark_runtime/repeatability/source_files.py"
-EVALUATION = "spark_runtime/region/region_evaluation.py"
-DECISIONS = "spark_runtime/operators/decisions.py"
-ROW_OPERATORS = "spark_runtime/operators/row_operators.py"
-VARIATIONS = "spark_runtime/repeatability/variations.py"
-REGION_RUN = "spark_runtime/region/region_run.py"
-MAIN = "spark_runtime/main.py"
-STAGING = "spark_runtime/results/staging_area.py"
-LEDGER = "staging/publications/ledger.py"
-PINNED = "spark_runtime/results/pinned_settings.py"
-VALUES = "spark_runtime/publishing/format_values.py"
-COLUMN_TYPES = "spark_runtime/columns/column_types.py"
-FILES = "declaration/connectors/spark_options.py"
-JDBC_TEMPLATES = "declaration/connectors/jdbc_templates.py"
-TEXT_FILE = "projects/yaml/syntax/text_file.py"
-PLACES = "staging/publications/places.py"
-PREPARATIONS = "staging/publications/preparations.py"
-MANIFEST_LOG = "staging/results/manifest_log.py"
-ORDER = "staging/executions/execution_order.py"
-BOUNDED_READ = "staging/store/bounded_read.py"
-READ_DOCUMENT = "staging/store/read_document.py"
-OTHER_PLACES = "airflow_backend/task/other_places.py"
-DRIVER_END = "airflow_backend/task/driver_end.py"
-STAGED_RESULT = "airflow_backend/web/rows/staged_result.py"
-STAGING_READS = "airflow_backend/web/routes/staging_reads.py"
-DISTINCT_PLACES = "airflow_backend/dag/distinct_places.py"
-OVERWRITTEN = "airflow_backend/dag/overwritten_targets.py"
-CLEAR_PASSWORDS = "declaration/connectors/clear_passwords.py"
-CLASS_ARCHIVE = "driver_jvm/class_archive.py"
-REST_END = "run_client/rest_end.py"
-DATABASE = "spark_runtime/connectors/database.py"
-JDBC_SINK = "spark_runtime/connectors/jdbc_sink.py"
-COMPUTED_BY = "deployment/documents/computed_by.py"
-REACHED_CODE = "declaration/reached_code.py"
-RUNNING_CODE = "spark_runtime/region/running_code.py"
 KEPT = "staging/results/test_kept_regions.py"
 KEPT_BY_CODE = "spark/region/test_kept_by_code.py"
 
@@ -99,12 +39,8 @@ AWKWARD = "spark/publishing/test_awkward_targets.py"
 MANY = "staging/publications/test_many_partitions.py"
 _FILES_OF_FOLDER = "[name for name in intent.add if str(Path(name).parent) == folder]"
 _AS_IS = "in folders"
-GC_COMMAND = "cli/commands/staging.py"
-RUN_DAYS = "airflow_backend/dag/run_days.py"
 RUN_DAYS_TESTS = "airflow/test_run_days.py"
-NAME_CHECKS = "compiler/checks/name_checks.py"
 PRINTABLE = "compiler/test_printable_names.py"
-PROGRAM_LOG = "program_log.py"
 MANY_FILES = "spark/publishing/test_many_files.py"
 POOLER = "spark/connectors/test_jdbc_pooler.py"
 TRIGGERS = "spark/connectors/test_jdbc_triggers.py"
@@ -136,18 +72,7 @@ CALLED = f"{AWKWARD}::test_target_names_are_taken_literally"
 COMES_BACK = f"{FORMATS}::test_a_value_that_a_format_would_change_is_refused_before_publishing"
 FILES_MACHINE = "machine: files"
 READERS = "spark/operators/test_readers_agree.py"
-JVM_SETTINGS = "deployment/documents/jvm_settings.py"
-PINNED_PROCESS = "driver_jvm/pinned_process.py"
-PINNED_JVM = "spark_runtime/pinned_jvm.py"
 SEQUENCES = "machine/in_stores/test_sequences.py"
-TEXT_RECORDS = "spark_runtime/connectors/text_records.py"
-JSON_NUMBERS = "spark_runtime/connectors/json_numbers.py"
-FILE_SOURCE = "spark_runtime/connectors/file_source.py"
-STRICT_VALUES = "spark_runtime/columns/strict_values.py"
-ALIGNMENT = "spark_runtime/columns/alignment.py"
-TYPED_FILES = "spark_runtime/connectors/typed_files.py"
-SORT_ORDER = "spark_runtime/exchange/sort_order.py"
-SQL_TEXT = "declaration/sql_text.py"
 AGAINST_READERS = "spark/connectors/test_records_against_readers.py"
 CSV_TESTS = "spark/connectors/test_csv_inferred_against_readers.py"
 JSON_RECORDS = "spark/connectors/test_records_of_json.py"
@@ -169,7 +94,7 @@ FAULTS = (
         1,
         "any error of a database means 'no such table', and that the rows were published",
         (
-            RESOLVING,
+            "is_there",
             'if str(about.getDatabaseProductName()) == "PostgreSQL":\n'
             "            return _relation(connection, name) is not None",
             'if str(about.getDatabaseProductName()) == "PostgreSQL":\n'
@@ -179,7 +104,7 @@ FAULTS = (
             "                return False",
         ),
         (
-            CARRYING,
+            "carry_out",
             "outcome = marks.give_up(to, to.mark)\n        if outcome is MarkOutcome.GIVEN_UP:",
             "return None\n        if outcome is MarkOutcome.GIVEN_UP:",
         ),
@@ -188,14 +113,14 @@ FAULTS = (
     _fault(
         1,
         "on other databases, too",
-        (RESOLVING, "if sql_state(error) in _NO_SUCH_TABLE:", "if True:"),
+        ("_answers", "if sql_state(error) in _NO_SUCH_TABLE:", "if True:"),
         found_by=f"{JDBC_NAMES}::test_an_error_of_a_database_is_not_taken_for_a_missing_table",
     ),
     _fault(
         1,
         "a staged table that is gone means 'done'",
         (
-            CARRYING,
+            "carry_out",
             "outcome = marks.give_up(to, to.mark)\n        if outcome is MarkOutcome.GIVEN_UP:",
             "return None\n        if outcome is MarkOutcome.GIVEN_UP:",
         ),
@@ -204,15 +129,19 @@ FAULTS = (
     _fault(
         1,
         "no mark is put with the rows",
-        (CARRYING, "[marks.statement(to, to.mark, MarkOutcome.PUBLISHED)]", "[]"),
+        ("carry_out", "[marks.statement(to, to.mark, MarkOutcome.PUBLISHED)]", "[]"),
         found_by=f"{JDBC_FAULTS}::test_a_lost_answer_to_commit_is_resolved_by_asking",
     ),
     _fault(
         2,
         "partition folders such as _day=7 count as hidden",
-        (LISTING, 'is_partition = name.startswith("_") and "=" in name', "is_partition = False"),
         (
-            WRITTEN_FILES,
+            "is_hidden",
+            'is_partition = name.startswith("_") and "=" in name',
+            "is_partition = False",
+        ),
+        (
+            "on_disk",
             "for name in sorted(files_with_rows(folder))",
             'for name in sorted(str(path.relative_to(folder)) for path in folder.rglob("part-*"))',
         ),
@@ -228,7 +157,7 @@ FAULTS = (
         3,
         "files below a folder whose name begins with 'empty-' are removed",
         (
-            PUBLICATION,
+            "_files_to_remove",
             "or name in markers or partition_of(",
             'or name.startswith("empty-") or partition_of(',
         ),
@@ -237,26 +166,26 @@ FAULTS = (
     _fault(
         3,
         "a stranger's file whose name begins with 'empty-' is taken for ours",
-        (FILE_SINK, "if file not in markers", 'if not file.startswith("empty-")'),
+        ("FileSink._check_folders", "if file not in markers", 'if not file.startswith("empty-")'),
         found_by=f"{AWKWARD}::test_a_marker_file_is_removed_once_there_are_rows_but_not_a_foreign_file_of_its_name",
     ),
     _fault(
         4,
         "each action reads the clock",
-        (CURRENT_TIMES, "if not found:", "if True:"),
+        ("StoppedClock.stop_in", "if not found:", "if True:"),
         found_by="spark/repeatability/test_one_now.py::test_a_filter_on_the_current_time_puts_each_row_on_one_side",
     ),
     _fault(
         5,
         "files are not compared with their listing",
-        (SOURCE_FILES, "if not changed:", "if True:"),
+        ("ListedFiles.why_changed", "if not changed:", "if True:"),
         found_by=f"{CHANGING}::test_a_file_written_again_in_place_fails_the_attempt_and_publishes_nothing",
     ),
     _fault(
         5,
         "what may change while it is read is computed for each reader",
         (
-            EVALUATION,
+            "RegionEvaluation._keep",
             "if reason is not None and self.is_shared(output) and output not in self._results:",
             "if False:",
         ),
@@ -265,13 +194,13 @@ FAULTS = (
     _fault(
         5,
         "each query to PostgreSQL has a snapshot of its own",
-        (SNAPSHOTS, "return _reading(connector, snapshot.id)", "return connector"),
+        ("_Snapshots.pin", "return _reading(connector, snapshot.id)", "return connector"),
         found_by=f"{JDBC_SNAPSHOTS}::test_each_row_is_in_one_of_two_sinks_though_the_table_changes_in_between",
     ),
     _fault(
         5,
         "databases without shared snapshots are read more than once",
-        (SNAPSHOTS, "if times > 1 or splits > 1:", "if False:"),
+        ("_Snapshots.pin", "if times > 1 or splits > 1:", "if False:"),
         found_by=(
             f"{JDBC_SNAPSHOTS}::test_a_database_without_shared_snapshots_is_read_only_once",
             f"{JDBC_SNAPSHOTS}::test_splits_of_a_database_without_shared_snapshots_are_refused",
@@ -280,19 +209,23 @@ FAULTS = (
     _fault(
         6,
         "a task looks at its own targets only",
-        (PLACES, "*_sink_problems(operator, [*own, *others])", "*_sink_problems(operator, own)"),
+        (
+            "find_place_problems",
+            "*_sink_problems(operator, [*own, *others])",
+            "*_sink_problems(operator, own)",
+        ),
         found_by=f"{PLACES_TESTS}::test_targets_of_two_tasks_that_meet_are_refused",
     ),
     _fault(
         6,
         "the tasks of an Airflow run do not know each other's targets",
         (
-            OTHER_PLACES,
+            "check_places",
             "ends = (*rendered, *_of_siblings(execution, task), *_recorded(execution, others))",
             "ends = tuple(_of_siblings(execution, task))",
         ),
         (
-            OTHER_PLACES,
+            "_recorded",
             "return recorded_endpoints(execution.layout, execution.region, ids)",
             "return ()",
         ),
@@ -305,7 +238,7 @@ FAULTS = (
         7,
         "a target may lie over any folder",
         (
-            PLACES,
+            "find_place_problems",
             "return (*problems, *find_own_folder_problems(sinks, folders))",
             "return tuple(problems)",
         ),
@@ -317,20 +250,20 @@ FAULTS = (
     _fault(
         7,
         "Airflow's folders are not among them",
-        (OTHER_PLACES, "folders=tuple(_folders(known))", "folders=()"),
+        ("check_places", "folders=tuple(_folders(known))", "folders=()"),
         found_by=f"{OTHER_TESTS}::test_a_target_in_the_dags_folder_or_the_staging_root_is_refused",
     ),
     _fault(
         8,
         "'' may name a partition folder",
-        (PARTITION_NAMES, '_Unfit(condition="{} = \'\'", shown="\'\'", becomes="NULL"),', ""),
+        ("_UNFIT", '_Unfit(condition="{} = \'\'", shown="\'\'", becomes="NULL"),', ""),
         found_by=f"{AWKWARD}::test_a_value_no_folder_can_hold_is_refused_and_nothing_changes[merge-Parquet]",
     ),
     _fault(
         9,
         "links to folders are passed over",
         (
-            LISTING,
+            "_walk",
             "if passes_over(entry.name):",
             "if passes_over(entry.name) or (entry.is_symlink() and entry.is_dir()):",
         ),
@@ -340,11 +273,11 @@ FAULTS = (
         10,
         "a writer's option names the files, and nobody compares what was written",
         (
-            WRITTEN_FILES,
+            "_PINNED",
             '_PINNED = {"mapreduce.output.basename": "part"}',
             "_PINNED: dict[str, str] = {}",
         ),
-        (WRITTEN_FILES, "if not is_same:", "if False:"),
+        ("_compare", "if not is_same:", "if False:"),
         found_by=(
             f"{AWKWARD}::test_writer_options_do_not_change_which_rows_are_there[a name for files]",
             f"{AWKWARD}::test_session_settings_do_not_change_which_rows_are_there",
@@ -354,33 +287,33 @@ FAULTS = (
     _fault(
         10,
         "files that are not found are published all the same",
-        (WRITTEN_FILES, "if not is_same:", "if False:"),
+        ("_compare", "if not is_same:", "if False:"),
         found_by=f"{AWKWARD}::test_files_that_are_not_found_where_they_were_written_are_never_published",
     ),
     _fault(
         11,
         "staged files are compared by their size alone, and pages not at all",
-        (STAGING, "elif file.checksums is not None and", "elif False and"),
-        (PINNED, '"parquet.page.verify-checksum.enabled": "true",', ""),
+        ("_verify", "elif file.checksums is not None and", "elif False and"),
+        ("READ_OPTIONS", '"parquet.page.verify-checksum.enabled": "true",', ""),
         found_by="spark/results/test_damaged_data.py::test_no_changed_byte_of_a_staged_file_goes_unnoticed",
     ),
     _fault(
         12,
         "the cluster's ignoreCorruptFiles holds for staged files",
-        (PINNED, '"ignoreCorruptFiles": "false",', ""),
+        ("_ANY_FILE", '"ignoreCorruptFiles": "false",', ""),
         found_by=f"{PINNED_TESTS}::test_damaged_files_are_noticed_even_if_the_cluster_ignores_them",
     ),
     _fault(
         12,
         "the cluster's ignoreMissingFiles holds for staged files",
-        (PINNED, '"ignoreMissingFiles": "false",', ""),
+        ("_ANY_FILE", '"ignoreMissingFiles": "false",', ""),
         found_by=f"{PINNED_TESTS}::test_damaged_files_are_noticed_even_if_the_cluster_ignores_them",
     ),
     *(
         _fault(
             13,
             f"{name} files take values they cannot hold",
-            (VALUES, f'"{name.lower()}": _of_{name.lower()},', ""),
+            ("_DOUBTS", f'"{name.lower()}": _of_{name.lower()},', ""),
             found_by=COMES_BACK,
         )
         for name in ("CSV", "text", "ORC")
@@ -388,14 +321,14 @@ FAULTS = (
     _fault(
         13,
         "ORC files take columns whose names have a back tick",
-        (COLUMN_TYPES, ', "orc": "`"}', "}"),
+        ("_NAMES", ', "orc": "`"}', "}"),
         found_by=(f"{FORMATS}::test_a_column_keeps_its_name_or_is_refused[orc]", FILES_MACHINE),
     ),
     _fault(
         13,
         "CSV files cut blanks and microseconds",
         (
-            FILES,
+            "WRITE_OPTIONS",
             '**_MICROSECONDS,\n        "ignoreLeadingWhiteSpace": "false",\n'
             '        "ignoreTrailingWhiteSpace": "false",',
             "",
@@ -405,7 +338,7 @@ FAULTS = (
     _fault(
         13,
         "JSON files cut microseconds and leave keys of NULL out",
-        (FILES, '{**_MICROSECONDS, "ignoreNullFields": "false"}', "{}"),
+        ("WRITE_OPTIONS", '{**_MICROSECONDS, "ignoreNullFields": "false"}', "{}"),
         found_by=(
             f"{FORMATS}::test_a_format_gives_back_every_value_that_it_takes[json]",
             f"{FORMATS}::test_csv_and_json_lines_keep_null_and_blanks",
@@ -414,13 +347,17 @@ FAULTS = (
     _fault(
         14,
         "rows are prepared beside a target on another mount",
-        (MOUNTS, "if target.is_dir() and _mount(target) != _mount(target.parent):", "if False:"),
+        (
+            "preparation_folder",
+            "if target.is_dir() and _mount(target) != _mount(target.parent):",
+            "if False:",
+        ),
         found_by=f"{ACROSS_MOUNTS}::test_rows_for_a_target_on_another_mount_are_prepared_in_it",
     ),
     _fault(
         14,
         "a file for another mount is renamed, never copied",
-        (MOVES, "if error.errno != errno.EXDEV:", "if True:"),
+        ("move", "if error.errno != errno.EXDEV:", "if True:"),
         found_by=(
             f"{ACROSS_MOUNTS}::test_a_file_for_a_partition_behind_a_link_to_another_mount_is_copied_there",
             FILES_MACHINE,
@@ -429,8 +366,12 @@ FAULTS = (
     _fault(
         14,
         "rows beside a target on another disk, and no copy",
-        (MOUNTS, "if target.is_dir() and _mount(target) != _mount(target.parent):", "if False:"),
-        (MOVES, "if error.errno != errno.EXDEV:", "if True:"),
+        (
+            "preparation_folder",
+            "if target.is_dir() and _mount(target) != _mount(target.parent):",
+            "if False:",
+        ),
+        ("move", "if error.errno != errno.EXDEV:", "if True:"),
         found_by=(
             f"{AWKWARD}::test_a_target_on_another_disk_is_written_again_and_again",
             f"{ACROSS_MOUNTS}::test_a_mount_point_can_be_published_to_repeatedly",
@@ -439,20 +380,20 @@ FAULTS = (
     _fault(
         14,
         "a folder with a mount in it is exchanged",
-        (CARRY_OUT, "if has_mount_inside(place):", "if False:"),
+        ("_put_in_place", "if has_mount_inside(place):", "if False:"),
         found_by=f"{ACROSS_MOUNTS}::test_a_mount_point_can_be_published_to_repeatedly",
     ),
     _fault(
         15,
         "a publication that nobody can read stops all others",
-        (LEDGER, "self._give_up_unreadable(target, number, error, mine)", "raise"),
+        ("Ledger._settle", "self._give_up_unreadable(target, number, error, mine)", "raise"),
         found_by="staging/publications/test_ledger.py::test_an_unreadable_intent_that_is_not_done_is_given_up",
     ),
     _fault(
         15,
         "one that was done stops all others, too",
         (
-            LEDGER,
+            "Ledger.of_this_run",
             "self._refuse_what_may_be_own(target, error, before)\n                continue",
             "raise",
         ),
@@ -462,7 +403,7 @@ FAULTS = (
         15,
         "a manifest that nobody can read stops all attempts",
         (
-            MANIFEST_LOG,
+            "ManifestLog.latest",
             "return self.latest_or_why_not(result_id)\n        except DamagedDocumentError:\n            return None",
             "return self.latest_or_why_not(result_id)\n        except DamagedDocumentError:\n            raise",
         ),
@@ -472,7 +413,7 @@ FAULTS = (
         16,
         "whatever has a document's name is opened",
         (
-            BOUNDED_READ,
+            "open_regular",
             "_check(path, os.lstat(path), most)\n        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK |",
             "opened = os.open(path, os.O_RDONLY |",
         ),
@@ -482,24 +423,28 @@ FAULTS = (
         16,
         "reads that hang take every thread",
         (
-            STAGING_READS,
+            "StagingReads.__post_init__",
             "self._turns = BoundedSemaphore(self.running)",
             "self._turns = BoundedSemaphore(45)",
         ),
-        (STAGING_READS, "BoundedSemaphore(self.running + self.waiting)", "BoundedSemaphore(45)"),
+        (
+            "StagingReads.__post_init__",
+            "BoundedSemaphore(self.running + self.waiting)",
+            "BoundedSemaphore(45)",
+        ),
         found_by=f"{STAGING_READ_TESTS}::test_hanging_threads_are_limited",
     ),
     _fault(
         17,
         "the name of a table is rendered to any text",
-        (JDBC_TEMPLATES, 'if key == "table" and', "if False and"),
+        ("find_rendering_problems", 'if key == "table" and', "if False and"),
         found_by=f"{RENDERED}::test_a_rendered_table_is_one_name_or_is_refused",
     ),
     _fault(
         17,
         "a query may hold a template",
         (
-            JDBC_TEMPLATES,
+            "find_template_problems",
             "if found := TEMPLATE.search(text):",
             "if (found := TEMPLATE.search(text)) and not found:",
         ),
@@ -508,14 +453,14 @@ FAULTS = (
     _fault(
         17,
         "a url is rendered to any text",
-        (JDBC_TEMPLATES, 'elif key == "url" and not _fits(text, found):', "elif False:"),
+        ("find_rendering_problems", 'elif key == "url" and not _fits(text, found):', "elif False:"),
         found_by=f"{RENDERED}::test_a_rendered_database_is_a_name",
     ),
     _fault(
         18,
         "a manifest that is not JSON is an error of the server",
         (
-            READ_DOCUMENT,
+            "decode_object",
             'raise DamagedDocumentError(where, f"is not valid JSON: {error}") from None',
             "raise",
         ),
@@ -525,7 +470,7 @@ FAULTS = (
         18,
         "one that is nested too deeply, too",
         (
-            READ_DOCUMENT,
+            "decode_object",
             "document = json.loads(content)\n    except RecursionError:\n"
             '        raise DamagedDocumentError(where, "is nested too deeply") from None',
             "document = json.loads(content)\n    except RecursionError:\n        raise",
@@ -536,7 +481,7 @@ FAULTS = (
         18,
         "one whose schema is no struct, too",
         (
-            STAGED_RESULT,
+            "fields_of",
             'RecursionError):\n        names, kinds = [], [""]',
             "RecursionError):\n        raise",
         ),
@@ -545,19 +490,23 @@ FAULTS = (
     _fault(
         18,
         "a manifest of other files, or of another epoch, is believed",
-        (MANIFEST_LOG, "if why := _why_damaged(found, result_id, epoch):", "if why := None:"),
+        (
+            "ManifestLog.manifest",
+            "if why := _why_damaged(found, result_id, epoch):",
+            "if why := None:",
+        ),
         found_by="airflow/test_row_sample.py::test_a_manifest_names_only_files_in_its_folder",
     ),
     _fault(
         18,
         "one that is no object, too",
-        (READ_DOCUMENT, "if not isinstance(document, dict):", "if False:"),
+        ("decode_object", "if not isinstance(document, dict):", "if False:"),
         found_by=f"{ODD_DOCUMENTS}::test_odd_manifests_cause_no_server_error",
     ),
     _fault(
         19,
         "a file of SQL may lie anywhere",
-        (TEXT_FILE, "if not found.is_relative_to(home):", "if False:"),
+        ("file_below", "if not found.is_relative_to(home):", "if False:"),
         found_by=(
             f"{YAML_FILES}::test_a_file_outside_the_pipelines_folder_is_not_read",
             f"{YAML_FILES}::test_a_link_is_followed_to_where_it_leads",
@@ -567,7 +516,7 @@ FAULTS = (
         19,
         "a link may lead anywhere",
         (
-            TEXT_FILE,
+            "file_below",
             "found = Path(os.path.realpath(here / name))",
             "found = Path(os.path.abspath(here / name))",
         ),
@@ -576,14 +525,18 @@ FAULTS = (
     _fault(
         19,
         "a path may be absolute",
-        (TEXT_FILE, 'if name.startswith("~") or Path(name).is_absolute():', "if False:"),
+        ("file_below", 'if name.startswith("~") or Path(name).is_absolute():', "if False:"),
         found_by=f"{YAML_FILES}::test_absolute_and_home_paths_are_not_read",
     ),
     _fault(
         20,
         "sys.exit in a function ends the driver without a report",
-        (REGION_RUN, "except BaseException as cause:", "except Exception as cause:"),
-        (MAIN, "except (\n        BaseException\n    ) as error:", "except Exception as error:"),
+        ("RegionRun.running", "except BaseException as cause:", "except Exception as cause:"),
+        (
+            "_execute",
+            "except (\n        BaseException\n    ) as error:",
+            "except Exception as error:",
+        ),
         found_by=(
             f"{ENDING}::test_ending_the_program_is_a_permanent_failure",
             f"{ENDING}::test_a_driver_whose_function_exits_with_0_exits_with_its_failures_code",
@@ -593,7 +546,7 @@ FAULTS = (
         20,
         "exit code 0 without a report is a success",
         (
-            DRIVER_END,
+            "why_failed",
             "if not is_done(task):",
             "if error is None:\n        return None\n    if not is_done(task):",
         ),
@@ -603,7 +556,7 @@ FAULTS = (
         21,
         "attempts are ordered by the clock",
         (
-            ORDER,
+            "in_order",
             "begun.append((turns[name], 0, folder) if name in turns else (-1, time, folder))",
             "begun.append((-1, time, folder))",
         ),
@@ -612,20 +565,20 @@ FAULTS = (
     _fault(
         22,
         "the folder of a run is named by its whole id",
-        ("identifiers.py", "if len(whole) > _LONGEST_SEGMENT:", "if False:"),
+        ("path_segment", "if len(whole) > _LONGEST_SEGMENT:", "if False:"),
         found_by="deployment/test_path_segments.py::test_a_run_whose_quoted_id_is_too_long_has_a_folder_and_is_found_again",
     ),
     _fault(
         22,
         "the folder beside a target is named by its whole name",
-        (PREPARATIONS, "if len(os.fsencode(name)) > NAME_BYTES:", "if False:"),
+        ("beside", "if len(os.fsencode(name)) > NAME_BYTES:", "if False:"),
         found_by=f"{CALLED}[255 letters]",
     ),
     _fault(
         23,
         "a target is read as a pattern",
         (
-            LITERAL,
+            "literal",
             'return "".join(f"\\\\{letter}" if letter in _SPECIAL else letter for letter in path)',
             "return path",
         ),
@@ -634,20 +587,20 @@ FAULTS = (
     _fault(
         24,
         "the state of a cause is not seen",
-        (SQL_ERRORS, "waiting.append(current.getCause())", "pass"),
+        ("_links", "waiting.append(current.getCause())", "pass"),
         found_by=f"{JDBC_FAULTS}::test_a_sql_state_is_found_in_wrapped_exceptions",
     ),
     _fault(
         24,
         "the state of a batch's exception is not seen",
-        (SQL_ERRORS, "waiting.append(current.getNextException())", "pass"),
+        ("_links", "waiting.append(current.getNextException())", "pass"),
         found_by=f"{JDBC_FAULTS}::test_a_sql_state_is_found_in_wrapped_exceptions",
     ),
     _fault(
         25,
         "a table has a place for each of its spellings",
         (
-            RESOLVING,
+            "_in_postgres",
             'place=f"{catalog}.{name} in {_where(database)}"',
             'place=f"{table} in {_where(database)}"',
         ),
@@ -657,7 +610,7 @@ FAULTS = (
         26,
         "in a bucket, old files are removed before the new ones are there",
         (
-            BUCKET_PUBLICATION,
+            "steps",
             "if written is not None:\n        missing =",
             'store.delete_files(f"{intent.target}/{name}" for name in sorted(there & set(intent.remove)))\n'
             "    if written is not None:\n        missing =",
@@ -671,7 +624,7 @@ FAULTS = (
         27,
         "in a bucket, it is not looked whether completed files are there",
         (
-            BUCKET_PUBLICATION,
+            "steps",
             "if lost := sorted(set(intent.add) - there):",
             "if lost := list[str]():",
         ),
@@ -684,7 +637,7 @@ FAULTS = (
         28,
         "files appear before it is decided that they do",
         (
-            PUBLICATION,
+            "Publisher.publish",
             "if behind_others is None:\n            self.ledger.decide(intent)",
             "if behind_others is None:\n"
             "            open_target(intent.target).carry_out(intent, lambda: False)\n"
@@ -696,7 +649,7 @@ FAULTS = (
         29,
         "a conditional write that is not answered counts as refused",
         (
-            CONDITIONAL_PUT,
+            "put_once",
             "if (found := written_by()) is not None:\n                return found == own",
             "return False",
         ),
@@ -710,7 +663,7 @@ FAULTS = (
         30,
         "an execution that fails aborts the uploads of others",
         (
-            BUCKET_TARGET,
+            "BucketTarget.discard",
             "self._store.abort(self._recorded(execution))",
             'for other in self._store.folders(f"{self.target}/.graph_compiler"):\n'
             "                self._store.abort(self._recorded(other))",
@@ -724,12 +677,12 @@ FAULTS = (
         31,
         "gc removes files.json of a decided publication that is not finished",
         (
-            REMOVAL,
+            "_is_needed",
             "return PurePosixPath(removal.path).name in {path_segment(id) for id in executions}",
             "return False",
         ),
         (
-            COLLECTION,
+            "_not_published",
             "if rows.is_there and rows.preparation.execution_id not in undone:",
             "if rows.is_there:",
         ),
@@ -742,7 +695,7 @@ FAULTS = (
         32,
         "an execution discards files that it may have decided to publish",
         (
-            COORDINATION,
+            "SinkCommitter.execution_attempt_failed",
             "if self._opened is None or self._is_decided:",
             "if self._opened is None:",
         ),
@@ -755,7 +708,7 @@ FAULTS = (
         33,
         "an execution removes data that it may have committed",
         (
-            STAGING,
+            "StagingArea.stage",
             "winner = self.log.commit(manifest)",
             "try:\n"
             "            winner = self.log.commit(manifest)\n"
@@ -772,7 +725,7 @@ FAULTS = (
         34,
         "an execution that loses an epoch removes the data of the winner",
         (
-            STAGING,
+            "StagingArea.stage",
             "if winner != manifest:\n            self.drop(manifest)",
             "if winner != manifest:\n            self.drop(winner)",
         ),
@@ -784,9 +737,9 @@ FAULTS = (
     _fault(
         35,
         "in a bucket, files of a publication that was given up appear, or stay",
-        (BUCKET_PUBLICATION, "stopped = _stop(intent, store, lost)", "stopped = frozenset[str]()"),
+        ("steps", "stopped = _stop(intent, store, lost)", "stopped = frozenset[str]()"),
         (
-            BUCKET_PUBLICATION,
+            "steps",
             "if lost and were_never_all_there and is_open():",
             "if lost and were_never_all_there and False:",
         ),
@@ -796,7 +749,7 @@ FAULTS = (
         36,
         "in HDFS, old files are removed before the new ones are there",
         (
-            HDFS_PUBLICATION,
+            "steps",
             "for number in count():\n        folders = store.folders(intent.prepared)",
             "_remove(_names(store, intent.target) & set(intent.remove), intent, store)\n"
             "    for number in count():\n        folders = store.folders(intent.prepared)",
@@ -810,7 +763,7 @@ FAULTS = (
         37,
         "in HDFS, it is not looked whether all new files are in the target",
         (
-            HDFS_PUBLICATION,
+            "steps",
             "if lost := [name for name in intent.add if name not in there]:",
             "if lost := list[str]():",
         ),
@@ -823,7 +776,7 @@ FAULTS = (
         38,
         "in HDFS, an execution fails if the request that names a written file is carried out twice",
         (
-            HDFS_TARGET,
+            "HdfsTarget.arrange",
             "if not is_moved and not self._store.is_there(ready):",
             "if not is_moved:",
         ),
@@ -833,7 +786,7 @@ FAULTS = (
         39,
         "in HDFS, files of a publication that was given up stay",
         (
-            HDFS_PUBLICATION,
+            "steps",
             "if is_open() and there.issuperset(intent.remove):",
             "if False:",
         ),
@@ -846,7 +799,7 @@ FAULTS = (
         39,
         "on a disk, files of a publication that was given up stay",
         (
-            CARRY_OUT,
+            "steps",
             "if is_open():\n            _take_back(target, intent)",
             "if False:\n            _take_back(target, intent)",
         ),
@@ -858,7 +811,7 @@ FAULTS = (
         40,
         "a record is checked in the columns that are read",
         (
-            TEXT_RECORDS,
+            "TextFiles.read",
             'rows = numbered.selectExpr(*folders, f"inline({self._checked_row(misfits)})")',
             'row = f"({self._checked_row(misfits)})[0]"\n'
             "        each = [\n"
@@ -873,7 +826,7 @@ FAULTS = (
         41,
         "a decimal comma is deleted",
         (
-            STRICT_VALUES,
+            "TextFormat._point",
             "if self.decimal is None or self.grouping is None:\n            return text",
             "if self.decimal is None or self.grouping is None:\n"
             "            return f\"replace({text}, ',', '')\"",
@@ -884,7 +837,7 @@ FAULTS = (
         42,
         "what follows a date is cut",
         (
-            STRICT_VALUES,
+            "TextFormat._",
             'return self._unless(text, value, f"({usual}) OR {_matches(text, _DAY)}")',
             "return self._unless(text, value, None)",
         ),
@@ -893,14 +846,14 @@ FAULTS = (
     _fault(
         43,
         "a header in another order is not seen",
-        (FILE_SOURCE, "if scans:\n        _check_headers(files)", "_check_headers"),
+        ("_checked", "if scans:\n        _check_headers(files)", "_check_headers"),
         found_by=f"{CSV_TESTS}::test_a_file_with_another_header_is_refused",
     ),
     _fault(
         44,
         "a quote that is open at the end of a line is closed there",
         (
-            TEXT_RECORDS,
+            "TextFiles._misfits_of_csv",
             'yield Misfit(f"contains({_RECORD}, {literal(quote)}) AND NOT {closed}", reason)',
             "_ = closed, reason",
         ),
@@ -910,7 +863,7 @@ FAULTS = (
         45,
         "a key of JSON whose case differs is NULL",
         (
-            TEXT_RECORDS,
+            "TextFiles._misfits_of_json",
             "if odd := self._odd_keys(parsed, _RECORD, _FIELDS, 0):",
             "if (odd := self._odd_keys(parsed, _RECORD, _FIELDS, 0)) and False:",
         ),
@@ -920,7 +873,7 @@ FAULTS = (
         45,
         "so is one beside NaN",
         (
-            TEXT_RECORDS,
+            "TextFiles._odd_keys_of",
             'keys = f"coalesce(json_object_keys({json}), map_keys({members}))"',
             'keys = f"json_object_keys({json})"',
         ),
@@ -930,7 +883,7 @@ FAULTS = (
         46,
         "fields of structs are found by position",
         (
-            ALIGNMENT,
+            "_aligned",
             "return when(value.isNotNull(), _struct(value, found, wanted))",
             "return value.cast(wanted)",
         ),
@@ -943,7 +896,7 @@ FAULTS = (
         47,
         "INT in old files and BIGINT in new ones is Spark's error",
         (
-            TYPED_FILES,
+            "TypedFiles._merged",
             'if is_ours and read_cause(error).condition == "CANNOT_MERGE_SCHEMAS":',
             "if is_ours and False:",
         ),
@@ -956,24 +909,24 @@ FAULTS = (
         48,
         "a command of SQL is a query",
         (
-            SQL_TEXT,
+            "query_problem",
             "if command := command_in(text):",
             "if (command := command_in(text)) and False:",
         ),
-        (SQL_TEXT, "elif first.text not in _QUERY_WORDS:", "elif False:"),
+        ("query_problem", "elif first.text not in _QUERY_WORDS:", "elif False:"),
         found_by="declaration/test_sql_text.py::test_a_command_is_not_a_query",
     ),
     _fault(
         49,
         "zeros in front of inferred numbers are lost",
-        (STRICT_VALUES, 'r"[+-]?(0|[1-9]\\d*)" if self.keeps_digits else ', ""),
+        ("TextFormat._", 'r"[+-]?(0|[1-9]\\d*)" if self.keeps_digits else ', ""),
         found_by="spark/connectors/test_misfit_table.py::test_a_misfit_is_treated_as_the_table_says",
     ),
     _fault(
         50,
         "numbers in lists and objects lose digits",
         (
-            JSON_NUMBERS,
+            "_Ways._needs",
             'yield f"(left({text}, 1) IN ({starts}) AND {self._changes})"',
             "_ = starts",
         ),
@@ -983,24 +936,24 @@ FAULTS = (
         51,
         "what follows an object or a list of JSON is not read",
         (
-            TEXT_RECORDS,
+            "TextFiles._misfits_of_json",
             "\\\\n, 1]'), 'ARRAY<STRING>'{self._allowed})\"",
             "\\\\n]'), 'ARRAY<STRING>'{self._allowed})\"",
         ),
-        (TEXT_RECORDS, "OR size({whole}) = 2", "OR size({whole}) = 1"),
+        ("TextFiles._misfits_of_json", "OR size({whole}) = 2", "OR size({whole}) = 1"),
         found_by=SAME_JSON,
     ),
     _fault(
         52,
         "half of a surrogate pair is a question mark",
-        (TEXT_RECORDS, "yield Misfit(_HAS_HALF_A_PAIR, HALF_A_PAIR)", "pass"),
+        ("TextFiles._misfits_of_json", "yield Misfit(_HAS_HALF_A_PAIR, HALF_A_PAIR)", "pass"),
         found_by=SAME_JSON,
     ),
     _fault(
         53,
         "a header whose names end with the numbers of their columns is a record",
         (
-            TEXT_RECORDS,
+            "TextFiles._written",
             "return (own, own.removesuffix(str(number))) if own.endswith(str(number)) else (own,)",
             "return (own.removesuffix(str(number)),)",
         ),
@@ -1009,21 +962,21 @@ FAULTS = (
     _fault(
         54,
         "the order of a sort is lost across the files of a sink",
-        (SORT_ORDER, "if partitions is None and are_sorted(rows):", "if True:"),
+        ("in_order", "if partitions is None and are_sorted(rows):", "if True:"),
         found_by="spark/region/test_sorted_sinks.py::test_files_follow_each_other_in_the_order",
     ),
     _fault(
         55,
         "a decimal with an exponent is rounded",
-        (STRICT_VALUES, "AND {value} = try_cast({point} AS {largest.simpleString()}) ", ""),
-        (STRICT_VALUES, "<= {largest.scale}, false)", "<= {largest.scale} + 99, false)"),
+        ("TextFormat._", "AND {value} = try_cast({point} AS {largest.simpleString()}) ", ""),
+        ("TextFormat._", "<= {largest.scale}, false)", "<= {largest.scale} + 99, false)"),
         found_by=SAME_VALUES,
     ),
     _fault(
         56,
         "a second instance of a Dag run overwrites what the first has published",
         (
-            PUBLICATION,
+            "Publisher.settle",
             "if mode is SinkMode.OVERWRITE:\n            self.ledger.refuse_rows",
             "if False:\n            self.ledger.refuse_rows",
         ),
@@ -1033,7 +986,7 @@ FAULTS = (
     _fault(
         57,
         "targets in a Dag file are compared as they are written, not as they are rendered",
-        (DISTINCT_PLACES, "if asked is None or not asked <= known.keys():", "if True:"),
+        ("_rendered", "if asked is None or not asked <= known.keys():", "if True:"),
         found_by=f"{GROUP_TESTS}"
         "::test_the_instances_of_a_mapped_group_may_not_overwrite_each_others_target",
     ),
@@ -1041,7 +994,7 @@ FAULTS = (
         58,
         "each task group of a Dag is compared with all others again",
         (
-            OVERWRITTEN,
+            "_Targets.add_tasks_before",
             "islice(dag.task_dict.values(), self.seen, None)",
             "islice(dag.task_dict.values(), 0, None)",
         ),
@@ -1050,14 +1003,18 @@ FAULTS = (
     _fault(
         59,
         "Oracle's login with a password is accepted",
-        (CLEAR_PASSWORDS, "(_PARAMETER, _USER_INFO, _LOGIN)", "(_PARAMETER, _USER_INFO)"),
+        ("is_in_url", "(_PARAMETER, _USER_INFO, _LOGIN)", "(_PARAMETER, _USER_INFO)"),
         found_by="declaration/test_clear_passwords.py"
         "::test_a_login_before_the_host_is_found_whatever_it_is",
     ),
     _fault(
         60,
         "a damaged class archive stays after the driver that it ended",
-        (CLASS_ARCHIVE, '(found is None or found["digest"] != _digest(file))', "found is None"),
+        (
+            "ArchiveCache.remove_if_damaged",
+            '(found is None or found["digest"] != _digest(file))',
+            "found is None",
+        ),
         found_by=(
             "driver_jvm/test_class_archive.py"
             "::test_a_damaged_archive_is_removed_after_a_driver_that_died",
@@ -1068,21 +1025,25 @@ FAULTS = (
     _fault(
         61,
         "JSON that is nested too deeply is an error of Python",
-        (REST_END, "KeyError, RecursionError, TypeError,", "KeyError, TypeError,"),
+        (
+            "RestEnd._expecting_airflow",
+            "KeyError, RecursionError, TypeError,",
+            "KeyError, TypeError,",
+        ),
         found_by="airflow/test_rest_end.py"
         "::test_json_that_is_nested_too_deeply_is_no_answer_of_airflow[200]",
     ),
     _fault(
         62,
         "text that is too long for its column is tried again",
-        (JDBC_SINK, 'about.get(_DATABASE_TYPE, "")', '""'),
+        ("_limits", 'about.get(_DATABASE_TYPE, "")', '""'),
         found_by=f"{JDBC_COLUMNS}::test_what_a_column_never_takes_is_not_tried_again",
     ),
     _fault(
         63,
         "a split is two conditions, which Spark moves",
         (
-            DECISIONS,
+            "must_decide_once",
             "return why_decide_once(plan_leaves(rows), column_types(rows)) is not None",
             "return False",
         ),
@@ -1097,19 +1058,23 @@ FAULTS = (
     _fault(
         64,
         "a split has its decision in a projection",
-        (ROW_OPERATORS, "if varies else fix_decision(decided, scope)", "if varies else decided"),
+        ("_", "if varies else fix_decision(decided, scope)", "if varies else decided"),
         found_by=f"{SPLITS_TESTS}::test_a_group_is_counted_in_one_output_whatever_its_key",
     ),
     _fault(
         65,
         "a database decides for one of several readers",
-        (EVALUATION, "if times > 1:\n            connector", "if False:\n            connector"),
+        (
+            "RegionEvaluation._read",
+            "if times > 1:\n            connector",
+            "if False:\n            connector",
+        ),
         found_by=f"{COLLATIONS}::test_each_row_of_a_table_is_in_one_output[English-by_hand]",
     ),
     _fault(
         66,
         "two readers of a group see different ones of its equal texts",
-        (VARIATIONS, "if kind in _GROUPING and _has_collation(", "if False and _has_collation("),
+        ("_found", "if kind in _GROUPING and _has_collation(", "if False and _has_collation("),
         found_by=(
             f"{VARYING}::test_nondeterministic_plans_are_found[group of equal texts]",
             f"{VARYING}::test_nondeterministic_plans_are_found[intersect of equal texts]",
@@ -1118,7 +1083,7 @@ FAULTS = (
     _fault(
         67,
         "sinks of a reader that drops records have different ones",
-        (VARIATIONS, "if drops_records(node):", "if False:"),
+        ("_found", "if drops_records(node):", "if False:"),
         found_by=(
             f"{VARYING}::test_sinks_of_other_columns_have_the_same_records_of_a_lenient_reader"
         ),
@@ -1127,7 +1092,7 @@ FAULTS = (
         70,
         "files that SQL text or a function reads are not looked at",
         (
-            SOURCE_FILES,
+            "OwnReads.of",
             "leaves = own_leaves(rows, inputs)\n        listings",
             "leaves = list[PlanLeaf]()\n        listings",
         ),
@@ -1139,26 +1104,30 @@ FAULTS = (
     _fault(
         71,
         "files that a subquery reads are not looked at",
-        (PLAN_LEAVES, "for each in (plan, *elements(plan.subqueriesAll()))", "for each in (plan,)"),
+        (
+            "_sequences",
+            "for each in (plan, *elements(plan.subqueriesAll()))",
+            "for each in (plan,)",
+        ),
         found_by=f"{OWN_READS}::test_files_that_change_while_they_are_read_fail_the_attempt[a subquery of a filter]",
     ),
     _fault(
         72,
         "each sink reads a changing table by itself",
-        (JUDGEMENT, "if reads.changing:", "if is_source and reads.changing:"),
+        ("Judgement.of", "if reads.changing:", "if is_source and reads.changing:"),
         found_by=f"{OWN_READS}::test_rows_that_may_change_are_staged_where_they_are_read_twice",
     ),
     _fault(
         73,
         "Spark reads one of two listings of a path for both",
-        (SOURCE_FILES, "if not moved:", "if True:"),
+        ("SharedListings.pin", "if not moved:", "if True:"),
         found_by=f"{OWN_READS}::test_all_readers_of_a_path_read_the_files_that_were_listed_first[True]",
     ),
     _fault(
         74,
         "a split decides twice by a table that changes in between",
         (
-            JUDGEMENT,
+            "queries_differ",
             "if operator.settings.deterministic:\n        return False",
             "if True:\n        return False",
         ),
@@ -1167,7 +1136,7 @@ FAULTS = (
     _fault(
         75,
         "a retry keeps a region though files that its SQL text reads have changed",
-        (TASK_SOURCES, "add(digest_now(spark, each))", "add(each.digest)"),
+        ("TaskSources.why_changed", "add(digest_now(spark, each))", "add(each.digest)"),
         found_by=(
             f"{OWN_READS}::test_a_region_is_kept_while_what_it_has_read_is_unchanged[files in SQL]",
             f"{OWN_READS}::test_a_table_with_other_columns_is_another_table",
@@ -1176,49 +1145,57 @@ FAULTS = (
     _fault(
         76,
         "a retry keeps a region that has read what cannot be compared",
-        (TASK_SOURCES, "if report.uncompared:", "if False:"),
+        ("TaskSources.why_changed", "if report.uncompared:", "if False:"),
         found_by=f"{OWN_READS}::test_a_region_that_has_read_what_cannot_be_compared_is_not_kept[a view]",
     ),
     _fault(
         77,
         "outputs of a function each read a changing table",
-        (EVALUATION, "if len(changing) > 1 and", "if False and"),
+        ("RegionEvaluation._refuse_several_reads", "if len(changing) > 1 and", "if False and"),
         found_by=f"{OWN_READS}::test_a_function_whose_outputs_each_read_what_may_change_is_refused",
     ),
     _fault(
         78,
         "a table that Spark has listed again passes for unchanged",
-        (SOURCE_FILES, "if self.listing.state != self.state:", "if False:"),
+        ("ListedFiles.why_changed", "if self.listing.state != self.state:", "if False:"),
         found_by=f"{OWN_READS}::test_a_table_that_is_written_while_it_is_read_fails_the_attempt",
     ),
     _fault(
         79,
         "files that rows have been staged from may not be written again",
-        (EVALUATION, "self._settle_reads(operator, judged[-1].reads)", "pass"),
+        (
+            "RegionEvaluation.run.materialize",
+            "self._settle_reads(operator, judged[-1].reads)",
+            "pass",
+        ),
         found_by=f"{OWN_READS}::test_each_round_of_a_loop_may_write_again_what_it_reads",
     ),
     _fault(
         100,
         "an overwrite adds its rows to those that a trigger keeps",
-        (CARRYING, "if deleted < held else 0", "if False else 0"),
+        ("_kept_by_delete", "if deleted < held else 0", "if False else 0"),
         found_by=f"{TRIGGERS}::test_an_overwrite_never_adds_its_rows_to_old_ones",
     ),
     _fault(
         101,
         "rows that a trigger drops from a merge are not counted",
-        (CARRYING, "is_short = taken < to.rows and", "is_short = False and"),
+        ("_compare_counts", "is_short = taken < to.rows and", "is_short = False and"),
         found_by=f"{TRIGGERS}::test_rows_that_a_trigger_drops_are_counted[merge]",
     ),
     _fault(
         102,
         "statements of the driver are prepared in a session that a pooler gives to others",
-        (DATABASE, 'if database_kind(self.url) == "postgresql" else {}', "if False else {}"),
+        (
+            "Database.open_connection",
+            'if database_kind(self.url) == "postgresql" else {}',
+            "if False else {}",
+        ),
         found_by=f"{POOLER}::test_statements_of_the_driver_need_no_setting",
     ),
     _fault(
         90,
         "a text of JSON that contains the mark of numbers loses it",
-        (JSON_NUMBERS, "THEN concat('{_MARK}', sha2({record}, 256)) ELSE", "THEN '{_MARK}' ELSE"),
+        ("_mark_of", "THEN concat('{_MARK}', sha2({record}, 256)) ELSE", "THEN '{_MARK}' ELSE"),
         found_by=(
             f"{JSON_RECORDS}::test_text_with_the_mark_of_numbers_is_kept[False]",
             f"{JSON_RECORDS}::test_text_with_the_mark_of_numbers_is_kept[True]",
@@ -1228,7 +1205,7 @@ FAULTS = (
         91,
         "an unreadable publication of another group of a Dag run is replaced",
         (
-            LEDGER,
+            "Ledger.refuse_rows_of_this_dag_run",
             "if found := unexplained_attempts.of_dag_run(",
             "if () and unexplained_attempts.of_dag_run(",
         ),
@@ -1239,7 +1216,7 @@ FAULTS = (
         92,
         "the zone of an unreadable last publication is that of the one before",
         (
-            LEDGER,
+            "Ledger.why_another_zone",
             'return f"may have',
             'return self.why_another_zone(target, number) and f"may have',
         ),
@@ -1248,7 +1225,7 @@ FAULTS = (
     _fault(
         80,
         "a region is kept that other code has computed",
-        (COMPUTED_BY, "[*differences[:_SHOWN], *others]", "[]"),
+        ("why_other_code", "[*differences[:_SHOWN], *others]", "[]"),
         found_by=(
             f"{KEPT}"
             "::test_what_other_libraries_have_computed_is_computed_again_and_the_log_says_why",
@@ -1259,7 +1236,7 @@ FAULTS = (
     _fault(
         81,
         "a region is kept of which it is not recorded by which code it was computed",
-        (COMPUTED_BY, "        return NOT_RECORDED", "        return None"),
+        ("why_other_code", "        return NOT_RECORDED", "        return None"),
         found_by=(
             f"{KEPT}::test_what_an_earlier_version_of_this_program_has_computed_is_computed_again",
             "staging/results/test_upgraded_runs.py"
@@ -1269,7 +1246,7 @@ FAULTS = (
     _fault(
         82,
         "what a function imports does not count",
-        (REACHED_CODE, "pending.extend(self._visit(name))", "list(self._visit(name))"),
+        ("_Walk.follow", "pending.extend(self._visit(name))", "list(self._visit(name))"),
         found_by=(
             f"{KEPT_BY_CODE}::test_what_other_code_has_computed_is_computed_again"
             "[a helper outside the project]",
@@ -1280,32 +1257,36 @@ FAULTS = (
     _fault(
         83,
         "two builds of a package with one version are the same",
-        (REACHED_CODE, "build=digest_of(files) if files else", 'build="" if files else'),
+        ("_identity", "build=digest_of(files) if files else", 'build="" if files else'),
         found_by="declaration/test_reached_code.py::test_another_installation_counts"
         "[build of one version]",
     ),
     _fault(
         84,
         "code that changed while a region ran is recorded as if it had not",
-        (RUNNING_CODE, "if changed is None or before.unknown is not None:", "if True:"),
+        ("RunningCode.at_end", "if changed is None or before.unknown is not None:", "if True:"),
         found_by=f"{KEPT_BY_CODE}::test_what_was_computed_while_its_code_changed_is_computed_again",
     ),
     _fault(
         85,
         "a region that reads the environment is kept",
-        (RUNNING_CODE, "_VARIABLE.findall(text)", "()"),
+        ("_variables", "_VARIABLE.findall(text)", "()"),
         found_by=f"{KEPT_BY_CODE}::test_what_reads_the_environment_is_never_kept",
     ),
     _fault(
         86,
         "settings of the cluster do not count",
-        (RUNNING_CODE, "key.startswith(_SQL) and", "False and"),
+        ("_program", "key.startswith(_SQL) and", "False and"),
         found_by=f"{KEPT_BY_CODE}::test_the_program_is_recorded_with_its_settings",
     ),
     _fault(
         120,
         "readers of a group see different counts of it",
-        (EVALUATION, "elif output in self._compared and self.is_shared(output)", "elif False"),
+        (
+            "RegionEvaluation._keep",
+            "elif output in self._compared and self.is_shared(output)",
+            "elif False",
+        ),
         found_by=(
             f"{READERS}::test_two_filters_by_hand_put_each_row_into_one_output[aggregate-a double]",
             f"{READERS}::test_two_filters_by_hand_put_each_row_into_one_output[join-a struct]",
@@ -1314,25 +1295,28 @@ FAULTS = (
     _fault(
         121,
         "the zone of a driver's JVM is that of its host",
-        (JVM_SETTINGS, '"user.timezone": ZONE,\n    "user.language"', '"user.language"'),
-        (PINNED_PROCESS, "ZONE_VARIABLE: ZONE,", "ZONE_VARIABLE: environment.get('TZ', ZONE),"),
-        (PINNED_JVM, "if not zone.hasSameRules(zones.getTimeZone(ZONE)):", "if False:"),
-        (PINNED_JVM, '_ASKED = "user.timezone", ', "_ASKED = "),
+        ("PROPERTIES", '"user.timezone": ZONE,\n    "user.language"', '"user.language"'),
+        ("pinned_variables", "ZONE_VARIABLE: ZONE,", "ZONE_VARIABLE: environment.get('TZ', ZONE),"),
+        ("_strange_properties", "if not zone.hasSameRules(zones.getTimeZone(ZONE)):", "if False:"),
+        ("_ASKED", '_ASKED = "user.timezone", ', "_ASKED = "),
         found_by="spark/test_other_hosts.py::test_hosts_read_write_and_merge_the_same_rows",
     ),
     _fault(
         103,
         "each folder of a publication is compared with all its files",
-        (CARRY_OUT, "by_folder.get(folder, ())", _FILES_OF_FOLDER),
+        ("_empty", "by_folder.get(folder, ())", _FILES_OF_FOLDER),
         found_by=f"{MANY}::test_the_work_grows_as_the_partitions_do[exchanged]",
     ),
     _fault(
         104,
         "each removed file has its folders, and all that is in them, listed again",
-        (CARRY_OUT, "folders = {folder for name", "folders = [folder for name"),
-        (CARRY_OUT, "list(Path(name).parents)[:-1]}", "list(Path(name).parents)[:-1]]"),
         (
-            CARRY_OUT,
+            "_remove_empty_folders",
+            "{folder for name in names for folder in list(Path(name).parents)[:-1]}",
+            "[folder for name in names for folder in list(Path(name).parents)[:-1]]",
+        ),
+        (
+            "_remove_empty_folders",
             "in sorted(folders, key=lambda folder: len(folder.parts), reverse=True)",
             _AS_IS,
         ),
@@ -1341,14 +1325,14 @@ FAULTS = (
     _fault(
         105,
         "gc compares the times of a store's files with its own clock",
-        (GC_COMMAND, "store_time(store, root) if inventory.runs else time.time()", "time.time()"),
+        ("gc", "store_time(store, root) if inventory.runs else time.time()", "time.time()"),
         found_by="staging/gc/test_staging_cli.py"
         "::test_ages_are_those_of_the_store_whatever_this_hosts_clock_says[10]",
     ),
     _fault(
         106,
         "two runs of a schedule with the same day are not warned of",
-        (RUN_DAYS, "for offset in offsets}) < 2:", "for offset in offsets[:1]}) < 2:"),
+        ("what_days_lose", "for offset in offsets}) < 2:", "for offset in offsets[:1]}) < 2:"),
         found_by=(
             f"{RUN_DAYS_TESTS}::test_a_schedule_is_warned_of_where_two_runs_have_the_same_day",
             f"{RUN_DAYS_TESTS}::test_a_function_with_the_day_is_named",
@@ -1357,20 +1341,24 @@ FAULTS = (
     _fault(
         107,
         "names with line breaks forge lines of logs and plans",
-        (NAME_CHECKS, "(shown_text := plain_line(text)) != text", "(shown_text := text) != text"),
+        (
+            "unprintable_names",
+            "(shown_text := plain_line(text)) != text",
+            "(shown_text := text) != text",
+        ),
         found_by=f"{PRINTABLE}::test_names_with_control_characters_are_refused",
     ),
     _fault(
         108,
         "values in messages forge lines of a task's log",
-        (PROGRAM_LOG, '_UNINDENTED.sub("\\n  ", plain(words))', "words"),
+        ("_WithFields.formatMessage", '_UNINDENTED.sub("\\n  ", plain(words))', "words"),
         found_by="deployment/test_program_log.py"
         "::test_no_value_looks_like_another_record_or_moves_the_cursor",
     ),
     _fault(
         109,
         "a target or a staged result of more than 32 files cannot be read",
-        (PINNED, "if is_set or key != _FILTER}", "if is_set or key}"),
+        ("needed_here", "if is_set or key != _FILTER}", "if is_set or key}"),
         found_by=(
             f"{MANY_FILES}::test_a_target_of_many_partitions_is_written_again[append]",
             f"{MANY_FILES}::test_a_staged_result_of_many_files_is_read",
@@ -1379,7 +1367,7 @@ FAULTS = (
     _fault(
         68,
         "files that change while a loop reads them are not noticed",
-        (EVALUATION, "if is_settled:", "if False:"),
+        ("RegionEvaluation._settle_reads", "if is_settled:", "if False:"),
         found_by=f"{OWN_READS}::test_files_that_change_while_a_loop_reads_them_fail_the_attempt",
     ),
 )

@@ -20,13 +20,13 @@ TOO_LONG = "if len(whole) > _LONGEST_SEGMENT:"
     ],
 )
 def test_only_a_test_that_runs_and_fails_finds_a_fault(becomes: str, outcome: Outcome) -> None:
-    fault = Fault(22, "names", (Edit("identifiers.py", TOO_LONG, becomes),), (FITS,))
+    fault = Fault(22, "names", (Edit("path_segment", TOO_LONG, becomes),), (FITS,))
     (answer,) = ask(fault, fault.found_by)
     assert answer.outcome is outcome, answer.words
 
 
 def test_a_missing_test_finds_nothing() -> None:
-    edit = Edit("identifiers.py", TOO_LONG, "if True:")
+    edit = Edit("path_segment", TOO_LONG, "if True:")
     fault = Fault(22, "names", (edit,), (FITS, f"{FITS}_otherwise"))
     answers = ask(fault, fault.found_by)
     assert [answer.outcome for answer in answers] == [Outcome.BROKEN] * 2
