@@ -34,11 +34,11 @@ ROWS = st.lists(
 """Rows: the number of a key's text, counted from the world's first, and v. Texts of equal keys are neighbors."""
 _LAST = st.sampled_from((0, 0, 0, 1, 1, 2))
 """A stream, counted from the last one."""
-_SINKS = st.sampled_from(((), (), (BOTH,), (("k",),), (BOTH, ("v",))))
+_SINKS = st.sampled_from(((), (), (BOTH,), (("k",),), (BOTH, ("v",)), (BOTH, ("k",))))
 """Columns of the sinks that a stream gets."""
 _WAYS = (*SPLITS, "filter")
 _MOST_SOURCES = 2
-_COMPARISONS = st.tuples(drawn("operation", _COMPARING), st.integers(0, 9))
+_BELOW = st.tuples(drawn("operation", (*_COMPARING, *LOOKUPS)), st.integers(0, 9))
 
 
 class RowsMachine(RuleBasedStateMachine):
@@ -60,7 +60,7 @@ class RowsMachine(RuleBasedStateMachine):
         source=drawn("source", SOURCES),
         rows=ROWS,
         first=st.integers(0, 40),
-        below=st.lists(_COMPARISONS, min_size=1, max_size=2),
+        below=st.lists(_BELOW, min_size=1, max_size=2),
         way=drawn("split", _WAYS),
         n=st.integers(0, 40),
         is_sunk=st.booleans(),
@@ -81,7 +81,7 @@ class RowsMachine(RuleBasedStateMachine):
         other: int | None,
         changes: int | None,
     ) -> None:
-        """Start with a source, operators that compare keys, and a split.
+        """Start with a source, operators that compare keys or read files, and a split.
 
         Before the sink with the number `changes` is written, the files change. `other`: run it again, in another way.
         """

@@ -14,6 +14,7 @@ from pyarrow import orc, parquet
 from graph_compiler import (
     Csv,
     DataStream,
+    FunctionSource,
     Jdbc,
     Json,
     Orc,
@@ -32,6 +33,7 @@ Pairs = Sequence[tuple[str | None, int | None]]
 Written = tuple[Connector, bool]
 """A source, and whether its first column is the key itself."""
 _SCHEMA = "x STRING, v BIGINT"
+_MISFIT = f"{functions.NULL},not a number\n"
 
 
 def written(kind: str, folder: Path, rows: Pairs, world: RowsWorld) -> Declares:
@@ -66,13 +68,22 @@ def _csv(folder: Path, rows: Pairs, _world: RowsWorld) -> Written:
     return Csv(str(folder), schema=_SCHEMA, null_value=functions.NULL), False
 
 
-def _write_csv(folder: Path, rows: Pairs) -> None:
+def _lenient(folder: Path, rows: Pairs, world: RowsWorld) -> Written:
+    """Write records that do not fit, too, for a reader that drops them if it reads that column."""
+    _write_csv(folder, rows, _MISFIT)
+    world.spark.conf.set(functions.FOLDER.format(name=folder.name), str(folder))
+    world.drop_records()
+    reads = functions.lenient if folder.name == "in-0" else functions.another_lenient
+    return FunctionSource(reads), False
+
+
+def _write_csv(folder: Path, rows: Pairs, more: str = "") -> None:
     for number in (0, 1):
         lines = [
             f"{functions.NULL if x is None else _quoted(x)},{'' if v is None else v}\n"
             for x, v in rows[number::2]
         ]
-        (folder / f"{number}.csv").write_text("".join(["x,v\n", *lines]))
+        (folder / f"{number}.csv").write_text("".join(["x,v\n", *lines, more]))
 
 
 def _quoted(text: str) -> str:
@@ -144,7 +155,8 @@ _WRITERS: Mapping[str, Callable[[Path, Pairs, RowsWorld], Written]] = {
     "json": _json,
     "parquet": _parquet,
     "orc": _orc,
+    "lenient": _lenient,
     "table": _table,
 }
 SOURCES = (*_WRITERS, "parquet")
-"""Kinds of sources; `table` is one of a database with a collation."""
+"""Kinds of sources: `lenient` drops records that do not fit, `table` is one of a database with a collation."""
