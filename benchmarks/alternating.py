@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
-from graph_compiler.deployment.documents.session import SESSION
+from graph_compiler.deployment.documents.jvm_settings import SESSION
 
 Seconds = dict[str, float]
 """CPU and wall time."""

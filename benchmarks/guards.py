@@ -36,12 +36,7 @@ from benchmarks.peers.measured_app import read_clock
 from graph_compiler.driver_jvm.pinned_process import pin_process
 from graph_compiler.spark_runtime import main as application
 from graph_compiler.spark_runtime import pinned_jvm
-from graph_compiler.spark_runtime.operators import (
-    function_operators,
-    queries,
-    row_operators,
-    scope,
-)
+from graph_compiler.spark_runtime.operators import function_operators, row_operators, scope
 from graph_compiler.spark_runtime.region import region_evaluation, running_code
 from graph_compiler.spark_runtime.repeatability import source_files
 from graph_compiler.spark_runtime.spark_internals import parsed_queries
@@ -57,7 +52,7 @@ GUARDS: Mapping[str, Sequence[tuple[ModuleType, str]]] = {
     ),
     "parsed alone": tuple(
         (module, name)
-        for module in (scope, row_operators, queries)
+        for module in (scope, row_operators, scope)
         for name in ("require_expression", "require_type")
         if getattr(module, name, None) is getattr(parsed_queries, name)
     ),

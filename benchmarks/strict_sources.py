@@ -22,7 +22,7 @@ from benchmarks.alternating import Seconds, compare, session
 from benchmarks.peers.measured_app import read_clock
 from graph_compiler import Csv, Parquet
 from graph_compiler.declaration.connectors import FileConnector
-from graph_compiler.deployment.documents.session import STRICT_SOURCES
+from graph_compiler.deployment.documents.jvm_settings import STRICT_SOURCES
 from graph_compiler.spark_runtime.connectors import read_source
 
 _COLUMNS = {

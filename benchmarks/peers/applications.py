@@ -14,7 +14,7 @@ from benchmarks.peers import declared_pipeline, pipeline_of_functions, readers_p
 from benchmarks.peers.declared_pipeline import Cuts
 from benchmarks.peers.deployed import MEMORY, Application, Deployed, tuned
 from graph_compiler import StreamExecutionEnvironment
-from graph_compiler.deployment.documents.session import SESSION
+from graph_compiler.deployment.documents.jvm_settings import SESSION
 
 HERE = Path(__file__).parent
 PROGRAMS = Path(sys.executable).parent

@@ -18,7 +18,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.outcome import Outcome
+from graph_compiler.deployment.documents.report import Outcome
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.driver_jvm.start_settings import DriverStart, start_settings
 from graph_compiler.graphs.execution import ExecutionState

@@ -34,7 +34,7 @@ from graph_compiler.declaration.connectors import (
     Text,
     Values,
 )
-from graph_compiler.declaration.parameters.reference import param
+from graph_compiler.declaration.parameters.parameter import param
 from graph_compiler.errors import GraphCompilerError, InvalidPipelineError
 
 __all__ = [

@@ -2,18 +2,18 @@
 
     GraphCompilerError
     ├── InvalidPipelineError        a declaration is refused; carries every Problem found
-    │   └── IncompletePipelineError     calls were refused; carries the rest  [declaration.pipeline]
+    │   └── IncompletePipelineError     calls were refused; carries the rest  [declaration]
     ├── FunctionNotImportableError  a function cannot reach the Spark side by name
-    ├── UnknownCodeError            the code that a function reaches cannot be read  [declaration.reached_code]
-    ├── ArtifactError               a file that a pipeline names cannot travel  [declaration.artifacts.user_artifact]
-    ├── StepRefusedError            a step of a YAML file cannot be declared  [projects.yaml.calls]
-    ├── CycleError                  a graph has a cycle, which it carries  [graphs.topology]
-    ├── OperatorNotFoundError       no operator, or more than one, has this name  [graphs.operator_names]
-    ├── IllegalTransitionError      an execution cannot go from its state to this one  [graphs.execution]
-    ├── CodeArchiveError            code cannot be packed for executors  [projects.code_archive]
+    ├── UnknownCodeError            the code that a function reaches cannot be read  [declaration]
+    ├── ArtifactError               a file that a pipeline names cannot travel  [declaration]
+    ├── StepRefusedError            a step of a YAML file cannot be declared  [projects]
+    ├── CycleError                  a graph has a cycle, which it carries  [graphs]
+    ├── OperatorNotFoundError       no operator, or more than one, has this name  [graphs]
+    ├── IllegalTransitionError      an execution cannot go from its state to this one  [graphs]
+    ├── CodeArchiveError            code cannot be packed for executors  [projects]
     ├── DescriptorError             a wire document cannot be read
     ├── ExtensionError              a connector or an operator of another package cannot be used here
-    ├── RenderingError              a template needs a value of an Airflow run  [deployment.describe.local_task]
+    ├── RenderingError              a template needs a value of an Airflow run  [deployment]
     ├── StagingError                staged data cannot be committed or found
     │   ├── PartitionNotFoundError  a committed result is gone or damaged (Flink's noun)
     │   ├── UnreadableRowsError     rows of a staged result cannot be shown: reading them fails or takes too much
@@ -24,10 +24,10 @@
     │   ├── OtherVersionError       a document below the staging root was written by another version of this program
     │   │   └── PackageNotInstalledError    it names a connector or an operator of a package that is not installed here
     │   ├── ExecutionClaimedError   another driver runs this execution
-    │   ├── SupersededError         a later attempt has begun  [spark_runtime.region.region]
-    │   ├── StaleReadError          what was read was recomputed  [spark_runtime.region.region_failover]
+    │   ├── SupersededError         a later attempt has begun  [spark_runtime]
+    │   ├── StaleReadError          what was read was recomputed  [spark_runtime]
     │   └── StaleResultError        a committed result was computed by another version of the pipeline
-    ├── ExecutionNotFoundError      no such run, task or attempt in the staging root  [staging.executions.executions]
+    ├── ExecutionNotFoundError      no such run, task or attempt in the staging root  [staging]
     ├── ConfigurationError          a setting of the deployment is refused; names where, and carries every Problem found
     ├── ParameterError              a run's parameter is not declared, or has a value of another type
     ├── InitializeOnMasterError     inputs or targets of a task are invalid; carries every Problem found
@@ -40,32 +40,32 @@
     │   ├── PublicationPendingError     it was decided, but the system refuses a step: the next execution continues
     │   └── PublicationConflictError    another execution was first; a retry may succeed
     │       └── DecisionLostError       this was found before anything was decided
-    ├── OperatorFailedError         an operator failed; its cause has the reason  [spark_runtime.failures.failures]
-    ├── ExecutorNotPreparedError    an executor has no Python for a task's functions  [spark_runtime.executor_probe]
-    ├── JvmNotPinnedError           a JVM has another zone, locale or charset  [spark_runtime.pinned_jvm]
-    ├── ColumnsError                the columns of an operator's inputs do not fit it  [spark_runtime.operators.columns]
-    ├── NotAQueryError              SQL text is a command or a script  [spark_runtime.spark_internals.parsed_queries]
-    ├── ContractViolatedError       rows violate a contract  [spark_runtime.operators.contracts]
-    ├── PlanTooLargeError           an executed plan is too large to read  [spark_runtime.spark_internals.executed_plan]
-    ├── SameNameError               two columns of a row have the same name  [spark_runtime.rehearsal.collected_rows]
-    ├── GivenRowsError              rows that a test gives do not fit their source  [spark_runtime.rehearsal.test_rows]
-    ├── SourcesError                a test gives rows for an unknown source, or none for a known one  [testing.sources]
-    ├── PipelineFailedError         a pipeline failed in a test; carries its failure  [testing.pipeline_result]
-    ├── UnknownReasonError          a test expects a reason that does not exist  [testing.compiled_plan]
-    ├── BrokenPipelinesError        pipelines of a Dag folder cannot be loaded  [airflow_backend.dag.dag_loader]
-    ├── ExecutionTargetError        another target's master  [airflow_backend.task.submission.submit_target]
-    ├── PageNotBuiltError           the page that shows plans was not built  [explain.documents.page]
-    ├── DriverStartError            what a driver starts with is not known, or not usable  [driver_jvm.installation]
-    ├── VersionNotFoundError        a revision, or a file in it, does not exist  [cli.arguments.versions]
-    ├── VersionNotLoadableError     a version of a pipeline cannot be compiled  [cli.arguments.versions]
-    ├── RunClientError              a request about a run was not carried out  [run_client.refusals]
-    │   ├── AirflowUnreachableError     Airflow has not answered  [run_client.refusals]
-    │   ├── AirflowRefusedError     Airflow refuses a request  [run_client.refusals]
-    │   ├── RunNotFoundError        Airflow has no such Dag or run  [run_client.refusals]
-    │   └── RunStateError           the run's state does not allow a request  [run_client.refusals]
-    ├── RunningAlreadyError         the pipeline already runs in process for this day  [cli.running.run_lock]
-    ├── AirflowFailedError          Airflow itself could not be prepared  [cli.running.embedded_airflow]
-    └── DryRunFailedError           the analysis itself failed  [cli.commands.dry_run]
+    ├── OperatorFailedError         an operator failed; its cause has the reason  [spark_runtime]
+    ├── ExecutorNotPreparedError    an executor has no Python for a task's functions  [spark_runtime]
+    ├── JvmNotPinnedError           a JVM has another zone, locale or charset  [spark_runtime]
+    ├── ColumnsError                the columns of an operator's inputs do not fit it  [spark_runtime]
+    ├── NotAQueryError              SQL text is a command or a script  [spark_runtime]
+    ├── ContractViolatedError       rows violate a contract  [spark_runtime]
+    ├── PlanTooLargeError           an executed plan is too large to read  [spark_runtime]
+    ├── SameNameError               two columns of a row have the same name  [spark_runtime]
+    ├── GivenRowsError              rows that a test gives do not fit their source  [spark_runtime]
+    ├── SourcesError                a test gives rows for an unknown source, or none for a known one  [testing]
+    ├── PipelineFailedError         a pipeline failed in a test; carries its failure  [testing]
+    ├── UnknownReasonError          a test expects a reason that does not exist  [testing]
+    ├── BrokenPipelinesError        pipelines of a Dag folder cannot be loaded  [airflow_backend]
+    ├── ExecutionTargetError        another target's master  [airflow_backend]
+    ├── PageNotBuiltError           the page that shows plans was not built  [explain]
+    ├── DriverStartError            what a driver starts with is not known, or not usable  [driver_jvm]
+    ├── VersionNotFoundError        a revision, or a file in it, does not exist  [cli]
+    ├── VersionNotLoadableError     a version of a pipeline cannot be compiled  [cli]
+    ├── RunClientError              a request about a run was not carried out  [run_client]
+    │   ├── AirflowUnreachableError     Airflow has not answered  [run_client]
+    │   ├── AirflowRefusedError     Airflow refuses a request  [run_client]
+    │   ├── RunNotFoundError        Airflow has no such Dag or run  [run_client]
+    │   └── RunStateError           the run's state does not allow a request  [run_client]
+    ├── RunningAlreadyError         the pipeline already runs in process for this day  [cli]
+    ├── AirflowFailedError          Airflow itself could not be prepared  [cli]
+    └── DryRunFailedError           the analysis itself failed  [cli]
 
 An error of one room is defined there; the drawing names its module. An impossible state is an AssertionError.
 """

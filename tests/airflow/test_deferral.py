@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 def test_only_drivers_in_a_cluster_are_waited_for_in_the_triggerer(
     target: ExecutionTarget, wanted: bool | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from graph_compiler.airflow_backend.task.following.deferral import is_deferrable
+    from graph_compiler.airflow_backend.task.following.application_operator import is_deferrable
     from graph_compiler.airflow_backend.task.submission.submit_target import ExecutionTargetError
 
     monkeypatch.setenv("AIRFLOW__OPERATORS__DEFAULT_DEFERRABLE", "True")
@@ -34,7 +34,7 @@ def test_only_drivers_in_a_cluster_are_waited_for_in_the_triggerer(
 
 
 def test_without_airflows_setting_no_task_defers() -> None:
-    from graph_compiler.airflow_backend.task.following.deferral import is_deferrable
+    from graph_compiler.airflow_backend.task.following.application_operator import is_deferrable
 
     assert not is_deferrable(YARN.cluster, None, "t")
     assert not is_deferrable(STANDALONE.client, None, "t")
@@ -43,8 +43,8 @@ def test_without_airflows_setting_no_task_defers() -> None:
 def test_a_try_that_defers_has_not_ended(tmp_path: Path) -> None:
     from airflow.sdk.exceptions import TaskDeferred
 
+    from graph_compiler.airflow_backend.task.driver_end import recording
     from graph_compiler.airflow_backend.task.task_try import TaskTry
-    from graph_compiler.airflow_backend.task.try_outcome import recording
 
     key = start(tmp_path, "one")
 

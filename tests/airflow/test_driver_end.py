@@ -16,15 +16,15 @@ from graph_compiler.deployment.documents.descriptor import (
     ExecutionAttempt,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.documents.outcome import Outcome
 from graph_compiler.deployment.documents.report import (
     Failure,
+    Outcome,
     ThrowableType,
 )
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.staging.executions.kept_executions import KeptExecution, leave_kept
+from graph_compiler.staging.executions.executions import KeptExecution, leave_kept
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.reports import bare_report
 
@@ -277,14 +277,14 @@ def test_a_short_log_is_whole() -> None:
 def test_a_stopped_driver_ends_also_if_that_cannot_be_written(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from graph_compiler.airflow_backend.task import try_outcome
+    from graph_compiler.airflow_backend.task import driver_end
 
     def away(*_: object) -> None:
         raise OSError("the disk is away")
 
-    monkeypatch.setattr(try_outcome, "leave_outcomes", away)
+    monkeypatch.setattr(driver_end, "leave_outcomes", away)
     ended = []
-    with try_outcome.stopping(["/staging/descriptor.json"]):
+    with driver_end.stopping(["/staging/descriptor.json"]):
         ended.append("driver")
     assert ended == ["driver"]
     assert "it is not recorded that this try was stopped" in caplog.text

@@ -41,7 +41,10 @@ def hook_to(master: str, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> "S
 
 
 def ship(hook: "SparkSubmitHook", regions: tuple[RegionDescriptor, ...], root: Path) -> None:
-    from graph_compiler.airflow_backend.task.submission.executor_code import pass_code, ship_code
+    from graph_compiler.airflow_backend.task.submission.driver_environment import (
+        pass_code,
+        ship_code,
+    )
     from graph_compiler.airflow_backend.task.submission.submit_target import driver_place
 
     run = DeskRun(day="2013-01-01", params={}, run_id="r", staging_root=str(root))

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
-from graph_compiler.deployment.documents.outcome import Outcome
 from graph_compiler.deployment.documents.report import (
     VERSION,
     ExecutionReport,
+    Outcome,
     Output,
     VertexMetrics,
 )
@@ -88,9 +88,8 @@ def asked_for_a_result(layout: StagingLayout) -> None:
     """Call what /result and /rows call; raises the errors that they do not answer themselves."""
     from graph_compiler.airflow_backend.web.routes.answers import answer
     from graph_compiler.airflow_backend.web.rows.row_sample import UNREADABLE, read_sample
-    from graph_compiler.airflow_backend.web.rows.staged_files import find_rows
-    from graph_compiler.airflow_backend.web.rows.staged_result import find_result
-    from graph_compiler.explain.documents.plain_json import plain_json
+    from graph_compiler.airflow_backend.web.rows.staged_files import find_result, find_rows
+    from graph_compiler.explain.documents.plan_json import plain_json
 
     with suppress(StagingError, OSError):
         json.loads(bytes(answer(plain_json(find_result(layout, RESULT, rows_are_shown=True))).body))
@@ -104,10 +103,9 @@ def asked_for_a_run(layout: StagingLayout) -> Any:
     """Call what /run calls; return the document."""
     from graph_compiler.airflow_backend.web.routes.answers import answer
     from graph_compiler.airflow_backend.web.runs.attempts import read_documents
-    from graph_compiler.airflow_backend.web.runs.dag_runs import RunWithTries
+    from graph_compiler.airflow_backend.web.runs.dag_runs import Links, RunWithTries
     from graph_compiler.airflow_backend.web.runs.joined_run import joined_run
-    from graph_compiler.airflow_backend.web.runs.links import Links
-    from graph_compiler.explain.documents.plain_json import plain_json
+    from graph_compiler.explain.documents.plan_json import plain_json
     from graph_compiler.explain.documents.view_answers import RunSummary
 
     row = RunSummary(

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
-from tests.airflow.web_server import API, application, client, make_database, start_run, store
+from tests.airflow.web_server import API, application, client, forget, make_database, start_run, store
 
 pytestmark = [
     pytest.mark.airflow,
@@ -43,6 +43,8 @@ def app(airflow_home: Path) -> Iterator[Any]:
             start_run(name, run)
             start_run(name, BOTH)
         yield application()
+        for name in (MINE, HIDDEN):
+            forget(name)
 
 
 @pytest.fixture(params=["viewer", "admin"])

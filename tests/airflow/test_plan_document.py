@@ -15,7 +15,7 @@ from graph_compiler.declaration import Pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.errors import DescriptorError
 from graph_compiler.explain.diff.plan_summary import plan_summary
-from graph_compiler.explain.documents.plain_json import plain_json
+from graph_compiler.explain.documents.plan_json import plain_json
 from graph_compiler.explain.documents.view_plan import view_plan
 from pipelines.flights import env as flights
 

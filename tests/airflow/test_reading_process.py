@@ -171,7 +171,7 @@ def test_an_unreadable_answer_is_reported(
 
 LIMITS = """
 import os, resource, signal, sys
-from graph_compiler.row_reader.limits import limit_what_it_takes, open_nothing_more
+from graph_compiler.row_reader.messages import limit_what_it_takes, open_nothing_more
 limit_what_it_takes()
 {}
 open_nothing_more()

@@ -30,7 +30,7 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.executions.execution_order import begin
-from graph_compiler.staging.executions.kept_executions import KeptExecution, leave_kept
+from graph_compiler.staging.executions.executions import KeptExecution, leave_kept
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.airflow.conftest import ROOT
 from tests.harness.metric_receivers import Received, Receiver, otlp_receiver, statsd_listener
@@ -196,7 +196,7 @@ KILLED = """
     import os, signal, sys
     from airflow.sdk.observability import stats
     from airflow.sdk.observability.metrics.stats_utils import get_stats_factory
-    from graph_compiler.airflow_backend.task.try_outcome import stopping
+    from graph_compiler.airflow_backend.task.driver_end import stopping
 
     stats.initialize(factory=get_stats_factory(), export_legacy_names=True)
     with stopping(sys.argv[1:]):

@@ -12,18 +12,18 @@ import pytest
 from graph_compiler import Parquet, StreamExecutionEnvironment, Values
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
-from graph_compiler.deployment.documents.outcome import Outcome
 from graph_compiler.deployment.documents.report import (
     VERSION,
     ExecutionReport,
     Failure,
+    Outcome,
     Output,
     ThrowableType,
 )
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import path_segment
-from graph_compiler.staging.executions.kept_executions import KeptExecution, leave_kept
+from graph_compiler.staging.executions.executions import KeptExecution, leave_kept
 from graph_compiler.staging.store.local_store import LocalStore
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ def hang() -> Iterator[threading.Event]:
 
 
 def reads(**limits: Any) -> Any:
-    from graph_compiler.airflow_backend.web.routes.staging_reads import StagingReads
+    from graph_compiler.airflow_backend.web.routes.answers import StagingReads
 
     return StagingReads(**limits)
 
@@ -86,7 +86,7 @@ def test_45_requests_for_a_fifo_block_no_other_route(tmp_path: Path) -> None:
     from fastapi import FastAPI, HTTPException
     from fastapi.testclient import TestClient
 
-    from graph_compiler.airflow_backend.web.rows.staged_result import find_result
+    from graph_compiler.airflow_backend.web.rows.staged_files import find_result
     from graph_compiler.deployment.documents.staging_layout import StagingLayout
     from graph_compiler.errors import StagingError
     from tests.airflow.staged_rows import RESULT

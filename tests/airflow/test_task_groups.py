@@ -255,11 +255,11 @@ def test_the_work_for_a_group_does_not_grow_with_the_number_of_groups(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from graph_compiler.airflow_backend import build_task_group
-    from graph_compiler.airflow_backend.dag import distinct_places, overwritten_targets
+    from graph_compiler.airflow_backend.dag import overwritten_targets
     from graph_compiler.declaration.connectors.files import FileConnector
 
     calls = dict.fromkeys(["filled", "key"], 0)
-    filled, key = distinct_places.filled, FileConnector.place_key
+    filled, key = overwritten_targets.filled, FileConnector.place_key
 
     def count_filled(*arguments: Any) -> Any:
         calls["filled"] += 1

@@ -65,7 +65,7 @@ def test_jars_and_archives_are_arguments_and_all_are_copies(
 def test_a_driver_that_sees_the_staging_root_by_itself_has_jars_on_class_paths(
     task: TaskDeploymentDescriptor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from graph_compiler.airflow_backend.task.submission.user_artifacts import pass_artifacts
+    from graph_compiler.airflow_backend.task.submission.preparation import pass_artifacts
 
     hook = hook_to("yarn", monkeypatch, conf={"spark.executor.extraClassPath": "/theirs.jar"})
     pass_artifacts(hook, KUBERNETES.cluster, task)

@@ -14,7 +14,6 @@ from graph_compiler.deployment.documents.manifest import (
     Manifest,
     ManifestPartition,
 )
-from graph_compiler.deployment.documents.outcome import Outcome
 from graph_compiler.deployment.documents.progress import CurrentStep, ExecutionProgress
 from graph_compiler.deployment.documents.report import (
     VERSION,
@@ -22,6 +21,7 @@ from graph_compiler.deployment.documents.report import (
     ExecutionReport,
     Failure,
     OperatorMetrics,
+    Outcome,
     Output,
     Phase,
     RecomputedResult,
@@ -89,9 +89,8 @@ def joined(
     tries: list["TryRow"], attempts: list[RegionExecution], history: str | None = None
 ) -> "ViewRun":
     from graph_compiler.airflow_backend.web.runs.attempts import Documents
-    from graph_compiler.airflow_backend.web.runs.dag_runs import RunWithTries
+    from graph_compiler.airflow_backend.web.runs.dag_runs import Links, RunWithTries
     from graph_compiler.airflow_backend.web.runs.joined_run import joined_run
-    from graph_compiler.airflow_backend.web.runs.links import Links
     from graph_compiler.explain.documents.view_answers import RunSummary
 
     run = RunSummary(
@@ -398,7 +397,7 @@ def test_special_files_are_left_out_and_do_not_block(
 
 
 def test_a_staged_result_is_described_by_its_last_commit(layout: StagingLayout) -> None:
-    from graph_compiler.airflow_backend.web.rows.staged_result import find_result
+    from graph_compiler.airflow_backend.web.rows.staged_files import find_result
 
     for epoch in (0, 1):
         key = Path(layout.manifest(RESULT, epoch))
@@ -418,7 +417,7 @@ def test_a_staged_result_is_described_by_its_last_commit(layout: StagingLayout) 
     "result", ["../../secret", "", f"{RESULT}/../x", "x" * 32 + "-0", f"{RESULT}\n"]
 )
 def test_only_the_id_of_a_result_becomes_a_path(layout: StagingLayout, result: str) -> None:
-    from graph_compiler.airflow_backend.web.rows.staged_result import find_result
+    from graph_compiler.airflow_backend.web.rows.staged_files import find_result
 
     assert find_result(layout, result, rows_are_shown=False) is None
 

@@ -17,7 +17,7 @@ def browser(static: Path) -> Any:
     from fastapi import FastAPI
     from fastapi.testclient import TestClient
 
-    from graph_compiler.airflow_backend.web.routes.headers import SafeHeaders
+    from graph_compiler.airflow_backend.web.application import SafeHeaders
     from graph_compiler.airflow_backend.web.routes.pages import pages
 
     application = FastAPI()

@@ -23,11 +23,11 @@ READ_ONLY = (
 
 
 class Branch(NamedTuple):
-    """An error, its parent, and its module if that is not errors.py."""
+    """An error, its parent, and its room if that is not errors.py."""
 
     name: str
     parent: str | None
-    module: str | None
+    room: str | None
 
 
 def drawn() -> list[tuple[int, Branch, str]]:
@@ -36,10 +36,10 @@ def drawn() -> list[tuple[int, Branch, str]]:
     above: dict[int, str] = {}
     for line in (errors.__doc__ or "").splitlines():
         if match := BRANCH.match(line):
-            indent, branch, name, words, module = match.groups()
+            indent, branch, name, words, room = match.groups()
             depth = len(indent) // 4 + bool(branch)
             above[depth] = name
-            found.append((depth, Branch(name, above.get(depth - 1), module), words or ""))
+            found.append((depth, Branch(name, above.get(depth - 1), room), words or ""))
     return found
 
 
@@ -47,20 +47,20 @@ def written() -> Iterator[Branch]:
     """Yield every class of the package that inherits from an exception, found in the source."""
     bases: dict[str, tuple[str, str]] = {}
     for path in PACKAGE.rglob("*.py"):
-        module = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+        room = path.relative_to(PACKAGE).with_suffix("").parts[0]
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef) and node.bases:
-                bases[node.name] = ast.unparse(node.bases[0]), module
-    for name, (parent, module) in bases.items():
+                bases[node.name] = ast.unparse(node.bases[0]), room
+    for name, (parent, room) in bases.items():
         root = name
         while root in bases:
             root = bases[root][0]
         if isinstance(kind := vars(builtins).get(root), type) and issubclass(kind, BaseException):
-            inside = None if module == "errors" else module
+            inside = None if room == "errors" else room
             yield Branch(name, None if parent in vars(builtins) else parent, inside)
 
 
-def test_every_error_is_in_the_drawing_below_its_parent_and_with_its_module() -> None:
+def test_every_error_is_in_the_drawing_below_its_parent_and_with_its_room() -> None:
     assert sorted(branch for _, branch, _ in drawn()) == sorted(written())
 
 
@@ -101,14 +101,14 @@ def below(kind: type) -> Iterator[Branch]:
     """Yield the package's errors below a loaded one."""
     children: list[type] = kind.__subclasses__()
     for child in children:
-        module = child.__module__.removeprefix("graph_compiler.")
+        room = child.__module__.split(".")[1]
         if child.__module__.startswith("graph_compiler.") and hasattr(
             sys.modules[child.__module__], child.__name__
         ):
-            yield Branch(child.__name__, kind.__name__, None if module == "errors" else module)
+            yield Branch(child.__name__, kind.__name__, None if room == "errors" else room)
         yield from below(child)
 
 
 def is_only_read(branch: Branch) -> bool:
     """Whether an error is defined where airflow, pyspark, httpx or pyarrow is imported."""
-    return branch.module is not None and branch.module.split(".")[0] in READ_ONLY
+    return branch.room in READ_ONLY

@@ -8,7 +8,7 @@ import graph_compiler
 RUNTIME = Path(graph_compiler.__file__).parent / "spark_runtime"
 BRINGS_ROWS = re.compile(r"\.(collect|toPandas|toArrow|toLocalIterator|take|head|tail|first)\(")
 BOUNDED = {
-    "rehearsal/collected_rows.py": [".toArrow("],  # of what a test gave itself
+    "rehearsal/rehearsal.py": [".toArrow("],  # of what a test gave itself
     "connectors/database.py": [".collect("],  # of at most four keys that are there twice
     "connectors/sampling.py": [".collect("],  # of at most SAMPLED_LINES lines, in a dry run
     "connectors/text_records.py": [".collect(", ".collect("],  # of a number for each file

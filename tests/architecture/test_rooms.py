@@ -94,11 +94,11 @@ KNOW_THE_DISK = {
     "airflow_backend/web/rows/staged_files.py": "rows of files that lie on this server's disk",
     "cli/commands/ui.py": "the folder of a password",
     "cli/running/embedded_airflow.py": "Airflow's own home",
-    "cli/running/run_lock.py": "a lock of this machine's",
+    "cli/running/in_process_run.py": "a lock of this machine's",
     "staging/publications/on_disk/file_publication.py": "targets that are folders of a disk",
 }
 TAKE_PATHS = {
-    "cli/running/run_lock.py": "the lock of a run is the machine's own",
+    "cli/running/in_process_run.py": "the lock of a run is the machine's own",
 }
 
 
@@ -142,7 +142,7 @@ MAKE_IDENTITIES = {
 JOIN_RUN_IDS = {
     "airflow_backend/installation/airflow_api.py": "addresses of Airflow's API",
     "run_client/rest_end.py": "addresses of Airflow's API",
-    "airflow_backend/web/runs/links.py": "addresses of Airflow's pages",
+    "airflow_backend/web/runs/dag_runs.py": "addresses of Airflow's pages",
     "staging/lineage/attempt_lineage.py": "the version of a staged result, whose name has the rest",
     "spark_runtime/connectors/table.py": "what a table's column says of the run, by its identity",
 }

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, Route
 import graph_compiler
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.documents.report import ThrowableType
-from graph_compiler.explain.documents.plain_json import plain_json
+from graph_compiler.explain.documents.plan_json import plain_json
 from graph_compiler.explain.documents.view_answers import (
     DagOutcomes,
     LastRun,

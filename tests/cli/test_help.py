@@ -13,7 +13,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from graph_compiler.cli.app import app
-from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.console import ExitCode
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = get_command(app)

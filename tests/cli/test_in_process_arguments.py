@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from graph_compiler import Csv, Jdbc, Parquet, Secret, StreamExecutionEnvironment
-from graph_compiler.cli.arguments.run_values import hint_of_day
+from graph_compiler.cli.arguments.runs import hint_of_day
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.running.in_process_run import InProcessRun, run_in_process
 from graph_compiler.cli.running.local_spark import local_settings, submit_arguments

@@ -83,7 +83,7 @@ def test_executors_have_the_code_and_what_the_pipeline_names(
 ) -> None:
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
-    from graph_compiler.airflow_backend.task.submission.user_artifacts import pass_artifacts
+    from graph_compiler.airflow_backend.task.submission.preparation import pass_artifacts
 
     code, program = Path(task.layout.code("c")), Path(task.layout.program("p"))
     code.parent.mkdir(parents=True)

@@ -8,7 +8,7 @@ from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.checks.validation import validated_options
 from graph_compiler.compiler.job_graph.job_graph_generator import generate_job_graph
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.compiler.regions.pipelined_regions import logical_pipelined_regions
+from graph_compiler.compiler.regions.deployment_regions import logical_pipelined_regions
 from graph_compiler.compiler.stream_graph.stream_graph_generator import generate_stream_graph
 from graph_compiler.declaration.operators import Filter, OperatorAttributes
 from graph_compiler.declaration.pipeline import Pipeline

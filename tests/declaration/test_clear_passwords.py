@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph_compiler import Jdbc, Secret
-from graph_compiler.declaration.connectors.clear_passwords import is_in_url
+from graph_compiler.declaration.connectors.jdbc_url import is_in_url
 
 HELD = (
     "jdbc:oracle:thin:scott/tiger@//db:1521/shop",

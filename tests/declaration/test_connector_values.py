@@ -19,7 +19,7 @@ from graph_compiler import (
 )
 from graph_compiler.declaration.connectors import FileConnector, RecordFiles, SinkMode
 from graph_compiler.declaration.connectors.files import SchemaInFiles
-from graph_compiler.declaration.connectors.input_splits import PredicateSplit
+from graph_compiler.declaration.connectors.jdbc import PredicateSplit
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.errors import FunctionNotImportableError
 

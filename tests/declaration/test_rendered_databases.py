@@ -12,7 +12,7 @@ from graph_compiler.declaration.connectors.table_name import parse_table_name
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.describe.templates import fill_places, find_places
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
-from graph_compiler.deployment.documents.values_within import values_within
+from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.staging.publications.places import find_place_problems
 

@@ -7,8 +7,12 @@ import pytest
 from graph_compiler import InvalidPipelineError, ResourceSpec, SlotSharingGroup
 from graph_compiler import StreamExecutionEnvironment as Environment
 from graph_compiler.declaration.connectors import Csv
-from graph_compiler.declaration.resources.memory_size import memory_text, parse_memory
-from graph_compiler.declaration.resources.resource_spec import exceeding, merge_resources
+from graph_compiler.declaration.resources.resource_spec import (
+    exceeding,
+    memory_text,
+    merge_resources,
+    parse_memory,
+)
 from graph_compiler.declaration.transformations import PhysicalTransformation
 from graph_compiler.deployment.documents.wire import from_json, to_json
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from graph_compiler.declaration.sql_orders import order_problems
+from graph_compiler.declaration.sql_text import order_problems
 
 WRONG = [
     ("amount descending", "has 'descending' after amount", "did you mean 'DESC'?"),

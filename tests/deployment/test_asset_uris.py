@@ -2,7 +2,7 @@ import pytest
 
 from graph_compiler import Csv, Jdbc, Parquet, Secret, Table, Values
 from graph_compiler.declaration.connectors import Connector
-from graph_compiler.deployment.describe.asset_uris import asset_uri, parameters_in
+from graph_compiler.deployment.describe.templates import asset_uri, parameters_in
 
 DEFAULTS: dict[str, str | int | float | bool] = {
     "output": "/data/out",

@@ -9,8 +9,7 @@ import pytest
 from graph_compiler import Csv, InvalidPipelineError, Parquet, SlotSharingGroup, extensions
 from graph_compiler import StreamExecutionEnvironment as Environment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration.resources.deploy_mode import DeployMode
-from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS
+from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS, DeployMode
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.deployment.targets.built_in import BUILT_IN, KUBERNETES, STANDALONE, YARN
@@ -27,7 +26,7 @@ from graph_compiler.deployment.targets.known_targets import (
 )
 from graph_compiler.deployment.targets.submit_settings import SubmitSettings, submit_settings
 from graph_compiler.errors import ExtensionError, Problem
-from graph_compiler.options.deployment_options import DeploymentOptions
+from graph_compiler.options.modes import DeploymentOptions
 
 LOCAL_CLUSTER = ExecutionTarget(
     name="local-cluster",

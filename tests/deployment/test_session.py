@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from graph_compiler.deployment.documents.session import SESSION
+from graph_compiler.deployment.documents.jvm_settings import SESSION
 
 PAGE = Path(__file__).parents[2] / "docs" / "session.md"
 

@@ -27,7 +27,7 @@ from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.documents.outcome import Outcome
+from graph_compiler.deployment.documents.report import Outcome
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import Json, from_wire, to_wire
 from graph_compiler.errors import DescriptorError, ExtensionError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.driver_jvm.archive_notes import ArchiveNotes
+from graph_compiler.driver_jvm.class_archive import ArchiveNotes
 
 KEY = "a" * 32
 DAY = 24 * 60 * 60

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.driver_jvm.free_memory import free_memory
+from graph_compiler.driver_jvm.room_on_host import free_memory
 
 GIB = 1 << 30
 

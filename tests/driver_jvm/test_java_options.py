@@ -2,7 +2,7 @@
 
 import pytest
 
-from graph_compiler.driver_jvm.java_options import SETTINGS, VARIABLES, java_options
+from graph_compiler.driver_jvm.start_settings import SETTINGS, VARIABLES, java_options
 
 COLLECTORS = (
     *("-XX:+UseG1GC", "-XX:+UseZGC", "-XX:-UseParallelGC", "'-XX:+UseSerialGC'"),

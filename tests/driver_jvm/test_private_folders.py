@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from graph_compiler.driver_jvm.class_archive import make_private
 from graph_compiler.driver_jvm.installation import DriverStartError
-from graph_compiler.driver_jvm.private_folders import make_private
 
 
 @pytest.mark.parametrize("umask", [0, 0o002, 0o077])

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from graph_compiler.driver_jvm.spark_defaults import parse_properties, read_defaults
+from graph_compiler.driver_jvm.start_settings import parse_properties, read_defaults
 
 TEXT = r"""
 # a comment

@@ -12,8 +12,9 @@ import pytest
 from graph_compiler.driver_jvm import start_settings as module
 from graph_compiler.driver_jvm.class_archive import archive_cache
 from graph_compiler.driver_jvm.installation import class_path_key, find_installation
-from graph_compiler.driver_jvm.java_options import SETTINGS, VARIABLES
 from graph_compiler.driver_jvm.start_settings import (
+    SETTINGS,
+    VARIABLES,
     DriverStart,
     available_cores,
     memory_bytes,

@@ -16,8 +16,7 @@ import pytest
 from graph_compiler.driver_jvm import start_settings as start_settings_module
 from graph_compiler.driver_jvm.class_archive import archive_cache
 from graph_compiler.driver_jvm.installation import class_path_key, find_installation
-from graph_compiler.driver_jvm.java_options import VARIABLES
-from graph_compiler.driver_jvm.start_settings import DriverStart, start_settings
+from graph_compiler.driver_jvm.start_settings import VARIABLES, DriverStart, start_settings
 from tests.end_to_end.conftest import Home
 from tests.harness.standalone import until
 

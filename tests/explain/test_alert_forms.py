@@ -24,10 +24,9 @@ from graph_compiler.explain.alerts.alert import (
     redacted,
 )
 from graph_compiler.explain.alerts.html_page import html_page
-from graph_compiler.explain.alerts.message import message_of
+from graph_compiler.explain.alerts.message import message_of, short_cause, some
 from graph_compiler.explain.alerts.plain_text import plain_text
 from graph_compiler.explain.alerts.repetition import repetition
-from graph_compiler.explain.alerts.short_texts import short_cause, some
 from graph_compiler.explain.alerts.slack_blocks import slack_blocks
 from graph_compiler.explain.failure_cost import failure_costs
 from pipelines.flights import env as flights

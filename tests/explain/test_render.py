@@ -12,9 +12,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.explain.documents.graph_json import job_graph_json, stream_graph_json
 from graph_compiler.explain.documents.plan_json import job_plan, streaming_plan
-from graph_compiler.explain.pictures.dot import dot
-from graph_compiler.explain.pictures.mermaid import mermaid
-from graph_compiler.explain.pictures.picture import Edge, Node, Picture
+from graph_compiler.explain.pictures.picture import Edge, Node, Picture, dot, mermaid
 from graph_compiler.explain.render import Format, Graph, render
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from pipelines.flights import env as flights

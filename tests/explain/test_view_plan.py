@@ -17,7 +17,7 @@ from graph_compiler import (
 )
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
-from graph_compiler.explain.documents.plain_json import plain_json
+from graph_compiler.explain.documents.plan_json import plain_json
 from graph_compiler.explain.documents.view_plan import ViewPlan, view_plan
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from pipelines.flights import env as flights

@@ -10,7 +10,7 @@ from typing import Any
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.identifiers import OperatorId
-from graph_compiler.staging.publications.intent import Intent
+from graph_compiler.staging.publications.publications import Intent
 
 SINK = OperatorId("ab" * 16)
 

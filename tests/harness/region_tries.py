@@ -11,7 +11,7 @@ from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.documents.outcome import Outcome
+from graph_compiler.deployment.documents.report import Outcome
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.spark_runtime.main import run_task

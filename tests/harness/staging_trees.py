@@ -16,7 +16,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.manifest import VERSION as MANIFEST_VERSION
 from graph_compiler.deployment.documents.manifest import DataFile, Manifest, ManifestPartition
-from graph_compiler.deployment.documents.outcome import Outcome
+from graph_compiler.deployment.documents.report import Outcome
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import (
     INTENT,

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import GeneratorType
 from typing import Any
 
-from graph_compiler.staging.publications.intent import Intent
 from graph_compiler.staging.publications.on_disk.file_publication import carry_out, steps
+from graph_compiler.staging.publications.publications import Intent
 from tests.harness.folders import prepare, put
 
 OLD, NEW = frozenset({"old-1", "old-2"}), frozenset({"new-1", "new-2"})

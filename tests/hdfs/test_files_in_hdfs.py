@@ -19,8 +19,8 @@ from graph_compiler.errors import (
     PublicationPendingError,
 )
 from graph_compiler.identifiers import OperatorId, RegionId
-from graph_compiler.staging.publications.intent import Intent
 from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.publications.publications import Intent
 from graph_compiler.staging.store import stores
 from graph_compiler.staging.store.hdfs_store import HdfsStore
 from tests.harness.broken_wire import Wire

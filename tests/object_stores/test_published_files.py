@@ -23,8 +23,8 @@ from graph_compiler.errors import (
     StagingError,
 )
 from graph_compiler.identifiers import OperatorId, RegionId
-from graph_compiler.staging.publications.intent import Intent
 from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.publications.publications import Intent
 from graph_compiler.staging.store import stores
 from graph_compiler.staging.store.deferred_files import DeferringStore
 from tests.harness.object_stores import ObjectServer

@@ -16,7 +16,7 @@ def test_the_run_of_the_task_is_the_parent_of_its_application(
 ) -> None:
     from airflow.providers.openlineage.plugins.macros import lineage_run_id
 
-    from graph_compiler.airflow_backend.lineage.spark_properties import with_parent_run
+    from graph_compiler.airflow_backend.lineage.task_lineage import with_parent_run
     from tests.openlineage.test_sent_lineage import DATE, Instance
 
     monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT", str(tmp_path))

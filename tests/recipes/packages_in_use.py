@@ -49,7 +49,7 @@ def in_yaml(folder: str) -> Pipeline:
 
 def check_declared() -> None:
     """Python, YAML and what is exported are one declaration; it is described, explained, and survives the wire."""
-    from graph_compiler.deployment.describe.asset_uris import asset_uri
+    from graph_compiler.deployment.describe.templates import asset_uri
     from tests.yaml.equality import assert_equal
 
     python, yaml = in_python("/data"), in_yaml("/data")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import IntEnum
 from pathlib import Path
 from shutil import which
 from typing import Annotated, NoReturn
@@ -14,7 +15,6 @@ from rich.console import Console
 from rich.text import Text
 
 import graph_compiler
-from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.declaration.connectors.file_uris import ABSOLUTE, local_path
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import plain
@@ -105,3 +105,14 @@ def age_words(seconds: float) -> str:
         if seconds >= length:
             return f"{seconds // length:.0f} {unit}"
     return f"{max(seconds, 0):.0f} s"
+
+
+class ExitCode(IntEnum):
+    """Exit codes, with one meaning for all commands."""
+
+    DONE = 0
+    """The command succeeded, and nothing needs attention."""
+    LEFT_TO_DO = 1
+    """A run failed, Spark found something, or something is left for a person to do."""
+    WRONG = 2
+    """A declaration, or the command line itself, is wrong; nothing was run."""

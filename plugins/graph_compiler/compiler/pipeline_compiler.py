@@ -15,7 +15,7 @@ from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.stream_graph import StreamGraph
-from graph_compiler.options.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
+from graph_compiler.options.modes import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
 
 
 def compile_pipeline(

@@ -14,7 +14,6 @@ from functools import cache, partial, wraps
 from inspect import Parameter, isfunction, signature
 from typing import Any, NoReturn, Protocol, TypeVar, get_type_hints
 
-from graph_compiler.declaration.refusals.call_forms import form_of, form_problem
 from graph_compiler.declaration.refusals.collected import (
     Remembering,
     is_collecting,
@@ -22,6 +21,7 @@ from graph_compiler.declaration.refusals.collected import (
     problems_of,
     refused_among,
 )
+from graph_compiler.declaration.refusals.constructors import form_of, form_problem
 from graph_compiler.declaration.value_types import fits, type_words
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.identifiers import listing, shown

@@ -15,7 +15,7 @@ from typing import Protocol
 class MasterHook(StrEnum):
     """A check or preparation before any data moves (Flink's `JobVertex.initializeOnMaster`).
 
-    To add one: a name here, its function in `spark_runtime/region/master_hooks.py`, and the operator that has it.
+    To add one: a name here, its function in `spark_runtime/region/coordination.py`, and the operator that has it.
     """
 
     INPUT_EXISTS = "INPUT_EXISTS"

@@ -14,7 +14,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from graph_compiler.declaration.connectors.secret import Secret
-from graph_compiler.declaration.parameters.reference import ParameterReference
+from graph_compiler.declaration.parameters.parameter import ParameterReference
 from graph_compiler.declaration.windows import Window
 
 _WORDS: Mapping[Any, str] = {

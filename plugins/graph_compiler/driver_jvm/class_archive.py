@@ -18,14 +18,12 @@ import re
 import socket
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from graph_compiler.driver_jvm.archive_notes import ArchiveNotes
 from graph_compiler.driver_jvm.installation import DriverStartError, saying_why
-from graph_compiler.driver_jvm.private_folders import check_private, is_private, make_private
 from graph_compiler.identifiers import path_segment
 
 _NAME = re.compile(r"(?P<key>[0-9a-f]{32})-(?P<bytes>\d+)(-(?P<digest>[0-9a-f]{32}))?\.jsa")
@@ -205,3 +203,124 @@ def _is_whole(file: Path, size: str) -> bool:
     if not stat.S_ISREG(found.st_mode) or not is_private(found) or not os.access(file, os.R_OK):
         raise DriverStartError(f"{file} is not a file that only this user can write to")
     return found.st_size == int(size)
+
+
+# Notes in the cache of class archives, for archives that are not there.
+#
+#     <key>.wanted     a driver would have used it
+#     <key>.tried      a background process was started to make it
+#     <key>.failed     why it could not be made
+#
+# The last two count for a day, so what was in the way may go away.
+
+_DAY = 24 * 60 * 60
+_NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveNotes:
+    """The notes in a folder that only this user can write to."""
+
+    folder: Path
+
+    def is_due(self, key: str) -> bool:
+        """Whether to make an archive that a driver would have used: if one before it would have, too.
+
+        It is due once a day. Raises OSError.
+        """
+        wanted, tried = self._place(key, "wanted"), self._place(key, "tried")
+        if self.failure(key) is not None or _is_of_today(tried):
+            return False
+        if not os.path.lexists(wanted) and not os.path.lexists(tried):
+            _write(wanted, "")
+            return False
+        if os.path.lexists(wanted):
+            wanted.replace(tried)
+        os.utime(tried, follow_symlinks=False)
+        return True
+
+    def failure(self, key: str) -> str | None:
+        """Return why an archive could not be made, None if that is unknown or was more than a day ago."""
+        note = self._place(key, "failed")
+        try:
+            return note.read_text("utf-8", "replace") if _is_of_today(note) else None
+        except OSError:
+            return None
+
+    def note_failure(self, key: str, why: str) -> None:
+        """Keep the reason, so that it is not tried at every run; raises OSError."""
+        note = self._place(key, "failed")
+        note.unlink(missing_ok=True)
+        _write(note, why)
+
+    def remove(self, key: str) -> None:
+        """Remove the notes of an archive that is there; raises OSError."""
+        for kind in ("wanted", "tried", "failed"):
+            self._place(key, kind).unlink(missing_ok=True)
+
+    def _place(self, key: str, kind: str) -> Path:
+        return self.folder / f"{key}.{kind}"
+
+
+def _write(note: Path, text: str) -> None:
+    with suppress(FileExistsError):  # of another process, at the same moment
+        descriptor = os.open(note, _NEW_FILE, 0o600)
+        with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+
+
+def _is_of_today(note: Path) -> bool:
+    try:
+        return abs(time.time() - note.lstat().st_mtime) < _DAY
+    except FileNotFoundError:
+        return False
+
+
+# Folders in which no other user can put a file, or something else in place of one.
+#
+# /home/me/.cache                     of this user or of root; others cannot rename what is in it
+# /home/me/.cache/graph-compiler/…    of this user, who alone can write to it
+#
+# What does not exist yet is made below a folder of this user only.
+
+_OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def make_private(folder: Path) -> None:
+    """Create a folder and its missing parents with mode 0700, whatever the umask is.
+
+    Raises OSError, or DriverStartError if they would be in a folder of another user, as that of a foreign HOME.
+    """
+    missing = []
+    there = folder
+    while not os.path.lexists(there):
+        missing.append(there)
+        there = there.parent
+    if missing and there.stat().st_uid != os.geteuid():
+        raise DriverStartError(f"{there} belongs to another user")
+    for each in reversed(missing):
+        with suppress(FileExistsError):  # another process was faster
+            each.mkdir(0o700)
+
+
+def check_private(folders: Sequence[Path]) -> None:
+    """Check folders from the outermost to the innermost, and that no other user can rename the first or one above it.
+
+    Raises OSError, or DriverStartError.
+    """
+    for folder in folders:
+        found = folder.lstat()
+        if not stat.S_ISDIR(found.st_mode) or not is_private(found):
+            raise DriverStartError(f"{folder} is not a folder that only this user can write to")
+    above = Path(os.path.realpath(folders[0].parent))
+    for folder in (above, *above.parents):
+        found = folder.stat()
+        if found.st_uid not in (0, os.geteuid()) or (
+            found.st_mode & _OTHERS_MAY_WRITE and not found.st_mode & stat.S_ISVTX
+        ):
+            raise DriverStartError(f"others can rename folders in {folder}")
+
+
+def is_private(found: os.stat_result) -> bool:
+    """Whether a file or folder is of this user, who alone can write to it."""
+    return found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_MAY_WRITE

@@ -11,13 +11,33 @@ Spark's default size would not fit beside it.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from graph_compiler.driver_jvm.free_memory import free_memory
 from graph_compiler.driver_jvm.start_settings import available_cores
+
+
+def free_memory(
+    meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")
+) -> int | None:
+    """Return the bytes that the host has available and the container may still use, None if neither is known."""
+    return min((*_of_host(meminfo), *_of_group(group)), default=None)
+
+
+def _of_host(meminfo: Path) -> Iterator[int]:
+    with suppress(OSError):
+        if found := re.search(r"^MemAvailable:\s+(\d+) kB", meminfo.read_text(), re.MULTILINE):
+            yield int(found[1]) * 1024
+
+
+def _of_group(group: Path) -> Iterator[int]:
+    """Yield what a container with cgroup v2 may still use; files that Linux keeps in memory count as used."""
+    with suppress(OSError, ValueError):
+        yield int((group / "memory.max").read_text()) - int((group / "memory.current").read_text())
+
 
 _NEEDED = 2 << 30
 _SMALL_CORES, _SMALL_MEMORY = 2, 4 << 30

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,8 +26,6 @@ from graph_compiler.driver_jvm.installation import (
     find_conf_folder,
     find_installation,
 )
-from graph_compiler.driver_jvm.java_options import JavaOptions, java_options
-from graph_compiler.driver_jvm.spark_defaults import read_defaults
 
 ARCHIVE, COLLECTOR, COMPILER = "class archive", "serial collector", "later compiling"
 OPTIONS = "options of the JVM"
@@ -208,3 +206,116 @@ def option_word(option: str) -> str:
         if not re.search(r"[\s'\"\\]", option)
         else '"' + re.sub(r'(["\\])', r"\\\1", option) + '"'
     )
+
+
+_CONTINUED = re.compile(r"(?<!\\)(?:\\\\)*\\$")
+_PAIR = re.compile(r"((?:\\.|[^\\\s:=])+)\s*[:=\s]\s*(.*)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+def read_defaults(file: Path) -> dict[str, str]:
+    """Return the settings of a file, none if it is not there; raises OSError or UnicodeDecodeError."""
+    if not file.is_file():
+        return {}
+    return parse_properties(file.read_text("utf-8"))
+
+
+def parse_properties(text: str) -> dict[str, str]:
+    """Return the pairs of a properties file; values without white space at their ends, as Spark takes them."""
+    found = {}
+    for line in _logical_lines(text):
+        pair = _PAIR.fullmatch(line) or _PAIR.fullmatch(f"{line} ")
+        if pair is not None:
+            found[_plain(pair[1])] = _plain(pair[2]).strip()
+    return found
+
+
+def _logical_lines(text: str) -> list[str]:
+    """Return lines without comments; one that ends with a backslash continues on the next."""
+    lines, begun = [], ""
+    for raw in text.splitlines():
+        line = raw.lstrip()
+        if not begun and (not line or line[0] in "#!"):
+            continue
+        if _CONTINUED.search(line):
+            begun += line[:-1]
+            continue
+        lines.append(begun + line)
+        begun = ""
+    return [*lines, begun] if begun else lines
+
+
+def _plain(text: str) -> str:
+    return _ESCAPE.sub(lambda found: _character(found[1]), text)
+
+
+def _character(escape: str) -> str:
+    if len(escape) == 5:
+        return chr(int(escape[1:], 16))
+    return _CONTROL.get(escape, escape)
+
+
+# What options of a JVM already say, so that nothing is added that contradicts them.
+#
+# Two collectors keep a JVM from starting; of two archives, the last one is used.
+
+_COLLECTOR = re.compile(
+    r"-XX:([+-]Use\w*GC\b|[+-]AggressiveHeap\b|[+-]UseStringDeduplication\b"
+    r"|[+-]?G1|MaxGCPauseMillis\b|InitiatingHeap)"
+)
+"""Options that choose a collector, or that only some collectors have."""
+_ARCHIVE = re.compile(
+    r"-Xshare|-XX:(SharedArchiveFile\b|ArchiveClassesAtExit\b|SharedClassListFile\b|[+-]?AOT"
+    r"|[+-](DumpSharedSpaces|AutoCreateSharedArchive|RecordDynamicDumpInfo)\b)"
+)
+_COMPILER = re.compile(
+    r"-X(int|comp|mixed)\b|-XX:([+-]?Tier|[+-]?(C1|C2)|CICompiler|[+-]UseJVMCI|\w*CompileThreshold|Compil)"
+)
+"""Options that say when methods are compiled, or with which compiler."""
+_WEB_UI = re.compile(r"-Dspark\.ui\.(enabled|port)\b")
+_HIDDEN = re.compile(r"@|-XX:(Flags|VMOptionsFile|[+-]ReadVMOptionsFile)\b")
+"""Options that are in a file."""
+
+VARIABLES = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+"""Where a JVM that spark-submit starts finds options, beside its arguments."""
+SETTINGS = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JavaOptions:
+    """Options from all places, each as `(place, options)`."""
+
+    places: tuple[tuple[str, str], ...]
+
+    def with_collector(self) -> str | None:
+        """Return the first place that names a collector, or may name one in a file; None if there is none."""
+        return self._place(_COLLECTOR) or self._place(_HIDDEN)
+
+    def with_archive(self) -> str | None:
+        """Return the first place that says something of shared classes, or may in a file; None if there is none."""
+        return self._place(_ARCHIVE) or self._place(_HIDDEN)
+
+    def with_compiler(self) -> str | None:
+        """Return the first place that says when methods are compiled, or may in a file; None if there is none."""
+        return self._place(_COMPILER) or self._place(_HIDDEN)
+
+    def with_ui(self) -> str | None:
+        """Return the first place that sets whether Spark's UI is there, or its port; None if there is none."""
+        return self._place(_WEB_UI)
+
+    def _place(self, pattern: re.Pattern[str]) -> str | None:
+        for place, options in self.places:
+            # Quotes group words; what they enclose may itself begin with one of these options.
+            if any(pattern.match(word.strip("'\"")) for word in options.split()):
+                return place
+        return None
+
+
+def java_options(
+    environment: Mapping[str, str], settings: Iterable[Mapping[str, str]]
+) -> JavaOptions:
+    """Return the options in these variables and settings of Spark."""
+    found = [(name, environment[name]) for name in VARIABLES if name in environment]
+    found += [(key, each[key]) for each in settings for key in SETTINGS if key in each]
+    return JavaOptions(places=tuple(found))

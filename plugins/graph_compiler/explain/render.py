@@ -11,15 +11,12 @@ from graph_compiler.explain.documents.execution_graph_json import ExecutionGraph
 from graph_compiler.explain.documents.graph_json import job_graph_json, stream_graph_json
 from graph_compiler.explain.documents.page import plan_page
 from graph_compiler.explain.documents.plan_json import job_plan, streaming_plan
-from graph_compiler.explain.pictures.dot import dot
 from graph_compiler.explain.pictures.execution_picture import (
     execution_picture,
     known_execution_graph,
 )
 from graph_compiler.explain.pictures.job_picture import job_picture
-from graph_compiler.explain.pictures.mermaid import mermaid
-from graph_compiler.explain.pictures.picture import Picture
-from graph_compiler.explain.pictures.picture_text import picture_text
+from graph_compiler.explain.pictures.picture import Picture, dot, mermaid, picture_text
 from graph_compiler.explain.pictures.stream_picture import stream_picture
 from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline

@@ -9,8 +9,8 @@ from graph_compiler.graphs.execution_graph import ExecutionGraph
 from graph_compiler.graphs.job_graph import JobEdge, JobGraph
 from graph_compiler.graphs.regions import Deployment
 from graph_compiler.graphs.stream_graph import StreamGraph
-from graph_compiler.options.deployment_options import DeploymentOptions
 from graph_compiler.options.model import PipelineOptions
+from graph_compiler.options.modes import DeploymentOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

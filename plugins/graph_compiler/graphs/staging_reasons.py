@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class StagingReason(StrEnum):
-    """Why an edge is staged; `compiler/regions/staging_words.py` has the text for each reason."""
+    """Why an edge is staged; `staging_words` has the text for each."""
 
     DECLARED = "DECLARED"
     DECLARED_IN_TASK = "DECLARED_IN_TASK"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from graph_compiler.declaration.artifacts.artifact_options import SEPARATORS
 from graph_compiler.errors import ConfigurationError, Problem
-from graph_compiler.options.deployment_options import DeploymentOptions
+from graph_compiler.options.modes import DeploymentOptions
 from graph_compiler.options.reader import read_options
 from graph_compiler.options.text import as_text
 

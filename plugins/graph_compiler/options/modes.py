@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -48,3 +49,14 @@ class RestartStrategyType(StrEnum):
     FIXED_DELAY = "fixed-delay"
     EXPONENTIAL_DELAY = "exponential-delay"
     FAILURE_RATE = "failure-rate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeploymentOptions:
+    """Valid keys and values, and where they are set, for messages."""
+
+    values: tuple[tuple[str, str], ...] = ()
+    origin: str = ""
+
+
+NO_DEPLOYMENT_OPTIONS = DeploymentOptions()

@@ -6,21 +6,22 @@ read_options([("execution.batch-shuffle-mode", "ALL_EXCHANGES_BLOCKING")])
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from difflib import get_close_matches
 from enum import StrEnum
 from typing import get_args
 
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import did_you_mean
-from graph_compiler.options.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
 from graph_compiler.options.durations import format_duration
 from graph_compiler.options.flink_options import why_without_meaning
 from graph_compiler.options.flink_settings import class_path_problems
 from graph_compiler.options.model import PipelineOptions
+from graph_compiler.options.modes import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
 from graph_compiler.options.spark_settings import is_spark_setting, refused_settings
-from graph_compiler.options.words import allowed_words
 
 _TYPO = 0.94
 """How similar an unknown key must be to one of ours to be a misspelling of it, rather than a key of Flink's."""
@@ -109,3 +110,32 @@ def _unknown(key: str) -> Problem:
         allowed=f"{near} and others; {_ALL}" if near else _ALL,
         hint=did_you_mean(key, FIELDS),
     )
+
+
+_KINDS: Mapping[str, str] = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "a number",
+    "timedelta": "a duration, as 10 s",
+    "str": "a name",
+}
+_BOUNDS: Mapping[str, str] = {"ge": "from", "gt": "over", "le": "to"}
+
+
+def allowed_words(field: FieldInfo, reason: str) -> str:
+    """Return what is allowed: `a whole number, from 1 to 32768`; `reason` is pydantic's, or that of our check."""
+    _, separator, own = reason.partition("allowed: ")
+    if separator:
+        return own
+    words = next(words for kind, words in _KINDS.items() if kind in str(field.annotation))
+    limits = [
+        f"{word} {_shown(getattr(bound, name))}"
+        for name, word in _BOUNDS.items()
+        for bound in field.metadata
+        if hasattr(bound, name)
+    ]
+    return ", ".join([words, " ".join(limits)] if limits else [words])
+
+
+def _shown(bound: object) -> str:
+    return format_duration(bound) if isinstance(bound, timedelta) else str(bound)

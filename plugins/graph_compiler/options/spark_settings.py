@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graph_compiler.declaration.resources.spark_setting import INSTEAD, secret_in_plain_text
+from graph_compiler.declaration.resources.slot_sharing_group import INSTEAD, secret_in_plain_text
 from graph_compiler.errors import Problem
-from graph_compiler.options.deployment_options import DeploymentOptions
+from graph_compiler.options.modes import DeploymentOptions
 
 PREFIX = "spark."
 

@@ -14,8 +14,16 @@ from typing import BinaryIO
 
 from graph_compiler.deployment.documents.wire import from_json, to_wire
 from graph_compiler.errors import PartitionNotFoundError
-from graph_compiler.row_reader.limits import MOST_MEMORY, limit_what_it_takes, open_nothing_more
-from graph_compiler.row_reader.messages import Answer, RowsRead, RowsRefused, RowsWanted, WhyRefused
+from graph_compiler.row_reader.messages import (
+    MOST_MEMORY,
+    Answer,
+    RowsRead,
+    RowsRefused,
+    RowsWanted,
+    WhyRefused,
+    limit_what_it_takes,
+    open_nothing_more,
+)
 
 _MOST_WORDS = 500
 """Maximum characters of an error's message, which may contain text from a file."""

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
+import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from http import HTTPStatus
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from graph_compiler.deployment.documents.run_identity import RunIdentity
+from graph_compiler.deployment.documents.run_identity import NOT_MAPPED, RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout, staging_root_at
+from graph_compiler.errors import ParameterError
+from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.identifiers import RegionId, TaskName
 from graph_compiler.projects.airflow_configuration import (
     STAGING_FOLDER,
     configuration_file,
@@ -22,19 +29,16 @@ from graph_compiler.run_client.local_end import LocalEnd
 from graph_compiler.run_client.login import Login
 from graph_compiler.run_client.published import RunResult, layouts_in, published
 from graph_compiler.run_client.refusals import (
+    AirflowRefusedError,
     AirflowUnreachableError,
     RunNotFoundError,
     RunStateError,
 )
 from graph_compiler.run_client.run_status import RunStatus, TaskStatus
-from graph_compiler.run_client.triggering import (
-    SECONDS_BETWEEN_TRIES,
-    TRIES,
-    moment_of,
-    new_run_id,
-    trigger,
-)
-from graph_compiler.run_client.unfinished_tasks import with_lost_results
+from graph_compiler.staging.executions.executions import regions_of, task_names
+from graph_compiler.staging.gc.inventory import StagedResult, StagedRun
+from graph_compiler.staging.gc.survey import survey_run
+from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
 
 _SECONDS_BETWEEN_LOOKS = 2.0
@@ -268,3 +272,146 @@ def _staging_root(environment: Mapping[str, str]) -> str:
     home = Path(expanded(environment.get("AIRFLOW_HOME", "~/airflow")))
     found = find_setting("staging_root", configuration_file(home, environment), environment)
     return staging_root_at(found.value if found else str(home.absolute() / STAGING_FOLDER))
+
+
+TRIES = 4
+SECONDS_BETWEEN_TRIES = 2.0
+
+
+def new_run_id(named_after: str) -> str:
+    """Return a run id that no other run has, also if another client starts one at the same time."""
+    return f"manual__{named_after}__{secrets.token_hex(4)}"
+
+
+def moment_of(day: str | None) -> tuple[str, str]:
+    """Return a logical date in ISO form, and what the run's id is named after; without a day, now.
+
+    Raises ParameterError for text that is not a day.
+    """
+    if day is None:
+        now = datetime.now(UTC)
+        return now.isoformat(), now.isoformat(timespec="seconds")
+    try:
+        found = date.fromisoformat(day)
+    except ValueError:
+        raise ParameterError(f"the date is '{day}'\n  allowed: a day, such as 2013-01-01") from None
+    return datetime(found.year, found.month, found.day, tzinfo=UTC).isoformat(), found.isoformat()
+
+
+def trigger(end: AirflowEnd, wanted: Trigger, pause: Callable[[float], None]) -> None:
+    """Start a run. If no answer comes, look whether it is there before asking again.
+
+    Raises AirflowUnreachableError if that cannot be found out, RunStateError if another run has its id or its date.
+    """
+    lost: AirflowUnreachableError | None = None
+    for _ in range(TRIES):
+        try:
+            end.trigger(wanted)
+            return
+        except AirflowUnreachableError as error:
+            lost = error
+            pause(SECONDS_BETWEEN_TRIES)
+            if _is_there(end, wanted):
+                return
+        except AirflowRefusedError as error:
+            if error.status != HTTPStatus.CONFLICT:
+                raise
+            if lost is not None and _is_there(end, wanted):
+                return
+            raise _conflict(end, wanted) from None
+    raise AirflowUnreachableError(
+        f"{lost}\n  hint: it is not known whether run '{wanted.run_id}' of '{wanted.dag_id}' was started; its "
+        "status shows it, when Airflow answers again"
+    )
+
+
+def _is_there(end: AirflowEnd, wanted: Trigger) -> bool:
+    try:
+        return end.find_run(wanted.dag_id, wanted.run_id) is not None
+    except AirflowUnreachableError:
+        return False
+
+
+def _conflict(end: AirflowEnd, wanted: Trigger) -> RunStateError:
+    other = end.run_of_date(wanted.dag_id, wanted.logical_date)
+    if other is None or other == wanted.run_id:
+        return RunStateError(f"Dag '{wanted.dag_id}' already has a run '{wanted.run_id}'")
+    return RunStateError(
+        f"Dag '{wanted.dag_id}' already has a run of {wanted.logical_date}: '{other}'\n"
+        "  hint: Airflow allows one run for each date. Resume it if it failed; to run the date again, clear or "
+        "delete that run in Airflow's UI"
+    )
+
+
+_REMOVED = "removed"
+"""Airflow's state of a task that the Dag no longer has."""
+
+
+def unfinished(run: RunStatus) -> tuple[TaskStatus, ...]:
+    """Return the tasks of a run that is over which have not finished: failed, and not run for that.
+
+    What a branch has skipped is among them. Airflow skips it again, since the branch's choice is kept.
+    """
+    return tuple(
+        task
+        for task in run.tasks
+        if task.state is not ExecutionState.FINISHED and task.airflow_state != _REMOVED
+    )
+
+
+def with_lost_results(
+    store: StagingStore, layouts: Iterable[StagingLayout], run: RunStatus
+) -> tuple[TaskStatus, ...]:
+    """Return the unfinished tasks of a run, and the finished ones whose lost rows these read."""
+    again = set(unfinished(run))
+    for layout in layouts:
+        identity = layout.identity
+        own = {
+            name: task
+            for task in run.tasks
+            if task.map_index in (identity.map_index, NOT_MAPPED)
+            and (name := identity.task_name(task.task_id)) is not None
+        }
+        names = {name for name, task in own.items() if task in again}
+        again |= {own[name] for name in _lost(store, layout, names) if name in own}
+    return tuple(task for task in run.tasks if task in again)
+
+
+def _lost(
+    store: StagingStore, layout: StagingLayout, names: Collection[TaskName]
+) -> frozenset[TaskName]:
+    """Return the tasks whose results are lost and read by tasks that run again, or by such tasks themselves."""
+    if not names:
+        return frozenset()
+    run = survey_run(store, layout)
+    task_of = {
+        region_id: task_names(store, layout, [region_id])[0]
+        for region_id in regions_of(store, layout)
+    }
+    lost = [result for result in run.results if _is_lost(run, result)]
+    again = set(names)
+
+    def is_read_again(consumer: RegionId) -> bool:
+        return task_of.get(consumer) is None or task_of[consumer] in again
+
+    while True:
+        found = {
+            task_of[result.owner]
+            for result in lost
+            if result.owner in task_of and any(map(is_read_again, result.consumers))
+        }
+        if found <= again:
+            return frozenset(chain(again)) - frozenset(names)
+        again |= found
+
+
+def _is_lost(run: StagedRun, result: StagedResult) -> bool:
+    """Whether the data of a result's last epoch is gone, and no rule of this program has removed it."""
+    if not result.epochs:
+        return False
+    last = result.epochs[-1]
+    is_there = any(
+        folder.owner == result.id and folder.name == last.folder and folder.bytes >= last.bytes
+        for folder in run.data
+    )
+    return last.released is None and not is_there

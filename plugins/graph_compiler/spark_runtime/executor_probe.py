@@ -24,7 +24,7 @@ from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.documents.values_within import values_within
+from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.spark_runtime.pinned_jvm import check_executor_jvms
 from graph_compiler.spark_runtime.spark_internals.java import Py4JError, read_in_parts

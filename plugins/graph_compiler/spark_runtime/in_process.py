@@ -35,8 +35,7 @@ from graph_compiler.deployment.documents.in_process_run import (
     InProcessRequest,
     Step,
 )
-from graph_compiler.deployment.documents.outcome import Outcome
-from graph_compiler.deployment.documents.report import ExecutionReport, Phase
+from graph_compiler.deployment.documents.report import ExecutionReport, Outcome, Phase
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import from_json, to_json, to_wire
 from graph_compiler.driver_jvm.pinned_process import pin_process

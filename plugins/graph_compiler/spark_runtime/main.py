@@ -25,19 +25,18 @@ from pyspark.sql import SparkSession
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors.file_uris import local_path
-from graph_compiler.declaration.resources.deploy_mode import DeployMode
+from graph_compiler.declaration.resources.slot_sharing_group import DeployMode
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.jvm_settings import READS_DIFFERENTLY
+from graph_compiler.deployment.documents.jvm_settings import OF_PANDAS, READS_DIFFERENTLY
 from graph_compiler.deployment.documents.report import (
     VERSION,
     ExecutionReport,
     Failure,
     ThrowableType,
 )
-from graph_compiler.deployment.documents.session import OF_PANDAS
 from graph_compiler.deployment.documents.staging_layout import root_of
 from graph_compiler.deployment.documents.wire import to_json
-from graph_compiler.deployment.targets.ignored_settings import ignored_words
+from graph_compiler.deployment.targets.execution_target import ignored_words
 from graph_compiler.deployment.targets.known_targets import target_of
 from graph_compiler.driver_jvm.pinned_process import host_zone, pin_process
 from graph_compiler.errors import (

@@ -16,7 +16,7 @@ from graph_compiler.declaration.connectors.secret import VARIABLE_PREFIX, Secret
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.report import Failure
 from graph_compiler.deployment.documents.staging_layout import secrets_of
-from graph_compiler.deployment.documents.values_within import values_within
+from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.errors import SecretError
 from graph_compiler.staging.store.stores import store_of
 

@@ -22,9 +22,8 @@ from graph_compiler.spark_runtime.connectors import OpenSink, SinkContext
 from graph_compiler.spark_runtime.main import execute
 from graph_compiler.spark_runtime.region.region_run import RegionRun
 from graph_compiler.spark_runtime.region.seams import Seams
-from graph_compiler.spark_runtime.rehearsal.recording_sink import KeptSink
-from graph_compiler.spark_runtime.rehearsal.rehearsal import rehearsed
-from graph_compiler.spark_runtime.results.session_settings import pinned
+from graph_compiler.spark_runtime.rehearsal.rehearsal import KeptSink, rehearsed
+from graph_compiler.spark_runtime.results.pinned_settings import pinned
 
 Cells = tuple[object, ...]
 Change = tuple[int, Callable[[], object]]

@@ -99,7 +99,7 @@ class RowsWorld:
         self._given.append(rows)
 
     def drop_records(self) -> None:
-        """Say that the next source drops records with a key that is NULL, if it reads their v."""
+        """Expect the next source to drop records with a key that is NULL, if it reads their v."""
         self._drop.add(len(self.sources))
 
     def apply(self, operation: str, inputs: Sequence[int], n: int) -> bool:

@@ -28,7 +28,7 @@ from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.source import MISFIT
 from graph_compiler.spark_runtime.connectors.text_records import MARK
-from graph_compiler.spark_runtime.results.session_settings import pinned
+from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from tests.harness.text_values import MISFITS, typed
 
 pytestmark = pytest.mark.spark

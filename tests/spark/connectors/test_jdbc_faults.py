@@ -13,7 +13,7 @@ from graph_compiler import Jdbc
 from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.spark_runtime.connectors import PreparedSink
 from graph_compiler.spark_runtime.connectors.database import Database
-from graph_compiler.spark_runtime.connectors.databases.marks import MARKS, Marks
+from graph_compiler.spark_runtime.connectors.databases.carrying import MARKS, Marks
 from graph_compiler.spark_runtime.connectors.databases.sql_errors import (
     database_words,
     is_refusal,

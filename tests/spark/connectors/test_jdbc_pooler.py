@@ -13,7 +13,7 @@ from graph_compiler import Jdbc, Parquet
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.errors import PublicationConflictError
 from graph_compiler.spark_runtime.connectors.database import Database
-from graph_compiler.spark_runtime.connectors.databases.marks import MARKS, MarkOutcome, Marks
+from graph_compiler.spark_runtime.connectors.databases.carrying import MARKS, MarkOutcome, Marks
 from graph_compiler.spark_runtime.connectors.databases.sql_errors import (
     is_changed_session,
     is_refusal,

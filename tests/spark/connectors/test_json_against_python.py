@@ -24,7 +24,7 @@ from graph_compiler.spark_runtime.columns.declared_schema import parse_schema, t
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.source import MISFIT
 from graph_compiler.spark_runtime.connectors.text_records import MARK, ODD_KEY
-from graph_compiler.spark_runtime.results.session_settings import pinned
+from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from tests.harness.text_values import MISFITS, typed
 
 pytestmark = pytest.mark.spark

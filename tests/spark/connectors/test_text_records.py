@@ -7,10 +7,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Csv, Json, Parquet, StreamExecutionEnvironment, Text
-from graph_compiler.deployment.documents.session import STRICT_SOURCES
+from graph_compiler.deployment.documents.jvm_settings import STRICT_SOURCES
 from graph_compiler.errors import SchemaChangedError
 from graph_compiler.spark_runtime.connectors import read_source
-from graph_compiler.spark_runtime.results.session_settings import pinned
+from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from tests.spark.conftest import RunPipeline
 
 pytestmark = pytest.mark.spark

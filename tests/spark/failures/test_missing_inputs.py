@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.spark_runtime.failures.causes import Cause
-from graph_compiler.spark_runtime.failures.missing_inputs import does_not_exist, missing_input
+from graph_compiler.spark_runtime.failures.causes import Cause, does_not_exist, missing_input
 
 pytestmark = pytest.mark.spark
 

@@ -33,8 +33,7 @@ from graph_compiler.declaration.operators import (
 )
 from graph_compiler.declaration.operators.known_columns import columns_of_schema, type_of_text
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema, type_words
-from graph_compiler.spark_runtime.operators.evaluation import main_output
-from graph_compiler.spark_runtime.operators.scope import Scope
+from graph_compiler.spark_runtime.operators.scope import Scope, main_output
 from tests.declaration.test_known_columns import EXPRESSIONS
 
 pytestmark = pytest.mark.spark

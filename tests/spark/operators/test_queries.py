@@ -26,10 +26,13 @@ from graph_compiler.declaration.operators import (
     TopN,
     WithColumns,
 )
-from graph_compiler.declaration.sql_orders import order_problems
-from graph_compiler.spark_runtime.operators.evaluation import main_output
-from graph_compiler.spark_runtime.operators.queries import query_over, query_over_views
-from graph_compiler.spark_runtime.operators.scope import Scope
+from graph_compiler.declaration.sql_text import order_problems
+from graph_compiler.spark_runtime.operators.scope import (
+    Scope,
+    main_output,
+    query_over,
+    query_over_views,
+)
 from graph_compiler.spark_runtime.spark_internals import parsed_queries
 from graph_compiler.spark_runtime.spark_internals.parsed_queries import (
     NotAQueryError,

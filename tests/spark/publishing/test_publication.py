@@ -12,8 +12,8 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId
 from graph_compiler.spark_runtime.publishing.publication import Publisher
-from graph_compiler.staging.publications.intent import Intent
 from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.publications.publications import Intent
 from graph_compiler.staging.store.local_store import LocalStore
 
 pytestmark = pytest.mark.spark

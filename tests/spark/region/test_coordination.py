@@ -21,12 +21,12 @@ from graph_compiler.errors import DecisionLostError
 from graph_compiler.spark_runtime.connectors import SinkContext
 from graph_compiler.spark_runtime.connectors.file_sink import FileSink
 from graph_compiler.spark_runtime.region.coordination import (
+    HOOKS,
     OperatorCoordinator,
     OperatorCoordinators,
     SinkCommitter,
     make_coordinators,
 )
-from graph_compiler.spark_runtime.region.master_hooks import HOOKS
 from graph_compiler.staging.publications.preparations import Preparation
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.registered_kinds import register

@@ -140,9 +140,9 @@ def test_many_rows_are_in_as_many_files_as_asked(run_pipeline: RunPipeline, tmp_
 def test_rows_that_are_in_order_in_memory_are_not_sorted_again(
     run_pipeline: RunPipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from graph_compiler.spark_runtime.exchange import sort_order
+    from graph_compiler.spark_runtime.exchange import distribution
 
-    monkeypatch.setattr(sort_order, "query_over", None)
+    monkeypatch.setattr(distribution, "query_over", None)
     env = StreamExecutionEnvironment("once")
     rows = env.from_source(Values([(1, "a", 1, 1)], SCHEMA), "rows").sort("a")
     for name, between in BETWEEN.items():

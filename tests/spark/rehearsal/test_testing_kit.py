@@ -15,7 +15,7 @@ from graph_compiler import Csv, DataStream, Jdbc, Parquet, StreamExecutionEnviro
 from graph_compiler.deployment.documents.report import ThrowableType
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.operator_names import OperatorNotFoundError
-from graph_compiler.spark_runtime.rehearsal.collected_rows import SameNameError
+from graph_compiler.spark_runtime.rehearsal.rehearsal import SameNameError
 from graph_compiler.spark_runtime.rehearsal.test_rows import GivenRowsError
 from graph_compiler.testing import REAL, PipelineFailedError, PipelineResult, Rows
 from pipelines.flights import env as flights

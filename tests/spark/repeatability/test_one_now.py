@@ -11,8 +11,13 @@ from pyspark.sql import functions as F  # noqa: N812  # as every pipeline calls 
 from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment, Table
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.staging.executions.run_marker import VERSION, RunMarker, find_marker, mark_run
-from graph_compiler.staging.executions.run_time import moment
+from graph_compiler.staging.executions.run_marker import (
+    VERSION,
+    RunMarker,
+    find_marker,
+    mark_run,
+    moment,
+)
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.reference import published
 from tests.spark.conftest import RunPipeline

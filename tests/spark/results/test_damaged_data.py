@@ -20,8 +20,7 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.spark_runtime.failures.causes import Cause
-from graph_compiler.spark_runtime.results.damage import find_damaged_file
-from graph_compiler.spark_runtime.results.staging_area import StagingArea
+from graph_compiler.spark_runtime.results.staging_area import StagingArea, find_damaged_file
 from graph_compiler.staging.results.damage import find_damage
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.hadoop_checksums import checksum_file, why_damaged

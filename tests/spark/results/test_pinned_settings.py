@@ -17,8 +17,8 @@ from graph_compiler.spark_runtime.results.pinned_settings import (
     READ_SESSION,
     WRITE_OPTIONS,
     WRITE_SESSION,
+    pinned,
 )
-from graph_compiler.spark_runtime.results.session_settings import pinned
 from tests.harness.border_values import VALUES, as_texts, border_values
 from tests.harness.sinks import Sinks
 from tests.spark.results.test_damaged_data import RESULT, STAGED, area_of

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.declaration.retention import StagingRelease
-from graph_compiler.deployment.documents.outcome import Outcome
+from graph_compiler.deployment.documents.report import Outcome
 from graph_compiler.deployment.documents.staging_layout import OUTCOME
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState

@@ -12,13 +12,13 @@ from rich.console import Console
 from graph_compiler.cli.commands.history import history_json, run_history, show_history
 from graph_compiler.declaration.retention import Retention
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
-from graph_compiler.deployment.documents.outcome import Outcome
 from graph_compiler.deployment.documents.progress import VERSION as PROGRESS_VERSION
 from graph_compiler.deployment.documents.progress import CurrentStep, ExecutionProgress
 from graph_compiler.deployment.documents.report import (
     VERSION,
     ExecutionReport,
     Failure,
+    Outcome,
     Phase,
     ThrowableType,
 )
@@ -40,7 +40,7 @@ from graph_compiler.staging.executions.executions import (
     find_run,
     regions_of,
 )
-from graph_compiler.staging.executions.folded_state import DIED
+from graph_compiler.staging.executions.region_execution import DIED
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.staging_trees import FIRST, Run
 

@@ -21,12 +21,13 @@ from graph_compiler.deployment.documents.report import (
 )
 from graph_compiler.staging.lineage.attempt_lineage import (
     AttemptLineage,
+    Dataset,
+    DatasetName,
     RegionPlaces,
     attempt_lineage,
     declared_lineage,
     task_lineage,
 )
-from graph_compiler.staging.lineage.dataset import Dataset, DatasetName
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.reports import bare_report

@@ -2,7 +2,7 @@
 
 import json
 
-from graph_compiler.staging.lineage.columns import Column, columns
+from graph_compiler.staging.lineage.attempt_lineage import Column, columns
 
 
 def schema(**types: object) -> str:

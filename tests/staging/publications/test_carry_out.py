@@ -15,9 +15,8 @@ import pytest
 from graph_compiler.errors import PublicationConflictError
 from graph_compiler.staging.publications.on_disk import file_publication as module
 from graph_compiler.staging.publications.on_disk.file_publication import carry_out, steps
-from graph_compiler.staging.store.folder_exchange import exchange_folders
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
-from graph_compiler.staging.store.local_store import LocalStore
+from graph_compiler.staging.store.local_store import LocalStore, exchange_folders
 from graph_compiler.staging.store.staging_store import Promises
 from tests.harness.folders import failing, in_memory, prepare, put, seen
 from tests.harness.worlds import (

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
-from graph_compiler.staging.publications.intent import Intent
 from graph_compiler.staging.publications.on_disk import file_publication as module
 from graph_compiler.staging.publications.on_disk.file_publication import carry_out, steps
 from graph_compiler.staging.publications.on_disk.listing import data_files
 from graph_compiler.staging.publications.on_disk.mounts import preparation_folder
+from graph_compiler.staging.publications.publications import Intent
 from tests.harness.folders import in_memory, prepare, put, seen
 from tests.harness.worlds import NEW, OLD, World
 

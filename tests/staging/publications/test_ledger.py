@@ -28,7 +28,6 @@ from graph_compiler.errors import (
 )
 from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.staging.executions.run_marker import VERSION, RunMarker, mark_run, same_root
-from graph_compiler.staging.publications.intent import Intent
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.on_disk.file_publication import carry_out
 from graph_compiler.staging.publications.preparations import (
@@ -41,6 +40,7 @@ from graph_compiler.staging.publications.publications import (
     GIVEN_UP,
     Confirmation,
     Ending,
+    Intent,
     Publication,
     ending,
 )

@@ -20,14 +20,14 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.deployment.documents.values_within import values_within
+from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.errors import SourceLocation
 from graph_compiler.staging.executions.execution_order import begin
-from graph_compiler.staging.publications.own_folders import own_folders
 from graph_compiler.staging.publications.places import (
     Endpoint,
     endpoints_of,
     find_place_problems,
+    own_folders,
     recorded_endpoints,
     sources_of,
     task_problems,

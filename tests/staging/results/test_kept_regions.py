@@ -54,15 +54,14 @@ from graph_compiler.deployment.documents.manifest import (
     ManifestPartition,
     StagedRead,
 )
-from graph_compiler.deployment.documents.outcome import Outcome
 from graph_compiler.deployment.documents.report import (
     ExecutionReport,
     Failure,
+    Outcome,
     SourceFiles,
     ThrowableType,
 )
-from graph_compiler.deployment.documents.values_within import values_within
-from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.deployment.documents.wire import to_json, values_within
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
 from graph_compiler.spark_runtime.region.task_run import leave_out, run_regions
@@ -71,10 +70,10 @@ from graph_compiler.staging.executions.execution_order import begin
 from graph_compiler.staging.executions.executions import (
     attempts_begun,
     executions,
+    find_kept,
     kept_executions,
     last_execution,
 )
-from graph_compiler.staging.executions.kept_executions import find_kept
 from graph_compiler.staging.results.damage import DamagedResult, record_damage
 from graph_compiler.staging.results.kept_regions import discard
 from graph_compiler.staging.results.manifest_log import ManifestLog

@@ -21,7 +21,7 @@ from graph_compiler.deployment.documents.manifest import VERSION as MANIFEST_VER
 from graph_compiler.deployment.documents.manifest import Manifest
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.deployment.documents.values_within import values_within
+from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.deployment.plans.plan_record import what_changed
 from graph_compiler.errors import StaleResultError
 from graph_compiler.identifiers import RegionId

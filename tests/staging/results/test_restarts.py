@@ -27,8 +27,7 @@ from graph_compiler.deployment.documents.report import VERSION as REPORT_VERSION
 from graph_compiler.deployment.documents.report import ExecutionReport, RecomputedResult
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.deployment.documents.values_within import values_within
-from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.deployment.documents.wire import to_json, values_within
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.staging.results import release
 from graph_compiler.staging.results import restarts as restarts_module

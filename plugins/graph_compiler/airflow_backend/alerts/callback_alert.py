@@ -8,9 +8,13 @@ from typing import Any
 
 from airflow.configuration import conf
 
-from graph_compiler.airflow_backend.alerts.failed_tries import FailedTry, failed_task
-from graph_compiler.airflow_backend.alerts.pages import LOCAL, Pages
-from graph_compiler.airflow_backend.alerts.try_documents import read_try
+from graph_compiler.airflow_backend.alerts.failed_tries import (
+    LOCAL,
+    FailedTry,
+    Pages,
+    failed_task,
+    read_try,
+)
 from graph_compiler.airflow_backend.installation.settings import read_settings
 from graph_compiler.airflow_backend.run_identities import identity_of_task
 from graph_compiler.airflow_backend.stores.connection_access import open_stores

@@ -14,10 +14,10 @@ from airflow.sdk.bases.operator import BaseOperator
 
 from graph_compiler.airflow_backend.task.task_summary import OutputSummary
 from graph_compiler.declaration.connectors import Connector
-from graph_compiler.declaration.connectors.asset_places import place_uri
+from graph_compiler.declaration.connectors.file_uris import place_uri
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.parameters.parameter import ParameterValue
-from graph_compiler.deployment.describe.asset_uris import asset_uri, parameters_in
+from graph_compiler.deployment.describe.templates import asset_uri, parameters_in
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, RegionDescriptor
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing

@@ -23,9 +23,11 @@ from graph_compiler.airflow_backend.dag.concurrency import (
     why_one_run_at_a_time,
 )
 from graph_compiler.airflow_backend.dag.deployment_tasks import add_tasks
-from graph_compiler.airflow_backend.dag.logical_dates import places_without_logical_date
+from graph_compiler.airflow_backend.dag.logical_dates import (
+    places_without_logical_date,
+    what_days_lose,
+)
 from graph_compiler.airflow_backend.dag.plan_document import TAG
-from graph_compiler.airflow_backend.dag.run_days import what_days_lose
 from graph_compiler.airflow_backend.installation.settings import read_settings
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.dag.airflow_arguments import (

@@ -14,7 +14,7 @@ from airflow.sdk import DAG, get_parsing_context
 
 from graph_compiler.airflow_backend.dag.dag_builder import build_dag
 from graph_compiler.compiler.checks.validation import all_problems
-from graph_compiler.declaration.artifacts.project_folder import YAML
+from graph_compiler.declaration.artifacts.user_artifact import YAML
 from graph_compiler.errors import GraphCompilerError, InvalidPipelineError, Problem
 from graph_compiler.projects.pipeline_files import files_below, load_declared, pipeline_at
 

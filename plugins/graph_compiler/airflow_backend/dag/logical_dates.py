@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from typing import cast
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from airflow.sdk import Asset, AssetAll, AssetAny, Context
 from airflow.sdk.exceptions import AirflowFailException
 from jinja2 import Environment, UndefinedError
 
 from graph_compiler.airflow_backend.dag.template_variables import variables_in
-from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.compiler.checks.expression_checks import parameters_of
+from graph_compiler.declaration.operators import Operator, Sink, Source
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
 from graph_compiler.errors import Problem
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
@@ -71,3 +74,78 @@ def explaining_templates(pipeline: str, places: Mapping[str, str]) -> Iterator[N
             f"{{{{ {RUN_DATE} }}}} is the day in every run, and graph-compiler submit --date 2013-01-01 gives a run "
             "a logical date"
         ) from None
+
+
+# Whether the days of a schedule's runs are those of its time zone: Airflow's `ds` and our `run_date` are days in UTC.
+#
+#     30 1 * * *  Europe/Vienna     Sat 28 March 01:30 = 00:30 UTC     ds 2026-03-28
+#                                   Sun 29 March 01:30 = 00:30 UTC     ds 2026-03-29
+#                                   Mon 30 March 01:30 = 23:30 UTC     ds 2026-03-29, again
+#
+# In autumn, a day has no run. A time of day that is on the same day in UTC all year has neither.
+
+_DAYS = frozenset({"ds", "ds_nodash", RUN_DATE})
+_AT_MIDNIGHT = frozenset({"@daily", "@weekly", "@monthly", "@quarterly", "@yearly"})
+_DAY = 1440
+"""Minutes."""
+
+
+def what_days_lose(
+    compiled: CompiledPipeline, timetable: object, templates: Environment
+) -> str | None:
+    """Return a warning if two runs of a Dag have the same day, or a day has none, and operators use the day."""
+    text, zone = getattr(timetable, "expression", None), getattr(timetable, "timezone", None)
+    minute = _minute_of_day(str(text))
+    offsets = _offsets(str(getattr(zone, "name", zone)))
+    if minute is None or len({(minute - offset) // _DAY for offset in offsets}) < 2:
+        return None
+    if not (names := tuple(dict.fromkeys(_using_days(compiled, templates)))):
+        return None
+    first, last = max(0, *offsets), min(_DAY, _DAY + min(offsets)) - 1
+    return (
+        f"Its runs are at {_clock(minute)} in {zone}, and {{{{ ds }}}} and run_date are days in UTC: in spring, two "
+        f"runs have the same day, and in autumn a day has none. {listing(names)} would replace the rows of that day, "
+        f"and never have those of the other. Hint: a time from {_clock(first)} to {_clock(last)}, which is on the same "
+        f"day in UTC all year; or in paths {{{{ logical_date.in_timezone('{zone}') | ds }}}}."
+    )
+
+
+def _minute_of_day(cron: str) -> int | None:
+    """Return the minute of the day of an expression that has only one; None for all others."""
+    if cron in _AT_MIDNIGHT:
+        return 0
+    fields = cron.split()
+    if len(fields) != 5 or not all(field.isascii() and field.isdecimal() for field in fields[:2]):
+        return None
+    return int(fields[1]) * 60 + int(fields[0])
+
+
+def _offsets(zone: str) -> tuple[int, ...]:
+    """Return how many minutes a time zone is before UTC, in each week of this year."""
+    try:
+        known = ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError):
+        return (0,)
+    weeks = (
+        datetime(datetime.now(UTC).year, 1, 1, tzinfo=UTC) + timedelta(weeks=n) for n in range(53)
+    )
+    found = (week.astimezone(known).utcoffset() or timedelta() for week in weeks)
+    return tuple(sorted({int(offset.total_seconds()) // 60 for offset in found}))
+
+
+def _using_days(compiled: CompiledPipeline, templates: Environment) -> Iterator[str]:
+    for node in compiled.stream_graph.nodes:
+        if RUN_DATE in parameters_of(node.operator) or any(
+            variables_in(text, templates) & _DAYS for text in _places(node.operator)
+        ):
+            yield node.declared_name
+
+
+def _places(operator: Operator) -> tuple[str, ...]:
+    if not isinstance(operator, Source | Sink):
+        return ()
+    return tuple(operator.connector.texts().values())
+
+
+def _clock(minute: int) -> str:
+    return f"{minute // 60:02}:{minute % 60:02}"

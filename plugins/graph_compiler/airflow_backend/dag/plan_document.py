@@ -18,7 +18,7 @@ from graph_compiler.deployment.describe.region_descriptors import PipelineDescri
 from graph_compiler.deployment.documents.wire import Json, from_wire, to_wire
 from graph_compiler.errors import DescriptorError
 from graph_compiler.explain.diff.plan_summary import PlanSummary, plan_summary
-from graph_compiler.explain.documents.plain_json import plain_json
+from graph_compiler.explain.documents.plan_json import plain_json
 from graph_compiler.explain.documents.view_plan import view_plan
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 

@@ -26,8 +26,7 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.submission import PipelineSubmission, TaskSubmission
-from graph_compiler.deployment.documents.values_within import values_within
-from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.deployment.documents.wire import to_json, values_within
 from graph_compiler.projects.pipeline_files import load_pipeline
 
 RUN, EXECUTION = "RUN_ID", "EXECUTION_ID"

@@ -33,9 +33,7 @@ from openlineage.client.uuid import generate_static_uuid
 
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.lineage.attempt_lineage import AttemptLineage
-from graph_compiler.staging.lineage.columns import Column, columns
-from graph_compiler.staging.lineage.dataset import Dataset
+from graph_compiler.staging.lineage.attempt_lineage import AttemptLineage, Column, Dataset, columns
 from graph_compiler.staging.metrics.attempt_metrics import TimedAttempt
 
 PRODUCER = "urn:graph_compiler"

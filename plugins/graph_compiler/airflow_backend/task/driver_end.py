@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, TaskDeferred
+
+from graph_compiler.airflow_backend.task.ended_attempts import flush
 from graph_compiler.airflow_backend.task.execution_files import (
     is_answered,
     is_done,
+    leave_outcomes,
     read_report,
 )
+from graph_compiler.airflow_backend.task.following.tracking import TrackingLostError
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import Failure, ThrowableType
+from graph_compiler.errors import GraphCompilerError
+from graph_compiler.graphs.execution import ExecutionState
 
 _ENDED_ITSELF = (
     "Spark's driver ended with exit code 0 before its work was done, and left no report\n"
@@ -74,3 +83,43 @@ def _without_report(
 def is_elsewhere(hook: SparkSubmitHook | None) -> bool:
     """Whether the driver runs on another host, which may have another staging root."""
     return hook is not None and hook._connection["deploy_mode"] == "cluster"
+
+
+LOG = logging.getLogger(__name__)
+_STOPPED = "it was stopped while it was running"
+
+
+@contextmanager
+def recording(task: TaskTry, is_killed: Callable[[], bool]) -> Iterator[None]:
+    """Write the outcomes of the try, unless this process is killed; `is_killed`: whether the task is to end."""
+    state: ExecutionState | None = ExecutionState.FINISHED
+    reason = None
+    try:
+        yield
+    except (TrackingLostError, TaskDeferred):  # it may still be running: who continues asks again
+        state = None
+        raise
+    except BaseException as error:
+        state = ExecutionState.CANCELED if is_killed() else ExecutionState.FAILED
+        reason = str(error) or type(error).__name__
+        raise
+    finally:
+        if state is not None:
+            leave_outcomes(task.descriptors, state, reason)
+            flush()
+
+
+@contextmanager
+def stopping(descriptors: Iterable[str]) -> Iterator[None]:
+    """Write that a try was stopped: its process may be killed before it ends.
+
+    Within, the driver is ended, also if that cannot be written; it does not wait for a collector.
+    """
+    try:
+        leave_outcomes(descriptors, ExecutionState.CANCELED, _STOPPED)
+    except (OSError, GraphCompilerError):
+        LOG.warning("graph_compiler: it is not recorded that this try was stopped", exc_info=True)
+    try:
+        yield
+    finally:
+        flush()

@@ -15,8 +15,7 @@ from airflow.sdk.exceptions import AirflowException
 from graph_compiler.airflow_backend.task.ended_attempts import report_ended
 from graph_compiler.airflow_backend.task.task_try import TaskTry, descriptor_of
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.outcome import Outcome
-from graph_compiler.deployment.documents.report import VERSION, ExecutionReport
+from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, Outcome
 from graph_compiler.deployment.documents.staging_layout import (
     DRIVER,
     KEPT,
@@ -30,7 +29,7 @@ from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import StagingError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.executions.execution_order import begin
-from graph_compiler.staging.executions.kept_executions import report_of
+from graph_compiler.staging.executions.executions import report_of
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.stores import store_of
 

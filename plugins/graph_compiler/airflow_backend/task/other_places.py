@@ -21,9 +21,9 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.errors import InvalidPipelineError, Problem
-from graph_compiler.staging.publications.own_folders import OwnFolder
 from graph_compiler.staging.publications.places import (
     Endpoint,
+    OwnFolder,
     endpoints_of,
     find_place_problems,
     recorded_endpoints,

@@ -10,17 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from airflow.sdk.bases.operator import BaseOperator
-from airflow.sdk.exceptions import AirflowException
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from graph_compiler.airflow_backend.installation.airflow_api import AirflowApi, ClearedTask
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor, StagedInput
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.values_within import values_within
+from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.deployment.plans.clear_command import clear_command
+from graph_compiler.deployment.plans.plan_record import PlanRecord
+from graph_compiler.errors import StaleResultError
 from graph_compiler.identifiers import RegionId, TaskId, TaskName, listing
 from graph_compiler.staging.results.finished_readers import stale_readers
 from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.results.plan_log import check_inputs, record_plan
 
 
 def rerun_stale_consumers(
@@ -97,3 +100,15 @@ def _with_downstream(
         return ClearedTask(task_id=task_id, map_index=run.map_index if is_alike else None)
 
     return tuple(cleared(task_id) for task_id in found if task_id != operator.task_id)
+
+
+def check_plan(task: TaskTry, plan: PlanRecord) -> None:
+    """Record the plan; raises AirflowFailException if another plan computed an input of the task."""
+    log = ManifestLog(store=task.store, layout=task.layout)
+    record_plan(log.store, task.layout, plan)
+    own = {region.region_id for region in task.regions}
+    try:
+        for execution in task.executions:
+            check_inputs(log, execution, plan, own=own)
+    except StaleResultError as error:
+        raise AirflowFailException(f"pipeline '{task.pipeline}': {error}") from None

@@ -24,11 +24,10 @@ from graph_compiler.airflow_backend.dag.logical_dates import explaining_template
 from graph_compiler.airflow_backend.dag.plan_document import PLAN_DOCUMENT
 from graph_compiler.airflow_backend.dag.restart_strategy import retry_arguments
 from graph_compiler.airflow_backend.installation.settings import Settings
-from graph_compiler.airflow_backend.lineage.spark_properties import with_parent_run
-from graph_compiler.airflow_backend.lineage.task_lineage import ReportsLineage
+from graph_compiler.airflow_backend.lineage.task_lineage import ReportsLineage, with_parent_run
 from graph_compiler.airflow_backend.run_identities import identity_of_task
 from graph_compiler.airflow_backend.stores.connection_access import open_stores
-from graph_compiler.airflow_backend.task.driver_end import is_elsewhere, why_failed
+from graph_compiler.airflow_backend.task.driver_end import is_elsewhere, recording, why_failed
 from graph_compiler.airflow_backend.task.execution_files import (
     deploy,
     is_done,
@@ -42,10 +41,13 @@ from graph_compiler.airflow_backend.task.following.tracking import (
     remember,
 )
 from graph_compiler.airflow_backend.task.other_places import check_places, check_recorded_places
-from graph_compiler.airflow_backend.task.plan_check import check_plan
 from graph_compiler.airflow_backend.task.run_values import rendered, try_of_run
 from graph_compiler.airflow_backend.task.shared_root import see_run
-from graph_compiler.airflow_backend.task.stale_consumers import check_reads, rerun_stale_consumers
+from graph_compiler.airflow_backend.task.stale_consumers import (
+    check_plan,
+    check_reads,
+    rerun_stale_consumers,
+)
 from graph_compiler.airflow_backend.task.submission.driver_environment import APPLICATION
 from graph_compiler.airflow_backend.task.submission.driver_tuning import (
     doubt_archive,
@@ -65,7 +67,6 @@ from graph_compiler.airflow_backend.task.submission.submit_target import (
 )
 from graph_compiler.airflow_backend.task.task_summary import TaskSummary, log_lines, summarize
 from graph_compiler.airflow_backend.task.task_try import TaskTry
-from graph_compiler.airflow_backend.task.try_outcome import recording
 from graph_compiler.declaration.parameters.parameter import RUN_DATE, ParameterValue
 from graph_compiler.deployment.describe.templates import find_places
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor

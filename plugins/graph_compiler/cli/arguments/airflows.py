@@ -11,8 +11,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from graph_compiler.cli.console import speaking_plainly, standard_error
-from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.console import ExitCode, speaking_plainly, standard_error
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.run_client import AirflowUnreachableError, RunClient
 from graph_compiler.run_client.login import URL, login_of

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import PIPELINES
-from graph_compiler.projects.pipeline_files import pipeline_names
+from graph_compiler.options.modes import DeploymentOptions
+from graph_compiler.projects.pipeline_files import load_pipeline, pipeline_names
 
 
 def completed_names(incomplete: str) -> list[str]:
@@ -22,3 +27,13 @@ PipelineName = Annotated[
         autocompletion=completed_names,
     ),
 ]
+
+
+def compile_named(name: str) -> CompiledPipeline:
+    """Compile `flights` or `pipelines/flights.py`; raises as `load_pipeline` and `deployment_options` do."""
+    return compile_pipeline(load_pipeline(name), deployment_options())
+
+
+def deployment_options() -> DeploymentOptions:
+    """Return what the environment or airflow.cfg sets for all pipelines; raises ConfigurationError."""
+    return EmbeddedAirflow(Path.cwd()).options

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import typer
 
-from graph_compiler.cli.arguments.compiling import deployment_options
+from graph_compiler.cli.arguments.pipelines import deployment_options
 from graph_compiler.cli.console import speaking_plainly
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline

@@ -8,11 +8,9 @@ from typing import Annotated
 import typer
 
 from graph_compiler.cli.arguments.versions import summary_of
-from graph_compiler.cli.console import AsJson, speaking_plainly
-from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.console import AsJson, ExitCode, speaking_plainly
 from graph_compiler.explain.diff.plan_diff import plan_diff
-from graph_compiler.explain.diff.plan_diff_json import diff_json
-from graph_compiler.explain.diff.plan_diff_text import diff_summary, diff_text
+from graph_compiler.explain.diff.plan_diff_text import diff_json, diff_summary, diff_text
 
 Version = "a module, a file, or REVISION:FILE as git writes it"
 

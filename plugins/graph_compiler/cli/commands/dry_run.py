@@ -15,11 +15,15 @@ import typer
 from rich.text import Text
 
 import graph_compiler
-from graph_compiler.cli.arguments.compiling import compile_named
-from graph_compiler.cli.arguments.pipelines import PipelineName
-from graph_compiler.cli.arguments.run_values import Params, hint_of_day, read_day, read_params
-from graph_compiler.cli.console import AsJson, speaking_plainly, standard_error, standard_output
-from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.arguments.pipelines import PipelineName, compile_named
+from graph_compiler.cli.arguments.runs import Params, hint_of_day, read_day, read_params
+from graph_compiler.cli.console import (
+    AsJson,
+    ExitCode,
+    speaking_plainly,
+    standard_error,
+    standard_output,
+)
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.running.local_spark import artifact_settings, submit_variable
 from graph_compiler.declaration.parameters.parameter import ParameterValue

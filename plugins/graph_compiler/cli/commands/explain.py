@@ -9,11 +9,9 @@ from typing import Annotated
 import typer
 
 import graph_compiler
-from graph_compiler.cli.arguments.compiling import compile_named
-from graph_compiler.cli.arguments.pipelines import PipelineName
+from graph_compiler.cli.arguments.pipelines import PipelineName, compile_named
 from graph_compiler.cli.commands.dry_run import Plans, ask_spark, show_findings
-from graph_compiler.cli.console import AsJson, speaking_plainly
-from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.console import AsJson, ExitCode, speaking_plainly
 from graph_compiler.cli.running.submit_commands import submit_commands
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.wire import to_json

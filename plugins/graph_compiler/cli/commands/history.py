@@ -19,6 +19,7 @@ from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId, TaskName, counted, listing
 from graph_compiler.staging.executions.executions import (
+    KeptExecution,
     executions,
     find_run,
     history_size,
@@ -27,7 +28,6 @@ from graph_compiler.staging.executions.executions import (
     regions_of,
     task_names,
 )
-from graph_compiler.staging.executions.kept_executions import KeptExecution
 from graph_compiler.staging.executions.region_execution import RegionExecution
 from graph_compiler.staging.store.stores import store_of
 

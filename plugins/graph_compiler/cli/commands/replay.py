@@ -19,8 +19,7 @@ from typing import Annotated
 import typer
 
 from graph_compiler.cli.arguments.runs import DagName, RunId, layout_of
-from graph_compiler.cli.console import AsJson, speaking_plainly
-from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.console import AsJson, ExitCode, speaking_plainly
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.running.store_access import root_access
 from graph_compiler.declaration.artifacts.user_artifact import MOST_BYTES

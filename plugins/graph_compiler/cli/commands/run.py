@@ -10,17 +10,16 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from graph_compiler.cli.arguments.compiling import compile_named
-from graph_compiler.cli.arguments.pipelines import PipelineName
-from graph_compiler.cli.arguments.run_values import Params, hint_of_day, read_day, read_params
+from graph_compiler.cli.arguments.pipelines import PipelineName, compile_named
+from graph_compiler.cli.arguments.runs import Params, hint_of_day, read_day, read_params
 from graph_compiler.cli.console import (
     AsJson,
+    ExitCode,
     program,
     speaking_plainly,
     standard_error,
     standard_output,
 )
-from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.running.airflow_run import Run, run_under_airflow
 from graph_compiler.cli.running.dag_files import require_dag
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow

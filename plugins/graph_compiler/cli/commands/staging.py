@@ -14,12 +14,12 @@ from rich.text import Text
 from graph_compiler.cli.arguments.runs import DagName, layout_of
 from graph_compiler.cli.console import (
     AsJson,
+    ExitCode,
     example,
     speaking_plainly,
     standard_error,
     standard_output,
 )
-from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.running.airflow_states import ask_airflow
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.staging_view import (

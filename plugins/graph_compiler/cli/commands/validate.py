@@ -11,12 +11,11 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from graph_compiler.cli.arguments.compiling import deployment_options
-from graph_compiler.cli.console import AsJson, speaking_plainly, standard_error
+from graph_compiler.cli.arguments.pipelines import deployment_options
+from graph_compiler.cli.console import AsJson, ExitCode, speaking_plainly, standard_error
 from graph_compiler.cli.diagnosis.missing_packages import find_missing_packages
-from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
-from graph_compiler.compiler.checks.declared_paths import stores_of
+from graph_compiler.compiler.checks.connector_checks import stores_of
 from graph_compiler.compiler.checks.validation import all_problems, find_warnings
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.pipeline import Pipeline
@@ -30,14 +29,14 @@ from graph_compiler.errors import (
 )
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import PIPELINES, counted, listing
-from graph_compiler.options.deployment_options import DeploymentOptions
+from graph_compiler.options.modes import DeploymentOptions
 from graph_compiler.projects.pipeline_files import (
     files_below,
     find_pipeline,
     load_declared,
     nothing_declared,
 )
-from graph_compiler.staging.publications.own_folders import (
+from graph_compiler.staging.publications.places import (
     SinkPlace,
     find_own_folder_problems,
     own_folders,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.running.local_spark import local_settings
-from graph_compiler.compiler.checks.declared_paths import beginning
+from graph_compiler.compiler.checks.connector_checks import beginning
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.declaration.operators import Operator, Sink, Source
 from graph_compiler.declaration.parameters.parameter import ParameterValue

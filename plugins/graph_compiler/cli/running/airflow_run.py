@@ -11,9 +11,13 @@ from rich.console import Console
 
 from graph_compiler.cli.arguments.run_dates import run_date
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
-from graph_compiler.cli.running.finished_run import FinishedRun, outputs_of, task_words
+from graph_compiler.cli.running.finished_run import (
+    FinishedRun,
+    outputs_of,
+    published_preview,
+    task_words,
+)
 from graph_compiler.cli.running.following import Followed, follow
-from graph_compiler.cli.running.published_preview import published_preview
 from graph_compiler.cli.running.run_view import airflow_step, failure_words, skipped_words
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.documents.staging_layout import StagingLayout, runs_of

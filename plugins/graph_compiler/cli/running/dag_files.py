@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from graph_compiler.cli.starter import ALL_PIPELINES, dag_file
-from graph_compiler.declaration.artifacts.project_folder import YAML
+from graph_compiler.declaration.artifacts.user_artifact import YAML
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.projects.pipeline_files import PipelineFile

@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from graph_compiler.declaration.connectors import Parquet
+from graph_compiler.declaration.connectors.file_uris import local_path
+from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.report import Output
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
-from graph_compiler.identifiers import RegionId
+from graph_compiler.identifiers import RegionId, listing
 from graph_compiler.staging.executions.region_execution import RegionExecution
 
 Executions = Mapping[RegionId, tuple[RegionExecution, ...]]
@@ -73,4 +76,44 @@ def task_words(compiled: CompiledPipeline) -> tuple[TaskWords, ...]:
             vertices=tuple(compiled.job_graph.vertex[id].name for id in region.vertex_ids),
         )
         for region in compiled.deployment.regions
+    )
+
+
+PREVIEW_ROWS = 5
+PREVIEW_BYTES = 50_000_000
+
+
+def published_preview(
+    compiled: CompiledPipeline, sinks: Sequence[Output], sorted_by: str | None
+) -> Preview | str | None:
+    """Return rows, largest `sorted_by` first; None if there is no such sink, it is large, or not on a disk."""
+    # Imported when called: `explain` and `env` do not need it.
+    from pyarrow import ArrowException, parquet
+
+    names = [
+        node.declared_name
+        for node in compiled.stream_graph.nodes
+        if isinstance(node.operator, Sink) and isinstance(node.operator.connector, Parquet)
+    ]
+    found = [sink for name in names[:1] for sink in sinks if sink.name == name]
+    if not found or not found[0].rows or found[0].bytes > PREVIEW_BYTES:
+        return None
+    (sink, *_) = found
+    if local_path(sink.location) is None:
+        return None
+    try:
+        rows = parquet.read_table(sink.location)
+    except ArrowException as error:  # its files have types that only Spark reads as one table
+        return f"{sink.name} cannot be shown here: {error}"
+    if sorted_by is not None and sorted_by not in rows.column_names:
+        return f"{sink.name} has no column '{sorted_by}' to sort by; it has {listing(rows.column_names)}"
+    if sorted_by is not None:
+        rows = rows.sort_by([(sorted_by, "descending")])
+    return Preview(
+        name=sink.name,
+        columns=tuple((field.name, str(field.type)) for field in rows.schema),
+        rows=[tuple(row.values()) for row in rows.slice(0, PREVIEW_ROWS).to_pylist()],
+        total=sink.rows,
+        is_glance=True,
+        order=f"largest {sorted_by} first" if sorted_by else None,
     )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import json
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +25,7 @@ from graph_compiler.cli.running.finished_run import (
     Preview,
     TaskWords,
     outputs_of,
+    published_preview,
     task_words,
 )
 from graph_compiler.cli.running.following import Followed, follow
@@ -32,10 +35,9 @@ from graph_compiler.cli.running.local_spark import (
     local_settings,
     submit_arguments,
 )
-from graph_compiler.cli.running.published_preview import published_preview
-from graph_compiler.cli.running.run_lock import alone
 from graph_compiler.cli.running.run_view import failure_words, step_words
 from graph_compiler.cli.running.store_access import root_access
+from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.connectors.secret import Secret
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
@@ -49,10 +51,10 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.report import Phase
-from graph_compiler.deployment.documents.values_within import values_within
-from graph_compiler.deployment.documents.wire import from_json, from_wire, to_json
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.wire import from_json, from_wire, to_json, values_within
 from graph_compiler.deployment.plans.subplans import only_up_to, with_open_end
-from graph_compiler.errors import InvalidPipelineError, Problem
+from graph_compiler.errors import GraphCompilerError, InvalidPipelineError, Problem
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.operator_names import NamedOutput
 from graph_compiler.identifiers import RegionId
@@ -60,9 +62,14 @@ from graph_compiler.staging.executions.artifact_copies import put_artifacts
 from graph_compiler.staging.executions.executions import ALL, executions
 from graph_compiler.staging.executions.region_execution import RegionExecution
 from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
-from graph_compiler.staging.publications.own_folders import OwnFolder
-from graph_compiler.staging.publications.places import endpoints_of, sources_of, task_problems
+from graph_compiler.staging.publications.places import (
+    OwnFolder,
+    endpoints_of,
+    sources_of,
+    task_problems,
+)
 from graph_compiler.staging.results.plan_log import record_plan
+from graph_compiler.staging.store.folder_access import make_private_folder
 from graph_compiler.staging.store.root_probe import check_root
 from graph_compiler.staging.store.stores import store_of
 
@@ -303,3 +310,34 @@ def _words(region: RegionDescriptor) -> TaskWords:
     """Return a task with its vertices, each named after those of its operators that run."""
     chains = (" -> ".join(each.name for each in vertex.operators) for vertex in region.vertices)
     return TaskWords(id=region.region_id, vertices=tuple(chains))
+
+
+class RunningAlreadyError(GraphCompilerError):
+    """The pipeline is already running in process for the same day: the two would read each other's results."""
+
+
+@contextmanager
+def alone(layout: StagingLayout, home: Path) -> Iterator[int]:
+    """Lock a run, and yield the lock's descriptor; it lasts until every process that inherits it ends.
+
+    Its marker is locked if that is on a disk, otherwise a file below Airflow's home. Raises RunningAlreadyError.
+    """
+    is_local = local_path(layout.marker) is not None
+    file = Path(layout.marker) if is_local else _lock_file(layout, home)
+    with file.open() as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunningAlreadyError(
+                f"this pipeline is being run in process for the same day\n  found: {layout.run}\n"
+                "  hint: wait for it to end, or use another --date"
+            ) from None
+        yield held.fileno()
+
+
+def _lock_file(layout: StagingLayout, home: Path) -> Path:
+    folder = home / "locks"
+    make_private_folder(folder)
+    file = folder / hashlib.sha256(layout.run.encode()).hexdigest()
+    file.touch()
+    return file

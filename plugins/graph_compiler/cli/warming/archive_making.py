@@ -29,7 +29,6 @@ from graph_compiler.deployment.documents.in_process_run import REQUEST, InProces
 from graph_compiler.deployment.documents.jvm_settings import with_pins
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.driver_jvm.class_archive import ArchiveCache, Draft, archive_cache
-from graph_compiler.driver_jvm.free_memory import free_memory
 from graph_compiler.driver_jvm.installation import (
     DriverStartError,
     SparkInstallation,
@@ -37,7 +36,7 @@ from graph_compiler.driver_jvm.installation import (
     find_installation,
     saying_why,
 )
-from graph_compiler.driver_jvm.room_on_host import why_not_alone
+from graph_compiler.driver_jvm.room_on_host import free_memory, why_not_alone
 from graph_compiler.driver_jvm.start_settings import available_cores, option_word
 
 _PROGRAM = Path(graph_compiler.__file__).parent / "spark_runtime" / "in_process.py"

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from graph_compiler.declaration.checked import problems_at
-from graph_compiler.declaration.connectors import Connector, OnSchemaChange, RecordFiles
+from graph_compiler.declaration.connectors import (
+    Connector,
+    FileConnector,
+    OnSchemaChange,
+    RecordFiles,
+)
+from graph_compiler.declaration.connectors.file_uris import store_part
 from graph_compiler.declaration.connectors.files import UNTYPED
-from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.declaration.operators import Operator, Sink, Source
+from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
 from graph_compiler.errors import Problem
+from graph_compiler.extensions import is_foreign, reference, why_not_registered
 from graph_compiler.identifiers import did_you_mean, listing, shown
 
 _TEMPLATE = re.compile(r"\{\{|\{%|\{#")
@@ -109,3 +117,45 @@ def _secrets(operator: PhysicalTransformation, connector: Connector) -> Iterator
                 allowed="Secret('connection id', 'password')",
                 hint="anyone who can see the code, the task or its logs could read it",
             )
+
+
+_FIRST_PARAMETER = re.compile(r"^\{\{\s*params\.(\w+)\s*\}\}")
+_BEGINS_WITH_TEMPLATE = re.compile(r"(file:(//)?)?\{[{%#]", re.IGNORECASE)
+
+
+def beginning(connector: FileConnector, defaults: Mapping[str, ParameterValue]) -> str | None:
+    """Return a path with its first parameter's default; None if it starts with another template."""
+    begins = _FIRST_PARAMETER.sub(lambda found: str(defaults.get(found[1], "/")), connector.path)
+    return None if _BEGINS_WITH_TEMPLATE.match(begins) else begins
+
+
+def stores_of(pipeline: Pipeline, staging_root: str) -> tuple[str, ...]:
+    """Return the buckets and file systems that a pipeline's runs use: `s3a://lake`; in the order of declaration."""
+    defaults = dict(pipeline.params)
+    begins = [
+        beginning(connector, defaults)
+        for _, connector in connectors_of(pipeline)
+        if isinstance(connector, FileConnector)
+    ]
+    found = (store_part(place) for place in (staging_root, *begins) if place is not None)
+    return tuple(dict.fromkeys(store for store in found if store is not None))
+
+
+def unregistered_kinds(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find connectors and operators that Spark's driver could not find by name."""
+    for transformation in pipeline.operators:
+        operator = transformation.operator
+        reasons: list[tuple[type[Connector | Operator], str | None]] = []
+        if is_foreign(type(operator)):
+            reasons.append((type(operator), why_not_registered(type(operator), Operator)))
+        if isinstance(operator, Source | Sink) and isinstance(operator.connector, Connector):
+            connector = type(operator.connector)
+            if is_foreign(connector):
+                reasons.append((connector, why_not_registered(connector, Connector)))
+        for kind, reason in reasons:
+            if reason is not None:
+                yield problem_at(
+                    transformation,
+                    f"Spark's driver cannot find its {kind.__name__}: {reason}",
+                    allowed=f'an entry point of {kind.entry_points}, as name = "{reference(kind)}"',
+                )

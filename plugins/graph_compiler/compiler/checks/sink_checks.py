@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from graph_compiler.compiler.checks.connector_checks import connectors_of
-from graph_compiler.compiler.checks.declared_paths import beginning
+from graph_compiler.compiler.checks.connector_checks import beginning, connectors_of
 from graph_compiler.declaration.connectors import Connector, FileConnector, SinkMode
 from graph_compiler.declaration.connectors.file_uris import (
     RELATIVE,

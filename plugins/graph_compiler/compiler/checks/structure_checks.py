@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from graph_compiler.compiler.checks.operator_checks import job_type
 from graph_compiler.declaration.operators import Sink
-from graph_compiler.declaration.operators.iteration import INSTEAD_OF_ITERATIONS
+from graph_compiler.declaration.operators.combining import INSTEAD_OF_ITERATIONS
 from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import (

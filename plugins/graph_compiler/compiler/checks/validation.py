@@ -14,17 +14,16 @@ from graph_compiler.compiler.checks import (
     expression_checks,
     name_checks,
     operator_checks,
-    package_checks,
     resource_checks,
     run_checks,
     sink_checks,
     structure_checks,
 )
-from graph_compiler.compiler.checks.type_checks import wrong_types
+from graph_compiler.compiler.checks.operator_checks import wrong_types
 from graph_compiler.declaration.pipeline import IncompletePipelineError, Pipeline
 from graph_compiler.errors import InvalidPipelineError, Problem
-from graph_compiler.options.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
 from graph_compiler.options.model import PipelineOptions
+from graph_compiler.options.modes import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
 from graph_compiler.options.reader import read_options
 
 NO_OPERATORS = "No operators defined in streaming topology. Cannot execute."
@@ -50,7 +49,7 @@ CHECKS: Checks = (
     expression_checks.more_than_one_expression,
     expression_checks.unknown_parameters,
     structure_checks.side_outputs,
-    package_checks.unregistered_kinds,
+    connector_checks.unregistered_kinds,
     connector_checks.not_connectors,
     connector_checks.connectors,
     sink_checks.sinks,

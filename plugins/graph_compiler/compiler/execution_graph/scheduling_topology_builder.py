@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graph_compiler.compiler.regions.pipelined_regions import logical_pipelined_regions
+from graph_compiler.compiler.regions.deployment_regions import logical_pipelined_regions
 from graph_compiler.declaration.partitioners import DistributionPattern
 from graph_compiler.graphs.execution_graph import ExecutionEdge, ExecutionGraph, ExecutionVertexId
 from graph_compiler.graphs.job_graph import JobGraph

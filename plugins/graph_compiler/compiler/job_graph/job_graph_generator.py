@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from graph_compiler.compiler.job_graph.chain_words import chain_description, chain_name
@@ -17,11 +17,6 @@ from graph_compiler.compiler.job_graph.coordinators import coordination
 from graph_compiler.compiler.job_graph.exchange_modes import result_type
 from graph_compiler.compiler.job_graph.hasher import hash_nodes
 from graph_compiler.compiler.job_graph.job_graph_checks import check_job_graph, check_stream_graph
-from graph_compiler.compiler.job_graph.vertex_parallelism import (
-    VertexSize,
-    is_configured,
-    vertex_sizes,
-)
 from graph_compiler.declaration.partitioners import (
     ForwardForConsecutiveHashPartitioner,
     ForwardForUnspecifiedPartitioner,
@@ -37,8 +32,61 @@ from graph_compiler.graphs.job_graph import (
     ResultPartitionType,
 )
 from graph_compiler.graphs.stream_graph import StreamEdge, StreamGraph
+from graph_compiler.graphs.topology import connected_components
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId
 from graph_compiler.options.model import PipelineOptions
+
+
+def is_configured(chain: OperatorChain, graph: StreamGraph) -> bool:
+    """Whether any operator of the chain sets a parallelism, including absorbed sources."""
+    return any(graph.node[id].parallelism_configured for id in (*chain.node_ids, *chain.source_ids))
+
+
+@dataclass(frozen=True, slots=True)
+class VertexSize:
+    """Parallelism and maximum of a vertex; None if not decided yet."""
+
+    parallelism: int | None
+    max_parallelism: int | None
+
+
+def vertex_sizes(
+    chains: Iterable[OperatorChain],
+    edges: Iterable[StreamEdge],
+    graph: StreamGraph,
+    options: PipelineOptions,
+) -> Mapping[int, VertexSize]:
+    """Return the size of each vertex by chain head; `edges` are those between chains, their partitioners settled.
+
+    In a dynamic graph, an unset parallelism is None, unless a forward edge ties the vertex to one whose parallelism is
+    set: rows of subtask i then stay in subtask i. Such vertices share their smallest maximum (Flink's forward groups).
+    """
+    chains = tuple(chains)
+    found = {chain.head_id: _declared_size(chain, graph, options) for chain in chains}
+    if not graph.is_dynamic:
+        return found
+    head_of = {id: chain.head_id for chain in chains for id in chain.node_ids}
+    ties = [
+        (head_of[edge.source_id], edge.target_id) for edge in edges if edge.partitioner.is_forward
+    ]
+    for group in connected_components(found, ties):
+        decided = [
+            number for head_id in group if (number := found[head_id].parallelism) is not None
+        ]
+        bounds = [
+            bound for head_id in group if (bound := found[head_id].max_parallelism) is not None
+        ]
+        size = VertexSize(decided[0] if decided else None, min(bounds, default=None))
+        found.update(dict.fromkeys(group, size))
+    return found
+
+
+def _declared_size(
+    chain: OperatorChain, graph: StreamGraph, options: PipelineOptions
+) -> VertexSize:
+    head = graph.node[chain.head_id]
+    is_open = graph.is_dynamic and options.auto_parallelism and not is_configured(chain, graph)
+    return VertexSize(None if is_open else head.parallelism, head.max_parallelism)
 
 
 def generate_job_graph(graph: StreamGraph, options: PipelineOptions) -> JobGraph:

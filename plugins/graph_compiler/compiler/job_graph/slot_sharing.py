@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graph_compiler.compiler.regions.pipelined_regions import logical_pipelined_regions
+from graph_compiler.compiler.regions.deployment_regions import logical_pipelined_regions
 from graph_compiler.compiler.stream_graph.stream_graph_draft import DEFAULT_SLOT_SHARING_GROUP
 from graph_compiler.graphs.job_graph import JobGraph
 from graph_compiler.graphs.stream_graph import JobType

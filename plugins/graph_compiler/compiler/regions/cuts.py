@@ -14,20 +14,21 @@ together.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import assert_never
 
 from graph_compiler.compiler.job_graph.exchange_modes import why_declared_staged
-from graph_compiler.compiler.regions.components import components, cycles
-from graph_compiler.compiler.regions.staging_words import staging_words
+from graph_compiler.compiler.stream_graph.staging_wishes import contracts_before
 from graph_compiler.graphs.job_graph import (
     JobEdge,
     JobGraph,
     ResultPartitionType,
 )
 from graph_compiler.graphs.staging_reasons import Staging, StagingReason
-from graph_compiler.graphs.stream_graph import StreamGraph
-from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId, JobVertexId
+from graph_compiler.graphs.stream_graph import StreamEdge, StreamGraph
+from graph_compiler.graphs.topology import connected_components, strongly_connected_components
+from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId, JobVertexId, listing
 from graph_compiler.options.model import PipelineOptions
 from graph_compiler.options.modes import ShuffleMode
 
@@ -188,3 +189,75 @@ def _with_data_sets(graph: JobGraph) -> JobGraph:
             for reader in staged:
                 edges[reader] = replace(edges[reader], data_set_id=id)
     return replace(graph, data_sets=tuple(data_sets), edges=tuple(edges))
+
+
+def pipelining_words(edge: StreamEdge) -> str | None:
+    """Return the end of "in memory, …", if the declaration requests that."""
+    asked = edge.pipelining_reason
+    return None if asked is None else f'because you asked: "{asked}"'
+
+
+def staging_words(
+    edge: JobEdge, reason: StagingReason, stream_graph: StreamGraph, graph: JobGraph
+) -> str:
+    """Return the end of "staged, …"."""
+    source, target = graph.vertex[edge.source_id], graph.vertex[edge.target_id]
+    match reason:
+        case StagingReason.DECLARED | StagingReason.DECLARED_IN_TASK:
+            asked = edge.stream_edge.staging_reason
+            words = f'you asked: "{asked}"' if asked else "its exchange mode is BATCH"
+        case StagingReason.EXPENSIVE:
+            operator = stream_graph.node[edge.stream_edge.source_id].declared_name
+            words = f"'{operator}' is expensive: a later failure does not repeat it"
+        case StagingReason.CONTRACT:
+            words = _contract_words(edge.stream_edge, stream_graph)
+        case StagingReason.ALL_EXCHANGES_BLOCKING:
+            words = "execution.batch-shuffle-mode is ALL_EXCHANGES_BLOCKING"
+        case StagingReason.OUTPUT_ONLY_AFTER_END:
+            words = f"'{source.name}' produces no rows until it has read all its input"
+        case StagingReason.SLOT_SHARING_GROUP_DIFFERS:
+            one, other = source.slot_sharing_group, target.slot_sharing_group
+            words = f"slot sharing group '{one}' ends and '{other}' begins"
+        case StagingReason.WOULD_CYCLE:
+            words = f"'{target.name}' waits for staged rows, which one region with '{source.name}' would stage itself"
+        case _:
+            assert_never(reason)
+    return f"because {words}"
+
+
+def _contract_words(edge: StreamEdge, graph: StreamGraph) -> str:
+    readers = {
+        each.target_id
+        for each in graph.out_edges[edge.source_id]
+        if each.output_tag == edge.output_tag
+    }
+    contracts = [f"'{contract}'" for contract in contracts_before(edge.source_id, graph)]
+    return f"{len(readers)} operators read it, and {listing(contracts)} must hold before any of them starts"
+
+
+Component = list[JobVertexId]
+
+
+def components(graph: JobGraph, merged: Iterable[frozenset[JobVertexId]] = ()) -> list[Component]:
+    """Group vertices that are connected by unstaged edges; the vertices of each `merged` set are one group."""
+    links = [(edge.source_id, edge.target_id) for edge in graph.edges if edge.staging is None]
+    links += [(id, other) for group in merged for id in group for other in group]
+    return connected_components([vertex.id for vertex in graph.vertices], links)
+
+
+def cycles(graph: JobGraph, found: list[Component]) -> list[frozenset[JobVertexId]]:
+    """Return the sets of vertices whose components wait for each other, or for themselves across two tasks."""
+    component_of = {id: number for number, group in enumerate(found) for id in group}
+    successors: dict[int, list[int]] = {number: [] for number in range(len(found))}
+    waits_for_itself: set[int] = set()
+    for edge in graph.edges:
+        source, target = component_of[edge.source_id], component_of[edge.target_id]
+        if source != target:
+            successors[source].append(target)
+        elif edge.parts_regions:
+            waits_for_itself.add(source)
+    return [
+        frozenset(id for number in group for id in found[number])
+        for group in strongly_connected_components(successors)
+        if len(group) > 1 or group[0] in waits_for_itself
+    ]

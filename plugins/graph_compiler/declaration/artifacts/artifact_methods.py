@@ -24,7 +24,7 @@ from graph_compiler.declaration.artifacts.artifact_options import (
     read_artifacts,
     why_not_written,
 )
-from graph_compiler.declaration.artifacts.project_folder import project_of
+from graph_compiler.declaration.artifacts.user_artifact import project_of
 from graph_compiler.declaration.call_checks import held_to_signature
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.errors import SourceLocation

@@ -21,7 +21,7 @@ from importlib.machinery import all_suffixes
 from pathlib import Path
 
 from graph_compiler.errors import GraphCompilerError
-from graph_compiler.identifiers import is_legal_name, shown
+from graph_compiler.identifiers import PIPELINES, is_legal_name, shown
 
 ARCHIVES = (".zip", ".jar", ".tar", ".tar.gz", ".tgz")
 """What Spark unpacks, by the ends of names; it copies any other file as it is."""
@@ -190,3 +190,19 @@ def _too_large(path: Path, kind: ArtifactKind) -> ArtifactError:
         f"{path} has more than {MOST_BYTES[kind]:,} bytes; it would be copied for each run",
         hint=_INSTEAD[kind],
     )
+
+
+YAML = ".yaml"
+"""The suffix of pipelines' YAML files."""
+
+
+def project_of(file: Path) -> Path:
+    """Return the folder that contains pipelines/, or the outermost package of the file."""
+    whole = file.resolve()
+    for parent in whole.parents:
+        if parent.name == PIPELINES:
+            return parent.parent
+    folder = whole.parent
+    while (folder / "__init__.py").is_file():
+        folder = folder.parent
+    return folder

@@ -10,7 +10,6 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import ClassVar
 
-from graph_compiler.declaration.connectors.asset_places import lasting, place_uri
 from graph_compiler.declaration.connectors.connector import (
     Connector,
     OnMisfit,
@@ -20,6 +19,7 @@ from graph_compiler.declaration.connectors.connector import (
     WhenReadTwice,
     as_pairs,
 )
+from graph_compiler.declaration.connectors.file_uris import lasting, place_uri
 from graph_compiler.declaration.connectors.secret import SecretText
 from graph_compiler.declaration.connectors.spark_options import WRITE_OPTIONS, find_unknown_options
 from graph_compiler.declaration.coordination import MasterHook

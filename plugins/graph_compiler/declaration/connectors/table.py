@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 from urllib.parse import quote
 
-from graph_compiler.declaration.connectors.asset_places import lasting
 from graph_compiler.declaration.connectors.connector import Connector, Options, SinkMode, as_pairs
+from graph_compiler.declaration.connectors.file_uris import lasting
 from graph_compiler.declaration.connectors.jdbc_templates import TEMPLATE
 from graph_compiler.declaration.connectors.secret import SecretText
 from graph_compiler.errors import Problem

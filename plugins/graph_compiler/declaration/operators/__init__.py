@@ -14,13 +14,14 @@ from graph_compiler.declaration.operators.combining import (
     Except,
     Intersect,
     IntervalJoin,
+    IterationHead,
+    IterationTail,
     Join,
     JoinType,
     SetOperator,
     Sql,
     UnionByName,
 )
-from graph_compiler.declaration.operators.contracts import Expect, OnViolation
 from graph_compiler.declaration.operators.endpoints import Sink, Source
 from graph_compiler.declaration.operators.functions import (
     ApplyInPandas,
@@ -37,15 +38,16 @@ from graph_compiler.declaration.operators.grouping import (
     Deduplicate,
     WindowAggregate,
 )
-from graph_compiler.declaration.operators.iteration import IterationHead, IterationTail
 from graph_compiler.declaration.operators.operator_settings import OperatorSettings, RuntimeSettings
 from graph_compiler.declaration.operators.ordering import Limit, Sort, TopN
 from graph_compiler.declaration.operators.rows import (
     Cache,
     Cast,
     Drop,
+    Expect,
     Filter,
     FlatMap,
+    OnViolation,
     Rename,
     Sample,
     Select,

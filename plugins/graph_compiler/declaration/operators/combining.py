@@ -176,3 +176,24 @@ class Sql(Operator):
             yield Problem(
                 message=message, hint="write the name of a stream in braces: FROM {orders}"
             )
+
+
+INSTEAD_OF_ITERATIONS = (
+    "iterate(step, max_iterations=…) applies a function to its own result, which Spark can run"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class IterationHead(Operator):
+    """Where rows that flow back enter the graph; created by the compiler."""
+
+    default_name: ClassVar[str] = "IterationSource"
+    has_factory: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True)
+class IterationTail(Operator):
+    """Where rows that flow back leave the graph; created by the compiler."""
+
+    default_name: ClassVar[str] = "IterationSink"
+    has_factory: ClassVar[bool] = False

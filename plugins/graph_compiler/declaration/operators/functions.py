@@ -10,8 +10,11 @@ from typing import ClassVar
 from graph_compiler.declaration.functions import FunctionRef, with_arguments
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.known_columns import Known, columns_of_schema
-from graph_compiler.declaration.parameters.parameter import ParameterValue
-from graph_compiler.declaration.parameters.reference import Argument, ParameterReference
+from graph_compiler.declaration.parameters.parameter import (
+    Argument,
+    ParameterReference,
+    ParameterValue,
+)
 from graph_compiler.errors import Problem
 from graph_compiler.extensions import UNSAID
 

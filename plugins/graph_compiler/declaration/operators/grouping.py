@@ -7,8 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
-from graph_compiler.declaration.operators.column_names import names_twice
-from graph_compiler.declaration.operators.known_columns import Column, Known, named, type_of
+from graph_compiler.declaration.operators.known_columns import (
+    Column,
+    Known,
+    named,
+    names_twice,
+    type_of,
+)
 from graph_compiler.declaration.windows import Window
 from graph_compiler.errors import Problem
 
@@ -132,7 +137,7 @@ class Deduplicate(Operator):
                 message="it has an order but no keys: rows that are equal in all columns have no order",
                 hint='name the keys, to keep one row of each: deduplicate("user", order_by="seen DESC")',
             )
-        from graph_compiler.declaration.sql_orders import order_problems  # no driver needs it
+        from graph_compiler.declaration.sql_text import order_problems  # no driver needs it
 
         yield from order_problems(self.order_by)
 

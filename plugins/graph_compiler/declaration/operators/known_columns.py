@@ -9,12 +9,13 @@ Operators say in `columns_after` which columns they return. What is not certain 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
 from graph_compiler.declaration.sql_text import Token, tokens_of
+from graph_compiler.errors import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,3 +228,16 @@ def _end_of_brackets(tokens: Sequence[Token]) -> int | None:
         if depth == 1 and not tokens[place].is_quoted and tokens[place].text == ")":
             return place
     return None
+
+
+def names_twice(names: Sequence[str]) -> Iterator[Problem]:
+    """Yield a problem for each name that equals an earlier one; as in Spark, case is ignored."""
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() in seen:
+            yield Problem(
+                message=f"two of its columns are called '{name}'",
+                hint="Spark treats names that differ only in case as the same",
+            )
+            return
+        seen.add(name.lower())

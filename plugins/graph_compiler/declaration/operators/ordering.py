@@ -38,7 +38,7 @@ class Sort(Operator):
         """Yield a missing order, and mistakes in it."""
         if not self.order_by:
             yield _NO_ORDER
-        from graph_compiler.declaration.sql_orders import order_problems  # no driver needs it
+        from graph_compiler.declaration.sql_text import order_problems  # no driver needs it
 
         yield from order_problems(self.order_by)
 
@@ -72,7 +72,7 @@ class TopN(Operator):
             yield Problem(message="it keeps 0 rows", allowed="1 or more")
         if not self.order_by:
             yield _NO_ORDER
-        from graph_compiler.declaration.sql_orders import order_problems  # no driver needs it
+        from graph_compiler.declaration.sql_text import order_problems  # no driver needs it
 
         yield from order_problems(self.order_by)
 

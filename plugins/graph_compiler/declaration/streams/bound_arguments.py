@@ -13,11 +13,12 @@ from graph_compiler.declaration.functions import (
 )
 from graph_compiler.declaration.parameters.parameter import (
     RUN_DATE,
+    Argument,
     Parameter,
+    ParameterReference,
     ParameterValue,
     is_bindable,
 )
-from graph_compiler.declaration.parameters.reference import Argument, ParameterReference
 from graph_compiler.declaration.value_types import fits, type_words
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import counted, did_you_mean, listing, shown

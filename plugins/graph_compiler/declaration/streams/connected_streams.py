@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from graph_compiler.declaration.call_checks import held_to_signatures
 from graph_compiler.declaration.operators import Transform
-from graph_compiler.declaration.parameters.reference import Argument
+from graph_compiler.declaration.parameters.parameter import Argument
 from graph_compiler.declaration.refusals.guided import Guided
 from graph_compiler.declaration.streams.bound_arguments import bound_arguments
 from graph_compiler.declaration.streams.stream import Stream

@@ -21,7 +21,7 @@ from graph_compiler.declaration.operators import (
     Sink,
     WindowAggregate,
 )
-from graph_compiler.declaration.parameters.reference import Argument
+from graph_compiler.declaration.parameters.parameter import Argument
 from graph_compiler.declaration.partitioners import GlobalPartitioner
 from graph_compiler.declaration.refusals.guided import Guided
 from graph_compiler.declaration.streams.bound_arguments import bound_arguments

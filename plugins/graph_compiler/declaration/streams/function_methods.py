@@ -17,7 +17,7 @@ from graph_compiler.declaration.operators import (
     Sql,
     Transform,
 )
-from graph_compiler.declaration.parameters.reference import Argument
+from graph_compiler.declaration.parameters.parameter import Argument
 from graph_compiler.declaration.streams.bound_arguments import bound_arguments
 from graph_compiler.declaration.streams.stream import Stream
 from graph_compiler.identifiers import did_you_mean, listing, shown

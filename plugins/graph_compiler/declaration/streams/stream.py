@@ -13,7 +13,7 @@ from graph_compiler.declaration.functions import (
 )
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import Operator, OperatorSettings
-from graph_compiler.declaration.parameters.reference import Argument
+from graph_compiler.declaration.parameters.parameter import Argument
 from graph_compiler.declaration.partitioners import ExchangeMode, GlobalPartitioner, Partitioner
 from graph_compiler.declaration.streams.bound_arguments import argument_problems
 from graph_compiler.declaration.streams.settings_methods import Declared

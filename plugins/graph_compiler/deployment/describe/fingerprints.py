@@ -13,9 +13,7 @@ from graph_compiler.declaration.artifacts.user_artifact import ArtifactKind, Use
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.operators import Operator, Sink, Source
-from graph_compiler.deployment.documents.digest import digest
-from graph_compiler.deployment.documents.values_within import values_within
-from graph_compiler.deployment.documents.wire import Json, to_wire
+from graph_compiler.deployment.documents.wire import Json, digest, to_wire, values_within
 from graph_compiler.extensions import package_of
 from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
 from graph_compiler.graphs.topology import post_order

@@ -14,6 +14,7 @@ from graph_compiler.deployment.documents.manifest import ContractCount, StagedRe
 from graph_compiler.deployment.documents.wire import from_json
 from graph_compiler.errors import SourceLocation
 from graph_compiler.extensions import UNSAID
+from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import (
     IntermediateDataSetId,
     JobVertexId,
@@ -253,3 +254,15 @@ class ExecutionReport:
     def from_json(cls, text: str) -> ExecutionReport:
         """Decode; raises DescriptorError if the form or the version is a different one."""
         return from_json(cls, text, version=VERSION)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """A terminal state, when it was reached (seconds since the epoch), and why the task did not succeed.
+
+    An execution may have finished in a try that failed: it has a reason, too.
+    """
+
+    state: ExecutionState
+    ended: float
+    reason: str | None

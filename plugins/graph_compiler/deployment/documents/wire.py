@@ -14,6 +14,7 @@ not its default, so that documents, and their digests, do not change when such a
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 import types
@@ -231,3 +232,23 @@ def _items(data: Json) -> Iterator[tuple[str, Json]]:
 def _check(condition: bool, where: str, wanted: str, found: Json) -> None:
     if not condition:
         raise DescriptorError(f"{where}: found {found!r:.200}; allowed: {wanted}")
+
+
+def digest(content: object) -> str:
+    """Return the sha256 of a JSON document, independent of the order of its keys."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+Kind = TypeVar("Kind")
+
+
+def values_within(value: object, kind: type[Kind]) -> Iterator[Kind]:
+    """Yield the values in the order of their fields; one that occurs twice is yielded twice."""
+    if isinstance(value, kind):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from values_within(item, kind)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from values_within(getattr(value, field.name), kind)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor, StagedInput
-from graph_compiler.deployment.documents.values_within import values_within
+from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.graphs.distribution import PartitionGroup
 from graph_compiler.graphs.execution_graph import ExecutionVertexId, PartitionId
 from graph_compiler.graphs.job_graph import ResultPartitionType

@@ -12,8 +12,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import quote
 
-from graph_compiler.declaration.resources.deploy_mode import DeployMode
-from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS, SlotSharingGroup
+from graph_compiler.declaration.resources.slot_sharing_group import (
+    SPARK_SETTINGS,
+    DeployMode,
+    SlotSharingGroup,
+)
+from graph_compiler.identifiers import listing
 
 
 class SecretWay(StrEnum):
@@ -106,3 +110,14 @@ class ExecutionTarget:
             for name in SPARK_SETTINGS
             if name in ignored and getattr(profile, name) is not None
         )
+
+
+def ignored_words(
+    profile: SlotSharingGroup, target: ExecutionTarget, master: str, mode: DeployMode
+) -> str | None:
+    """Return a message with the settings that the master ignores, None if there are none."""
+    ignored = target.ignored_settings(profile, mode)
+    if not ignored:
+        return None
+    why = f": {target.why_ignored}" if target.why_ignored else f" in {mode} mode"
+    return f"slot sharing group '{profile.name}': {master} ignores {listing(ignored)}{why}"

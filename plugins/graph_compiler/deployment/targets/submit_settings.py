@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from graph_compiler.declaration.resources.deploy_mode import DeployMode
-from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
+from graph_compiler.declaration.resources.slot_sharing_group import DeployMode, SlotSharingGroup
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.options.flink_settings import with_flink_settings
 from graph_compiler.options.spark_settings import spark_settings

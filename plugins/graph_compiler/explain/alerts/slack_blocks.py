@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from graph_compiler.explain.alerts.alert import Link
-from graph_compiler.explain.alerts.message import Fact, Message, Part
-from graph_compiler.explain.alerts.short_texts import one_line
+from graph_compiler.explain.alerts.message import Fact, Message, Part, one_line
 
 MOST_BLOCKS = 50
 MOST_OF_SECTION = 3_000

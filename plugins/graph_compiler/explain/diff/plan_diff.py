@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from graph_compiler.declaration.connectors.files import CHECKED, TABLE_FORMATS
 from graph_compiler.explain.diff.plan_changes import (
     FactChange,
     OperatorChange,
@@ -12,13 +13,19 @@ from graph_compiler.explain.diff.plan_changes import (
     PlanDiff,
     ResultChange,
     ResultChangeKind,
+    TaskChange,
+    TaskChangeKind,
     fact_changes,
 )
 from graph_compiler.explain.diff.plan_pairing import Pairing, pair
-from graph_compiler.explain.diff.plan_summary import OperatorSummary, PlanSummary, ResultSummary
+from graph_compiler.explain.diff.plan_summary import (
+    Facts,
+    OperatorSummary,
+    PlanSummary,
+    ResultSummary,
+    TaskSummary,
+)
 from graph_compiler.explain.diff.sink_columns import sink_columns
-from graph_compiler.explain.diff.stricter_sources import stricter_fact
-from graph_compiler.explain.diff.task_diff import task_changes
 from graph_compiler.identifiers import listing
 
 
@@ -132,3 +139,172 @@ def _result_kind(
     ):  # another Dag has another folder of results
         return ResultChangeKind.RECOMPUTED
     return ResultChangeKind.REUSABLE if before.id == now.id else ResultChangeKind.MOVED
+
+
+# What a source reads more strictly than versions before 0.2 did, though its declaration is equal.
+#
+# Those versions read records leniently, took the columns of one Parquet file, and left out files in folders below.
+
+_FORMATS = {"Csv": "csv", "Json": "json", "Text": "text", "Parquet": "parquet", "Orc": "orc"}
+_LENIENTLY = {
+    "csv": "NULL, padded or cut",
+    "json": "NULL",
+    "text": "with letters replaced",
+    "xml": "NULL",
+}
+"""How records that do not fit were read without a schema, by format."""
+
+
+def stricter_fact(before: Facts, now: Facts) -> FactChange | None:
+    """Return what changes for an operator when its records are checked; None if it is not a source of files.
+
+    A source with `on_misfit` or `rejects` is declared for this version, so its author knows.
+    """
+    old, new = dict(before), dict(now)
+    format = _format(new)
+    if format is None or format != _format(old) or format in TABLE_FORMATS:
+        return None
+    if "connector.on_misfit" in new or "connector.rejects" in new:
+        return None
+    has_schema, options = "connector.schema" in new, dict(_options(new))
+    if format in CHECKED or (format == "xml" and not has_schema):
+        return FactChange(
+            fact="records that do not fit",
+            before=_before(format, old),
+            now='fail the task, unless on_misfit="null" or sources.strict: false',
+        )
+    if format in ("parquet", "orc") and not has_schema and "mergeschema" not in options:
+        return FactChange(
+            fact="columns", before="of one file", now="of all files, unless sources.strict: false"
+        )
+    if options.get("recursivefilelookup") == "true":
+        return None
+    return FactChange(
+        fact="files in folders below",
+        before="left out",
+        now="refuse the source, unless sources.strict: false",
+    )
+
+
+def _format(facts: Mapping[str, str]) -> str | None:
+    """Return the format of a source's files in lower case; None for all other operators."""
+    if facts.get("operator") != "Source":
+        return None
+    connector = facts.get("connector", "")
+    if connector == "Files":
+        return facts.get("connector.format", "").lower()
+    return _FORMATS.get(connector)
+
+
+def _before(format: str, facts: Mapping[str, str]) -> str:
+    if "connector.schema" not in facts or format == "text":
+        return _LENIENTLY[format]
+    if facts.get("connector.on_schema_change") == "ignore":
+        return "NULL"
+    return "checked in the columns that are read"
+
+
+def _options(facts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the options of a connector, in lower case: a plan has each as `name, value`."""
+    for fact, text in facts.items():
+        if fact.startswith("connector.options["):
+            name, _, value = text.partition(", ")
+            yield name.lower(), value.lower()
+
+
+def task_changes(pairing: Pairing) -> Iterator[TaskChange]:
+    """Yield changed tasks: first new and existing ones, in an order in which they can run, then removed ones."""
+    left = {task.id: task for task in pairing.before.tasks}
+    for task in pairing.now.tasks:
+        old = left.pop(task.id, None)
+        if old is None:
+            yield TaskChange(kind=TaskChangeKind.ADDED, task=task.id)
+        elif reasons := tuple(_reasons(old, task, pairing)):
+            yield TaskChange(kind=TaskChangeKind.CHANGED, task=task.id, reasons=reasons)
+    for id in left:
+        yield TaskChange(kind=TaskChangeKind.REMOVED, task=id)
+
+
+def _reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Iterator[str]:
+    yield from _operator_reasons(old, new, pairing)
+    yield from _result_reasons(old, new, pairing)
+    yield from _read_reasons(old, new, pairing)
+    for change in fact_changes(old.settings, new.settings):
+        yield str(change)
+
+
+def _operator_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Iterator[str]:
+    had = {place: pairing.operators.get(place) for place in new.operators}
+    before, now = pairing.before.operators, pairing.now.operators
+    came = [place for place, old_place in had.items() if old_place not in old.operators]
+    moved: dict[str, list[str]] = {}
+    for task in pairing.before.tasks:
+        from_it = [now[place].name for place in came if had[place] in task.operators]
+        moved |= {task.id: from_it} if from_it else {}
+    new_names = [now[place].name for place in came if had[place] is None]
+    went = [before[place].name for place in old.operators if place not in had.values()]
+    changed = [
+        now[place].name
+        for place, old_place in had.items()
+        if old_place in old.operators and pairing.is_redefined(place)
+    ]
+    yield from _sentence("runs", new_names, "too")
+    for task_id, names in moved.items():
+        yield from _sentence("runs", names, f"too, moved from task '{task_id}'")
+    yield from _sentence("no longer runs", went)
+    yield from _sentence("changed:", changed)
+
+
+def _result_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Iterator[str]:
+    came, went = _added_and_removed(old.stages, new.stages, pairing)
+    yield from _sentence("stages", came)
+    yield from _sentence("no longer stages", went)
+
+
+def _read_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Iterator[str]:
+    came, went = _added_and_removed(old.reads, new.reads, pairing)
+    yield from _sentence("reads", came, "from staging")
+    yield from _sentence("no longer reads", went, "from staging")
+    results = {result.id: result for result in pairing.now.results}
+    kept = [
+        (pairing.results[id], results[id])
+        for id in new.reads
+        if id in pairing.results and pairing.results[id].id in old.reads
+    ]
+    other = [now for before, now in kept if before.fingerprint != now.fingerprint]
+    moved = [
+        now for before, now in kept if before.fingerprint == now.fingerprint and before.id != now.id
+    ]
+    yield from _sentence("reads different rows of", map(pairing.now.result_name, other))
+    yield from _sentence("reads under a different id:", map(pairing.now.result_name, moved))
+
+
+def _added_and_removed(
+    before: Iterable[str], now: Iterable[str], pairing: Pairing
+) -> tuple[list[str], list[str]]:
+    """Return the names of added results, and those of removed results."""
+    old_ids = set(before)
+    kept = {
+        id: pairing.results[id].id
+        for id in (result.id for result in pairing.now.results)
+        if id in pairing.results
+    }
+    new_ids = set(now)
+    came = [
+        pairing.now.result_name(result)
+        for result in pairing.now.results
+        if result.id in new_ids and kept.get(result.id) not in old_ids
+    ]
+    stay = {kept[result.id] for result in pairing.now.results if result.id in new_ids & set(kept)}
+    went = [
+        pairing.before.result_name(result)
+        for result in pairing.before.results
+        if result.id in old_ids and result.id not in stay
+    ]
+    return came, went
+
+
+def _sentence(words: str, names: Iterable[str], after: str = "") -> Iterator[str]:
+    known = list(names)
+    if known:
+        yield f"{words} {listing(known)} {after}".rstrip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from graph_compiler.deployment.documents.wire import Json, to_wire
 from graph_compiler.explain.diff.plan_changes import (
     OperatorChange,
     OperatorChangeKind,
@@ -134,3 +135,10 @@ def _counts(
 ) -> str:
     found = [f"{kinds.count(kind)} {word}" for kind, word in words.items() if kind in kinds]
     return f"{noun}: {', '.join(found)}" if found else ""
+
+
+def diff_json(diff: PlanDiff) -> dict[str, Json]:
+    """Return the summary line for a pull request, and all differences."""
+    document = to_wire(diff)
+    assert isinstance(document, dict)
+    return {"summary": diff_summary(diff), **document}

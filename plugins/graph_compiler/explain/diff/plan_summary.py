@@ -15,8 +15,7 @@ from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe.fingerprints import fingerprints, own_facts
 from graph_compiler.deployment.describe.region_descriptors import PipelineDescriptor
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor, StagedInput
-from graph_compiler.deployment.documents.values_within import values_within
-from graph_compiler.deployment.documents.wire import ABSENT, Json, to_wire
+from graph_compiler.deployment.documents.wire import ABSENT, Json, to_wire, values_within
 from graph_compiler.explain.column_flow import column_flow
 from graph_compiler.extensions import UNSAID
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline

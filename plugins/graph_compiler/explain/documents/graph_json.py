@@ -8,7 +8,7 @@ from __future__ import annotations
 from graph_compiler.compiler.job_graph.chaining import chain_breaks
 from graph_compiler.compiler.job_graph.hasher import hash_nodes
 from graph_compiler.compiler.job_graph.slot_sharing import slot_sharing_groups
-from graph_compiler.compiler.regions.pipelined_regions import logical_pipelined_regions
+from graph_compiler.compiler.regions.deployment_regions import logical_pipelined_regions
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.deployment.documents.wire import Json, to_wire
 from graph_compiler.explain.documents.plan_json import job_plan, streaming_plan

@@ -6,7 +6,7 @@ import json
 
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.errors import GraphCompilerError, InvalidPipelineError
-from graph_compiler.explain.documents.plain_json import plain_json
+from graph_compiler.explain.documents.plan_json import plain_json
 from graph_compiler.explain.documents.view_plan import view_plan
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from html import escape
 
 from graph_compiler.deployment.documents.wire import Json
@@ -83,3 +85,15 @@ def _input(number: int, edge: JobEdge) -> Json:
         "ship_strategy": edge.ship_strategy,
         "exchange": _EXCHANGES[edge.result_type],
     }
+
+
+def plain_json(value: object) -> Json:
+    """Encode a dataclass, tuple, enum or plain value; `wire.to_wire` is for documents that are read back."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain_json(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, tuple | list):
+        return [plain_json(item) for item in value]
+    assert value is None or isinstance(value, bool | int | float | str), f"{value!r} is not plain"
+    return value

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from graph_compiler.compiler.job_graph.chaining import ChainBreak, chain_breaks
-from graph_compiler.compiler.regions.staging_words import pipelining_words
+from graph_compiler.compiler.regions.cuts import pipelining_words
 from graph_compiler.declaration.operators import Source
 from graph_compiler.declaration.operators.known_columns import Known
 from graph_compiler.declaration.partitioners import DistributionPattern

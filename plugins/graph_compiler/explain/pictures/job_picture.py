@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graph_compiler.compiler.regions.staging_words import pipelining_words
+from graph_compiler.compiler.regions.cuts import pipelining_words
 from graph_compiler.explain.pictures.picture import Edge, Node, Picture
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobEdge, JobVertex

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from graph_compiler.declaration.artifacts.project_folder import project_of
+from graph_compiler.declaration.artifacts.user_artifact import project_of
 from graph_compiler.declaration.dag.airflow_arguments import NO_ARGUMENTS
 from graph_compiler.declaration.dag.schedule import Schedule
 from graph_compiler.declaration.environment import StreamExecutionEnvironment

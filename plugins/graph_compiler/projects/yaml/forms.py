@@ -23,7 +23,7 @@ from graph_compiler.declaration.connectors import Options, Secret
 from graph_compiler.declaration.connectors.memory import Cell
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.operators import OperatorAttributes
-from graph_compiler.declaration.parameters.reference import Argument
+from graph_compiler.declaration.parameters.parameter import Argument
 from graph_compiler.declaration.streams import DataStream
 from graph_compiler.projects.yaml import values
 from graph_compiler.projects.yaml.values import TAG, Form

@@ -15,8 +15,6 @@ from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import OperatorId, listing
 from graph_compiler.spark_runtime.columns.column_types import check_names
 from graph_compiler.spark_runtime.columns.schema_change import FILES_EVOLVE, ChangeKind
-from graph_compiler.spark_runtime.connectors.file_schemas import Target as HeldTarget
-from graph_compiler.spark_runtime.connectors.file_schemas import held_schema
 from graph_compiler.spark_runtime.connectors.sink import (
     PreparedSink,
     SinkContext,
@@ -26,6 +24,8 @@ from graph_compiler.spark_runtime.connectors.sink import (
     conform_to_target,
     refuse_another_zone,
 )
+from graph_compiler.spark_runtime.connectors.typed_files import Target as HeldTarget
+from graph_compiler.spark_runtime.connectors.typed_files import held_schema
 from graph_compiler.spark_runtime.publishing.format_values import watch_values
 from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads_everything
 from graph_compiler.spark_runtime.publishing.merge_keys import (

@@ -22,14 +22,18 @@ from pyspark.sql.types import (
 from graph_compiler.declaration.connectors import FileConnector, RecordFiles
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.connectors.files import UNTYPED, SchemaInFiles
-from graph_compiler.deployment.documents.session import STRICT_SOURCES
+from graph_compiler.deployment.documents.jvm_settings import STRICT_SOURCES
 from graph_compiler.errors import SchemaChangedError
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
-from graph_compiler.spark_runtime.connectors.file_schemas import held_schema
 from graph_compiler.spark_runtime.connectors.first_bytes import encoding_hints, is_utf8
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.connectors.text_records import TextFiles, list_lines
-from graph_compiler.spark_runtime.connectors.typed_files import TypedFiles, no_columns, or_no_files
+from graph_compiler.spark_runtime.connectors.typed_files import (
+    TypedFiles,
+    held_schema,
+    no_columns,
+    or_no_files,
+)
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import first_bytes
 

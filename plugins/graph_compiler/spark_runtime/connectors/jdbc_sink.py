@@ -52,11 +52,8 @@ from graph_compiler.spark_runtime.connectors.databases.sql_errors import (
     is_changed_session,
     refuses_rows,
 )
-from graph_compiler.spark_runtime.connectors.own_rows import (
-    AppendedBefore,
-    refuse_rows_of_others,
-)
 from graph_compiler.spark_runtime.connectors.sink import (
+    AppendedBefore,
     OpenSink,
     PreparedSink,
     SinkContext,
@@ -64,6 +61,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
     claim_target,
     conform_to_target,
     refuse_another_zone,
+    refuse_rows_of_others,
 )
 from graph_compiler.spark_runtime.publishing.merge_keys import key_columns, refuse_keys
 from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError

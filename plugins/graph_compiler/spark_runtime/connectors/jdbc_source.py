@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pyspark.sql.types import StructField, StructType
 
 from graph_compiler.declaration.connectors import Jdbc
-from graph_compiler.declaration.connectors.input_splits import PredicateSplit
+from graph_compiler.declaration.connectors.jdbc import PredicateSplit
 from graph_compiler.graphs.coordination import dealt
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read

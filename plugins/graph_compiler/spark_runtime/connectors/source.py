@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from graph_compiler.declaration.connectors import Connector, FileConnector, OnSchemaChange
-from graph_compiler.deployment.documents.session import STRICT_SOURCES
+from graph_compiler.deployment.documents.jvm_settings import STRICT_SOURCES
 from graph_compiler.errors import SchemaChangedError
 from graph_compiler.extensions import load_spark_half
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema

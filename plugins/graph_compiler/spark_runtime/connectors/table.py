@@ -29,17 +29,15 @@ from graph_compiler.spark_runtime.columns.schema_change import (
     Part,
     conform,
 )
-from graph_compiler.spark_runtime.connectors.own_rows import (
-    AppendedBefore,
-    refuse_rows_of_others,
-)
 from graph_compiler.spark_runtime.connectors.sink import (
+    AppendedBefore,
     OpenSink,
     PreparedSink,
     SinkContext,
     Target,
     claim_target,
     conform_to_target,
+    refuse_rows_of_others,
 )
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.publishing.literal_paths import literal

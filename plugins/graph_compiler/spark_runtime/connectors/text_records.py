@@ -33,7 +33,7 @@ from graph_compiler.spark_runtime.connectors.json_numbers import (
     with_exact_numbers,
 )
 from graph_compiler.spark_runtime.connectors.source import MISFIT
-from graph_compiler.spark_runtime.results.session_settings import pinned
+from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.java import decimal_symbols
 

@@ -10,13 +10,11 @@ from graph_compiler.spark_runtime.operators import (
     combining_operators,
     function_operators,
     grouping_operators,
-    ordering_operators,
     row_operators,
 )
 from graph_compiler.spark_runtime.operators.columns import ColumnsError
 from graph_compiler.spark_runtime.operators.combining_operators import union
-from graph_compiler.spark_runtime.operators.evaluation import all_outputs, main_output
-from graph_compiler.spark_runtime.operators.scope import Scope
+from graph_compiler.spark_runtime.operators.scope import Scope, all_outputs, main_output
 
 __all__ = ["ColumnsError", "Scope", "evaluate", "evaluate_outputs", "evaluations", "union"]
 
@@ -24,7 +22,6 @@ REGISTERED = (
     combining_operators,
     function_operators,
     grouping_operators,
-    ordering_operators,
     row_operators,
 )
 """The modules that register the kinds of operators when they are imported."""

@@ -33,8 +33,7 @@ from graph_compiler.spark_runtime.operators.columns import (
     require_common_types,
     require_comparable,
 )
-from graph_compiler.spark_runtime.operators.evaluation import main_output
-from graph_compiler.spark_runtime.operators.scope import Scope
+from graph_compiler.spark_runtime.operators.scope import Scope, main_output
 
 _LEFT, _RIGHT, _PREFIX = "graph_compiler_left", "graph_compiler_right", "graph_compiler_"
 _MISSING = frozenset({ChangeKind.DROPPED, ChangeKind.RENAMED})

@@ -20,9 +20,8 @@ from graph_compiler.identifiers import listing
 from graph_compiler.spark_runtime.driver_process import call_function
 from graph_compiler.spark_runtime.operators.columns import ColumnsError
 from graph_compiler.spark_runtime.operators.decisions import fix_columns, must_decide_once
-from graph_compiler.spark_runtime.operators.evaluation import all_outputs, main_output
 from graph_compiler.spark_runtime.operators.pandas_frames import exact, without_long_intervals
-from graph_compiler.spark_runtime.operators.scope import Scope
+from graph_compiler.spark_runtime.operators.scope import Scope, all_outputs, main_output
 
 
 @main_output.register

@@ -13,8 +13,7 @@ from graph_compiler.declaration.operators import (
 )
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.operators.columns import require_columns
-from graph_compiler.spark_runtime.operators.evaluation import main_output
-from graph_compiler.spark_runtime.operators.scope import Scope, listed
+from graph_compiler.spark_runtime.operators.scope import Scope, listed, main_output
 
 _RANK = "graph_compiler_rank"
 

@@ -12,11 +12,14 @@ from graph_compiler.declaration.operators import (
     Expect,
     Filter,
     FlatMap,
+    Limit,
     OnViolation,
     Rename,
     Sample,
     Select,
+    Sort,
     Source,
+    TopN,
     WithColumns,
 )
 from graph_compiler.identifiers import quoted
@@ -28,8 +31,7 @@ from graph_compiler.spark_runtime.operators.decisions import (
     fix_decision,
     must_decide_once,
 )
-from graph_compiler.spark_runtime.operators.evaluation import all_outputs, main_output
-from graph_compiler.spark_runtime.operators.scope import Scope, listed
+from graph_compiler.spark_runtime.operators.scope import Scope, all_outputs, listed, main_output
 from graph_compiler.spark_runtime.spark_internals.parsed_queries import (
     require_expression,
     require_type,
@@ -170,3 +172,20 @@ def _counted(operator: Expect, rows: DataFrame, scope: Scope) -> DataFrame:
 
 def _kept(decided: DataFrame, negation: str = "") -> DataFrame:
     return decided.where(f"{negation} {DECIDED}").drop(DECIDED)
+
+
+@main_output.register
+def _(operator: Sort, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    return scope.select("*", inputs[0], f"ORDER BY {scope.order(operator.order_by)}")
+
+
+@main_output.register
+def _(operator: TopN, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    return scope.select(
+        "*", inputs[0], f"ORDER BY {scope.order(operator.order_by)} LIMIT {operator.n}"
+    )
+
+
+@main_output.register
+def _(operator: Limit, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    return inputs[0].limit(operator.n)

@@ -6,22 +6,29 @@ expressions that Spark has parsed alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import singledispatch
 
+from pyspark.errors import ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.connectors import Connector
+from graph_compiler.declaration.operators import Operator
 from graph_compiler.declaration.parameters.parameter import ParameterValue
+from graph_compiler.declaration.sql_text import without_end
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.operators.contracts import Contract
-from graph_compiler.spark_runtime.operators.queries import (
-    order_of,
-    query_over,
-    query_over_views,
-)
 from graph_compiler.spark_runtime.repeatability.variations import why_rows_vary
-from graph_compiler.spark_runtime.spark_internals.parsed_queries import require_expression
+from graph_compiler.spark_runtime.spark_internals.java import Py4JError, Py4JJavaError
+from graph_compiler.spark_runtime.spark_internals.parsed_queries import (
+    check_syntax,
+    parsed_query,
+    require_expression,
+    require_order,
+    rows_of_query,
+)
 
 _INPUT = "graph_compiler_input"
 
@@ -78,3 +85,83 @@ class Scope:
 def listed(names: tuple[str, ...] | list[str]) -> str:
     """Return names as quoted identifiers, separated by commas."""
     return ", ".join(quoted(name) for name in names)
+
+
+# The two functions of an operator: its main output, and its side outputs.
+#
+# Each is a `singledispatch` on the operator's type; the other modules of this package register the kinds.
+
+
+@singledispatch
+def main_output(operator: Operator, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    """Return the rows of the main output: one DataFrame expression, nothing is run."""
+    raise AssertionError(f"no evaluation for {type(operator).__name__}")
+
+
+@singledispatch
+def all_outputs(
+    operator: Operator, inputs: list[DataFrame], scope: Scope
+) -> dict[str | None, DataFrame]:
+    """Return the main output (under None) and the side outputs by tag: each row of the input in exactly one of them."""
+    raise AssertionError(f"{type(operator).__name__} has no side outputs")
+
+
+def query_over(
+    tables: Mapping[str, DataFrame],
+    query: str,
+    parameters: Mapping[str, ParameterValue],
+    spark: SparkSession,
+) -> DataFrame:
+    """Return the rows of a query that reads tables only in its main FROM: their plans replace the names.
+
+    A view for each table, as in `query_over_views`, costs 50 ms of the driver's CPU, appears as a query in Spark's SQL
+    tab, and leaves three more nodes in the plan for every later analysis. Raises NotAQueryError.
+    """
+    try:
+        with _placing_syntax_errors(query, spark):
+            return rows_of_query(tables, query, parameters, spark)
+    except Py4JJavaError:
+        raise
+    except (Py4JError, TypeError):  # a Spark version with different classes
+        return query_over_views(tables, query, parameters, spark)
+
+
+def order_of(
+    items: Iterable[str], parameters: Mapping[str, ParameterValue], spark: SparkSession
+) -> str:
+    """Return the items of ORDER BY, which Spark has parsed alone, each on a separate line: comments end there."""
+    listed = [*items]
+    for item in listed:
+        require_order(item, parameters, spark)
+    return ", ".join(f"{item}\n" for item in listed)
+
+
+def query_over_views(
+    tables: Mapping[str, DataFrame],
+    query: str,
+    parameters: Mapping[str, ParameterValue],
+    spark: SparkSession,
+) -> DataFrame:
+    """Return the rows of any query, including one with subqueries and common table expressions.
+
+    Raises NotAQueryError.
+    """
+    for name, rows in tables.items():
+        rows.createOrReplaceTempView(name)
+    try:
+        with _placing_syntax_errors(query, spark):
+            parsed_query(query, parameters, spark)
+            return spark.sql(without_end(query), args=dict(parameters))
+    finally:
+        for name in tables:
+            spark.catalog.dropTempView(name)
+
+
+@contextmanager
+def _placing_syntax_errors(query: str, spark: SparkSession) -> Iterator[None]:
+    """Raise a syntax error with its place in the query: Spark leaves it out where parameters are bound."""
+    try:
+        yield
+    except ParseException:
+        check_syntax(query, spark)
+        raise

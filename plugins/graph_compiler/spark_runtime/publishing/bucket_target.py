@@ -30,8 +30,8 @@ from graph_compiler.staging.publications.in_bucket.bucket_publication import (
     carry_out,
     files_document,
 )
-from graph_compiler.staging.publications.intent import Intent
 from graph_compiler.staging.publications.preparations import inside_bucket, written_in_bucket
+from graph_compiler.staging.publications.publications import Intent
 from graph_compiler.staging.store.deferred_files import DeferredFile, DeferringStore
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.stores import deferring_store

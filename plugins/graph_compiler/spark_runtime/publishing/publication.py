@@ -24,9 +24,13 @@ from graph_compiler.identifiers import OperatorId, counted, path_segment
 from graph_compiler.spark_runtime.publishing.partition_names import partition_of
 from graph_compiler.spark_runtime.publishing.target_folder import TargetFolder, open_target
 from graph_compiler.spark_runtime.publishing.written_files import PARQUET, FileFormat, WrittenFile
-from graph_compiler.staging.publications.intent import WHOLE, Intent, marker_files
 from graph_compiler.staging.publications.ledger import Ledger
-from graph_compiler.staging.publications.publications import Publication
+from graph_compiler.staging.publications.publications import (
+    WHOLE,
+    Intent,
+    Publication,
+    marker_files,
+)
 
 _REPLACES_ALL = (SinkMode.OVERWRITE, SinkMode.MERGE)
 Others = tuple[Publication, ...]

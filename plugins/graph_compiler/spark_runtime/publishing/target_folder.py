@@ -15,7 +15,7 @@ from graph_compiler.declaration.connectors.file_uris import (
 )
 from graph_compiler.errors import PublicationError
 from graph_compiler.spark_runtime.publishing.written_files import FileFormat, WrittenFile
-from graph_compiler.staging.publications.intent import Intent
+from graph_compiler.staging.publications.publications import Intent
 from graph_compiler.staging.store.stores import target_store
 
 

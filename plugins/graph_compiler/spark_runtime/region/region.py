@@ -36,8 +36,7 @@ from graph_compiler.spark_runtime.connectors.databases.snapshots import (
 )
 from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.operators.contracts import Contract, check_contracts
-from graph_compiler.spark_runtime.region.coordination import make_coordinators
-from graph_compiler.spark_runtime.region.master_hooks import initialize_on_master
+from graph_compiler.spark_runtime.region.coordination import initialize_on_master, make_coordinators
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation, schema_of
 from graph_compiler.spark_runtime.region.region_failover import RegionFailover
 from graph_compiler.spark_runtime.region.region_run import RegionRun

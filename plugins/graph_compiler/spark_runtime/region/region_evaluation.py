@@ -33,9 +33,12 @@ from graph_compiler.spark_runtime.connectors.databases.snapshots import (
     as_it_is,
     decided_by_spark,
 )
-from graph_compiler.spark_runtime.exchange.distribution import distribute_all, partitions_read
+from graph_compiler.spark_runtime.exchange.distribution import (
+    distribute_all,
+    in_order,
+    partitions_read,
+)
 from graph_compiler.spark_runtime.exchange.partition_counts import with_exactly
-from graph_compiler.spark_runtime.exchange.sort_order import in_order
 from graph_compiler.spark_runtime.failures.failures import InputSchema, OperatorFailedError
 from graph_compiler.spark_runtime.operators import Scope, evaluate, evaluate_outputs, union
 from graph_compiler.spark_runtime.operators.contracts import Contract

@@ -25,12 +25,13 @@ from graph_compiler.declaration.connectors.secret import Secret
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
+    ResultDescriptor,
     StagedInput,
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.manifest import Manifest, StagedRead
 from graph_compiler.deployment.documents.report import RecomputedResult
-from graph_compiler.deployment.documents.values_within import values_within
+from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.deployment.plans.clear_command import clear_command
 from graph_compiler.errors import (
     ConsumersMustRerunError,
@@ -42,9 +43,8 @@ from graph_compiler.identifiers import IntermediateDataSetId, TaskName, listing
 from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is
 from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.operators.contracts import Contract, check_contracts
-from graph_compiler.spark_runtime.region.lineage import lineage
-from graph_compiler.spark_runtime.region.lost_copy import LostCopy
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
+from graph_compiler.spark_runtime.region.region_graph import RegionGraph
 from graph_compiler.spark_runtime.region.region_run import RegionRun
 from graph_compiler.spark_runtime.region.seams import ReadSource
 from graph_compiler.spark_runtime.region.shared_rows import FixedRows
@@ -53,7 +53,7 @@ from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.spark_runtime.spark_internals.origins import STAGED, origin
 from graph_compiler.staging.executions.executions import last_descriptor, task_names
 from graph_compiler.staging.results.damage import DamagedResult, record_damage
-from graph_compiler.staging.results.restarts import restarts
+from graph_compiler.staging.results.restarts import RestartSet, restarts
 
 LOG = program_log.logger(__name__)
 
@@ -283,3 +283,46 @@ def _leaves_nothing_else(region: RegionDescriptor) -> bool:
 
 def _how_it_differs(manifest: Manifest) -> str:
     return "may differ: it has no checksum" if manifest.checksum is None else "has different rows"
+
+
+def lineage(region: RegionDescriptor, result: ResultDescriptor) -> RegionDescriptor:
+    """Return the region with only the operators on the paths to a result."""
+    graph = RegionGraph.of(region)
+    chain = graph.chain_of(graph.operators[result.node_id])
+    return region.only({operator.node_id for operator in chain}, (result,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostCopy:
+    """A lost staged result, the task that staged it, and what is known about it."""
+
+    staged: StagedInput
+    task_name: TaskName
+    lost: PartitionNotFoundError
+    manifest: Manifest | None
+    restarts: RestartSet
+
+    @property
+    def can_be_compared(self) -> bool:
+        """Whether a new copy can be compared with the lost one."""
+        known = self.manifest
+        return known is not None and (known.checksum is not None or known.deterministic)
+
+    def cannot(self, reason: str) -> PartitionNotFoundError:
+        """Return the error that this application cannot recompute it, with the reason."""
+        return PartitionNotFoundError(
+            f"{self.words}\n  it cannot be recomputed here: {reason}\n"
+            f"  hint: clear the task '{self.task_name}', with its downstream tasks"
+        )
+
+    @property
+    def words(self) -> str:
+        """Return one line that names the lost result."""
+        return str(self.lost).splitlines()[0]
+
+    def result_of(self, producer: TaskDeploymentDescriptor) -> ResultDescriptor:
+        """Return the producer's result; raises PartitionNotFoundError if the producer is of a different version."""
+        for result in producer.region.results:
+            if (result.id, result.fingerprint) == (self.staged.id, self.staged.fingerprint):
+                return result
+        raise self.cannot("that task ran another version of this pipeline")

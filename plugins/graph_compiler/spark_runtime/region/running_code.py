@@ -30,7 +30,7 @@ from graph_compiler.deployment.documents.computed_by import (
     why_other_code,
 )
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
-from graph_compiler.deployment.documents.values_within import values_within
+from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.extensions import Extensible, is_foreign
 from graph_compiler.identifiers import RegionId, listing
 from graph_compiler.spark_runtime.executor_probe import (

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame
 
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, ResultDescriptor
-from graph_compiler.deployment.documents.digest import digest
 from graph_compiler.deployment.documents.manifest import Manifest
 from graph_compiler.deployment.documents.report import Phase
+from graph_compiler.deployment.documents.wire import digest
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.results.staging_area import StagingArea

@@ -12,14 +12,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 from graph_compiler import program_log
 from graph_compiler.deployment.documents.descriptor import StagedInput, TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.outcome import Outcome
-from graph_compiler.deployment.documents.report import ExecutionReport, Failure
-from graph_compiler.deployment.documents.values_within import values_within
-from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.deployment.documents.report import ExecutionReport, Failure, Outcome
+from graph_compiler.deployment.documents.wire import to_json, values_within
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.executions.driver_claim import claim_execution
-from graph_compiler.staging.executions.kept_executions import KeptExecution, leave_kept
+from graph_compiler.staging.executions.executions import KeptExecution, leave_kept
 from graph_compiler.staging.executions.region_execution import RegionExecution
 from graph_compiler.staging.results.kept_regions import kept_execution
 from graph_compiler.staging.store.stores import store_of

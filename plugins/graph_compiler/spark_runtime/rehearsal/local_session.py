@@ -11,8 +11,7 @@ from typing import TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 
-from graph_compiler.deployment.documents.jvm_settings import EXECUTOR_ZONE, ZONE
-from graph_compiler.deployment.documents.session import SESSION
+from graph_compiler.deployment.documents.jvm_settings import EXECUTOR_ZONE, SESSION, ZONE
 from graph_compiler.driver_jvm.pinned_process import pinned_process
 
 MASTER = "local[2]"

@@ -7,11 +7,18 @@ readers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
+from typing import TypeAlias
 
+import pyarrow
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.operators import Sink, Source
@@ -23,10 +30,13 @@ from graph_compiler.deployment.documents.descriptor import (
     VertexDescriptor,
 )
 from graph_compiler.deployment.documents.report import ExecutionReport, Failure, Phase
-from graph_compiler.identifiers import OperatorId
+from graph_compiler.errors import GraphCompilerError
+from graph_compiler.identifiers import OperatorId, listing, quoted
 from graph_compiler.spark_runtime.connectors import (
     OpenSink,
+    PreparedSink,
     SinkContext,
+    check_without_target,
     open_sink,
     read_source,
 )
@@ -36,9 +46,67 @@ from graph_compiler.spark_runtime.main import execute
 from graph_compiler.spark_runtime.region.region_graph import Output
 from graph_compiler.spark_runtime.region.region_run import RegionRun
 from graph_compiler.spark_runtime.region.seams import Seams
-from graph_compiler.spark_runtime.rehearsal.collected_rows import Row, collect_rows
-from graph_compiler.spark_runtime.rehearsal.recording_sink import KeptSink
-from graph_compiler.spark_runtime.results.session_settings import pinned
+from graph_compiler.spark_runtime.results.pinned_settings import pinned
+from graph_compiler.staging.publications.preparations import PreparedPlace
+
+# Rows as Python values for assertions in tests: dicts by column, timestamps in UTC without a zone.
+#
+# Rows go through Arrow: PySpark's `collect` returns timestamps in the machine's zone. Types that Arrow does not have,
+# such as intervals of months, are returned as Spark's text.
+
+Row: TypeAlias = dict[str, object]
+
+
+class SameNameError(GraphCompilerError):
+    """Several columns have the same name, so a dict cannot hold them."""
+
+
+def collect_rows(rows: DataFrame) -> list[Row]:
+    """Return all rows, in Spark's order; raises SameNameError for duplicate column names."""
+    names = rows.columns
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise SameNameError(
+            f"several columns are called {listing(twice)}\n  hint: rename them in the pipeline: .rename(…), .select(…)"
+        )
+    kinds = [field.dataType for field in rows.schema]
+    columns = [
+        col(quoted(name)) if _has_arrow_type(kind) else col(quoted(name)).cast("string")
+        for name, kind in zip(names, kinds, strict=True)
+    ]
+    table = rows.select(*columns).toArrow()
+    return [dict(zip(names, cells, strict=True)) for cells in _cells(table, kinds)]
+
+
+def _has_arrow_type(kind: DataType) -> bool:
+    try:
+        to_arrow_type(kind, timezone="UTC")
+    except PySparkException:
+        return False
+    return True
+
+
+def _cells(table: pyarrow.Table, kinds: list[DataType]) -> Iterator[tuple[object, ...]]:
+    if not kinds:
+        yield from [()] * table.num_rows
+        return
+    columns = [
+        [_value(value, kind) for value in column.to_pylist()]
+        for column, kind in zip(table.columns, kinds, strict=True)
+    ]
+    yield from zip(*columns, strict=True)
+
+
+def _value(value: object, kind: DataType) -> object:
+    """Return Arrow's value as a test would write it."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+    if isinstance(kind, ArrayType) and isinstance(value, list):
+        return [_value(item, kind.elementType) for item in value]
+    if isinstance(kind, MapType) and isinstance(value, list):
+        return {key: _value(item, kind.valueType) for key, item in value}
+    if isinstance(kind, StructType) and isinstance(value, dict):
+        return {field.name: _value(value[field.name], field.dataType) for field in kind}
+    return value
 
 
 @dataclass(slots=True, weakref_slot=True, kw_only=True)
@@ -185,3 +253,39 @@ def _placeless(operator: OperatorDescriptor) -> OperatorDescriptor:
     connector = operator.operator.connector
     placeless = connector.with_texts(dict.fromkeys(connector.texts(), ""))
     return replace(operator, operator=replace(operator.operator, connector=placeless))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptSink:
+    """Passes rows to `keep`, which returns their number; `real` is the real sink if that is written, too."""
+
+    sink: Sink
+    keep: Callable[[DataFrame], int]
+    real: OpenSink | None = None
+
+    def check(self, rows: DataFrame) -> DataFrame:
+        """Return the rows as the sink would write them."""
+        return check_without_target(self.sink, rows) if self.real is None else self.real.check(rows)
+
+    def prepares(self) -> PreparedPlace | None:
+        """Return where the real sink will prepare rows."""
+        return None if self.real is None else self.real.prepares()
+
+    def prepare(self, rows: DataFrame, /) -> PreparedSink:
+        """Keep the rows; a real sink then writes the kept rows, since recomputed ones could differ."""
+        if self.real is None:
+            return PreparedSink(
+                location="", rows=self.keep(rows), bytes=0, publish=_publish_nothing
+            )
+        rows = rows.localCheckpoint()
+        self.keep(rows)
+        return self.real.prepare(rows)
+
+    def discard(self) -> None:
+        """Let the real sink remove what it prepared."""
+        if self.real is not None:
+            self.real.discard()
+
+
+def _publish_nothing() -> None:
+    """Publish nothing: kept rows have no readers."""

@@ -8,7 +8,8 @@ Spark registers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
@@ -82,3 +83,19 @@ def needed_here(spark: SparkSession, options: Mapping[str, str]) -> dict[str, st
     """
     is_set = hadoop_configuration(spark).get(_FILTER) is not None
     return {key: value for key, value in options.items() if is_set or key != _FILTER}
+
+
+@contextmanager
+def pinned(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Set a session's settings within the `with` block, and restore them afterwards."""
+    before = {key: spark.conf.get(key, None) for key in settings}
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, old in before.items():
+            if old is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, old)

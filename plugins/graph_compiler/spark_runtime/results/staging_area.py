@@ -9,7 +9,9 @@ read.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -23,6 +25,7 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.manifest import (
     VERSION,
     ContractCount,
+    DataFile,
     Manifest,
     StagedRead,
     rows_of,
@@ -38,14 +41,12 @@ from graph_compiler.errors import (
 from graph_compiler.identifiers import IntermediateDataSetId, counted
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.exchange.pointwise_read import read_pointwise
-from graph_compiler.spark_runtime.failures.causes import read_cause
-from graph_compiler.spark_runtime.results.damage import find_damaged_file
+from graph_compiler.spark_runtime.failures.causes import Cause, read_cause
 from graph_compiler.spark_runtime.results.data_files import write_result, written_partitions
-from graph_compiler.spark_runtime.results.pinned_settings import WRITE_SESSION
+from graph_compiler.spark_runtime.results.pinned_settings import WRITE_SESSION, pinned
 from graph_compiler.spark_runtime.results.reading import read_staged_files
 from graph_compiler.spark_runtime.results.row_checksum import ObservedChecksum
-from graph_compiler.spark_runtime.results.session_settings import pinned
-from graph_compiler.staging.results.damage import find_damage, record_damage
+from graph_compiler.staging.results.damage import DamagedResult, find_damage, record_damage
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.results.release import find_release
 from graph_compiler.staging.store.staging_store import StagingStore, StoredFile
@@ -229,3 +230,53 @@ def _why_differs(store: StagingStore, there: StoredFile, digest: str) -> str | N
     if there.digest is None:
         return store.why_differs(there.key, digest)
     return None if there.digest == digest else f"its digest is {there.digest}, not {digest}"
+
+
+# Determine whether a damaged staged file caused a failure.
+#
+#     ChecksumException, or a file that Parquet's reader cannot decode    damaged
+#     any other failure while a staged file was read                      damaged if the file differs from its checksums
+#
+# A file that Spark could not read for another reason (a disk that did not respond) stays for the next attempt.
+
+_NAME = re.compile(r"part-\d+-[\w-]+[\w.-]*?\.parquet\b")
+_CHECKSUM = "org.apache.hadoop.fs.ChecksumException"
+_UNREADABLE = re.compile(r"org\.apache\.parquet\.|is not a Parquet file|CANNOT_READ_FILE_FOOTER")
+
+
+def find_damaged_file(
+    store: StagingStore, cause: Cause, read: Iterable[Manifest], execution_id: str
+) -> DamagedResult | None:
+    """Return the damaged file that caused a failure, among those of the manifests that were read; None if none did."""
+    names = {name for link in cause.chain for name in _NAME.findall(link)}
+    for manifest in read if names else ():
+        for file in manifest.files:
+            if file.name in names and (reason := _why(store, cause, manifest, file)):
+                return DamagedResult(
+                    result_id=manifest.result_id,
+                    epoch=manifest.epoch,
+                    file=file.name,
+                    reason=reason,
+                    execution_id=execution_id,
+                    time=time.time(),
+                )
+    return None
+
+
+def _why(store: StagingStore, cause: Cause, manifest: Manifest, file: DataFile) -> str | None:
+    key = f"{manifest.location}/{file.name}"
+    for link in cause.chain:
+        kind, _, message = link.partition(": ")
+        if kind == _CHECKSUM and file.name in message:
+            return f"its bytes do not match their checksums{_place(message)}"
+    if not store.is_there(key):
+        return "it is missing"
+    if store.digest(key) is not None:
+        return store.why_damaged(key)
+    unreadable = next((link for link in cause.chain if _UNREADABLE.search(link)), None)
+    return None if unreadable is None else unreadable.splitlines()[0][:200]
+
+
+def _place(message: str) -> str:
+    found = re.search(r" at (\d+) exp: ", message)
+    return f", from byte {found[1]} on" if found else ""

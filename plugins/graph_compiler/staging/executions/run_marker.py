@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Self
 
 from graph_compiler.deployment.documents.descriptor import (
@@ -21,8 +22,7 @@ from graph_compiler.deployment.documents.staging_layout import (
     DESCRIPTOR,
     StagingLayout,
 )
-from graph_compiler.deployment.documents.values_within import values_within
-from graph_compiler.deployment.documents.wire import Json, to_json
+from graph_compiler.deployment.documents.wire import Json, to_json, values_within
 from graph_compiler.errors import (
     DamagedDocumentError,
     StagingError,
@@ -166,3 +166,38 @@ def not_shared(root: str, host: str, found: str) -> StagingRootNotSharedError:
         "  hint: mount the same folder on every worker, under one path: setting `[graph_compiler] staging_root`; "
         "if `graph-compiler staging gc` has removed the run, clear its first tasks"
     )
+
+
+# The one "now" of a run (decision 22): the time in the marker that the run's first task writes.
+#
+# The clocks of hosts differ, and Spark reads its own for every action. `run.json` is put if absent, so only one clock
+# is read, once. Every task must see the file before it starts; every retry, cleared task and recomputation finds it in
+# the same place, and a replay copies it. A separate document could be lost separately, without any gain.
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A reading of a host's clock: seconds since the epoch."""
+
+    host: str
+    time: float
+
+
+def run_time(store: StagingStore, task: TaskDeploymentDescriptor, mine: Reading) -> datetime:
+    """Return the run's now, to the microsecond, in UTC.
+
+    `mine` is used only if the run has no marker yet, as in a test or a preview: then this task is its first.
+    """
+    marker = find_marker(store, task.layout)
+    if marker is None:
+        mark_run(store, RunMarker.of(task, host=mine.host, time=mine.time))
+        marker = find_marker(store, task.layout)
+        assert marker is not None, "it was put, by this task or another"
+    return moment(marker.time)
+
+
+def moment(seconds: float) -> datetime:
+    """Return seconds since the epoch as a UTC time."""
+    return _EPOCH + timedelta(microseconds=round(seconds * 1_000_000))

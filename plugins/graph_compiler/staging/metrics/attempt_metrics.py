@@ -11,14 +11,88 @@ An attempt whose worker was killed has reported nothing: the next one does so fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import ExecutionReport
+from graph_compiler.deployment.documents.staging_layout import (
+    DESCRIPTOR,
+    DRIVER,
+    KEPT,
+    OUTCOME,
+    PROGRESS,
+    SUBMISSION,
+    StagingLayout,
+    execution_of,
+)
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.staging.executions.region_execution import RegionExecution
-from graph_compiler.staging.metrics.metric import Metric, MetricName
+from graph_compiler.identifiers import RegionId
+from graph_compiler.staging.executions.execution_order import in_order
+from graph_compiler.staging.executions.region_execution import RegionExecution, read_execution
+from graph_compiler.staging.store.staging_store import StagingStore
+
+# The metrics of a pipeline, under names of Airflow's kind, and the values that they get.
+#
+# Times are milliseconds, as in Airflow and in Flink. No tag is the id of a run: the number of series depends on what is
+# declared, not on how often it runs.
+
+
+class MetricName(StrEnum):
+    """The metrics, without the prefix of the installation (`airflow.`)."""
+
+    FINISH = "graph_compiler.execution.finish"
+    DURATION = "graph_compiler.execution.duration"
+    RESTARTS = "graph_compiler.restarts"
+    RESTARTING_TIME = "graph_compiler.restarting_time"
+    DOWN_TIME = "graph_compiler.down_time"
+    UP_TIME = "graph_compiler.up_time"
+    SINK_ROWS = "graph_compiler.sink.rows"
+    SINK_BYTES = "graph_compiler.sink.bytes"
+    STAGED_ROWS = "graph_compiler.staged.rows"
+    STAGED_BYTES = "graph_compiler.staged.bytes"
+    RECOMPUTATIONS = "graph_compiler.recomputations"
+    VIOLATIONS = "graph_compiler.contract.violations"
+
+    @property
+    def is_timing(self) -> bool:
+        """Whether it is sent as a timing; all others are counters."""
+        return self is MetricName.DURATION
+
+    @property
+    def own_tag(self) -> str | None:
+        """The tag it has besides those of its task, None if it has no other."""
+        return _OWN_TAGS.get(self)
+
+
+_OWN_TAGS = {
+    MetricName.FINISH: "state",
+    MetricName.DURATION: "state",
+    MetricName.SINK_ROWS: "output",
+    MetricName.SINK_BYTES: "output",
+    MetricName.STAGED_ROWS: "output",
+    MetricName.STAGED_BYTES: "output",
+    MetricName.RECOMPUTATIONS: "output",
+    MetricName.VIOLATIONS: "contract",
+}
+TASK_TAGS = ("dag_id", "task_id", "pipeline")
+"""The tags of every metric."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One value: what to add to a counter, or a timing; `own` is the value of its own tag."""
+
+    name: MetricName
+    value: int
+    own: str | None = None
+
+    def tags(self, task: Mapping[str, str]) -> Mapping[str, str]:
+        """Return all its tags, those of its task first."""
+        tag = self.name.own_tag
+        return dict(task) if tag is None or self.own is None else {**task, tag: self.own}
+
 
 _OUTPUTS = {
     "sink": (MetricName.SINK_ROWS, MetricName.SINK_BYTES),
@@ -113,3 +187,45 @@ def _is_finished(attempt: TimedAttempt) -> bool:
 def _milliseconds(time: float, *, since: float) -> int:
     """Clocks of two hosts may differ: a counter takes no negative value."""
     return max(0, round((time - since) * 1000))
+
+
+_MOST = 16
+"""The maximum number of attempts that are looked at: their documents are read when a try ends."""
+
+
+def timed_attempts(
+    store: StagingStore, layout: StagingLayout, region_id: RegionId, descriptor: str
+) -> tuple[TimedAttempt, ...]:
+    """Return the attempts at a region, first to last, up to the execution of `descriptor`.
+
+    Not reported are this one, and those directly before it that have no outcome. One that has kept the work of an
+    earlier one is no attempt, and reports only those before it.
+    """
+    begun = in_order(store, layout, region_id)
+    own = execution_of(descriptor)
+    if own not in begun:
+        return ()
+    folders = begun[: begun.index(own) + 1][-_MOST:]
+    unreported = {own}
+    for folder in reversed(folders[:-1]):
+        if store.is_there(f"{folder}/{OUTCOME}"):
+            break
+        unreported.add(folder)
+    found = (
+        _timed(store, folder, is_reported=folder not in unreported)
+        for folder in folders
+        if not store.is_there(f"{folder}/{KEPT}")
+    )
+    return tuple(attempt for attempt in found if attempt is not None)
+
+
+def _timed(store: StagingStore, folder: str, *, is_reported: bool) -> TimedAttempt | None:
+    execution = read_execution(store, folder, is_last=False)
+    if execution is None:
+        return None
+    ended = execution.ended
+    if ended is None:
+        signs = (store.written(f"{folder}/{name}") for name in (DESCRIPTOR, SUBMISSION, PROGRESS))
+        ended = max((sign for sign in signs if sign is not None), default=execution.started)
+    running = store.written(f"{folder}/{DRIVER}")
+    return TimedAttempt(execution=execution, running=running, ended=ended, is_reported=is_reported)

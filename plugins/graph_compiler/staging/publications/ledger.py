@@ -14,32 +14,39 @@ unless a live attempt may have it in memory. In both cases, a run that may have 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import TypeVar
 
 from graph_compiler import program_log
-from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.run_identity import with_identity
+from graph_compiler.deployment.documents.staging_layout import DONE, INTENT, StagingLayout
 from graph_compiler.deployment.documents.wire import to_json, to_wire
 from graph_compiler.errors import (
     DamagedDocumentError,
     DecisionLostError,
+    OtherVersionError,
     PublicationConflictError,
     PublicationError,
     StagingRootNotSharedError,
 )
 from graph_compiler.identifiers import OperatorId, listing
 from graph_compiler.staging.publications import unexplained_attempts
-from graph_compiler.staging.publications.ledger_records import GONE, LedgerRecords
 from graph_compiler.staging.publications.publications import (
     GIVEN_UP,
+    WHOLE,
     Confirmation,
     Ending,
+    Intent,
     Publication,
     ending,
 )
+from graph_compiler.staging.store.read_document import decode_object, get_document
 from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.staging.store.stores import store_beside
 
 LOG = program_log.logger(__name__)
 
@@ -352,3 +359,112 @@ class Ledger:
         ):
             target = document["target"]
             raise PublicationError(f"its target {target} was written by another sink of this run")
+
+
+GONE = "is gone"
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
+_COMMON: Mapping[str, type] = {"identity": dict} | dict.fromkeys(
+    ("plan_id", "operator_id", "execution_id", "target"), str
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerRecords:
+    """The decided publications of targets, by number.
+
+    Reading a record raises DamagedDocumentError if it is no longer readable (`why` is GONE if it does not exist),
+    OtherVersionError if another version of this program can read it.
+    """
+
+    store: StagingStore
+    layout: StagingLayout
+
+    def numbers(self, target: str) -> tuple[frozenset[int], frozenset[int]]:
+        """Return the numbers of decided publications, and those of finished or given-up ones."""
+        names = [PurePath(key).name for key in self.store.keys(self.layout.publications(target))]
+        return _numbered(names, INTENT), _numbered(names, DONE)
+
+    def publication(self, target: str, number: int) -> Publication:
+        """Return a publication as its own type."""
+        key = self.layout.intent(target, number)
+        try:
+            found = get_document(self.store, key, Publication, upgrade=with_identity)
+        except OtherVersionError as error:
+            raise self._of_another_version(target, number, error.why) from None
+        if found is None:
+            raise DamagedDocumentError(key, GONE)
+        return found
+
+    def document(self, target: str, number: int) -> Mapping[str, object]:
+        """Return the fields of a publication that all kinds and versions have."""
+        key = self.layout.intent(target, number)
+        content = self.store.get(key)
+        if content is None:
+            raise DamagedDocumentError(key, GONE)
+        document = with_identity(decode_object(content, key))
+        if missing := [
+            name for name, kind in _COMMON.items() if not isinstance(document.get(name), kind)
+        ]:
+            if isinstance(document.get("type"), str):
+                raise self._of_another_version(target, number, f"it has no {listing(missing)}")
+            raise DamagedDocumentError(key, f"has no {listing(missing)}")
+        return document
+
+    def explained(self, target: str, before: int) -> frozenset[str]:
+        """Return the executions whose publications to a target are readable."""
+        found = set()
+        for number in range(before):
+            with suppress(DamagedDocumentError):
+                found.add(str(self.document(target, number)["execution_id"]))
+        return frozenset(found)
+
+    def holds(self, publication: Publication) -> bool:
+        """Whether the record of a publication is still the decided one."""
+        try:  # not by its bytes: a record of an earlier version has fewer fields
+            return self.publication(publication.target, publication.number) == publication
+        except (DamagedDocumentError, OtherVersionError):
+            return False
+
+    def _of_another_version(self, target: str, number: int, why: str) -> OtherVersionError:
+        done = self.layout.done(target, number)
+        return OtherVersionError(
+            self.layout.intent(target, number),
+            why,
+            f"give it up: echo '{GIVEN_UP.decode()}' > '{done}'",
+        )
+
+
+def _numbered(names: list[str], ending: str) -> frozenset[int]:
+    stems = (name.removesuffix(ending) for name in names if name.endswith(ending))
+    return frozenset(int(stem) for stem in stems if _NUMBER.fullmatch(stem))
+
+
+def is_in_place(store: StagingStore, layout: StagingLayout, target: str, execution_id: str) -> bool:
+    """Whether a folder has the files that an execution has added, except those that later publications have removed.
+
+    Targets that are no folders are not looked at. Raises DamagedDocumentError and OtherVersionError.
+    """
+    records = LedgerRecords(store=store, layout=layout)
+    decided, _ = records.numbers(target)
+    later: list[Intent] = []
+    for number in sorted(decided, reverse=True):
+        found = records.publication(target, number)
+        if found.execution_id == execution_id:
+            if not isinstance(found, Intent):
+                return True
+            left = [name for name in found.add if not any(_removes(one, name) for one in later)]
+            beside = store_beside(store, layout.root, found.target)
+            return all(beside.is_there(f"{found.target}/{name}") for name in left)
+        if isinstance(found, Intent):
+            later.append(found)
+    return True
+
+
+def _removes(intent: Intent, name: str) -> bool:
+    """Whether a publication has removed a file of its target, by its name there."""
+    folders = (folder for folder in intent.replaces if folder != WHOLE)
+    return (
+        WHOLE in intent.replaces
+        or name in intent.remove
+        or any(name.startswith(f"{folder}/") for folder in folders)
+    )

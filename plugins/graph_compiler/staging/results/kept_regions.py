@@ -23,9 +23,8 @@ from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.documents.outcome import Outcome
 from graph_compiler.deployment.documents.report import VERSION as REPORT_VERSION
-from graph_compiler.deployment.documents.report import ExecutionReport
+from graph_compiler.deployment.documents.report import ExecutionReport, Outcome
 from graph_compiler.deployment.documents.staging_layout import (
     DISCARDED,
     DRIVER,
@@ -37,14 +36,13 @@ from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId, path_segment
 from graph_compiler.staging.executions.execution_order import in_order
-from graph_compiler.staging.executions.executions import told
-from graph_compiler.staging.executions.kept_executions import find_kept
+from graph_compiler.staging.executions.executions import find_kept, told
 from graph_compiler.staging.executions.region_execution import (
     RegionExecution,
     raw_descriptor,
     read_execution,
 )
-from graph_compiler.staging.publications.last_publication import is_in_place
+from graph_compiler.staging.publications.ledger import is_in_place
 from graph_compiler.staging.results.damage import find_damage
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.results.release import find_release

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from graph_compiler.deployment.documents.descriptor import StagedInput, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.deployment.documents.values_within import values_within
-from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.deployment.documents.wire import to_json, values_within
 from graph_compiler.deployment.plans.clear_command import clear_command
 from graph_compiler.deployment.plans.plan_record import VERSION, PlanRecord, what_changed
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError, StaleResultError

@@ -19,8 +19,7 @@ from graph_compiler.deployment.documents.descriptor import StagedInput, TaskDepl
 from graph_compiler.deployment.documents.manifest import Manifest
 from graph_compiler.deployment.documents.report import ExecutionReport, RecomputedResult
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.deployment.documents.values_within import values_within
-from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.deployment.documents.wire import to_json, values_within
 from graph_compiler.deployment.scheduling.region_topology import (
     region_ids,
     region_topology,

@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor, StagedInput
 from graph_compiler.deployment.documents.manifest import Manifest
-from graph_compiler.deployment.documents.values_within import values_within
+from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.deployment.scheduling.failover import restart_set
 from graph_compiler.deployment.scheduling.region_topology import (
     region_ids,

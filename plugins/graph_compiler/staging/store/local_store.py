@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 import shutil
 import tempfile
@@ -13,13 +15,40 @@ from pathlib import Path
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.staging.store.bounded_read import folders_in, names_in, read_bytes
 from graph_compiler.staging.store.folder_access import is_open_to_group, make_staging_folder
-from graph_compiler.staging.store.folder_exchange import can_exchange_folders, exchange_folders
 from graph_compiler.staging.store.hadoop_checksums import (
     checksums_digest,
     why_checksums_differ,
     why_damaged,
 )
 from graph_compiler.staging.store.staging_store import MOST_BYTES, Promises, StoredFile
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+_CANNOT = (
+    *(errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP),  # an old kernel, or NFS and others
+    *(errno.EXDEV, errno.EBUSY),  # one of them is mounted, or in the lower layer of an overlay
+    *(errno.EPERM, errno.EACCES),  # another user's, in a folder where only owners may rename
+)
+
+
+def can_exchange_folders() -> bool:
+    """Whether the system has a call for it (Linux: `renameat2`)."""
+    return hasattr(ctypes.CDLL(None), "renameat2")
+
+
+def exchange_folders(one: Path, other: Path) -> bool:
+    """Exchange two folders of one file system; return False without a change if the file system cannot.
+
+    Raises FileNotFoundError if one of them is missing.
+    """
+    renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    paths = (_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other))
+    if renameat2(*paths, ctypes.c_uint(_RENAME_EXCHANGE)) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in _CANNOT:
+        return False
+    raise OSError(code, os.strerror(code), str(one), None, str(other))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from graph_compiler.declaration.connectors import Connector, SinkMode
-from graph_compiler.declaration.connectors.asset_places import lasting
+from graph_compiler.declaration.connectors.file_uris import lasting
 from graph_compiler.errors import Problem
 
 

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from acme_unpivot.operator import Unpivot
 from graph_compiler.spark_runtime.operators import Scope
 from graph_compiler.spark_runtime.operators.columns import require_columns
-from graph_compiler.spark_runtime.operators.evaluation import main_output
+from graph_compiler.spark_runtime.operators.scope import main_output
 
 
 @main_output.register

@@ -11,11 +11,11 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 from asgiref.sync import sync_to_async
 
 from graph_compiler.airflow_backend.stores.connection_access import open_stores
+from graph_compiler.airflow_backend.task.driver_end import stopping
 from graph_compiler.airflow_backend.task.following.cluster_answers import (
     answered_status,
     take_over,
 )
-from graph_compiler.airflow_backend.task.try_outcome import stopping
 
 
 class ApplicationTrigger(BaseTrigger):

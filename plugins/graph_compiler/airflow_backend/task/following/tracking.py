@@ -27,7 +27,7 @@ from graph_compiler.airflow_backend.task.following.cluster_answers import (
 from graph_compiler.airflow_backend.task.submission.driver_pod import check_client
 from graph_compiler.airflow_backend.task.submission.submit_target import ExecutionTargetError
 from graph_compiler.airflow_backend.task.task_try import TaskTry
-from graph_compiler.declaration.resources.deploy_mode import DeployMode
+from graph_compiler.declaration.resources.slot_sharing_group import DeployMode
 from graph_compiler.deployment.targets.execution_target import DriverPlace
 from graph_compiler.errors import StagingError
 from graph_compiler.graphs.execution import ExecutionState

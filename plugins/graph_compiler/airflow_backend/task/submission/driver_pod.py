@@ -17,8 +17,7 @@ from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 from graph_compiler.airflow_backend.task.submission.submit_target import ExecutionTargetError
 from graph_compiler.airflow_backend.task.task_try import TaskTry
-from graph_compiler.declaration.resources.deploy_mode import DeployMode
-from graph_compiler.declaration.resources.spark_setting import secret_in_plain_text
+from graph_compiler.declaration.resources.slot_sharing_group import DeployMode, secret_in_plain_text
 from graph_compiler.identifiers import listing
 
 _NAME = "spark.kubernetes.driver.pod.name"

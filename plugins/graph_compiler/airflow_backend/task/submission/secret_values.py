@@ -24,7 +24,7 @@ from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.connectors.secret import CONNECTION_FIELDS, Secret
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.staging_layout import secrets_of
-from graph_compiler.deployment.documents.values_within import values_within
+from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.deployment.targets.execution_target import DriverPlace, SecretWay
 from graph_compiler.errors import SecretError
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
-from graph_compiler.declaration.resources.deploy_mode import DeployMode
+from graph_compiler.declaration.resources.slot_sharing_group import DeployMode
 from graph_compiler.deployment.targets.built_in import BUILT_IN, KUBERNETES
 from graph_compiler.deployment.targets.execution_target import DriverPlace, ExecutionTarget
 from graph_compiler.deployment.targets.known_targets import ENTRY_POINTS, target_named, target_of

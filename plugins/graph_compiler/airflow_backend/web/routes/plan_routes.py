@@ -23,8 +23,8 @@ from graph_compiler.airflow_backend.web.routes.answers import ServerDep, answer,
 from graph_compiler.airflow_backend.web.runs.dag_runs import find_run
 from graph_compiler.errors import DescriptorError
 from graph_compiler.explain.diff.plan_diff import plan_diff
-from graph_compiler.explain.diff.plan_diff_json import diff_json
-from graph_compiler.explain.documents.plain_json import plain_json
+from graph_compiler.explain.diff.plan_diff_text import diff_json
+from graph_compiler.explain.documents.plan_json import plain_json
 from graph_compiler.explain.documents.view_answers import (
     PlacedPipeline,
     PlacedPipelines,

@@ -20,13 +20,12 @@ from graph_compiler.airflow_backend.web.routes.answers import (
     refuse,
 )
 from graph_compiler.airflow_backend.web.rows.row_permission import may_see_rows
-from graph_compiler.airflow_backend.web.rows.staged_result import find_result
+from graph_compiler.airflow_backend.web.rows.staged_files import find_result
 from graph_compiler.airflow_backend.web.runs.attempts import read_documents
-from graph_compiler.airflow_backend.web.runs.dag_runs import newest_runs
+from graph_compiler.airflow_backend.web.runs.dag_runs import Links, newest_runs
 from graph_compiler.airflow_backend.web.runs.joined_run import joined_run, without_reasons
-from graph_compiler.airflow_backend.web.runs.links import Links
 from graph_compiler.errors import StagingError
-from graph_compiler.explain.documents.plain_json import plain_json
+from graph_compiler.explain.documents.plan_json import plain_json
 from graph_compiler.explain.documents.view_answers import RunList
 
 _NEWEST = 50

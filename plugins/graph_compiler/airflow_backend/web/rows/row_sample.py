@@ -19,14 +19,13 @@ from typing import TypeAlias
 
 import graph_compiler
 from graph_compiler.airflow_backend.web.bounded_process import BoundedProcess
-from graph_compiler.airflow_backend.web.rows.staged_files import StagedFiles
-from graph_compiler.airflow_backend.web.rows.staged_result import fields_of, view_column
+from graph_compiler.airflow_backend.web.rows.staged_files import StagedFiles, fields_of, view_column
 from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.errors import DescriptorError, PartitionNotFoundError, UnreadableRowsError
 from graph_compiler.explain.documents.view_answers import RowSample
 from graph_compiler.identifiers import counted, listing
-from graph_compiler.row_reader.limits import WALL_SECONDS
 from graph_compiler.row_reader.messages import (
+    WALL_SECONDS,
     Answer,
     RowsRead,
     RowsRefused,

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID
 
 from airflow.models.dag import DagTag
@@ -229,3 +230,39 @@ def _run(run: DagRun, version: int | None) -> RunSummary:
 
 def _seconds(moment: datetime | None) -> float | None:
     return None if moment is None else moment.timestamp()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Links:
+    """Links to the attempts of a run. Airflow's pages are relative to the address at which Airflow is served."""
+
+    history_server: str | None
+
+    def log(self, run: RunIdentity, name: TaskName, try_number: int) -> str:
+        """Return the page of the log of a task in Airflow's UI."""
+        page = task_page(run.dag_id, run.run_id, run.task_id(name), run.map_index)
+        return f"{page}?try_number={try_number}"
+
+    def spark(self, application_id: str | None, live: str | None) -> str | None:
+        """Return Spark's UI while it runs, then its page of the history server, if one is configured."""
+        if live is not None and live.startswith(("http://", "https://")):
+            return live
+        if self.history_server is None or application_id is None:
+            return None
+        return f"{self.history_server.rstrip('/')}/history/{_quoted(application_id)}/jobs/"
+
+
+def run_page(dag_id: str, run_id: str) -> str:
+    """Return the page of a run in Airflow's UI."""
+    return f"/dags/{_quoted(dag_id)}/runs/{_quoted(run_id)}"
+
+
+def task_page(dag_id: str, run_id: str, task_id: str, map_index: int) -> str:
+    """Return the page of a task in a run."""
+    mapped = "" if map_index == NOT_MAPPED else f"/mapped/{map_index}"
+    return f"{run_page(dag_id, run_id)}/tasks/{_quoted(task_id)}{mapped}"
+
+
+def _quoted(name: str) -> str:
+    """Return a name quoted for a URL, whatever characters it has."""
+    return quote(name, safe="", errors="replace")

@@ -10,16 +10,15 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from graph_compiler.airflow_backend.web.runs.attempts import Documents
-from graph_compiler.airflow_backend.web.runs.dag_runs import RunWithTries, TryRow
-from graph_compiler.airflow_backend.web.runs.links import Links
-from graph_compiler.airflow_backend.web.runs.reported_work import (
+from graph_compiler.airflow_backend.web.runs.attempts import (
+    Documents,
     contracts_view,
     output_view,
     step_view,
     vertex_view,
     work_view,
 )
+from graph_compiler.airflow_backend.web.runs.dag_runs import Links, RunWithTries, TryRow
 from graph_compiler.deployment.documents.run_identity import NOT_MAPPED, RunIdentity
 from graph_compiler.explain.documents.view_run import (
     VERSION,
@@ -30,7 +29,7 @@ from graph_compiler.explain.documents.view_run import (
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId, TaskName
 from graph_compiler.run_client.run_status import EXECUTION_STATES
-from graph_compiler.staging.executions.kept_executions import KeptExecution
+from graph_compiler.staging.executions.executions import KeptExecution
 from graph_compiler.staging.executions.region_execution import RegionExecution
 
 _WAITING = (None, "scheduled", "up_for_retry")

@@ -9,8 +9,7 @@ import typer
 from graph_compiler.cli.arguments.airflows import ApiUrl, ClientDag, asking
 from graph_compiler.cli.arguments.runs import RunId
 from graph_compiler.cli.client_view import result_document, show_result
-from graph_compiler.cli.console import AsJson, standard_output
-from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.console import AsJson, ExitCode, standard_output
 from graph_compiler.run_client import RunState
 
 

@@ -9,8 +9,7 @@ import typer
 
 from graph_compiler.cli.arguments.airflows import ApiUrl, ClientDag, asking
 from graph_compiler.cli.client_view import show_status, status_document
-from graph_compiler.cli.console import AsJson, standard_output
-from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.console import AsJson, ExitCode, standard_output
 from graph_compiler.run_client import RunState
 
 

@@ -12,9 +12,8 @@ from rich.console import Console
 from rich.text import Text
 
 from graph_compiler.cli.arguments.airflows import ApiUrl, asking
-from graph_compiler.cli.arguments.compiling import compile_named
-from graph_compiler.cli.arguments.pipelines import completed_names
-from graph_compiler.cli.arguments.run_values import Params, read_params
+from graph_compiler.cli.arguments.pipelines import compile_named, completed_names
+from graph_compiler.cli.arguments.runs import Params, read_params
 from graph_compiler.cli.client_view import (
     changes,
     client_call,
@@ -22,8 +21,7 @@ from graph_compiler.cli.client_view import (
     show_result,
     status_document,
 )
-from graph_compiler.cli.console import AsJson, standard_error, standard_output
-from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.console import AsJson, ExitCode, standard_error, standard_output
 from graph_compiler.errors import ParameterError
 from graph_compiler.projects.pipeline_files import pipeline_names
 from graph_compiler.run_client import (

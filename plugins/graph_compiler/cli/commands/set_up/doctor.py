@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from graph_compiler.cli.console import AsJson, standard_output
+from graph_compiler.cli.console import AsJson, ExitCode, standard_output
 from graph_compiler.cli.diagnosis.airflow_health import AskingAirflow, judge_airflow
 from graph_compiler.cli.diagnosis.check import Answer, State, carry_out
 from graph_compiler.cli.diagnosis.deployment import DEPLOYMENT_CHECKS
@@ -20,7 +20,6 @@ from graph_compiler.cli.diagnosis.executors import judge_executors
 from graph_compiler.cli.diagnosis.object_store import judge_object_store
 from graph_compiler.cli.diagnosis.programs import PROGRAM_CHECKS, Programs
 from graph_compiler.cli.diagnosis.staging_root import StagingRoot, judge_staging_root
-from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.errors import ConfigurationError, StagingError

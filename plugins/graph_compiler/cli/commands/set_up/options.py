@@ -10,17 +10,17 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from graph_compiler.cli.arguments.compiling import deployment_options
+from graph_compiler.cli.arguments.pipelines import deployment_options
 from graph_compiler.cli.console import AsJson, speaking_plainly, standard_output
 from graph_compiler.compiler.checks.validation import validated_options
 from graph_compiler.explain.text.option_words import option_json
 from graph_compiler.identifiers import PIPELINES
-from graph_compiler.options.deployment_options import DeploymentOptions
 from graph_compiler.options.effective_options import (
     EffectiveOption,
     OptionOrigin,
     effective_options,
 )
+from graph_compiler.options.modes import DeploymentOptions
 from graph_compiler.options.reader import read_options
 from graph_compiler.projects.pipeline_files import load_pipeline
 

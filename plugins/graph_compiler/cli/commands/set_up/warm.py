@@ -11,8 +11,13 @@ from typing import Annotated
 
 import typer
 
-from graph_compiler.cli.console import AsJson, size_words, speaking_plainly, standard_error
-from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.console import (
+    AsJson,
+    ExitCode,
+    size_words,
+    speaking_plainly,
+    standard_error,
+)
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.warming.archive_making import (
     SparkProgram,

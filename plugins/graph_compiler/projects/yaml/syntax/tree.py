@@ -8,15 +8,41 @@ with their full content before they are expanded, so that a small file cannot be
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 import yaml
 import yaml.reader
 
 from graph_compiler.errors import InvalidPipelineError, Problem, SourceLocation
-from graph_compiler.projects.yaml.syntax.scalars import Scalar, scalar
+
+Scalar: TypeAlias = str | int | float | bool | None
+
+_NULL = frozenset({"", "~", "null", "Null", "NULL"})
+_BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_INT = re.compile(r"[-+]?[0-9]{1,40}")
+_BASED = re.compile(r"0o[0-7]{1,40}|0x[0-9a-fA-F]{1,40}")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?")
+
+
+def scalar(text: str) -> Scalar:
+    """Return the value of an unquoted scalar. Infinities and NaN stay text, since no parameter or option may be one."""
+    if text in _NULL:
+        return None
+    if text in _BOOL:
+        return _BOOL[text]
+    if _INT.fullmatch(text):
+        return int(text)
+    if _BASED.fullmatch(text):
+        return int(text, base=0)
+    if _FLOAT.fullmatch(text):
+        number = float(text)
+        return text if number in (float("inf"), float("-inf")) else number
+    return text
+
 
 MAX_CHARACTERS = 1_000_000
 MAX_DEPTH = 40

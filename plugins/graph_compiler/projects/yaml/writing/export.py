@@ -9,13 +9,15 @@ partitions of a join) are skipped. So the steps are in the order of the ids, and
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from graph_compiler.declaration.dag.schedule import Schedule
 from graph_compiler.declaration.operators import (
     Aggregate,
     ApplyInPandas,
@@ -26,6 +28,7 @@ from graph_compiler.declaration.operators import (
     WindowAggregate,
 )
 from graph_compiler.declaration.operators.combining import SetOperator
+from graph_compiler.declaration.parameters.parameter import JSON_TYPES, Parameter
 from graph_compiler.declaration.partitioners import (
     CustomPartitioner,
     FunctionPartitioner,
@@ -44,17 +47,64 @@ from graph_compiler.declaration.transformations import (
     UnionTransformation,
     problem_at,
 )
-from graph_compiler.errors import InvalidPipelineError
-from graph_compiler.projects.yaml.syntax.scalars import scalar
-from graph_compiler.projects.yaml.writing.folded_steps import Folded, folded
-from graph_compiler.projects.yaml.writing.written_operators import written_operator
-from graph_compiler.projects.yaml.writing.written_run import written_run
+from graph_compiler.errors import InvalidPipelineError, Problem
+from graph_compiler.options.durations import format_duration
+from graph_compiler.projects.yaml.airflow_forms import written_airflow
+from graph_compiler.projects.yaml.operations import STEP_FORMS
+from graph_compiler.projects.yaml.run_forms import PATH
+from graph_compiler.projects.yaml.syntax.tree import scalar
+from graph_compiler.projects.yaml.writing.written_operators import call_of, written_operator
 from graph_compiler.projects.yaml.writing.written_values import (
     Step,
     own_name,
     written_settings,
     written_value,
 )
+
+# Which partitions are written within the step that reads them, as a person would: `join: {from: a, broadcast: true}`.
+#
+# Only where reading the file makes the same calls in the same order: the partition stands directly before its only
+# reader.
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Ids of partitions: `inline` ones stand in place of a stream's name, of `key_by` only the keys are written."""
+
+    inline: frozenset[int]
+    key_by: frozenset[int]
+
+
+def folded(own: Sequence[Transformation], inputs: Mapping[int, Sequence[int]]) -> Folded:
+    """Return the partitions among the steps that need no step of their own."""
+    readers = Counter(id for read in inputs.values() for id in read)
+    inline, key_by = set[int](), set[int]()
+    before: list[Transformation] = []
+    for reader in own:
+        read = inputs[reader.id]
+        # A call evaluates its streams in their order, so the last one is the nearest.
+        for id in read[:0:-1]:
+            if before and before[-1].id == id and _is_partition(before[-1]) and readers[id] == 1:
+                inline.add(before.pop().id)
+        if len(read) == 1 and before and before[-1].id == read[0] and readers[read[0]] == 1:
+            key_by |= {read[0]} if _are_keys_of(before[-1], reader) else set()
+        before.append(reader)
+    return Folded(inline=frozenset(inline), key_by=frozenset(key_by))
+
+
+def _is_partition(transformation: Transformation) -> bool:
+    return isinstance(transformation, PartitionTransformation)
+
+
+def _are_keys_of(partition: Transformation, reader: Transformation) -> bool:
+    if not isinstance(partition, PartitionTransformation):
+        return False
+    if not isinstance(reader, PhysicalTransformation):
+        return False
+    form = STEP_FORMS.get(call_of(type(reader.operator)))
+    takes_keys = form is not None and "key_by_" in form.model_fields
+    return takes_keys and isinstance(partition.partitioner, HashPartitioner)
+
 
 _SCHEMA = "# yaml-language-server: $schema=../schemas/pipeline.schema.json\n"
 
@@ -269,3 +319,61 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
 
 _Dumper.add_representer(str, _text)
 _Dumper.add_representer(list, _list)
+
+
+def written_run(pipeline: Pipeline, project: Path | None) -> dict[str, Any]:
+    """Return the sections of a file; unset ones are empty or None. Defaults below `project` become relative to it.
+
+    Raises InvalidPipelineError for an argument of Airflow that only Python has.
+    """
+    model = pipeline.params_model
+    return {
+        "description": pipeline.description,
+        "tags": list(pipeline.tags),
+        "schedule": None if pipeline.schedule is None else _schedule(pipeline.schedule),
+        "airflow": _airflow(pipeline),
+        "params": {one.name: _parameter(one, project) for one in pipeline.parameters}
+        if model is None
+        else f"{model.__module__}:{model.__qualname__}",
+    }
+
+
+def _airflow(pipeline: Pipeline) -> dict[str, Any]:
+    try:
+        return written_airflow(pipeline.airflow)
+    except ValueError as error:
+        problem = Problem(message=f"airflow: {error}", hint="keep it in a Dag file: build_dag(…)")
+        raise pipeline.placed(InvalidPipelineError(pipeline.name, [problem])) from None
+
+
+def _schedule(schedule: Schedule) -> dict[str, Any]:
+    """Return the settings that differ from the defaults."""
+    values = {
+        field.name: (getattr(schedule, field.name), field.default) for field in fields(schedule)
+    }
+    return {name: _plain(value) for name, (value, default) in values.items() if value != default}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, timedelta):
+        return format_duration(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _parameter(parameter: Parameter, project: Path | None) -> object:
+    default, keywords = parameter.default, parameter.keywords
+    if keywords["type"] == JSON_TYPES[type(default)]:
+        del keywords["type"]
+    if project is not None and "format" not in keywords and (path := _below(project, default)):
+        default, keywords = path, {**keywords, "format": PATH}
+    return {"default": default, **keywords} if keywords else default
+
+
+def _below(project: Path, value: object) -> str | None:
+    """Return an absolute path below the project relative to it, None for any other value."""
+    if not isinstance(value, str) or not value.startswith(f"{project}/"):
+        return None
+    relative = value.removeprefix(f"{project}/")
+    return relative if str(project / relative) == value else None

@@ -15,7 +15,7 @@ from graph_compiler.declaration.operators import (
     Operator,
     OperatorSettings,
 )
-from graph_compiler.declaration.parameters.reference import ParameterReference
+from graph_compiler.declaration.parameters.parameter import ParameterReference
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.declaration.streams import DataStream

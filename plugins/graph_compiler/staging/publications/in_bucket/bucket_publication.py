@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
-from graph_compiler.staging.publications.intent import Intent, ended
+from graph_compiler.staging.publications.publications import Intent, ended
 from graph_compiler.staging.publications.store_listing import files_seen
 from graph_compiler.staging.store.deferred_files import DeferredFile, DeferringStore
 from graph_compiler.staging.store.read_document import get_document

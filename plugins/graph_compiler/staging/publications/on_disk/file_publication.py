@@ -28,15 +28,15 @@ from pathlib import Path
 
 from graph_compiler import program_log
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
-from graph_compiler.staging.publications.intent import WHOLE, Intent, ended
 from graph_compiler.staging.publications.on_disk.listing import (
     first_link,
     has_data_files,
     is_hidden,
 )
 from graph_compiler.staging.publications.on_disk.mounts import has_mount_inside
-from graph_compiler.staging.publications.on_disk.moves import move, room_in
-from graph_compiler.staging.store.asking_again import ask_again
+from graph_compiler.staging.publications.preparations import inside
+from graph_compiler.staging.publications.publications import WHOLE, Intent, ended
+from graph_compiler.staging.store.conditional_put import ask_again
 from graph_compiler.staging.store.local_store import sync_folder
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import target_store
@@ -258,9 +258,9 @@ def _remove_empty_folders(target: Path, names: Iterable[str]) -> None:
     file, since others may bring new ones in meanwhile. Nothing behind a link is removed.
     """
     folders = {folder for name in names for folder in list(Path(name).parents)[:-1]}
-    for inside in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
-        folder = target / inside
-        if first_link(target, str(inside / "_")) or has_data_files(folder):
+    for each in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
+        folder = target / each
+        if first_link(target, str(each / "_")) or has_data_files(folder):
             continue
         for path in folder.glob("*"):
             if path.is_file() and is_hidden(path.name):
@@ -273,3 +273,52 @@ def _sync(target: Path, intent: Intent) -> None:
     for folder in sorted({(target / name).parent for name in intent.add} | {target, target.parent}):
         with suppress(FileNotFoundError):
             sync_folder(folder)
+
+
+# Move a file to its place, even from one mount to another.
+#
+#     mine/                  a folder only of this carrier, in the room beside the file's place
+#     look for the file      in the folder this carrier has claimed: if another has claimed it since, it is not there
+#     copy, flush            into mine/, where no reader looks
+#     rename                 to its place, in one step
+#
+# A carrier that claims the file then also claims everything in the room. So a carrier that sleeps at any point before
+# the last finds its folder gone when it wakes, or did not find the file: a copy never appears after another carrier has
+# finished.
+
+
+def room_in(folder: Path, execution: str) -> Path:
+    """Return where carriers copy an execution's files to, if needed: a hidden folder in the target."""
+    return inside(folder) / execution
+
+
+def move(file: Path, place: Path, mine: Path) -> Iterator[None]:
+    """Rename a file, or copy it if that fails; the folder `mine`, named after the claim, is created only for a copy.
+
+    Each yield is a step. Raises FileNotFoundError if another carrier has claimed the file.
+    """
+    try:
+        file.rename(place)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        yield from _copy(file, place, mine)
+    yield
+
+
+def _copy(file: Path, place: Path, mine: Path) -> Iterator[None]:
+    mine.mkdir(parents=True, exist_ok=True)
+    yield
+    copied = mine / "copying"
+    with file.open("rb") as source:
+        yield
+        with copied.open("wb") as copy:
+            shutil.copyfileobj(source, copy, length=1 << 20)
+            shutil.copymode(file, copied)
+            copy.flush()
+            os.fsync(copy.fileno())
+    yield
+    copied.rename(place)
+    yield
+    file.unlink()
+    mine.rmdir()

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from graph_compiler.staging.store.asking_again import ask_again
+from graph_compiler.staging.store.conditional_put import ask_again
 
 _SUMMARIES = ("_metadata", "_common_metadata")
 _BEING_COPIED = "._COPYING_"

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
-from graph_compiler.staging.publications.intent import Intent, ended
+from graph_compiler.staging.publications.publications import Intent, ended
 from graph_compiler.staging.store.staging_store import StagingStore
 
 
