@@ -17,7 +17,10 @@ while [ "$1" != -- ]; do
 done
 shift
 mount -t tmpfs tmpfs /tmp
-mount -t tmpfs tmpfs "$project"
+case $project in
+/tmp/*) ;; # hidden already
+*) mount -t tmpfs tmpfs "$project" ;;
+esac
 number=0
 for folder in $folders; do
   number=$((number + 1))
