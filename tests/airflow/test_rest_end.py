@@ -21,7 +21,7 @@ from graph_compiler.run_client import (
     RunClient,
     RunState,
 )
-from graph_compiler.run_client.airflow_end import Trigger
+from graph_compiler.run_client.run_status import Trigger
 from tests.harness.staging_trees import OUT, Run
 
 pytestmark = pytest.mark.airflow
@@ -242,6 +242,24 @@ def test_a_wrong_password_is_refused_and_not_shown(server: Server) -> None:
         end_of(server, Login(user="ann", password="wr0ng")).find_dag("sales")
     assert "wr0ng" not in str(refused.value)
     assert server.tokens == 0
+
+
+def test_a_wrong_password_of_a_file_is_refused_with_the_file(server: Server) -> None:
+    login = Login(user="ann", password="wr0ng", origin=Path("/home/ann/passwords.json"))
+    with pytest.raises(AirflowRefusedError, match="those in /home/ann/passwords.json") as refused:
+        end_of(server, login).find_dag("sales")
+    assert "wr0ng" not in str(refused.value)
+
+
+def test_what_is_sent_to_this_host_passes_no_proxy(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    assert end_of(server).find_dag("sales") is None
+    assert server.tokens == 1
 
 
 @pytest.mark.parametrize(

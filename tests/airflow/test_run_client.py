@@ -9,15 +9,13 @@ from graph_compiler.errors import ParameterError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.run_client import (
     AirflowUnreachableError,
-    Login,
     RunClient,
     RunNotFoundError,
     RunState,
     RunStateError,
     RunStatus,
 )
-from graph_compiler.run_client.airflow_end import DagFacts
-from graph_compiler.run_client.login import PASSWORD, TOKEN, USER, checked_url, login_of
+from graph_compiler.run_client.run_status import DagFacts
 from tests.harness.fake_airflow import AFTER, BEFORE, FakeAirflow, task
 from tests.harness.staging_trees import FIRST, OUT, SECOND, Run
 
@@ -31,7 +29,7 @@ def airflow() -> FakeAirflow:
 
 @pytest.fixture
 def client(airflow: FakeAirflow, tmp_path: Path) -> RunClient:
-    return RunClient(airflow, staging_root=str(tmp_path / "staging"), pause=lambda _: None)
+    return airflow.client(tmp_path / "staging")
 
 
 def test_a_run_is_named_after_its_date_and_two_runs_differ(
@@ -200,7 +198,7 @@ def test_a_finished_task_runs_again_if_its_rows_are_lost_and_needed(
         region: "failed" if region in failed else "success" for region in (FIRST, SECOND, OUT)
     }
     airflow.run("a", "failed", *(task(name, state) for name, state in states.items()), dag_id="p")
-    client = RunClient(airflow, staging_root=str(tmp_path), pause=lambda _: None)
+    client = airflow.client(tmp_path)
     assert [one.task_id for one in client.resume("p", "a")] == again
 
 
@@ -211,7 +209,7 @@ def test_rows_that_were_released_are_not_lost(airflow: FakeAirflow, tmp_path: Pa
     run.release(run.result(FIRST), 0)
     airflow.dags["p"] = DagFacts(is_paused=False, has_import_errors=False)
     airflow.run("a", "failed", task(FIRST, "success"), task(SECOND, "failed"), dag_id="p")
-    client = RunClient(airflow, staging_root=str(tmp_path), pause=lambda _: None)
+    client = airflow.client(tmp_path)
     assert [one.task_id for one in client.resume("p", "a")] == [SECOND]
 
 
@@ -244,39 +242,10 @@ def test_a_run_that_left_nothing_here_is_reported(client: RunClient, airflow: Fa
 def test_a_failure_is_part_of_the_result(airflow: FakeAirflow, tmp_path: Path) -> None:
     run = Run(tmp_path, "a", dag_id="many", group_path="emea")
     run.end(OUT, "e0", ExecutionState.FAILED)
-    client = RunClient(airflow, staging_root=str(tmp_path), pause=lambda _: None)
+    client = airflow.client(tmp_path)
     for dag in ("many", "p@many:emea"):
         assert client.result(dag, "a").failures == (
             f"pipeline 'p@many:emea', region '{OUT}': broken",
         )
     with pytest.raises(RunNotFoundError):
         client.result("p@many:apac", "a")
-
-
-def test_a_login_is_never_shown() -> None:
-    login = login_of({USER: "ann", PASSWORD: "s3cret", TOKEN: "t0ken"})
-    assert "s3cret" not in repr(login)
-    assert "t0ken" not in repr(login)
-    assert login == Login(user="ann", password="s3cret", token="t0ken")
-
-
-@pytest.mark.parametrize("environment", [{}, {USER: "ann"}, {PASSWORD: "s3cret"}, {TOKEN: ""}])
-def test_without_a_login_the_variables_are_named(environment: dict[str, str]) -> None:
-    with pytest.raises(ParameterError, match=f"allowed: {TOKEN}, or {USER} and {PASSWORD}") as none:
-        login_of(environment)
-    assert "s3cret" not in str(none.value)
-
-
-@pytest.mark.parametrize(
-    "url", ["", "airflow", "ftp://host", "http://", "http://h:x", "http://h?a=1", "http://[h"]
-)
-def test_an_address_that_is_not_valid_is_refused(url: str) -> None:
-    with pytest.raises(ParameterError, match="allowed: http"):
-        checked_url(url)
-
-
-def test_a_login_in_an_address_is_refused_and_not_repeated() -> None:
-    with pytest.raises(ParameterError, match="contains a login") as refused:
-        checked_url("http://ann:s3cret@host:8080")
-    assert "s3cret" not in str(refused.value)
-    assert checked_url("https://host:8443/airflow/") == "https://host:8443/airflow"

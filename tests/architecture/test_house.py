@@ -23,13 +23,11 @@ FULL_ROOMS = {
 }
 _COMMAND = "a command, or a route, is a function with the word that a user types"
 _CARRIERS = "each publication has the steps of its store"
-_LOCAL_END = "the client's end on Airflow's host answers what its end at the API asks"
 _TOLD = "metrics and lineage are told the same"
 SHARED_NAMES = {
     "main": "each program has one",
     **dict.fromkeys(("cancel", "discard", "dry_run", "result", "run"), _COMMAND),
     **dict.fromkeys(("carry_out", "remove_empty", "steps"), _CARRIERS),
-    **dict.fromkeys(("answer", "fail", "find_run", "trigger"), _LOCAL_END),
     **dict.fromkeys(("are_wanted", "flush", "send"), _TOLD),
     "Preparation": "of a sink's files, and of a hook",
     "published": "a client's answer, and the events of a task's assets",

@@ -1,6 +1,7 @@
 """`submit`, `status`, `cancel`, `resume` and `result`: what they print, and their exit codes."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ def airflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeAirflow:
             found.run(run_id, "success", task("first", "success"))
 
     def client_of(_: str | None) -> RunClient:
-        return RunClient(found, staging_root=str(tmp_path), pause=pause)
+        return found.client(tmp_path, pause)
 
     monkeypatch.setattr(airflows, "client_of", client_of)
     return found
@@ -119,13 +120,24 @@ def test_a_failed_run_is_code_1_and_shows_why(airflow: FakeAirflow, tmp_path: Pa
     assert "resume p a" in canceled.stdout
 
 
-def test_an_address_without_a_login_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_login_nothing_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command that follows its hint then finds no server, which it says."""
     monkeypatch.chdir(tmp_path)
-    for name in (TOKEN, USER, PASSWORD):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv(URL, "http://127.0.0.1:1")
+    for name in [*filter(_is_of_airflow, os.environ)]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AIRFLOW__API__BASE_URL", "http://localhost:1/airflow")
     done = called("status", "sales")
     assert done.exit_code == 2
     assert f"allowed: {TOKEN}" in done.stderr
+    file = tmp_path / ".airflow" / "simple_auth_manager_passwords.json.generated"
+    assert f"passwords to {file} when it starts" in done.stderr
+    file.parent.mkdir()
+    file.write_text('{"admin": "s3cret"}')
+    done = called("status", "sales")
+    assert done.exit_code == 1
+    assert "no server listens at http://localhost:1/airflow" in done.stderr
+    assert "s3cret" not in done.output
+
+
+def _is_of_airflow(variable: str) -> bool:
+    return variable.startswith(("AIRFLOW", "GRAPH_COMPILER_API"))

@@ -1,4 +1,4 @@
-"""A client submits, cancels and resumes runs under a scheduler, through the API and on Airflow's own host."""
+"""A client submits, cancels and resumes runs under a scheduler, through Airflow's API."""
 
 import json
 import shutil
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from graph_compiler.cli.commands.ui import PASSWORD, USER
+from graph_compiler.cli.commands.ui import PASSWORD, USER, Standalone
 from graph_compiler.run_client import Login, RunClient, RunState
 from tests.end_to_end.conftest import Home
 from tests.harness.standalone import Api, processes_of, standalone, until
@@ -50,9 +50,7 @@ dag = build_dag(env, schedule=None)
 '''
 
 
-def test_runs_are_submitted_canceled_and_resumed_through_both_ends(
-    home: Home, tmp_path: Path
-) -> None:
+def test_runs_are_submitted_canceled_and_resumed(home: Home, tmp_path: Path) -> None:
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "followed_pipeline.py").write_text(PIPELINE)
 
@@ -61,10 +59,10 @@ def test_runs_are_submitted_canceled_and_resumed_through_both_ends(
         return found | {"PYTHONPATH": f"{tmp_path / 'code'}:{found['PYTHONPATH']}"}
 
     with standalone(environment, tmp_path, {"followed": DAG}, viewers=["bob"]) as api:
-        local = home.environment()
-        rest = login(local, api, USER)
+        rest = login(home.environment(), api, USER)
+        configured = of_this_host(home, tmp_path, api)
         cancel_and_resume(home, tmp_path, rest, "2013-01-01", loses_rows=False)
-        cancel_and_resume(home, tmp_path, local, "2013-01-02", loses_rows=True)
+        cancel_and_resume(home, tmp_path, configured, "2013-01-02", loses_rows=True)
         attached(home, tmp_path, rest)
         refused(home, api, rest)
     rows = parquet.read_table(tmp_path / "out").to_pylist()
@@ -163,6 +161,13 @@ def refused(home: Home, api: Api, environment: Mapping[str, str]) -> None:
     paused = home.cli("submit", "followed", "-d", environment=environment)
     assert paused.returncode == 2
     assert "airflow dags unpause followed" in paused.stderr
+
+
+def of_this_host(home: Home, folder: Path, api: Api) -> dict[str, str]:
+    """Return an environment without a login, in which the server has the same settings as Airflow's own processes."""
+    users = {USER: "admin", "bob": "viewer"}
+    settings = Standalone(home=folder, port=int(api.url.rpartition(":")[2]), users=users).settings()
+    return home.environment(**settings)
 
 
 def login(environment: Mapping[str, str], api: Api, user: str) -> dict[str, str]:

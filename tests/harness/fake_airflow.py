@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import TaskId
 from graph_compiler.run_client import (
     AirflowRefusedError,
     AirflowUnreachableError,
+    RunClient,
     RunState,
     RunStatus,
     TaskStatus,
 )
-from graph_compiler.run_client.airflow_end import DagFacts, Trigger
-from graph_compiler.run_client.run_status import EXECUTION_STATES, RUN_STATES
+from graph_compiler.run_client.run_status import EXECUTION_STATES, RUN_STATES, DagFacts, Trigger
+
+if TYPE_CHECKING:
+    from graph_compiler.run_client.rest_end import RestEnd
 
 BEFORE, AFTER = "before", "after"
 """When an answer is lost: the request was not carried out, or it was."""
@@ -49,6 +54,10 @@ class FakeAirflow:
     silent_looks: int = 0
     requests: int = 0
     name: str = "a fake Airflow"
+
+    def client(self, root: Path, pause: Callable[[float], None] = lambda _: None) -> RunClient:
+        """Return a client that asks this instead of an API, with a staging root."""
+        return RunClient(cast("RestEnd", self), staging_root=str(root), pause=pause)
 
     def run(self, run_id: str, state: str, *tasks: TaskStatus, dag_id: str = "sales") -> RunStatus:
         self.runs[run_id] = RunStatus(

@@ -1,4 +1,4 @@
-"""Settings of section `[graph_compiler]`, found as Airflow finds them, without importing Airflow.
+"""Settings of `[graph_compiler]` and of Airflow's own sections, found as Airflow finds them, without importing Airflow.
 
     AIRFLOW__GRAPH_COMPILER__OPTIONS   the variable wins
     [graph_compiler] options           in $AIRFLOW_CONFIG, else $AIRFLOW_HOME/airflow.cfg
@@ -30,15 +30,15 @@ class Setting:
     origin: str
 
 
-def variable_of(key: str) -> str:
+def variable_of(key: str, section: str = SECTION) -> str:
     """Return the environment variable of a setting."""
-    return f"AIRFLOW__{SECTION.upper()}__{key.upper()}"
+    return f"AIRFLOW__{section.upper()}__{key.upper()}"
 
 
-def origin_of(key: str, file: Path, environment: Mapping[str, str]) -> str:
+def origin_of(key: str, file: Path, environment: Mapping[str, str], section: str = SECTION) -> str:
     """Return where a setting is set: its variable, if that exists, else the file."""
-    variable = variable_of(key)
-    return variable if variable in environment else f"{file}, [{SECTION}] {key}"
+    variable = variable_of(key, section)
+    return variable if variable in environment else f"{file}, [{section}] {key}"
 
 
 def configuration_file(home: Path, environment: Mapping[str, str]) -> Path:
@@ -47,15 +47,17 @@ def configuration_file(home: Path, environment: Mapping[str, str]) -> Path:
     return home / "airflow.cfg" if named is None else Path(expanded(named))
 
 
-def find_setting(key: str, file: Path, environment: Mapping[str, str]) -> Setting | None:
+def find_setting(
+    key: str, file: Path, environment: Mapping[str, str], *, section: str = SECTION
+) -> Setting | None:
     """Return a setting, None if it is not set; raises ConfigurationError for an unreadable file."""
-    origin = origin_of(key, file, environment)
-    if (variable := variable_of(key)) in environment:
+    origin = origin_of(key, file, environment, section)
+    if (variable := variable_of(key, section)) in environment:
         return Setting(value=expanded(environment[variable]), origin=origin)
     parser = ConfigParser()
     try:
         parser.read(file)
-        found = parser.get(SECTION, key, fallback=None)
+        found = parser.get(section, key, fallback=None)
     except (Error, UnicodeDecodeError, OSError) as error:
         problem = Problem(message=str(error), hint="`%` is written `%%` in this file")
         raise ConfigurationError(origin, [problem]) from None

@@ -1,4 +1,4 @@
-"""A client for runs: submit, follow, cancel and resume them, through Airflow's API or the Airflow of this host.
+"""A client for runs: submit, follow, cancel and resume them, through Airflow's API.
 
     from graph_compiler.run_client import RunClient
 
@@ -11,15 +11,17 @@ Neither airflow nor pyspark is imported; the API is called with httpx, which Air
 
 from graph_compiler.run_client.login import Login
 from graph_compiler.run_client.published import PublishedRows, RunResult
-from graph_compiler.run_client.refusals import (
+from graph_compiler.run_client.run_client import RunClient
+from graph_compiler.run_client.run_status import (
     AirflowRefusedError,
     AirflowUnreachableError,
     RunClientError,
     RunNotFoundError,
+    RunState,
     RunStateError,
+    RunStatus,
+    TaskStatus,
 )
-from graph_compiler.run_client.run_client import RunClient
-from graph_compiler.run_client.run_status import RunState, RunStatus, TaskStatus
 
 __all__ = [
     "AirflowRefusedError",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from http import HTTPStatus
+from pathlib import Path
 from threading import Thread
 from typing import Any
 from urllib.parse import quote
@@ -14,10 +15,16 @@ from urllib.parse import quote
 import httpx
 
 from graph_compiler.deployment.documents.run_identity import NOT_MAPPED
-from graph_compiler.run_client.airflow_end import DagFacts, Trigger
-from graph_compiler.run_client.login import Login, checked_url
-from graph_compiler.run_client.refusals import AirflowRefusedError, AirflowUnreachableError
-from graph_compiler.run_client.run_status import RunStatus, TaskStatus, run_status
+from graph_compiler.run_client.login import PASSWORD, TOKEN, USER, Login, checked_url, is_loopback
+from graph_compiler.run_client.run_status import (
+    AirflowRefusedError,
+    AirflowUnreachableError,
+    DagFacts,
+    RunStatus,
+    TaskStatus,
+    Trigger,
+    run_status,
+)
 
 _SECONDS = 30.0
 """How long an answer may take: to begin, between two parts of it, and as a whole."""
@@ -32,7 +39,11 @@ _BAD_LOGIN = "it does not accept this user and password"
 
 
 class RestEnd:
-    """Airflow's API at an address. `pause` is called between two tries of a request that may be repeated."""
+    """Airflow's API at an address. `pause` is called between two tries of a request that may be repeated.
+
+    All methods raise AirflowUnreachableError without an answer, AirflowRefusedError if refused. `find_dag` and
+    `find_run` return None for what does not exist; a `run_id` of None is the newest run. `name` is for messages.
+    """
 
     def __init__(
         self,
@@ -74,7 +85,7 @@ class RestEnd:
             return run_status(found, self._tasks(dag_id, known), page)
 
     def run_of_date(self, dag_id: str, logical_date: str) -> str | None:
-        """Return the id of the run with a logical date."""
+        """Return the id of the run with a logical date; there is at most one."""
         asked = {"logical_date_gte": logical_date, "logical_date_lte": logical_date, "limit": 1}
         runs = self._find(f"{_dag(dag_id)}/dagRuns", asked)
         with self._expecting_airflow():
@@ -82,7 +93,7 @@ class RestEnd:
         return next(iter(found), None)
 
     def trigger(self, wanted: Trigger) -> None:
-        """Start a run: one request, which is not repeated here."""
+        """Start a run, in one request; refused with 409 if the Dag has one with this id, or this logical date."""
         body = {
             "dag_run_id": wanted.run_id,
             "logical_date": wanted.logical_date,
@@ -91,11 +102,11 @@ class RestEnd:
         self._call("POST", f"{_dag(wanted.dag_id)}/dagRuns", body, tries=1)
 
     def fail(self, dag_id: str, run_id: str) -> None:
-        """Mark a run as failed."""
+        """Mark a run as failed: its tasks that run are ended, and the others are skipped."""
         self._call("PATCH", _run(dag_id, run_id), {"state": "failed"})
 
     def clear(self, dag_id: str, run_id: str, tasks: Sequence[TaskStatus]) -> None:
-        """Let these tasks run again."""
+        """Let exactly these tasks of a run run again, and the run continue; refused with 409 if one of them runs."""
         body = {
             "dry_run": False,
             "dag_run_id": run_id,
@@ -116,7 +127,7 @@ class RestEnd:
             return bool(health["scheduler"]["status"] == "healthy")
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections; it can be called twice."""
         self._client.close()
 
     def _tasks(self, dag_id: str, run_id: str) -> list[Mapping[str, Any]]:
@@ -170,7 +181,8 @@ class RestEnd:
     def _new_token(self) -> str:
         credentials = {"username": self._login.user, "password": self._login.password}
         answer = self._send("POST", "/auth/token", json=credentials)
-        document = self._document(answer, _BAD_LOGIN)
+        origin = self._login.origin
+        document = self._document(answer, _BAD_LOGIN if origin is None else _bad_file(origin))
         with self._expecting_airflow():
             self._token = str(document["access_token"])
         return self._token
@@ -203,7 +215,12 @@ class RestEnd:
             raise httpx.ReadTimeout(f"its answer takes longer than {self._seconds:g} s") from None
 
     def _new_client(self) -> httpx.Client:
-        return httpx.Client(base_url=self.name, timeout=self._seconds)
+        direct = (
+            {} if not is_loopback(self.name) else dict.fromkeys(("http://", "https://", "all://"))
+        )
+        return httpx.Client(
+            base_url=self.name, timeout=self._seconds, mounts=direct
+        )  # not by a proxy
 
     def _whole(self, method: str, path: str, request: Mapping[str, Any]) -> httpx.Response:
         """Return an answer with its content, which has an end."""
@@ -261,6 +278,12 @@ class RestEnd:
                 f"{self.name} does not answer as the API of Airflow 3: {type(error).__name__} {error}\n"
                 "  hint: is this the address of Airflow's API server, without /api/v2?",
             ) from None
+
+
+def _bad_file(origin: Path) -> str:
+    return (
+        f"{_BAD_LOGIN}, which are those in {origin}\n  hint: set {USER} and {PASSWORD}, or {TOKEN}"
+    )
 
 
 def _detail(answer: httpx.Response) -> str:

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from graph_compiler.deployment.documents.run_identity import NOT_MAPPED, RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout, staging_root_at
@@ -24,22 +24,26 @@ from graph_compiler.projects.airflow_configuration import (
     expanded,
     find_setting,
 )
-from graph_compiler.run_client.airflow_end import AirflowEnd, DagFacts, Trigger
-from graph_compiler.run_client.local_end import LocalEnd
 from graph_compiler.run_client.login import Login
 from graph_compiler.run_client.published import RunResult, layouts_in, published
-from graph_compiler.run_client.refusals import (
+from graph_compiler.run_client.run_status import (
     AirflowRefusedError,
     AirflowUnreachableError,
+    DagFacts,
     RunNotFoundError,
     RunStateError,
+    RunStatus,
+    TaskStatus,
+    Trigger,
 )
-from graph_compiler.run_client.run_status import RunStatus, TaskStatus
 from graph_compiler.staging.executions.executions import regions_of, task_names
 from graph_compiler.staging.gc.inventory import ResultFolder, StagedRun
 from graph_compiler.staging.gc.survey import survey_run
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
+
+if TYPE_CHECKING:
+    from graph_compiler.run_client.rest_end import RestEnd
 
 _SECONDS_BETWEEN_LOOKS = 2.0
 
@@ -57,7 +61,7 @@ class RunClient:
 
     def __init__(
         self,
-        end: AirflowEnd,
+        end: RestEnd,
         *,
         staging_root: str,
         pause: Callable[[float], None] = time.sleep,
@@ -73,15 +77,6 @@ class RunClient:
 
         return cls(RestEnd(url, login), staging_root=staging_root or _staging_root(os.environ))
 
-    @classmethod
-    def local(
-        cls, environment: Mapping[str, str] | None = None, *, staging_root: str | None = None
-    ) -> Self:
-        """Return a client for the Airflow that an environment names, by default this process's: `AIRFLOW_HOME`."""
-        found = dict(os.environ if environment is None else environment)
-        end = LocalEnd(found | {"_AIRFLOW_PROCESS_CONTEXT": "server"})
-        return cls(end, staging_root=staging_root or _staging_root(found))
-
     def __enter__(self) -> Self:
         """Return itself."""
         return self
@@ -96,7 +91,7 @@ class RunClient:
         self.close()
 
     def close(self) -> None:
-        """Release connections and processes."""
+        """Close its connections."""
         self._end.close()
 
     def has_scheduler(self) -> bool:
@@ -298,7 +293,7 @@ def moment_of(day: str | None) -> tuple[str, str]:
     return datetime(found.year, found.month, found.day, tzinfo=UTC).isoformat(), found.isoformat()
 
 
-def trigger(end: AirflowEnd, wanted: Trigger, pause: Callable[[float], None]) -> None:
+def trigger(end: RestEnd, wanted: Trigger, pause: Callable[[float], None]) -> None:
     """Start a run. If no answer comes, look whether it is there before asking again.
 
     Raises AirflowUnreachableError if that cannot be found out, RunStateError if another run has its id or its date.
@@ -325,14 +320,14 @@ def trigger(end: AirflowEnd, wanted: Trigger, pause: Callable[[float], None]) ->
     )
 
 
-def _is_there(end: AirflowEnd, wanted: Trigger) -> bool:
+def _is_there(end: RestEnd, wanted: Trigger) -> bool:
     try:
         return end.find_run(wanted.dag_id, wanted.run_id) is not None
     except AirflowUnreachableError:
         return False
 
 
-def _conflict(end: AirflowEnd, wanted: Trigger) -> RunStateError:
+def _conflict(end: RestEnd, wanted: Trigger) -> RunStateError:
     other = end.run_of_date(wanted.dag_id, wanted.logical_date)
     if other is None or other == wanted.run_id:
         return RunStateError(f"Dag '{wanted.dag_id}' already has a run '{wanted.run_id}'")

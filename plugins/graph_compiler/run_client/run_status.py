@@ -1,4 +1,4 @@
-"""A run and its tasks as Airflow knows them, with Flink's words for their states."""
+"""What Airflow answers about runs: Dags, runs and tasks as values, and why a request was not carried out."""
 
 from __future__ import annotations
 
@@ -9,8 +9,56 @@ from enum import StrEnum
 from typing import Any
 
 from graph_compiler.deployment.documents.run_identity import NOT_MAPPED, RunIdentity
+from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import TaskId
+
+
+class RunClientError(GraphCompilerError):
+    """A request about a run was not carried out."""
+
+
+class AirflowUnreachableError(RunClientError):
+    """Airflow has not answered, so it is unknown whether it has carried out the request."""
+
+
+class AirflowRefusedError(RunClientError):
+    """Airflow refuses a request; `status` is that of HTTP."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(status, message)
+        self.status, self.message = status, message
+
+    def __str__(self) -> str:
+        """Return the message."""
+        return self.message
+
+
+class RunNotFoundError(RunClientError):
+    """Airflow has no such Dag or run."""
+
+
+class RunStateError(RunClientError):
+    """The run, or its Dag, is in a state in which the request makes no sense."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DagFacts:
+    """A Dag as Airflow knows it."""
+
+    is_paused: bool
+    has_import_errors: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trigger:
+    """A run to start, with an id that the client chooses; `logical_date` is in ISO form."""
+
+    dag_id: str
+    run_id: str
+    logical_date: str
+    conf: Mapping[str, object]
+
 
 EXECUTION_STATES: Mapping[str | None, ExecutionState] = {
     None: ExecutionState.CREATED,

@@ -1,4 +1,4 @@
-"""Which Airflow a command means: the one whose API has an address, else that of this host."""
+"""Which Airflow a command means: the API at an address, by default that of this host's Airflow."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import typer
 from rich.text import Text
 
 from graph_compiler.cli.console import ExitCode, speaking_plainly, standard_error
-from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.running.embedded_airflow import UI_PASSWORDS, EmbeddedAirflow
 from graph_compiler.run_client import AirflowUnreachableError, RunClient
-from graph_compiler.run_client.login import URL, login_of
+from graph_compiler.run_client.login import URL, HostAirflow
 
 ApiUrl = Annotated[
     str | None,
@@ -22,9 +22,9 @@ ApiUrl = Annotated[
         "--api-url",
         envvar=URL,
         show_envvar=False,
-        help="Address of Airflow's API server; without it, the Airflow of this host is used. A token, or a user and a "
-        "password, come from the environment: GRAPH_COMPILER_API_TOKEN, or GRAPH_COMPILER_API_USER and "
-        "GRAPH_COMPILER_API_PASSWORD.",
+        help="Address of Airflow's API server; default: what the configuration of this host's Airflow says. The login "
+        "comes from the environment, GRAPH_COMPILER_API_TOKEN, or GRAPH_COMPILER_API_USER and "
+        "GRAPH_COMPILER_API_PASSWORD; for an Airflow of this host, from its password file.",
     ),
 ]
 ClientDag = Annotated[
@@ -40,10 +40,11 @@ ClientDag = Annotated[
 def client_of(api_url: str | None) -> RunClient:
     """Return a client; raises ParameterError for a bad address, or without a login."""
     airflow = EmbeddedAirflow(Path.cwd())
-    root = airflow.staging_root
-    if api_url:
-        return RunClient.of_api(api_url, login_of(os.environ), staging_root=root)
-    return RunClient.local(airflow.child_environment(), staging_root=root)
+    host = HostAirflow(
+        home=airflow.home, environment=os.environ, ui_passwords=airflow.ui_home / UI_PASSWORDS
+    )
+    url = api_url or host.api_url
+    return RunClient.of_api(url, host.login(url), staging_root=airflow.staging_root)
 
 
 @contextmanager

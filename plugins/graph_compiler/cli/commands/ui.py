@@ -21,6 +21,7 @@ import typer
 
 from graph_compiler.cli.console import speaking_plainly, standard_output
 from graph_compiler.cli.running.embedded_airflow import (
+    UI_PASSWORDS,
     AirflowFailedError,
     EmbeddedAirflow,
     starting_this_airflow,
@@ -52,7 +53,7 @@ class Standalone:
 
     def settings(self) -> dict[str, str]:
         """Return its variables, on top of those of any Airflow of the project; writes the password file."""
-        passwords = self.home / "passwords.json"
+        passwords = self.home / UI_PASSWORDS
         passwords.touch(mode=0o600)
         passwords.write_text(json.dumps(dict.fromkeys(self.users, PASSWORD)))
         users = ",".join(f"{name}:{role}" for name, role in self.users.items())
@@ -78,7 +79,7 @@ def ui(
     """
     console = standard_output()
     airflow = EmbeddedAirflow(Path.cwd())
-    home = airflow.home / "ui"
+    home = airflow.ui_home
     make_private_folder(home)
     server = Standalone(home=home, port=port, users={USER: "admin"})
     log = home / "standalone.log"

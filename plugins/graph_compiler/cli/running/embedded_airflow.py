@@ -34,6 +34,10 @@ MIGRATED = "migrated"
 """A file written after the database, so that a database without it shows an interrupted migration."""
 
 
+UI_PASSWORDS = "passwords.json"
+"""The file in `ui_home` that has the password of `graph-compiler ui`."""
+
+
 class AirflowFailedError(GraphCompilerError):
     """Airflow itself could not be prepared."""
 
@@ -48,6 +52,11 @@ class EmbeddedAirflow:
     def home(self) -> Path:
         """Return AIRFLOW_HOME."""
         return Path(expanded(os.environ.get("AIRFLOW_HOME", str(self.project / ".airflow"))))
+
+    @property
+    def ui_home(self) -> Path:
+        """Return the home of the Airflow that `graph-compiler ui` starts."""
+        return self.home / "ui"
 
     @property
     def staging_root(self) -> str:
@@ -209,7 +218,7 @@ _SETTINGS = {
 """Defaults for one machine, which airflow.cfg may override."""
 _PACKAGE = Path(graph_compiler.__file__).parent
 _AIRFLOW = [sys.executable, "-m", "airflow"]
-_RUN = "graph_compiler.airflow_backend.client.dated_run"
+_RUN = "graph_compiler.airflow_backend.installation.dated_run"
 
 
 def _paths(variable: str) -> list[str]:

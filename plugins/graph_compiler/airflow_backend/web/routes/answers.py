@@ -28,7 +28,7 @@ from graph_compiler.airflow_backend.dag.plan_document import of_group
 from graph_compiler.airflow_backend.installation.settings import Settings
 from graph_compiler.airflow_backend.run_identities import identity_of_page
 from graph_compiler.airflow_backend.web.plans.dag_versions import PlanCard, PlanCards
-from graph_compiler.airflow_backend.web.runs.dag_runs import RunWithTries, find_run
+from graph_compiler.airflow_backend.web.runs.dag_runs import RunWithTries, find_dag_run
 from graph_compiler.deployment.documents.run_identity import NOT_MAPPED, RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import Json
@@ -163,7 +163,7 @@ def _requested_run(
 
     Without a group, it is the first pipeline of the Dag; without a map index, the first instance of a mapped group.
     """
-    found = find_run(session, dag_id, run_id)
+    found = find_dag_run(session, dag_id, run_id)
     if found is None:
         refuse(f"there is no run '{run_id}' of '{dag_id}'")
     card = server.card(session, found, group)

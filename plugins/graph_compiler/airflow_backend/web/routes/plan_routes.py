@@ -20,7 +20,7 @@ from graph_compiler.airflow_backend.web.plans.dag_versions import (
 )
 from graph_compiler.airflow_backend.web.plans.pipeline_list import pipeline_list
 from graph_compiler.airflow_backend.web.routes.answers import ServerDep, answer, may_read, refuse
-from graph_compiler.airflow_backend.web.runs.dag_runs import find_run
+from graph_compiler.airflow_backend.web.runs.dag_runs import find_dag_run
 from graph_compiler.errors import DescriptorError
 from graph_compiler.explain.diff.plan_diff import plan_diff
 from graph_compiler.explain.diff.plan_diff_text import diff_json
@@ -50,7 +50,7 @@ def placed(
 ) -> Response:
     """List the pipelines in a Dag, by their task groups, as they were in a run, by default in the latest version."""
     if run_id is not None:
-        found = find_run(session, dag_id, run_id)
+        found = find_dag_run(session, dag_id, run_id)
         key = None if found is None else found.version
     else:
         key = latest_versions(session, [dag_id]).get(dag_id) if is_ours(session, dag_id) else None
@@ -69,7 +69,7 @@ def plan(
 ) -> Response:
     """Return the plan of a run or of a Dag version, by default the latest."""
     if run_id is not None:
-        found = find_run(session, dag_id, run_id)
+        found = find_dag_run(session, dag_id, run_id)
         if found is None:
             refuse(f"there is no run '{run_id}' of '{dag_id}'")
         version = found.run.dag_version

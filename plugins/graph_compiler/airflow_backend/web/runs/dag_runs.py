@@ -76,7 +76,7 @@ def newest_runs(session: Session, dag_id: str, *, limit: int) -> list[RunSummary
     return [_run(run, versions.get(run.run_id, created_in)) for run, created_in in found]
 
 
-def find_run(session: Session, dag_id: str, run_id: str) -> RunWithTries | None:
+def find_dag_run(session: Session, dag_id: str, run_id: str) -> RunWithTries | None:
     """Return one run of a compiled pipeline, None if it does not exist, with three queries."""
     tagged = select(DagTag.dag_id).where(DagTag.dag_id == dag_id, DagTag.name == TAG)
     found = session.execute(

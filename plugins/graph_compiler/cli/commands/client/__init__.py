@@ -1,1 +1,1 @@
-"""Commands for runs of an Airflow: through its API, or on this host."""
+"""Commands for runs of an Airflow, through its API."""

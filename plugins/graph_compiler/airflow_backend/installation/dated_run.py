@@ -1,6 +1,6 @@
 """One run of a Dag without a scheduler, as `airflow dags test` does it, whose id is named after its date: a program.
 
-python -m graph_compiler.airflow_backend.client.dated_run DAG DATE NAMED_AFTER CONF
+python -m graph_compiler.airflow_backend.installation.dated_run DAG DATE NAMED_AFTER CONF
 
 Airflow names a manual run after the time from which it may run, `run_after`. `airflow dags test` has no option for
 that, and takes now; `DAG.test` has one.
