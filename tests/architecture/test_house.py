@@ -150,7 +150,7 @@ def test_only_the_types_of_streams_and_their_environment_name_each_other() -> No
 SCHEMES = {
     "cli.diagnosis.missing_packages": "packages of Spark that its users need",
     "declaration.connectors.file_uris": "the places that declarations may have",
-    "driver_jvm.connector_packages": "packages of Spark that a store needs",
+    "driver_jvm.installation": "packages of Spark that a store needs",
     "object_stores.s3_access": "S3, as Airflow's side reaches it",
     "object_stores.s3_store": "S3, as Airflow's side reaches it",
     "spark_runtime.stores.opening": "the stores of Spark's side",
