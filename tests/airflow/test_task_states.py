@@ -1,4 +1,4 @@
-"""Every state of an Airflow task is one of Flink's."""
+"""What the client knows of Airflow, states and names of settings, is what the installed Airflow has."""
 
 import pytest
 
@@ -33,3 +33,23 @@ def test_every_airflow_state_of_a_run_is_one_of_flinks_jobs() -> None:
     assert set(RUN_STATES) == {state.value for state in DagRunState}
     over = {name for name, state in RUN_STATES.items() if state.is_terminal}
     assert over == {state.value for state in State.finished_dr_states}
+
+
+def test_settings_of_the_api_and_its_passwords_have_these_names_and_defaults() -> None:
+    from airflow.configuration import conf
+
+    from graph_compiler.run_client import login
+
+    core = conf.configuration_description["core"]["options"]
+    assert core["auth_manager"]["default"].rpartition(".")[2] == login._SIMPLE
+    assert core["simple_auth_manager_users"]["default"] == "admin:admin"
+    described = core["simple_auth_manager_passwords_file"]["description"]
+    assert "AIRFLOW_HOME/simple_auth_manager_passwords.json.generated" in described
+    api = conf.configuration_description["api"]["options"]
+    assert [api[key]["default"] for key in ("base_url", "host", "port")] == [
+        None,
+        "0.0.0.0",
+        "8080",
+    ]
+    for name, earlier in login._EARLIER.items():
+        assert conf.deprecated_options[name][:2] == earlier

@@ -253,21 +253,3 @@ def test_a_login_in_an_address_is_refused_and_not_repeated() -> None:
         checked_url("http://ann:s3cret@host:8080")
     assert "s3cret" not in str(refused.value)
     assert checked_url("https://host:8443/airflow/") == "https://host:8443/airflow"
-
-
-@pytest.mark.airflow
-def test_the_installed_airflow_has_the_same_names_and_defaults() -> None:
-    from airflow.configuration import conf
-
-    core = conf.configuration_description["core"]["options"]
-    assert core["auth_manager"]["default"].endswith(".SimpleAuthManager")
-    assert core["simple_auth_manager_users"]["default"] == "admin:admin"
-    assert FILE in core["simple_auth_manager_passwords_file"]["description"]
-    api = conf.configuration_description["api"]["options"]
-    assert [api[key]["default"] for key in ("base_url", "host", "port")] == [
-        None,
-        "0.0.0.0",
-        "8080",
-    ]
-    for name, earlier in logins._EARLIER.items():
-        assert conf.deprecated_options[name][:2] == earlier
