@@ -73,7 +73,7 @@ def why_failed(*tasks: TaskDeploymentDescriptor, submitted: Exception | None) ->
     from graph_compiler.airflow_backend.task import driver_end
     from graph_compiler.airflow_backend.task.task_try import TaskTry
 
-    return driver_end.why_failed(TaskTry(tasks), submitted, None)  # type: ignore[arg-type]  # what the hook raises
+    return driver_end.why_failed(TaskTry(tasks), submitted, is_elsewhere=False)  # type: ignore[arg-type]  # what the hook raises
 
 
 def fails_at_once(error: Exception | None) -> bool:
@@ -252,7 +252,7 @@ def test_a_try_that_was_stopped_has_not_succeeded(three: list[TaskDeploymentDesc
 
 
 def test_a_log_keeps_its_beginning_and_its_end() -> None:
-    from graph_compiler.airflow_backend.task.submission.log_limit import LAST_LINES, limited
+    from graph_compiler.airflow_backend.provider.submit_process import LAST_LINES, limited
 
     lines = [f"{number}\n" for number in range(10_000)]
     shown = list(limited(lines, beginning=10))
@@ -262,14 +262,14 @@ def test_a_log_keeps_its_beginning_and_its_end() -> None:
 
 
 def test_a_line_of_any_length_is_cut() -> None:
-    from graph_compiler.airflow_backend.task.submission.log_limit import LONGEST_LINE, limited
+    from graph_compiler.airflow_backend.provider.submit_process import LONGEST_LINE, limited
 
     (shown,) = limited(["x" * 10_000_000])
     assert len(shown) == LONGEST_LINE + 3
 
 
 def test_a_short_log_is_whole() -> None:
-    from graph_compiler.airflow_backend.task.submission.log_limit import limited
+    from graph_compiler.airflow_backend.provider.submit_process import limited
 
     assert list(limited(["a\n", "b\n"])) == ["a\n", "b\n"]
 

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, TaskDeferred
 
 from graph_compiler.airflow_backend.task.ended_attempts import flush
@@ -39,22 +38,22 @@ _ENDED_ELSEWHERE = (
 
 
 def why_failed(
-    task: TaskTry, error: AirflowException | None, hook: SparkSubmitHook | None
+    task: TaskTry, error: AirflowException | None, *, is_elsewhere: bool
 ) -> AirflowException | None:
     """Return the messages of the reports' failures, None if all regions succeeded.
 
-    `error` is that of a non-zero exit code. If a driver on this host ended with 0 and without its reports, its own code
-    ended it, so a retry cannot help, unless the staging root was gone. Of several failures, one that a retry may help
-    decides.
+    `error` is that of a non-zero exit code. A driver elsewhere may have another staging root. If one on this host ended
+    with 0 and without its reports, its own code ended it, so a retry cannot help, unless the staging root was gone. Of
+    several failures, one that a retry may help decides.
     """
     if not is_done(task):
-        return _without_report(task, error, hook)
+        return _without_report(task, error, is_elsewhere=is_elsewhere)
     named = [(each.region.region_id, _failure(each)) for each in task.executions]
     failures = [(region_id, failure) for region_id, failure in named if failure is not None]
     if not failures and not is_answered(task):  # the task was stopped
-        return _without_report(task, error, hook)
+        return _without_report(task, error, is_elsewhere=is_elsewhere)
     if not failures:  # a driver elsewhere has done its work, whatever became of its application
-        return None if is_elsewhere(hook) else error
+        return None if is_elsewhere else error
     message = "\n".join(failure.words(task.pipeline, region_id) for region_id, failure in failures)
     types = {failure.throwable_type for _, failure in failures}
     if types == {ThrowableType.NON_RECOVERABLE_ERROR}:
@@ -68,21 +67,16 @@ def _failure(execution: TaskDeploymentDescriptor) -> Failure | None:
 
 
 def _without_report(
-    task: TaskTry, error: AirflowException | None, hook: SparkSubmitHook | None
+    task: TaskTry, error: AirflowException | None, *, is_elsewhere: bool
 ) -> AirflowException:
     if error is not None:
         return AirflowException(f"the Spark driver ended without a report: {error}")
     words = f"pipeline '{task.pipeline}', task '{task.task_name}': "
     if not task.store.is_there(task.descriptors[0]):  # and the report may be in what covers it
         return AirflowException(words + _ROOT_GONE)
-    if is_elsewhere(hook):
+    if is_elsewhere:
         return AirflowException(words + _ENDED_ELSEWHERE)
     return AirflowFailException(words + _ENDED_ITSELF)
-
-
-def is_elsewhere(hook: SparkSubmitHook | None) -> bool:
-    """Whether the driver runs on another host, which may have another staging root."""
-    return hook is not None and hook._connection["deploy_mode"] == "cluster"
 
 
 LOG = logging.getLogger(__name__)

@@ -1,11 +1,10 @@
-"""Every worker must have the same staging root, and every user of its group may write to it."""
+"""Every worker must have the same staging root."""
 
 from __future__ import annotations
 
 import socket
 import time
 
-from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from graph_compiler.airflow_backend.task.task_try import TaskTry
@@ -17,16 +16,6 @@ from graph_compiler.staging.executions.run_marker import (
     see_marker,
 )
 from graph_compiler.staging.store.root_probe import check_root
-from graph_compiler.staging.store.stores import store_of
-
-_UMASK = "spark.hadoop.fs.permissions.umask-mode"
-"""Hadoop's umask. Spark-submit's JVM already uses the file system, so a session's setting would come too late."""
-
-
-def pass_umask(hook: SparkSubmitHook, root: str) -> None:
-    """Let executors of another user write into folders that the driver makes, if the root is open to a group."""
-    if store_of(root).is_open_to_group(root):
-        hook._conf.setdefault(_UMASK, "002")
 
 
 def _check_store(task: TaskTry) -> None:
