@@ -114,7 +114,7 @@ class SubmitPlan:
     task_name: TaskName
     place: DriverPlace
     application: str
-    conf: Mapping[str, Any]
+    conf: Mapping[str, Any] = field(repr=False)
     jars: str | None
     archives: str | None
     py_files: str | None
@@ -135,23 +135,21 @@ def prepare(facts: SubmitFacts) -> SubmitPlan:
     conf = _completed(spark.conf, dict(place.conf), umask, facts.access.spark_settings())
     _check_secrets(facts, conf)
     _check_keys(facts)
-    added = {} if place.is_elsewhere else facts.variables
-    conf |= (
-        _jvm_of_another_host(conf)
-        if place.is_elsewhere
-        else driver_python(conf, added[_DRIVER_PYTHON])
-    )
+    hidden = _OF_THIS_HOST if place.is_elsewhere else ()
+    added = {} if place.is_elsewhere else dict(facts.variables)
+    if place.is_elsewhere:
+        conf |= _jvm_of_another_host(conf)
+    else:
+        conf |= driver_python(conf, added[_DRIVER_PYTHON])
     pod = driver_pod(spark, conf, facts.defaults, task)
     conf |= {POD_NAME: pod} if pod else {}
     if place.is_tracked:
         _check_waits(conf, task.region.task_name)
     jars, class_paths, archives = passed_artifacts(conf, place, task)
     conf |= class_paths
-    if facts.target.executors_see_driver_files and _is_of_an_archive(conf.get(PYTHON)):
-        del conf[
-            PYTHON
-        ]  # no process of the host starts in it: functions run with the worker's Python
-    hidden = _OF_THIS_HOST if place.is_elsewhere else ()
+    python = conf.get(PYTHON)
+    if python and not Path(python).is_absolute() and facts.target.executors_see_driver_files:
+        del conf[PYTHON]  # it is in an archive, in which no process of the host starts
     program = task.layout.program(PROGRAM_DIGEST)
     code = {} if facts.code is None else {task.layout.code(facts.code.digest): facts.code.content}
     return SubmitPlan(
@@ -197,10 +195,6 @@ def _jvm_of_another_host(conf: Mapping[str, Any]) -> dict[str, str]:
 def driver_python(conf: Mapping[str, Any], python: str) -> dict[str, str]:
     """Return what keeps the Python of a driver on this host if the settings name one for executors."""
     return {DRIVER_PYTHON: python} if PYTHON in conf and DRIVER_PYTHON not in conf else {}
-
-
-def _is_of_an_archive(python: str | None) -> bool:
-    return bool(python) and not Path(str(python)).is_absolute()
 
 
 def _check_waits(conf: Mapping[str, Any], task_id: str) -> None:

@@ -42,7 +42,7 @@ class SparkArguments:
     namespace: str | None = None
     is_kubernetes: bool = False
     program: str = "spark-submit"
-    conf: Mapping[str, Any] = field(default_factory=dict)
+    conf: Mapping[str, Any] = field(default_factory=dict, repr=False)
     jars: str | None = None
     archives: str | None = None
     py_files: str | None = None
