@@ -16,8 +16,8 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.targets.built_in import KUBERNETES, LOCAL, STANDALONE, YARN
 from graph_compiler.deployment.targets.execution_target import DriverPlace, ExecutionTarget
+from graph_compiler.deployment.targets.known_targets import KUBERNETES, LOCAL, STANDALONE, YARN
 from graph_compiler.deployment.targets.submit_settings import UNDECLARED
 from graph_compiler.errors import SecretError
 from graph_compiler.object_stores.s3_access import S3Access

@@ -39,10 +39,9 @@ from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.artifacts import add_artifacts
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.columns.declared_schema import ddl
-from graph_compiler.spark_runtime.columns.literal_casts import failing_casts
+from graph_compiler.spark_runtime.columns.exact_casts import failing_casts
 from graph_compiler.spark_runtime.connectors import check_without_target, read_source
-from graph_compiler.spark_runtime.connectors.sampling import source_schema, with_known_schema
-from graph_compiler.spark_runtime.connectors.source import MISFIT
+from graph_compiler.spark_runtime.connectors.source import MISFIT, source_schema, with_known_schema
 from graph_compiler.spark_runtime.driver_process import end_process
 from graph_compiler.spark_runtime.failures.failures import OperatorFailedError, explain_failure
 from graph_compiler.spark_runtime.main import session
@@ -210,7 +209,7 @@ def _plans(evaluation: RegionEvaluation) -> Iterator[VertexPlan]:
 
 def main(request_path: str) -> int:
     """Answer a request; return 0 if nothing was found, else 1."""
-    program_log.show()
+    program_log.show_logs()
     path = Path(request_path)
     request = from_json(DryRunRequest, path.read_text())
     spark = session(request.tasks[0])

@@ -56,7 +56,7 @@ from graph_compiler.spark_runtime.region.running_code import RunningCode
 from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
 from graph_compiler.spark_runtime.region.task_run import leave_out, run_regions
 from graph_compiler.spark_runtime.region.task_sources import TaskSources
-from graph_compiler.spark_runtime.secret_values import hide_options, redact, redacted
+from graph_compiler.spark_runtime.secret_values import hide_options, redact, redacted_failure
 from graph_compiler.spark_runtime.spark_internals.java import (
     look_for_numpy_only_if_loaded,
     submitted_conf,
@@ -75,7 +75,7 @@ LOG = program_log.logger(__name__)
 def main(*descriptor_paths: str) -> int:
     """Run the regions that descriptors describe, which are those of one task; return the exit code."""
     bound_output()
-    program_log.show()
+    program_log.show_logs()
     pin_process()
     open_stores_in_jvm()
     tasks = []
@@ -154,7 +154,7 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
     builder = SparkSession.builder.appName(f"{task.region.pipeline}.{task.region.task_name}")
     settings = {**OF_PANDAS, **executor_pins(submitted), **dict(task.region.session)}
     if local_path(task.staging_root) is None:
-        from graph_compiler.spark_runtime.stores.executor_keys import (
+        from graph_compiler.spark_runtime.stores.hadoop_calls import (
             executor_keys,  # most drivers need none
         )
 
@@ -238,7 +238,7 @@ def _failed(
         actions=tuple(metrics.actions) if metrics else (),
         reads=(),
         recomputed=(),
-        failure=redacted(explain_failure(error), task),
+        failure=redacted_failure(explain_failure(error), task),
     )
 
 

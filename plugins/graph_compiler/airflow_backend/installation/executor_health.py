@@ -18,7 +18,7 @@ from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 from graph_compiler.airflow_backend.installation.settings import read_settings
 from graph_compiler.airflow_backend.provider.host_facts import PACKAGE, driver_environment
-from graph_compiler.airflow_backend.provider.preparation import driver_python
+from graph_compiler.airflow_backend.provider.preparation import kept_python
 from graph_compiler.airflow_backend.stores.connection_access import open_stores, root_access
 from graph_compiler.staging.store.stores import store_of
 
@@ -38,7 +38,7 @@ def executor_health() -> Mapping[str, Any]:
             conf={
                 **access.spark_settings(),
                 **conf,
-                **driver_python(conf, environment["PYSPARK_DRIVER_PYTHON"]),
+                **kept_python(conf, environment["PYSPARK_DRIVER_PYTHON"]),
             },
             conn_id=settings.conn_id,
             name="graph_compiler.doctor",

@@ -16,8 +16,7 @@ from pathlib import Path
 
 import graph_compiler
 from graph_compiler.airflow_backend.provider.submit_target import SparkArguments, SparkDefaults
-from graph_compiler.declaration.functions import FunctionRef
-from graph_compiler.declaration.source_digest import import_root
+from graph_compiler.declaration.functions import FunctionRef, import_root
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.jvm_settings import SUBMIT_VARIABLE
 from graph_compiler.deployment.documents.wire import values_within

@@ -53,7 +53,7 @@ from graph_compiler.deployment.targets.execution_target import (
 from graph_compiler.errors import SecretError
 from graph_compiler.identifiers import TaskName
 from graph_compiler.object_stores.s3_access import S3Access
-from graph_compiler.options.flink_settings import (
+from graph_compiler.options.flink_options import (
     CLASS_PATH_SEPARATOR,
     CLASS_PATHS,
     DRIVER_PYTHON,
@@ -140,7 +140,7 @@ def prepare(facts: SubmitFacts) -> SubmitPlan:
     if place.is_elsewhere:
         conf |= _jvm_of_another_host(conf)
     else:
-        conf |= driver_python(conf, added[_DRIVER_PYTHON])
+        conf |= kept_python(conf, added[_DRIVER_PYTHON])
     pod = driver_pod(spark, conf, facts.defaults, task)
     conf |= {POD_NAME: pod} if pod else {}
     if place.is_tracked:
@@ -192,7 +192,7 @@ def _jvm_of_another_host(conf: Mapping[str, Any]) -> dict[str, str]:
     return {_DEFAULT_JVM_OPTIONS: with_pins(kept)}
 
 
-def driver_python(conf: Mapping[str, Any], python: str) -> dict[str, str]:
+def kept_python(conf: Mapping[str, Any], python: str) -> dict[str, str]:
     """Return what keeps the Python of a driver on this host if the settings name one for executors."""
     return {DRIVER_PYTHON: python} if PYTHON in conf and DRIVER_PYTHON not in conf else {}
 

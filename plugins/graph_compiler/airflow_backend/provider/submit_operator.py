@@ -31,7 +31,7 @@ from graph_compiler.airflow_backend.provider.submit_target import (
     SparkArguments,
 )
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
-from graph_compiler.deployment.targets.built_in import KUBERNETES
+from graph_compiler.deployment.targets.known_targets import KUBERNETES
 from graph_compiler.deployment.targets.submit_settings import SubmitSettings
 
 GONE = "NOTFOUND"

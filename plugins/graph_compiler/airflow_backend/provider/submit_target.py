@@ -15,9 +15,13 @@ from typing import Any
 
 from graph_compiler.declaration.resources.slot_sharing_group import DeployMode, secret_in_plain_text
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.targets.built_in import BUILT_IN
 from graph_compiler.deployment.targets.execution_target import ExecutionTarget
-from graph_compiler.deployment.targets.known_targets import ENTRY_POINTS, target_named, target_of
+from graph_compiler.deployment.targets.known_targets import (
+    BUILT_IN,
+    ENTRY_POINTS,
+    target_named,
+    target_of,
+)
 from graph_compiler.errors import ExtensionError, GraphCompilerError
 from graph_compiler.identifiers import listing
 

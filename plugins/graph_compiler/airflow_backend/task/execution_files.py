@@ -1,5 +1,6 @@
-"""The files between a task and its driver, as the task writes and reads them.
+"""The files of a run and of its tries, as a task writes and reads them.
 
+the run's marker                    by its first task: every worker must have the same staging root
 descriptor.json, submission.json    before spark-submit, for each region
 report.json, kept.json              by the driver
 outcome.json                        at the end of the try
@@ -7,10 +8,11 @@ outcome.json                        at the end of the try
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Iterable
 
-from airflow.sdk.exceptions import AirflowException
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from graph_compiler.airflow_backend.task.ended_attempts import report_ended
 from graph_compiler.airflow_backend.task.task_try import TaskTry, descriptor_of
@@ -26,14 +28,50 @@ from graph_compiler.deployment.documents.staging_layout import (
 )
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import to_json
-from graph_compiler.errors import StagingError
+from graph_compiler.errors import StagingError, StagingRootNotSharedError, StaleResultError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.executions.execution_order import begin
 from graph_compiler.staging.executions.executions import report_of
+from graph_compiler.staging.executions.run_marker import (
+    RunMarker,
+    not_shared,
+    producers,
+    see_marker,
+)
 from graph_compiler.staging.store.read_document import get_document
+from graph_compiler.staging.store.root_probe import check_root
 from graph_compiler.staging.store.stores import store_of
 
 _NOT_REACHED = "the try ended before it was its turn"
+
+
+def _check_store(task: TaskTry) -> None:
+    try:
+        check_root(task.store, task.layout.root)
+    except StagingError as error:
+        raise AirflowFailException(f"pipeline '{task.pipeline}': {error}") from None
+
+
+def see_run(task: TaskTry) -> None:
+    """Write the run's marker in its first task, and check it in every other.
+
+    Raises AirflowException if a retry may run on a worker that has the folder; AirflowFailException if the run started
+    with another version of the pipeline.
+    """
+    root = task.layout.root
+    if (task.first.try_number or 1) > 1 and not task.store.folders(root):  # an earlier try wrote
+        found = "an empty folder, though this task has run before: perhaps its file system is not mounted"
+        error = not_shared(root, socket.gethostname(), found)
+        raise AirflowException(f"pipeline '{task.pipeline}': {error}")
+    if not producers(task.regions):  # it may be the run's first
+        _check_store(task)
+    marker = RunMarker.of(task.first, host=socket.gethostname(), time=time.time())
+    try:
+        see_marker(task.store, task.regions, marker)
+    except StagingRootNotSharedError as error:
+        raise AirflowException(f"pipeline '{task.pipeline}': {error}") from None
+    except StaleResultError as error:
+        raise AirflowFailException(f"pipeline '{task.pipeline}': {error}") from None
 
 
 def deploy(task: TaskTry) -> None:

@@ -33,6 +33,7 @@ from graph_compiler.airflow_backend.task.execution_files import (
     deploy,
     is_done,
     read_report,
+    see_run,
 )
 from graph_compiler.airflow_backend.task.following.application_operator import ApplicationOperator
 from graph_compiler.airflow_backend.task.following.tracking import (
@@ -43,7 +44,6 @@ from graph_compiler.airflow_backend.task.following.tracking import (
 )
 from graph_compiler.airflow_backend.task.other_places import check_places, check_recorded_places
 from graph_compiler.airflow_backend.task.run_values import rendered, try_of_run
-from graph_compiler.airflow_backend.task.shared_root import see_run
 from graph_compiler.airflow_backend.task.stale_consumers import (
     check_plan,
     check_reads,
