@@ -23,8 +23,8 @@ from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.driver_jvm.start_settings import DriverStart, start_settings
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.spark_runtime import main as spark_runtime_main
-from graph_compiler.staging.executions.execution_order import begin
-from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
+from graph_compiler.staging.attempts.execution_order import begin
+from graph_compiler.staging.attempts.run_marker import RunMarker, mark_run
 from graph_compiler.staging.store.stores import store_of
 
 RUNTIME = str(spark_runtime_main.__file__)

@@ -29,8 +29,8 @@ from graph_compiler.deployment.documents.report import (
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.staging.executions.execution_order import begin
-from graph_compiler.staging.executions.executions import KeptExecution, leave_kept
+from graph_compiler.staging.attempts.attempts import KeptExecution, leave_kept
+from graph_compiler.staging.attempts.execution_order import begin
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.airflow.conftest import ROOT
 from tests.harness.metric_receivers import Received, Receiver, otlp_receiver, statsd_listener

@@ -23,7 +23,7 @@ from graph_compiler.deployment.documents.report import (
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import path_segment
-from graph_compiler.staging.executions.executions import KeptExecution, leave_kept
+from graph_compiler.staging.attempts.attempts import KeptExecution, leave_kept
 from graph_compiler.staging.store.local_store import LocalStore
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.staging_layout import execution_of
-from graph_compiler.staging.executions.artifact_copies import put_artifacts
+from graph_compiler.staging.attempts.artifact_copies import put_artifacts
 from graph_compiler.staging.store.stores import store_of
 
 

@@ -24,7 +24,7 @@ from graph_compiler.deployment.documents.report import ExecutionReport, Operator
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.staging.executions.execution_order import begin
+from graph_compiler.staging.attempts.execution_order import begin
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.reports import bare_report
 

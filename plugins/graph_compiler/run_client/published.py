@@ -9,7 +9,7 @@ from graph_compiler.deployment.documents.manifest import ContractCount
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.staging.executions.executions import identity_of, last_execution, regions_of
+from graph_compiler.staging.attempts.attempts import identity_of, last_execution, regions_of
 from graph_compiler.staging.store.staging_store import StagingStore
 
 

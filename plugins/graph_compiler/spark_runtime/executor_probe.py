@@ -28,7 +28,7 @@ from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.spark_runtime.pinned_jvm import check_executor_jvms
 from graph_compiler.spark_runtime.spark_internals.java import Py4JError, read_in_parts
-from graph_compiler.staging.executions.run_marker import not_shared
+from graph_compiler.staging.attempts.run_marker import not_shared
 
 _MOST_TASKS = 512
 _TASKS_PER_CORE = 2

@@ -62,10 +62,10 @@ from graph_compiler.spark_runtime.spark_internals.java import (
     submitted_conf,
 )
 from graph_compiler.spark_runtime.stores.opening import open_stores_in_jvm
-from graph_compiler.staging.executions.driver_claim import claim_execution
-from graph_compiler.staging.executions.executions import told
-from graph_compiler.staging.executions.progress_file import told_in
-from graph_compiler.staging.executions.run_marker import check_marker, not_shared
+from graph_compiler.staging.attempts.attempts import told
+from graph_compiler.staging.attempts.driver_claim import claim_execution
+from graph_compiler.staging.attempts.progress_file import told_in
+from graph_compiler.staging.attempts.run_marker import check_marker, not_shared
 from graph_compiler.staging.results.release import release_inputs
 from graph_compiler.staging.store.stores import store_of
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from graph_compiler import Csv, DataStream, Parquet, Range, StreamExecutionEnvironment
 from graph_compiler.deployment.documents.progress import VERSION, ExecutionProgress
 from graph_compiler.deployment.documents.report import ExecutionReport
-from graph_compiler.staging.executions.progress_file import told_in
+from graph_compiler.staging.attempts.progress_file import told_in
 from graph_compiler.staging.store.staging_store import StagingStore
 from pipelines.flights import env as flights
 from tests.conftest import with_options

@@ -65,15 +65,15 @@ from graph_compiler.deployment.documents.wire import to_json, values_within
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
 from graph_compiler.spark_runtime.region.task_run import leave_out, run_regions
-from graph_compiler.staging.executions.driver_claim import claim_execution
-from graph_compiler.staging.executions.execution_order import begin
-from graph_compiler.staging.executions.executions import (
+from graph_compiler.staging.attempts.attempts import (
     attempts_begun,
     executions,
     find_kept,
     kept_executions,
     last_execution,
 )
+from graph_compiler.staging.attempts.driver_claim import claim_execution
+from graph_compiler.staging.attempts.execution_order import begin
 from graph_compiler.staging.results.damage import DamagedResult, record_damage
 from graph_compiler.staging.results.kept_regions import discard
 from graph_compiler.staging.results.manifest_log import ManifestLog

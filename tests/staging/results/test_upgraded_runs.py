@@ -35,8 +35,8 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId, TaskName
-from graph_compiler.staging.executions.execution_order import begin
-from graph_compiler.staging.executions.executions import attempts_begun, last_descriptor
+from graph_compiler.staging.attempts.attempts import attempts_begun, last_descriptor
+from graph_compiler.staging.attempts.execution_order import begin
 from graph_compiler.staging.gc.survey import survey_run
 from graph_compiler.staging.results.kept_regions import kept_execution
 from graph_compiler.staging.results.manifest_log import ManifestLog

@@ -23,12 +23,12 @@ from graph_compiler.deployment.documents.report import ThrowableType
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import KEPT, StagingLayout
 from graph_compiler.errors import SourceLocation
-from graph_compiler.explain.alerts.alert import Attempt, FailedTask, Link, Repetition
+from graph_compiler.explain.alerts.alert import AirflowTry, FailedTask, Link, Repetition
 from graph_compiler.explain.alerts.repetition import repetition
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId, name_of_segment
-from graph_compiler.staging.executions.execution_order import in_order
-from graph_compiler.staging.executions.region_execution import RegionExecution, read_execution
+from graph_compiler.staging.attempts.attempt import Attempt, read_execution
+from graph_compiler.staging.attempts.execution_order import in_order
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
 
@@ -154,16 +154,16 @@ def _cause(failed: FailedTry, found: Diagnosis) -> str | None:
     return found.cause or (_NO_REASON if failed.id is not None else None)
 
 
-def _attempt(failed: FailedTry, number: int | None, *, is_permanent: bool) -> Attempt:
+def _attempt(failed: FailedTry, number: int | None, *, is_permanent: bool) -> AirflowTry:
     most = failed.max_tries
     if failed.id is None:  # the run has failed: no task is tried again
-        return Attempt(try_number=number, is_retried=False)
+        return AirflowTry(try_number=number, is_retried=False)
     has_more = most is not None and failed.try_number is not None and failed.try_number <= most
     # A callback in the Dag processor is not told the state; Airflow retries there what has tries left.
     is_retried = (
         has_more if failed.state is None else failed.state == TaskInstanceState.UP_FOR_RETRY
     )
-    return Attempt(
+    return AirflowTry(
         try_number=number,
         tries=None if most is None else most + 1,
         is_retried=is_retried,
@@ -209,7 +209,7 @@ def _words(error: BaseException) -> str:
 class TryDocuments:
     """The executions of a try that has ended, by region, and the regions whose earlier work it has kept."""
 
-    executions: Mapping[RegionId, RegionExecution]
+    executions: Mapping[RegionId, Attempt]
     kept: frozenset[RegionId] = frozenset()
 
     @property
@@ -219,7 +219,7 @@ class TryDocuments:
         return self.kept | frozenset(done)
 
     @property
-    def failed(self) -> RegionExecution | None:
+    def failed(self) -> Attempt | None:
         """The execution that made the try fail: the first with a failure of its driver, else the first unfinished."""
         left = [one for id, one in self.executions.items() if id not in self.finished]
         reported = (
@@ -307,7 +307,7 @@ def diagnose(found: TryDocuments, regions: Sequence[RegionDescriptor]) -> Diagno
     )
 
 
-def _also(found: TryDocuments, failed: RegionExecution) -> Iterator[str]:
+def _also(found: TryDocuments, failed: Attempt) -> Iterator[str]:
     """Yield the failures of other regions of the task."""
     for id, one in found.executions.items():
         failure = one.report.failure if one.report else None

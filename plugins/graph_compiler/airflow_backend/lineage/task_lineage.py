@@ -14,7 +14,7 @@ from airflow.sdk import Context
 
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.executions.executions import report_of, told
+from graph_compiler.staging.attempts.attempts import report_of, told
 from graph_compiler.staging.lineage.attempt_lineage import (
     AttemptLineage,
     RegionPlaces,

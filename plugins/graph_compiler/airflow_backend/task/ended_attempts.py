@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from graph_compiler.airflow_backend.lineage import emission
 from graph_compiler.airflow_backend.task import metrics
-from graph_compiler.staging.executions.executions import told
+from graph_compiler.staging.attempts.attempts import told
 from graph_compiler.staging.metrics.attempt_metrics import EndedRegion, timed_attempts
 from graph_compiler.staging.store.stores import store_of
 

@@ -28,8 +28,8 @@ from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import StagingError
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.staging.executions.execution_order import begin
-from graph_compiler.staging.executions.executions import report_of
+from graph_compiler.staging.attempts.attempts import report_of
+from graph_compiler.staging.attempts.execution_order import begin
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.stores import store_of
 

@@ -21,7 +21,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import InvalidPipelineError, ParameterError
-from graph_compiler.staging.executions.executions import attempts_begun
+from graph_compiler.staging.attempts.attempts import attempts_begun
 from graph_compiler.staging.store.stores import store_of
 
 

@@ -76,7 +76,7 @@ from graph_compiler.deployment.restart_strategy import RestartStrategy
 from graph_compiler.deployment.targets.submit_settings import UNDECLARED, SubmitSettings
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.program_log import with_fields
-from graph_compiler.staging.executions.executions import failure_times
+from graph_compiler.staging.attempts.attempts import failure_times
 from graph_compiler.staging.store.stores import store_of
 
 

@@ -36,14 +36,14 @@ from graph_compiler.deployment.plans.replay import redirect, staged_inputs
 from graph_compiler.driver_jvm.pinned_process import pinned_variables
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.identifiers import RegionId, listing
-from graph_compiler.staging.executions.executions import (
+from graph_compiler.staging.attempts.attempts import (
     ExecutionNotFoundError,
     attempt_folders,
     find_run,
     regions_of,
     told,
 )
-from graph_compiler.staging.executions.run_marker import find_marker, mark_run
+from graph_compiler.staging.attempts.run_marker import find_marker, mark_run
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of

@@ -16,9 +16,9 @@ from graph_compiler.deployment.documents.report import ExecutionReport, Failure,
 from graph_compiler.deployment.documents.wire import to_json, values_within
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.executions.driver_claim import claim_execution
-from graph_compiler.staging.executions.executions import KeptExecution, leave_kept
-from graph_compiler.staging.executions.region_execution import RegionExecution
+from graph_compiler.staging.attempts.attempt import Attempt
+from graph_compiler.staging.attempts.attempts import KeptExecution, leave_kept
+from graph_compiler.staging.attempts.driver_claim import claim_execution
 from graph_compiler.staging.results.kept_regions import kept_execution
 from graph_compiler.staging.store.stores import store_of
 
@@ -81,7 +81,7 @@ def _why_not(task: TaskDeploymentDescriptor, missing: dict[RegionId, str]) -> st
 
 def _still_true(
     task: TaskDeploymentDescriptor,
-    before: RegionExecution,
+    before: Attempt,
     why_again: Callable[[TaskDeploymentDescriptor, ExecutionReport], str | None],
 ) -> ExecutionReport | None:
     """Return the report of an earlier execution, None if it would have other rows now; then the log says why."""
@@ -98,7 +98,7 @@ def _still_true(
     return None
 
 
-def _keep(task: TaskDeploymentDescriptor, before: RegionExecution) -> None:
+def _keep(task: TaskDeploymentDescriptor, before: Attempt) -> None:
     kept = KeptExecution(
         execution_id=before.execution_id,
         attempt_number=before.attempt_number,

@@ -29,8 +29,8 @@ from graph_compiler.deployment.documents.staging_layout import (
 )
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.executions.execution_order import in_order
-from graph_compiler.staging.executions.region_execution import RegionExecution, read_execution
+from graph_compiler.staging.attempts.attempt import Attempt, read_execution
+from graph_compiler.staging.attempts.execution_order import in_order
 from graph_compiler.staging.store.staging_store import StagingStore
 
 # The metrics of a pipeline, under names of Airflow's kind, and the values that they get.
@@ -108,7 +108,7 @@ class TimedAttempt:
     life if it died. `is_reported`: its metrics were reported before.
     """
 
-    execution: RegionExecution
+    execution: Attempt
     running: float | None
     ended: float
     is_reported: bool

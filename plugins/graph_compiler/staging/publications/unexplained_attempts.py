@@ -18,7 +18,7 @@ from graph_compiler.deployment.documents.staging_layout import (
     StagingLayout,
 )
 from graph_compiler.errors import DamagedDocumentError
-from graph_compiler.staging.executions.executions import identity_of
+from graph_compiler.staging.attempts.attempts import identity_of
 from graph_compiler.staging.publications.preparations import Preparation
 from graph_compiler.staging.store.read_document import decode_object, get_document
 from graph_compiler.staging.store.staging_store import StagingStore

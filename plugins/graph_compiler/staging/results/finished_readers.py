@@ -13,8 +13,8 @@ from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.manifest import Manifest, StagedRead
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
-from graph_compiler.staging.executions.executions import last_descriptor, last_execution
-from graph_compiler.staging.executions.region_execution import RegionExecution
+from graph_compiler.staging.attempts.attempt import Attempt
+from graph_compiler.staging.attempts.attempts import last_descriptor, last_execution
 from graph_compiler.staging.results.manifest_log import ManifestLog
 
 
@@ -104,7 +104,7 @@ def epochs_read(
 
 
 def _reads_of(
-    log: ManifestLog, last: RegionExecution, result_id: IntermediateDataSetId
+    log: ManifestLog, last: Attempt, result_id: IntermediateDataSetId
 ) -> tuple[StagedRead, ...]:
     """Return what a finished execution has read; if its report is unreadable, that may be any epoch."""
     if last.report is not None:

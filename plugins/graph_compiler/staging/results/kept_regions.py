@@ -35,13 +35,13 @@ from graph_compiler.deployment.documents.staging_layout import (
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId, path_segment
-from graph_compiler.staging.executions.execution_order import in_order
-from graph_compiler.staging.executions.executions import find_kept, told
-from graph_compiler.staging.executions.region_execution import (
-    RegionExecution,
+from graph_compiler.staging.attempts.attempt import (
+    Attempt,
     raw_descriptor,
     read_execution,
 )
+from graph_compiler.staging.attempts.attempts import find_kept, told
+from graph_compiler.staging.attempts.execution_order import in_order
 from graph_compiler.staging.publications.ledger import is_in_place
 from graph_compiler.staging.results.damage import find_damage
 from graph_compiler.staging.results.manifest_log import ManifestLog
@@ -52,7 +52,7 @@ from graph_compiler.staging.store.staging_store import StagingStore
 
 def kept_execution(
     store: StagingStore, task: TaskDeploymentDescriptor, tasks: Sequence[TaskDeploymentDescriptor]
-) -> RegionExecution | None:
+) -> Attempt | None:
     """Return the execution whose work makes that of `task` unnecessary, None if it has to run.
 
     `tasks` are all executions of its try. Whether sources or code have changed since is not looked at. A document that
@@ -122,9 +122,7 @@ def _has_succeeded(
     )
 
 
-def _work(
-    store: StagingStore, task: TaskDeploymentDescriptor, folder: str
-) -> RegionExecution | None:
+def _work(store: StagingStore, task: TaskDeploymentDescriptor, folder: str) -> Attempt | None:
     """Return the execution in a folder, or the one that it has kept."""
     kept = find_kept(store, folder)
     if kept is not None:
@@ -135,7 +133,7 @@ def _work(
 def _counts(
     store: StagingStore,
     task: TaskDeploymentDescriptor,
-    last: RegionExecution,
+    last: Attempt,
     report: ExecutionReport,
 ) -> bool:
     """Whether what an execution has published and staged is what `task` would."""

@@ -30,7 +30,7 @@ from graph_compiler.errors import DamagedDocumentError, PartitionNotFoundError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.graphs.execution_graph import ExecutionVertexId
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
-from graph_compiler.staging.executions.executions import last_descriptor, last_execution
+from graph_compiler.staging.attempts.attempts import last_descriptor, last_execution
 from graph_compiler.staging.results.finished_readers import stale_readers
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.read_document import get_document

@@ -25,7 +25,7 @@ from graph_compiler.deployment.scheduling.region_topology import (
 )
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
-from graph_compiler.staging.executions.executions import last_descriptor
+from graph_compiler.staging.attempts.attempts import last_descriptor
 from graph_compiler.staging.results.finished_readers import (
     FinishedReader,
     differing_readers,

@@ -31,7 +31,7 @@ from graph_compiler.declaration.resources.slot_sharing_group import DeployMode
 from graph_compiler.deployment.targets.execution_target import DriverPlace
 from graph_compiler.errors import StagingError
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.staging.executions.executions import told
+from graph_compiler.staging.attempts.attempts import told
 
 _EXECUTION, _PLACE = "graph_compiler_execution", "graph_compiler_place"
 _POD = "graph_compiler_pod"

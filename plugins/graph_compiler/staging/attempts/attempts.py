@@ -27,12 +27,12 @@ from graph_compiler.errors import (
 )
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId, TaskName, listing, name_of_segment, path_segment
-from graph_compiler.staging.executions.execution_order import in_order
-from graph_compiler.staging.executions.region_execution import (
-    RegionExecution,
+from graph_compiler.staging.attempts.attempt import (
+    Attempt,
     raw_descriptor,
     read_execution,
 )
+from graph_compiler.staging.attempts.execution_order import in_order
 from graph_compiler.staging.store.read_document import decode_object, get_document
 from graph_compiler.staging.store.staging_store import StagingStore
 
@@ -90,7 +90,7 @@ def executions(
     region_id: RegionId,
     *,
     size: int = HISTORY_SIZE,
-) -> tuple[RegionExecution, ...]:
+) -> tuple[Attempt, ...]:
     """Return the current attempt at a region and at most `size` before it, first to last.
 
     An execution that has kept the work of an earlier one is no attempt.
@@ -141,13 +141,13 @@ def _kept(store: StagingStore, folder: str) -> KeptExecution | None:
         return None
 
 
-def _executions(store: StagingStore, begun: list[str], size: int) -> tuple[RegionExecution, ...]:
+def _executions(store: StagingStore, begun: list[str], size: int) -> tuple[Attempt, ...]:
     shown = begun[-size - 1 :]
     found = (read_execution(store, folder, is_last=folder is begun[-1]) for folder in shown)
     return tuple(execution for execution in found if execution is not None)
 
 
-def logical_date_of(attempts: Iterable[RegionExecution]) -> str | None:
+def logical_date_of(attempts: Iterable[Attempt]) -> str | None:
     """Return the logical date of the run that these attempts belong to, None if it has none."""
     return next((one.logical_date for one in attempts if one.logical_date), None)
 
@@ -165,7 +165,7 @@ def history_size(store: StagingStore, layout: StagingLayout, region_id: RegionId
 
 def last_execution(
     store: StagingStore, layout: StagingLayout, region_id: RegionId
-) -> RegionExecution | None:
+) -> Attempt | None:
     """Return the current attempt at a region, None if there is none."""
     return next(iter(executions(store, layout, region_id, size=0)), None)
 

@@ -33,14 +33,14 @@ from graph_compiler.deployment.documents.wire import to_json, to_wire
 from graph_compiler.errors import SourceLocation
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.executions.executions import (
+from graph_compiler.staging.attempts.attempt import DIED
+from graph_compiler.staging.attempts.attempts import (
     ExecutionNotFoundError,
     executions,
     failure_times,
     find_run,
     regions_of,
 )
-from graph_compiler.staging.executions.region_execution import DIED
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.staging_trees import FIRST, Run
 

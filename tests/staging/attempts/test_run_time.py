@@ -15,7 +15,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import DamagedDocumentError
-from graph_compiler.staging.executions.run_marker import Reading, RunMarker, find_marker, run_time
+from graph_compiler.staging.attempts.run_marker import Reading, RunMarker, find_marker, run_time
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 
 NEW_YEAR = datetime(2013, 1, 1, tzinfo=UTC)

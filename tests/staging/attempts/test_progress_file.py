@@ -10,8 +10,8 @@ import pytest
 
 from graph_compiler.deployment.documents.progress import VERSION, CurrentStep, ExecutionProgress
 from graph_compiler.deployment.documents.report import Phase
-from graph_compiler.staging.executions import progress_file
-from graph_compiler.staging.executions.progress_file import told_in
+from graph_compiler.staging.attempts import progress_file
+from graph_compiler.staging.attempts.progress_file import told_in
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 from graph_compiler.staging.store.local_store import LocalStore
 

@@ -45,7 +45,7 @@ Document = TypeVar("Document")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegionExecution:
+class Attempt:
     """One attempt at a region.
 
     Times are seconds since the epoch; `ended` None while it runs. `host` is the worker's, None before spark-submit.
@@ -74,7 +74,7 @@ class Unreadable:
     reason: str
 
 
-def read_execution(store: StagingStore, folder: str, *, is_last: bool) -> RegionExecution | None:
+def read_execution(store: StagingStore, folder: str, *, is_last: bool) -> Attempt | None:
     """Return an attempt, None if its descriptor does not identify it, or no longer exists."""
     started = store.written(f"{folder}/{DESCRIPTOR}")
     try:
@@ -107,7 +107,7 @@ def read_execution(store: StagingStore, folder: str, *, is_last: bool) -> Region
             told_report, told_outcome, was_submitted=was_submitted, is_last=is_last
         )
     date, number = told.get("logical_date"), told.get("try_number")
-    return RegionExecution(
+    return Attempt(
         execution_id=attempt.execution_id,
         attempt_number=attempt.attempt_number,
         state=folded.state,
