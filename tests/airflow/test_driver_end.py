@@ -24,7 +24,7 @@ from graph_compiler.deployment.documents.report import (
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.staging.attempts.attempts import KeptExecution, leave_kept
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments, KeptExecution
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.reports import bare_report
 
@@ -148,8 +148,7 @@ def leave_out(task: TaskDeploymentDescriptor, state: ExecutionState, reason: str
 def keep(task: TaskDeploymentDescriptor) -> None:
     """Write that the execution has kept the work of an earlier one, which has succeeded."""
     kept = KeptExecution(execution_id="earlier", attempt_number=0, try_number=2)
-    region_id = task.region.region_id
-    leave_kept(LocalStore(), task.layout.execution(region_id, "e"), kept)
+    AttemptDocuments.of(task).put_kept(kept)
     earlier = replace(task, attempt=ExecutionAttempt(execution_id="earlier", attempt_number=0))
     leave(earlier, None)
 

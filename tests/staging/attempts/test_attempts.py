@@ -144,9 +144,18 @@ def leave(
             {
                 "submission": SUBMITTED,
                 "report": report(OF_AN_OPERATOR),
-                "outcome": Outcome(state=ExecutionState.FAILED, ended=7, reason="marked"),
+                "outcome": Outcome(state=ExecutionState.FAILED, ended=7, reason="code 81"),
             },
             ExecutionState.FAILED,
+            "operator 'late': no\n  declared at p.py:3",
+        ),
+        (
+            {
+                "submission": SUBMITTED,
+                "report": report(OF_AN_OPERATOR),
+                "outcome": Outcome(state=ExecutionState.CANCELED, ended=7, reason="marked"),
+            },
+            ExecutionState.CANCELED,
             "marked",
         ),
         (

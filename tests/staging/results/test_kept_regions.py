@@ -65,10 +65,10 @@ from graph_compiler.deployment.documents.wire import to_json, values_within
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
 from graph_compiler.spark_runtime.region.task_run import leave_out, run_regions
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.attempts.attempts import (
-    attempts_begun,
+    count_attempts,
     executions,
-    find_kept,
     kept_executions,
     last_execution,
 )
@@ -129,7 +129,7 @@ class Play:
         found = []
         for turn, region in enumerate(regions()):
             task = desk_task(region, run, execution_id=f"{self.prefix}{self.number}")
-            attempts = attempts_begun(STORE, task.layout, region.region_id)
+            attempts = count_attempts(STORE, task.layout, region.region_id)
             found.append(
                 replace(
                     task,
@@ -271,8 +271,7 @@ class Play:
 
     def counted(self, task: TaskDeploymentDescriptor) -> str:
         """Return the rows that count as those of a region after the last try."""
-        folder = task.layout.execution(task.region.region_id, task.attempt.execution_id)
-        kept = find_kept(STORE, folder)
+        kept = AttemptDocuments.of(task).read_kept()
         id = kept.execution_id if kept else task.attempt.execution_id
         return self.rows[f"{task.region.region_id} {id}"]
 

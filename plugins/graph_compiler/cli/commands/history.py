@@ -19,8 +19,8 @@ from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId, TaskName, counted, listing
 from graph_compiler.staging.attempts.attempt import Attempt
+from graph_compiler.staging.attempts.attempt_documents import KeptExecution
 from graph_compiler.staging.attempts.attempts import (
-    KeptExecution,
     executions,
     find_run,
     history_size,
@@ -105,11 +105,14 @@ def history_json(found: History) -> str:
         {
             region_id: [
                 {
-                    key: value
-                    for key, value in dict(to_wire(attempt)).items()  # type: ignore[arg-type]  # an object
-                    if key not in ("type", "report", "progress", "attempt_number")
-                }
-                | {
+                    "execution_id": attempt.execution_id,
+                    "state": attempt.state,
+                    "host": attempt.host,
+                    "started": attempt.started,
+                    "ended": attempt.ended,
+                    "reason": attempt.reason,
+                    "logical_date": attempt.logical_date,
+                    "try_number": attempt.try_number,
                     "attempt": attempt.attempt_number + 1,
                     "kept_in_tries": list(_kept_in(attempt, one.kept)),
                     "recomputed": to_wire(attempt.report.recomputed if attempt.report else ()),

@@ -185,8 +185,8 @@ def failure_words(pipeline: str, found: Executions, log: Path, *, starting: str)
             cause = (
                 f"pipeline '{pipeline}', region '{region_id}': Spark's driver died without a report"
             )
-        elif last is not None and last.report is not None and last.report.failure is not None:
-            cause = last.report.failure.words(pipeline, region_id)
+        elif last is not None and last.failure is not None:
+            cause = last.failure.words(pipeline, region_id)
         else:
             continue
         return f"{cause}\n  region '{region_id}' failed after {_tries(attempts)}\n  log: {log}"

@@ -12,13 +12,11 @@ import re
 from dataclasses import dataclass
 
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.staging_layout import (
-    DESCRIPTOR,
-    StagingLayout,
-)
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.identifiers import RegionId, path_segment
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
 
@@ -47,8 +45,10 @@ def begin(store: StagingStore, task: TaskDeploymentDescriptor) -> bool:
     return True
 
 
-def in_order(store: StagingStore, layout: StagingLayout, region_id: RegionId) -> list[str]:
-    """Return the folders of a region's executions that have a descriptor, in the order in which they started.
+def in_order(
+    store: StagingStore, layout: StagingLayout, region_id: RegionId
+) -> list[AttemptDocuments]:
+    """Return the documents of a region's executions that have a descriptor, in the order in which they started.
 
     Raises DamagedDocumentError if a number cannot be read: a guess could let a superseded execution commit.
     """
@@ -56,10 +56,10 @@ def in_order(store: StagingStore, layout: StagingLayout, region_id: RegionId) ->
     begun: list[tuple[int, float, str]] = []
     for name in store.folders(layout.executions(region_id)):
         folder = f"{layout.executions(region_id)}/{name}"
-        # One without a number was started by an earlier version, which used the time of this file.
-        if (time := store.written(f"{folder}/{DESCRIPTOR}")) is not None:
+        # One without a number was started by an earlier version, which used the time of its descriptor.
+        if (time := AttemptDocuments(store, folder).began()) is not None:
             begun.append((turns[name], 0, folder) if name in turns else (-1, time, folder))
-    return [folder for _, _, folder in sorted(begun)]
+    return [AttemptDocuments(store, folder) for _, _, folder in sorted(begun)]
 
 
 def _turns(store: StagingStore, folder: str) -> dict[str, int]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.manifest import Manifest, StagedRead
-from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.staging.attempts.attempt import Attempt
 from graph_compiler.staging.attempts.attempts import last_descriptor, last_execution
@@ -89,7 +88,7 @@ def epochs_read(
         return ()
     reads: list[StagedRead] = []
     operators = [one.operator for vertex in task.region.vertices for one in vertex.operators]
-    has_finished = last.state is ExecutionState.FINISHED
+    has_finished = last.is_finished
     if has_finished and any(isinstance(one, Sink) for one in operators):
         reads += _reads_of(log, last, result_id)
     for result in task.region.results:

@@ -27,7 +27,6 @@ from graph_compiler.deployment.scheduling.region_topology import (
 )
 from graph_compiler.deployment.scheduling.scheduling import Progress, releasable_groups
 from graph_compiler.errors import DamagedDocumentError, PartitionNotFoundError
-from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.graphs.execution_graph import ExecutionVertexId
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.staging.attempts.attempts import last_descriptor, last_execution
@@ -126,7 +125,7 @@ def _finished(
     """Return the consumers whose outputs are all of the latest epochs, and that have no running attempt."""
     ids = {region_id for readers in consumers.values() for region_id in readers}
     last = {region_id: last_execution(log.store, log.layout, region_id) for region_id in ids}
-    ended = {id for id, one in last.items() if one and one.state is ExecutionState.FINISHED}
+    ended = {id for id, one in last.items() if one and one.is_finished}
     return frozenset(map(region_vertex, ended.difference(stale_readers(log, consumers))))
 
 

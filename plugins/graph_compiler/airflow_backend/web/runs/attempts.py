@@ -27,7 +27,8 @@ from graph_compiler.explain.documents.view_run import (
 )
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId, name_of_segment
 from graph_compiler.staging.attempts.attempt import Attempt
-from graph_compiler.staging.attempts.attempts import KeptExecution, executions, kept_executions
+from graph_compiler.staging.attempts.attempt_documents import KeptExecution
+from graph_compiler.staging.attempts.attempts import executions, kept_executions
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
 

@@ -30,7 +30,7 @@ from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId, TaskName
 from graph_compiler.run_client.run_status import EXECUTION_STATES
 from graph_compiler.staging.attempts.attempt import Attempt
-from graph_compiler.staging.attempts.attempts import KeptExecution
+from graph_compiler.staging.attempts.attempt_documents import KeptExecution
 
 _WAITING = (None, "scheduled", "up_for_retry")
 """States in which a task's current row may not be a separate try."""
@@ -199,13 +199,13 @@ def _attempt(row: TryRow | None, attempt: Attempt | None, task: _TaskRun) -> Vie
     report = attempt.report if attempt else None
     progress = attempt.progress if attempt and not report else None
     known = report or progress
-    failure = report.failure if report else None
+    failure = attempt.failure if attempt else None
     number = attempt.attempt_number if attempt else row.try_number - 1 if row else 0
     try_number = row.try_number if row else number + 1
     begun = [row.started if row else None, attempt.started if attempt else None]
     started = next(filter(None, reversed(begun) if task.is_shared else begun), None)
     ended = (attempt.ended if attempt else None) or (row.ended if row else None)
-    application_id = known.application_id if known else None
+    application_id = attempt.application_id if attempt else None
     state = _state(row, attempt)
     live = progress.ui_url if progress and not state.is_terminal else None
     return ViewAttempt(
