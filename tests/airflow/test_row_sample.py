@@ -16,7 +16,7 @@ from graph_compiler.deployment.documents.manifest import DataFile
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import PartitionNotFoundError, StagingError, UnreadableRowsError
-from graph_compiler.staging.results.damage import DamagedResult, record_damage
+from graph_compiler.staging.results.manifest_log import DamagedResult, record_damage
 from graph_compiler.staging.store.hadoop_checksums import checksum_file, checksums_digest
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.airflow.staged_rows import RESULT, recommit, schema_of, stage_rows
@@ -161,9 +161,9 @@ def test_a_result_without_rows_has_columns(layout: StagingLayout) -> None:
 
 def in_this_process(wanted: Any) -> Any:
     """Read as the separate process does, and count what is read."""
-    from graph_compiler.row_reader.reading_process import rows_of
+    from graph_compiler.row_reader.reading_process import rows_in
 
-    return rows_of(replace(wanted, descriptors=tuple(os.dup(one) for one in wanted.descriptors)))
+    return rows_in(replace(wanted, descriptors=tuple(os.dup(one) for one in wanted.descriptors)))
 
 
 def read_bytes() -> int:

@@ -19,14 +19,13 @@ from dataclasses import replace
 from typing import assert_never
 
 from graph_compiler.compiler.job_graph.exchange_modes import why_declared_staged
-from graph_compiler.compiler.stream_graph.staging_wishes import contracts_before
+from graph_compiler.compiler.stream_graph.stream_graph_generator import contracts_before
 from graph_compiler.graphs.job_graph import (
     JobEdge,
     JobGraph,
     ResultPartitionType,
 )
-from graph_compiler.graphs.staging_reasons import Staging, StagingReason
-from graph_compiler.graphs.stream_graph import StreamEdge, StreamGraph
+from graph_compiler.graphs.stream_graph import Staging, StagingReason, StreamEdge, StreamGraph
 from graph_compiler.graphs.topology import connected_components, strongly_connected_components
 from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId, JobVertexId, listing
 from graph_compiler.options.model import PipelineOptions
@@ -85,7 +84,7 @@ def _staged(
 def _closing_edges(graph: JobGraph, *, merges: bool) -> list[JobEdgeId]:
     """Return edges that close a cycle of components which may not be merged; none if all cycles may be merged."""
     merged: frozenset[frozenset[JobVertexId]] = frozenset()
-    while found := cycles(graph, components(graph, merged)):
+    while found := waiting_vertices(graph, components(graph, merged)):
         closing = [
             id
             for inside in found
@@ -245,7 +244,7 @@ def components(graph: JobGraph, merged: Iterable[frozenset[JobVertexId]] = ()) -
     return connected_components([vertex.id for vertex in graph.vertices], links)
 
 
-def cycles(graph: JobGraph, found: list[Component]) -> list[frozenset[JobVertexId]]:
+def waiting_vertices(graph: JobGraph, found: list[Component]) -> list[frozenset[JobVertexId]]:
     """Return the sets of vertices whose components wait for each other, or for themselves across two tasks."""
     component_of = {id: number for number, group in enumerate(found) for id in group}
     successors: dict[int, list[int]] = {number: [] for number in range(len(found))}

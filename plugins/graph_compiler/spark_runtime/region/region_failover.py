@@ -44,15 +44,14 @@ from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_
 from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.operators.contracts import Contract, check_contracts
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
-from graph_compiler.spark_runtime.region.region_graph import RegionGraph
-from graph_compiler.spark_runtime.region.region_run import RegionRun
+from graph_compiler.spark_runtime.region.region_graph import OperatorGraph
+from graph_compiler.spark_runtime.region.region_run import FixedRows, RegionRun
 from graph_compiler.spark_runtime.region.seams import ReadSource
-from graph_compiler.spark_runtime.region.shared_rows import FixedRows
 from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.spark_runtime.spark_internals.origins import STAGED, origin
 from graph_compiler.staging.attempts.attempts import last_descriptor, task_names
-from graph_compiler.staging.results.damage import DamagedResult, record_damage
+from graph_compiler.staging.results.manifest_log import DamagedResult, record_damage
 from graph_compiler.staging.results.restarts import RestartSet, restarts
 
 LOG = program_log.logger(__name__)
@@ -287,7 +286,7 @@ def _how_it_differs(manifest: Manifest) -> str:
 
 def lineage(region: RegionDescriptor, result: ResultDescriptor) -> RegionDescriptor:
     """Return the region with only the operators on the paths to a result."""
-    graph = RegionGraph.of(region)
+    graph = OperatorGraph.of(region)
     chain = graph.chain_of(graph.operators[result.node_id])
     return region.only({operator.node_id for operator in chain}, (result,))
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.java_gateway import ensure_callback_server_started
-from pyspark.sql import SparkSession
+from pyspark.sql import Observation, SparkSession
 
 from graph_compiler.errors import PublicationError
 from graph_compiler.spark_runtime.spark_internals.executed_plan import WriteMetrics, write_metrics
 from graph_compiler.spark_runtime.spark_internals.java import wait_for_listeners
-from graph_compiler.spark_runtime.spark_internals.origins import ACTION, named
+from graph_compiler.spark_runtime.spark_internals.origins import ACTION, with_names
 
 _DELIVERY_MILLISECONDS = 10_000
 _WRITE_DELIVERY_MILLISECONDS = 600_000
@@ -89,7 +89,7 @@ class ExecutedQueries:
     def onSuccess(self, _function: str, query: Any, _nanoseconds: int) -> None:  # noqa: N802  # Spark's name
         """Record a finished query if an action ran it, or its write is waited for."""
         if self._is_listening:
-            action = named(query.logical().origin(), ACTION)
+            action = with_names(query.logical().origin(), ACTION)
             if action is not None:
                 self._queries.append((action, query))
         if self._writes and query.logical().productPrefix() == _WRITE:
@@ -126,3 +126,33 @@ def _path(folder: str) -> str:
 
 
 _OF_APPLICATION: dict[str, ExecutedQueries] = {}
+
+
+# The numbers that Spark's `observe` counted; only this module reads them.
+#
+# `Observation._jo`, with the JVM's `future` and `getAsJava`: 4.3 classic.
+
+
+def is_complete(observation: Observation) -> bool:
+    """Whether an action has computed the rows, according to the events that Spark has delivered."""
+    return bool(_in_jvm(observation).future().isCompleted())
+
+
+def observed_count(observation: Observation, name: str) -> int:
+    """Return a count of an observation that is complete, or wait for its action to end."""
+    return observed_numbers(observation).get(name) or 0
+
+
+def observed_numbers(observation: Observation) -> dict[str, int | None]:
+    """Return all numbers of an observation that is complete, or wait for its action to end.
+
+    An empty result means no rows: the optimizer saw that there are none, and removed the counting, too. pyspark's own
+    `get` fails in this case.
+    """
+    found = dict(_in_jvm(observation).getAsJava())
+    return {str(name): None if value is None else int(value) for name, value in found.items()}
+
+
+def _in_jvm(observation: Observation) -> Any:
+    assert observation._jo is not None, "it was attached by `observe`"
+    return observation._jo

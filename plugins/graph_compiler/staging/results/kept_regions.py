@@ -32,8 +32,7 @@ from graph_compiler.staging.attempts.attempt import Attempt, read_attempt
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.attempts.execution_order import in_order
 from graph_compiler.staging.publications.ledger import is_in_place
-from graph_compiler.staging.results.damage import find_damage
-from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.results.manifest_log import ManifestLog, find_damage
 from graph_compiler.staging.results.release import find_release
 from graph_compiler.staging.store.staging_store import StagingStore
 
