@@ -15,8 +15,7 @@ from graph_compiler.deployment.documents.report import Outcome
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.spark_runtime.main import run_task
-from graph_compiler.staging.attempts.driver_claim import claim_execution
-from graph_compiler.staging.attempts.execution_order import begin
+from graph_compiler.staging.attempts.execution_order import begin, claim_execution
 from graph_compiler.staging.store.local_store import LocalStore
 
 STORE = LocalStore()

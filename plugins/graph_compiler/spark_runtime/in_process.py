@@ -49,8 +49,7 @@ from graph_compiler.spark_runtime.rehearsal.preview import Previewer
 from graph_compiler.spark_runtime.secret_values import hide_options
 from graph_compiler.spark_runtime.stores.opening import open_stores_in_jvm
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
-from graph_compiler.staging.attempts.driver_claim import claim_execution
-from graph_compiler.staging.attempts.execution_order import begin
+from graph_compiler.staging.attempts.execution_order import begin, claim_execution
 from graph_compiler.staging.store.stores import store_of
 
 SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"

@@ -62,8 +62,8 @@ from graph_compiler.spark_runtime.spark_internals.java import (
 )
 from graph_compiler.spark_runtime.stores.opening import open_stores_in_jvm
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
-from graph_compiler.staging.attempts.driver_claim import claim_execution
-from graph_compiler.staging.attempts.progress_file import told_in
+from graph_compiler.staging.attempts.execution_order import claim_execution
+from graph_compiler.staging.attempts.progress_file import writing_progress
 from graph_compiler.staging.attempts.run_marker import check_marker, not_shared
 from graph_compiler.staging.results.release import release_inputs
 from graph_compiler.staging.store.stores import store_of
@@ -178,8 +178,7 @@ def execute(
 def _execute(
     task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams, code: RunningCode | None
 ) -> ExecutionReport:
-    store = store_of(task.staging_root)
-    progress = task.layout.progress(task.region.region_id, task.attempt.execution_id)
+    documents = AttemptDocuments.of(task)
     metrics: RegionMetrics | None = None
     application_id: str | None = None  # not known if an earlier region's failure has ended Spark
     try:
@@ -188,10 +187,10 @@ def _execute(
         _warn_about_ignored_settings(task, spark)
         add_artifacts(task, spark)
         check_executors(task, spark)
-        with told_in(store, progress) as tells:
+        with writing_progress(documents) as tells:
             metrics = RegionMetrics(spark, task.region, seams.on_begin, tells)
             with metrics.listening():
-                result = run_region(task, spark, store, metrics, seams)
+                result = run_region(task, spark, documents.store, metrics, seams)
         report = ExecutionReport(
             version=VERSION,
             application_id=application_id,

@@ -15,7 +15,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import ExecutionClaimedError
-from graph_compiler.staging.attempts.driver_claim import claim_execution
+from graph_compiler.staging.attempts.execution_order import claim_execution
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 from graph_compiler.staging.store.local_store import LocalStore
 

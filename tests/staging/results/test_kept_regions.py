@@ -72,8 +72,7 @@ from graph_compiler.staging.attempts.attempts import (
     kept_executions,
     last_execution,
 )
-from graph_compiler.staging.attempts.driver_claim import claim_execution
-from graph_compiler.staging.attempts.execution_order import begin
+from graph_compiler.staging.attempts.execution_order import begin, claim_execution
 from graph_compiler.staging.results.kept_regions import discard
 from graph_compiler.staging.results.manifest_log import DamagedResult, ManifestLog, record_damage
 from graph_compiler.staging.results.release import ReleasedResult

@@ -18,7 +18,7 @@ from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.attempts.attempt import Attempt
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments, KeptExecution
-from graph_compiler.staging.attempts.driver_claim import claim_execution
+from graph_compiler.staging.attempts.execution_order import claim_execution
 from graph_compiler.staging.results.kept_regions import kept_execution
 from graph_compiler.staging.store.stores import store_of
 

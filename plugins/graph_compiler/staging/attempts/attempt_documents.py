@@ -75,11 +75,13 @@ class AttemptDocuments:
     folder: str
 
     @classmethod
-    def of(cls, execution: TaskDeploymentDescriptor) -> AttemptDocuments:
-        """Return those of an execution, in the store of its staging root."""
+    def of(
+        cls, execution: TaskDeploymentDescriptor, store: StagingStore | None = None
+    ) -> AttemptDocuments:
+        """Return those of an execution, by default in the store of its staging root."""
         id = execution.attempt.execution_id
         folder = execution.layout.execution(execution.region.region_id, id)
-        return cls(store_of(execution.staging_root), folder)
+        return cls(store or store_of(execution.staging_root), folder)
 
     @classmethod
     def beside(cls, descriptor: str) -> AttemptDocuments:
@@ -96,11 +98,16 @@ class AttemptDocuments:
         """The key of the descriptor, which is the argument of the driver."""
         return f"{self.folder}/{DESCRIPTOR}"
 
+    @property
+    def driver(self) -> str:
+        """The key of the claim of its driver."""
+        return f"{self.folder}/{DRIVER}"
+
     # What is there.
 
     def is_claimed(self) -> bool:
         """Whether a driver has begun with it."""
-        return self.store.is_there(f"{self.folder}/{DRIVER}")
+        return self.store.is_there(self.driver)
 
     def is_kept(self) -> bool:
         """Whether it kept the work of an earlier one."""
@@ -128,7 +135,7 @@ class AttemptDocuments:
 
     def claimed(self) -> float | None:
         """Return when its driver claimed it, None if none did."""
-        return self.store.written(f"{self.folder}/{DRIVER}")
+        return self.store.written(self.driver)
 
     def reported(self) -> float | None:
         """Return when its driver wrote the report, None if it did not."""
@@ -196,7 +203,7 @@ class AttemptDocuments:
     def _read(self, name: str, kind: type[Document], version: int | None = None) -> Document | None:
         return get_document(self.store, f"{self.folder}/{name}", kind, version=version)
 
-    # Each is written once, and by one process.
+    # Each is written once, and by one process; progress by one process.
 
     def put_submission(self, submission: Submission) -> None:
         """Write how it is submitted, in a file that only its owner can read."""
@@ -205,6 +212,10 @@ class AttemptDocuments:
     def put_report(self, report: ExecutionReport) -> None:
         """Write how its driver ended."""
         self.store.put_if_absent(f"{self.folder}/{REPORT}", to_json(report).encode())
+
+    def put_progress(self, progress: ExecutionProgress) -> None:
+        """Replace its progress."""
+        self.store.put(f"{self.folder}/{PROGRESS}", to_json(progress).encode())
 
     def put_outcome(self, outcome: Outcome) -> bool:
         """Write how its task ended; False if it has an outcome."""

@@ -74,7 +74,7 @@ def _last_with_work(store: StagingStore, task: TaskDeploymentDescriptor) -> Atte
 
     Try numbers of Airflow only start again if a run is deleted and created again: those before belong to another run.
     """
-    own, number = AttemptDocuments.of(task).folder, task.try_number
+    own, number = AttemptDocuments.of(task, store).folder, task.try_number
     begun = [
         one for one in in_order(store, task.layout, task.region.region_id) if one.folder != own
     ]
