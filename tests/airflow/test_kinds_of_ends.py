@@ -1,4 +1,4 @@
-"""However an attempt ends: whoever shows or judges it gives the same answer, from the same documents."""
+"""All that shows or judges an attempt gives the same answer, however the attempt ended."""
 
 from dataclasses import dataclass, replace
 from io import StringIO

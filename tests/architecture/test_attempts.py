@@ -92,7 +92,7 @@ def test_others_are_not(text: str) -> None:
 
 
 def test_the_order_of_reasons_is_written_once() -> None:
-    """Whoever asks `Attempt.reason` has it; who compares failure and outcome itself would have another."""
+    """A module that compares failure and outcome itself would have an order of its own."""
     deciding = {
         str(module.relative_to(PACKAGE))
         for module in PACKAGE.rglob("*.py")

@@ -43,7 +43,7 @@ def run_try(
     for task in tasks:
         id = task.region.region_id
         state = ExecutionState.FAILED if id in failed else ExecutionState.FINISHED
-        key = task.layout.outcome(id, task.attempt.execution_id)
+        key = task.layout.execution(id, task.attempt.execution_id) + "/outcome.json"
         outcome = Outcome(state=state, ended=0.0, reason=None)
         STORE.put_if_absent(key, to_json(outcome).encode())
     return [failure.message for _, failure in failures]

@@ -301,7 +301,8 @@ class ResultWorld:
         worker.winner = area.stage(RESULT, cast("DataFrame", rows))
         outcome = Outcome(state=ExecutionState.FINISHED, ended=self.ground.server.now, reason=None)
         client.put_if_absent(
-            self._layout.outcome(REGION.region_id, name), to_json(outcome).encode()
+            self._layout.execution(REGION.region_id, name) + "/outcome.json",
+            to_json(outcome).encode(),
         )
 
     def _read(self, worker: Worker) -> None:

@@ -45,7 +45,7 @@ def test_the_second_driver_is_told_which_was_first(task: TaskDeploymentDescripto
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"host": 7}'])
 def test_an_unreadable_claim_counts(task: TaskDeploymentDescriptor, content: bytes) -> None:
-    LocalStore().put(task.layout.driver(task.region.region_id, "e"), content)
+    LocalStore().put(task.layout.execution(task.region.region_id, "e") + "/driver.json", content)
     with pytest.raises(ExecutionClaimedError, match="one whose claim cannot be read"):
         claim_execution(LocalStore(), task)
 

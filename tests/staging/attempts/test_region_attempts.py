@@ -251,7 +251,7 @@ def test_progress_is_used_until_there_is_a_report(
 )
 def test_unreadable_progress_is_none(layout: StagingLayout, content: bytes | None) -> None:
     leave(layout, 0, submission=SUBMITTED)
-    path = Path(layout.progress(REGION, "e0"))
+    path = Path(layout.execution(REGION, "e0") + "/progress.json")
     if content is None:
         path.mkdir()
     else:

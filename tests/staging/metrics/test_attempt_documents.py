@@ -42,10 +42,13 @@ def leave(root: Path, execution_id: str, *, ended: float | None, running: bool =
     assert begin(STORE, one)
     key = one.layout.descriptor(one.region.region_id, execution_id)
     if running:
-        STORE.put(one.layout.driver(one.region.region_id, execution_id), b"{}")
+        STORE.put(one.layout.execution(one.region.region_id, execution_id) + "/driver.json", b"{}")
     if ended is not None:
         outcome = Outcome(state=ExecutionState.FAILED, ended=ended, reason="it failed")
-        STORE.put(one.layout.outcome(one.region.region_id, execution_id), to_json(outcome).encode())
+        STORE.put(
+            one.layout.execution(one.region.region_id, execution_id) + "/outcome.json",
+            to_json(outcome).encode(),
+        )
     return key
 
 

@@ -1,4 +1,4 @@
-"""One attempt at a region in one run, as its documents say. Whoever shows or judges an attempt asks here.
+"""One attempt at a region in one run, as its documents say. All that shows or judges an attempt asks here.
 
     descriptor.json   the task began           DEPLOYING
     submission.json   spark-submit was called  RUNNING
