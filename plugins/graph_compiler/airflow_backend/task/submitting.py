@@ -33,7 +33,7 @@ from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.targets.submit_settings import SubmitSettings
 from graph_compiler.projects.code_archive import pack
-from graph_compiler.staging.executions.artifact_copies import put_artifacts
+from graph_compiler.staging.attempts.artifact_copies import put_artifacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
