@@ -17,8 +17,8 @@ pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 def test_only_drivers_in_a_cluster_are_waited_for_in_the_triggerer(
     target: ExecutionTarget, wanted: bool | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from graph_compiler.airflow_backend.provider.submit_target import ExecutionTargetError
     from graph_compiler.airflow_backend.task.following.application_operator import is_deferrable
-    from graph_compiler.airflow_backend.task.submission.submit_target import ExecutionTargetError
 
     monkeypatch.setenv("AIRFLOW__OPERATORS__DEFAULT_DEFERRABLE", "True")
 

@@ -17,9 +17,7 @@ from graph_compiler.driver_jvm.class_archive import archive_cache
 from tests.harness.driver_options import SMALL
 
 if TYPE_CHECKING:
-    from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
-
-    from graph_compiler.airflow_backend.task.submission.driver_tuning import WantedArchive
+    from graph_compiler.airflow_backend.task.driver_tuning import WantedArchive
 
 pytestmark = [
     pytest.mark.airflow,
@@ -31,7 +29,7 @@ SET = f"spark.driver.defaultJavaOptions={SMALL}"
 @pytest.fixture(autouse=True)
 def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Be a worker with two cores, nothing else to do, a cache, and no options of Java's."""
-    from graph_compiler.airflow_backend.task.submission import driver_tuning
+    from graph_compiler.airflow_backend.task import driver_tuning
 
     monkeypatch.setattr(driver_tuning, "why_no_room", lambda: None)
     monkeypatch.setattr(module, "available_cores", lambda: 2.0)
@@ -49,8 +47,8 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def prepared(
     group: str | SlotSharingGroup = "g", **options: str
-) -> tuple[SparkSubmitHook, WantedArchive | None, str]:
-    """Return the hook, the archive that is missing, and the command of a pipeline's only task."""
+) -> tuple[Any, WantedArchive | None, str]:
+    """Return the task, the archive that is missing, and the command of a pipeline's only task."""
     from graph_compiler.airflow_backend import build_dag
     from graph_compiler.airflow_backend.installation.submit_commands import _execution
     from graph_compiler.airflow_backend.task.task_try import TaskTry
@@ -61,7 +59,7 @@ def prepared(
     task: Any = build_dag(env, schedule=None).tasks[0]
     task.application_args = ["descriptor.json"]
     found = task.prepare(TaskTry([_execution(region, "/staging") for region in task.regions]))
-    return task._hook, found.wanted, " ".join(found.submission.command)
+    return task, found.wanted, " ".join(found.submission.command)
 
 
 @pytest.fixture
@@ -112,7 +110,7 @@ def test_a_driver_of_a_cluster_here_keeps_its_ui() -> None:
 def test_the_archive_is_made_after_the_second_task_that_lacks_it(
     started: list[tuple[list[str], dict[str, Any]]], tmp_path: Path
 ) -> None:
-    from graph_compiler.airflow_backend.task.submission.driver_tuning import make_archive_later
+    from graph_compiler.airflow_backend.task.driver_tuning import make_archive_later
 
     _, wanted, _ = prepared()
     assert wanted is not None
@@ -136,7 +134,7 @@ def test_no_archive_is_made_where_there_is_no_room(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    from graph_compiler.airflow_backend.task.submission import driver_tuning
+    from graph_compiler.airflow_backend.task import driver_tuning
 
     _, wanted, _ = prepared()
     monkeypatch.setattr(driver_tuning, "why_no_room", lambda: "a Spark driver runs")
@@ -162,11 +160,10 @@ def test_an_option_keeps_tasks_from_making_archives() -> None:
 def test_the_maker_gets_no_secret_of_the_pipeline(
     started: list[tuple[list[str], dict[str, Any]]],
 ) -> None:
-    from graph_compiler.airflow_backend.task.submission.driver_tuning import make_archive_later
-    from graph_compiler.airflow_backend.task.submission.process_group import pass_environment
+    from graph_compiler.airflow_backend.task.driver_tuning import make_archive_later
 
-    hook, wanted, _ = prepared()
-    pass_environment(hook, {"GRAPH_COMPILER_SECRET_DB": "hidden"})  # as the operator does
+    task, wanted, _ = prepared()
+    task.add_environment({"GRAPH_COMPILER_SECRET_DB": "hidden"})  # as the operator does
     for _ in range(2):
         make_archive_later(wanted)
     ((_, named),) = started
@@ -178,7 +175,7 @@ def test_the_maker_gets_no_secret_of_the_pipeline(
 def test_the_maker_imports_nothing_from_the_worker_s_folder(
     started: list[tuple[list[str], dict[str, Any]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from graph_compiler.airflow_backend.task.submission.driver_tuning import make_archive_later
+    from graph_compiler.airflow_backend.task.driver_tuning import make_archive_later
 
     _, wanted, _ = prepared()
     for _ in range(2):
@@ -196,7 +193,7 @@ def test_the_maker_imports_nothing_from_the_worker_s_folder(
 def test_no_problem_of_the_start_fails_a_task(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
-    from graph_compiler.airflow_backend.task.submission import driver_tuning
+    from graph_compiler.airflow_backend.task import driver_tuning
 
     _, wanted, _ = prepared()
 
@@ -226,7 +223,7 @@ def test_a_driver_that_died_of_a_damaged_archive_is_tried_again_without_it(
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
     from airflow.sdk.exceptions import AirflowException
 
-    from graph_compiler.airflow_backend.task import task_operator
+    from graph_compiler.airflow_backend.provider.submit_operator import SubmitOperator
 
     _, wanted, _ = prepared()
     assert wanted is not None
@@ -254,7 +251,7 @@ def test_a_driver_that_died_of_a_damaged_archive_is_tried_again_without_it(
             task._submit_anew(tried, {})
 
     monkeypatch.setattr(SparkSubmitHook, "submit", die)
-    monkeypatch.setattr(task_operator, "with_parent_run", lambda task, _: task.conf)
+    monkeypatch.setattr(SubmitOperator, "with_parent_run", lambda task, _: task.conf)
     run()
     assert archive.exists(), "it is not damaged"
     archive.chmod(0o600)

@@ -24,7 +24,7 @@ time.sleep(60)
 
 
 def test_children_end_at_once_and_an_unresponsive_leader_is_killed(tmp_path: Path) -> None:
-    from graph_compiler.airflow_backend.task.submission.process_group import end_group
+    from graph_compiler.airflow_backend.provider.submit_process import end_group
 
     leader = subprocess.Popen(
         [sys.executable, "-c", LEADER, str(tmp_path / "pid")], text=True, start_new_session=True
@@ -38,7 +38,7 @@ def test_children_end_at_once_and_an_unresponsive_leader_is_killed(tmp_path: Pat
 
 
 def test_an_ended_group_is_not_signaled() -> None:
-    from graph_compiler.airflow_backend.task.submission.process_group import end_group
+    from graph_compiler.airflow_backend.provider.submit_process import end_group
 
     leader = subprocess.Popen([sys.executable, "-c", ""], text=True, start_new_session=True)
     leader.wait()
@@ -46,25 +46,26 @@ def test_an_ended_group_is_not_signaled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "is_running", "signaled"),
-    [("client", False, True), ("cluster", True, True), ("cluster", False, False)],
+    ("is_elsewhere", "is_running", "signaled"),
+    [(False, False, True), (True, True, True), (True, False, False)],
 )
 def test_the_group_of_a_submission_that_has_ended_may_belong_to_others(
-    mode: str, is_running: bool, signaled: bool, monkeypatch: pytest.MonkeyPatch
+    is_elsewhere: bool, is_running: bool, signaled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In client mode it has the driver: children of a leader that is dead may still run."""
-    from graph_compiler.airflow_backend.task.submission import process_group
+    """On this host it has the driver: children of a leader that is dead may still run."""
+    from graph_compiler.airflow_backend.provider import submit_process
 
     ended: list[Any] = []
-    monkeypatch.setattr(process_group, "end_group", ended.append)
-    leader = SimpleNamespace(poll=lambda: None if is_running else 0)
-    hook: Any = SimpleNamespace(_submit_sp=leader, _connection={"deploy_mode": mode})
-    assert process_group.end_driver(hook) == (mode == "client")
+    monkeypatch.setattr(submit_process, "end_group", ended.append)
+    leader: Any = SimpleNamespace(poll=lambda: None if is_running else 0)
+    assert submit_process.end_driver(leader, is_elsewhere=is_elsewhere) == (not is_elsewhere)
     assert bool(ended) == signaled
 
 
 class Submits:
     """Starts a command as the provider's hook does: its output is text, read to the end."""
+
+    _process_spark_submit_log = list
 
     def submit(self, application: str, **kwargs: Any) -> str:
         command = [sys.executable, "-c", application]
@@ -75,7 +76,7 @@ class Submits:
 
 
 def test_output_in_another_encoding_is_not_a_failure() -> None:
-    from graph_compiler.airflow_backend.task.submission.process_group import lead_a_group
+    from graph_compiler.airflow_backend.provider.submit_operator import lead_a_group
 
     hook: Any = Submits()
     lead_a_group(hook)
@@ -99,13 +100,13 @@ def wait_until(condition: Callable[[], bool]) -> None:
 TASK = """
 import subprocess, sys
 from types import SimpleNamespace
-from graph_compiler.airflow_backend.task.submission.process_group import end_with_this_process
+from graph_compiler.airflow_backend.provider.submit_operator import lead_a_group
 
 leader = subprocess.Popen(
     [sys.executable, "-c", sys.argv[1], sys.argv[2]], stdout=subprocess.PIPE, text=True, start_new_session=True
 )
-hook = SimpleNamespace(_submit_sp=leader, _process_spark_submit_log=list)
-end_with_this_process(hook, grace_seconds=1)
+hook = SimpleNamespace(_submit_sp=leader, _process_spark_submit_log=list, submit=list)
+lead_a_group(hook, grace_seconds=1)
 hook._process_spark_submit_log(leader.stdout)
 """
 
@@ -126,22 +127,17 @@ def test_a_group_ends_with_the_process_that_waits_for_it(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_group_ends_if_its_output_is_not_read_any_more(fails: bool) -> None:
-    from graph_compiler.airflow_backend.task.submission.process_group import end_with_this_process
-
-    def process(_: Any) -> None:
-        if fails:
-            raise BrokenPipeError
+    from graph_compiler.airflow_backend.provider.submit_process import ended_unless_done
 
     program = "import time; time.sleep(60)"
     leader = subprocess.Popen([sys.executable, "-c", program], start_new_session=True)
-    hook: Any = SimpleNamespace(_submit_sp=leader, _process_spark_submit_log=process)
-    end_with_this_process(hook, grace_seconds=0.1)
     if fails:
-        with pytest.raises(BrokenPipeError):
-            hook._process_spark_submit_log([])
+        with pytest.raises(BrokenPipeError), ended_unless_done(leader.pid, grace_seconds=0.1):
+            raise BrokenPipeError
         assert leader.wait(timeout=10) == -15
     else:
-        hook._process_spark_submit_log([])
+        with ended_unless_done(leader.pid, grace_seconds=0.1):
+            pass
         time.sleep(0.5)
         assert leader.poll() is None
         leader.kill()

@@ -62,7 +62,7 @@ def submitted(
     from airflow.providers.apache.spark.hooks import spark_submit
     from airflow.sdk.exceptions import AirflowException
 
-    from graph_compiler.airflow_backend.task.following import tracking
+    from graph_compiler.airflow_backend.provider.submit_operator import SubmitOperator
 
     extra = {
         "deploy-mode": mode,
@@ -88,7 +88,7 @@ def submitted(
 
     monkeypatch.setattr(subprocess, "Popen", popen)
     monkeypatch.setattr(spark_submit, "kube_client", SimpleNamespace(), raising=False)
-    monkeypatch.setattr(tracking, "check_client", lambda *_: None)
+    monkeypatch.setattr(SubmitOperator, "check_client", lambda *_: None)
     found.conf = {**found.conf, "spark.kubernetes.container.image": "image"}
     with pytest.raises(AirflowException) as raised:
         found.execute(
@@ -124,7 +124,7 @@ def test_secrets_are_only_in_the_environment_of_the_process(
 def test_the_log_of_a_task_masks_passwords_and_extras(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from graph_compiler.airflow_backend.task.submission import secret_values
+    from graph_compiler.airflow_backend.task import secret_values
 
     masked: list[str] = []
     monkeypatch.setattr(secret_values, "mask_secret", masked.append)
@@ -222,18 +222,6 @@ def test_in_cluster_mode_on_kubernetes_the_settings_to_add_are_named(
     assert f"{prefix}.{secrets[0].variable}=database:key" in command
     assert "canary" not in " ".join(command)
     assert not {each.variable for each in secrets} & set(environment)
-
-
-def test_a_target_with_no_way_for_secrets_refuses_them(tmp_path: Path) -> None:
-    from graph_compiler.airflow_backend.task.submission.secret_values import pass_secrets
-    from graph_compiler.deployment.targets.execution_target import DriverPlace
-    from graph_compiler.errors import SecretError
-
-    hook: Any = SimpleNamespace(_connection={"master": "acme://h", "deploy_mode": None})
-    task: Any = SimpleNamespace(regions=operator(tmp_path, Secret("db")).regions)
-    with pytest.raises(SecretError, match="master 'acme://h' with deploy mode 'client'"):
-        pass_secrets(hook, DriverPlace(), task)
-    pass_secrets(hook, DriverPlace(), SimpleNamespace(regions=operator(tmp_path).regions))  # type: ignore[arg-type]
 
 
 def test_nothing_of_this_host_reaches_a_driver_on_another_one(

@@ -77,7 +77,7 @@ def test_each_task_has_its_group_and_default_args_fill_the_rest() -> None:
 
 
 def test_a_groups_setting_overrides_the_installations() -> None:
-    from graph_compiler.airflow_backend.task.submission.submit_options import submit_options
+    from graph_compiler.airflow_backend.provider.submit_operator import submit_options
 
     installation = {"spark.driver.memory": "1g", "spark.ui.enabled": "false"}
     assert submit_options(SlotSharingGroup("g", driver_memory="2g"), UNDECLARED, installation) == {

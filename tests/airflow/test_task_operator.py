@@ -334,7 +334,7 @@ def test_a_canceled_task_records_its_end_before_it_is_killed(
 def test_the_jvm_exits_on_out_of_memory_whatever_options_are_set(
     operator: "DeploymentTaskOperator", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from graph_compiler.airflow_backend.task.submission.driver_environment import driver_environment
+    from graph_compiler.airflow_backend.provider.host_facts import driver_environment
 
     ends = "-XX:+ExitOnOutOfMemoryError"
     found = []

@@ -11,9 +11,8 @@ from graph_compiler.declaration.artifacts.user_artifact import ArtifactError
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.targets.known_targets import KUBERNETES
 from graph_compiler.deployment.targets.submit_settings import UNDECLARED, submit_settings
-from tests.airflow.test_executor_code import hook_to
+from tests.airflow.test_executor_code import operator_to
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
@@ -37,14 +36,14 @@ def submitted(
     task: TaskDeploymentDescriptor, master: str, monkeypatch: pytest.MonkeyPatch, **settings: Any
 ) -> tuple[list[str], dict[str, str]]:
     """Return the words of spark-submit, and the settings, after the task's files were put."""
-    from graph_compiler.airflow_backend.task.submission.preparation import prepare
-    from graph_compiler.airflow_backend.task.submission.process_group import lead_a_group
+    from graph_compiler.airflow_backend.task.submitting import prepare_try
     from graph_compiler.airflow_backend.task.task_try import TaskTry
 
-    lead_a_group(hook := hook_to(master, monkeypatch, **settings))
-    prepared = prepare(hook, TaskTry([task]), (), UNDECLARED)
+    prepared = prepare_try(
+        operator_to(master, monkeypatch, **settings), TaskTry([task]), (), UNDECLARED
+    )
     prepared.ship()
-    return list(prepared.submission.command), dict(hook._conf)
+    return list(prepared.submission.command), dict(prepared.plan.conf)
 
 
 @pytest.mark.parametrize("master", ["local[2]", "spark://master:7077", "yarn"])
@@ -60,20 +59,6 @@ def test_jars_and_archives_are_arguments_and_all_are_copies(
     assert "--files" not in words
     (file,) = tmp_path.glob("root/p/r%3A1/files/*/rates.csv")
     assert file.stat().st_mode & 0o777 == 0o600
-
-
-def test_a_driver_that_sees_the_staging_root_by_itself_has_jars_on_class_paths(
-    task: TaskDeploymentDescriptor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from graph_compiler.airflow_backend.task.submission.preparation import pass_artifacts
-
-    hook = hook_to("yarn", monkeypatch, conf={"spark.executor.extraClassPath": "/theirs.jar"})
-    pass_artifacts(hook, KUBERNETES.cluster, task)
-    jar, archive = (f"{task.layout.artifact(it)}" for it in task.region.artifacts[1:])
-    assert not hook._jars
-    assert hook._conf["spark.driver.extraClassPath"] == jar
-    assert hook._conf["spark.executor.extraClassPath"] == f"/theirs.jar:{jar}"
-    assert hook._archives == f"local://{archive.replace('%', '%25')}#environment"
 
 
 def test_a_file_that_changed_after_the_pipeline_was_loaded_fails_the_attempt(

@@ -29,7 +29,7 @@ SHARED_NAMES = {
     **dict.fromkeys(("cancel", "discard", "dry_run", "result", "run"), _COMMAND),
     **dict.fromkeys(("carry_out", "remove_empty", "steps"), _CARRIERS),
     **dict.fromkeys(("are_wanted", "flush", "send"), _TOLD),
-    "Preparation": "of a sink's files, and of a hook",
+    "Preparation": "of a sink's files, and of a try",
     "published": "a client's answer, and the events of a task's assets",
     "read": "a source, and what lineage says of one",
     "run_json": "of a run, and of its documents",

@@ -173,7 +173,7 @@ def test_a_package_sets_attributes_as_contributing_says(monkeypatch: pytest.Monk
 def test_numbers_of_the_documents_are_those_of_the_code() -> None:
     failures = " ".join(text_of("docs/failures.md").split())
     longest = constant("spark_runtime/failures/failures.py", "LONGEST_MESSAGE")
-    last = constant("airflow_backend/task/submission/log_limit.py", "LAST_LINES")
+    last = constant("airflow_backend/provider/submit_process.py", "LAST_LINES")
     assert f"first {int(longest):,} characters" in failures
     assert f"last {int(last):,} lines" in failures
     assert (HISTORY_SIZE, "sixteen before it" in failures) == (16, True)

@@ -19,7 +19,7 @@ from graph_compiler.deployment.describe.region_descriptors import describe_regio
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.deployment.targets.known_targets import KUBERNETES
-from graph_compiler.staging.executions.artifact_copies import put_artifacts
+from graph_compiler.staging.attempts.artifact_copies import put_artifacts
 from graph_compiler.staging.store.stores import store_of
 from tests.cluster.standalone_cluster import Cluster
 from tests.harness.named_files import make_jar
@@ -83,7 +83,7 @@ def test_executors_have_the_code_and_what_the_pipeline_names(
 ) -> None:
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
-    from graph_compiler.airflow_backend.task.submission.preparation import pass_artifacts
+    from graph_compiler.airflow_backend.provider.preparation import passed_artifacts
 
     code, program = Path(task.layout.code("c")), Path(task.layout.program("p"))
     code.parent.mkdir(parents=True)
@@ -95,12 +95,13 @@ def test_executors_have_the_code_and_what_the_pipeline_names(
     place = KUBERNETES.cluster
     connection = {"conn_type": "spark", "host": "spark://127.0.0.1", "port": cluster.port}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
+    _, class_paths, archives = passed_artifacts(cluster.conf(), place, task)
     hook = SparkSubmitHook(
-        conf=cluster.conf(),
+        conf={**cluster.conf(), **class_paths},
+        archives=",".join(archives),
         py_files=place.uri(str(code)),
         application_args=[str(tmp_path / "task.json")],
     )
-    pass_artifacts(hook, place, task)
     done = subprocess.run(
         hook._build_spark_submit_command(place.uri(str(program))),
         cwd=tmp_path,

@@ -204,7 +204,7 @@ def test_a_cluster_that_does_not_answer_has_not_ended_a_pod(
 
 
 def test_each_execution_has_its_own_pod() -> None:
-    from graph_compiler.airflow_backend.task.submission.driver_pod import pod_name
+    from graph_compiler.airflow_backend.provider.submit_target import pod_name
 
     names = [
         pod_name(pipeline, region, execution)

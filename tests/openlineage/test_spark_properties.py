@@ -16,7 +16,6 @@ def test_the_run_of_the_task_is_the_parent_of_its_application(
 ) -> None:
     from airflow.providers.openlineage.plugins.macros import lineage_run_id
 
-    from graph_compiler.airflow_backend.lineage.task_lineage import with_parent_run
     from tests.openlineage.test_sent_lineage import DATE, Instance
 
     monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT", str(tmp_path))
@@ -27,11 +26,11 @@ def test_the_run_of_the_task_is_the_parent_of_its_application(
     )
     before = dict(operator.conf)
     context: Any = {"ti": instance, "dag_run": run}
-    assert with_parent_run(operator, context) == before
+    assert operator.with_parent_run(context) == before
     operator._openlineage_inject_parent_job_info = True
-    added = dict(with_parent_run(operator, context).items() - before.items())
+    added = dict(operator.with_parent_run(context).items() - before.items())
     assert added["spark.openlineage.parentRunId"] == lineage_run_id(instance)
     assert added["spark.openlineage.parentJobName"] == "sales.out"
     operator.conf = {**before, **added}
-    assert with_parent_run(operator, context) == operator.conf, "the provider adds them once"
+    assert operator.with_parent_run(context) == operator.conf, "the provider adds them once"
     assert operator._get_hook()._conf.items() >= added.items()

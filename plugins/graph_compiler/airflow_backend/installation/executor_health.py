@@ -17,12 +17,9 @@ from typing import Any
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 from graph_compiler.airflow_backend.installation.settings import read_settings
+from graph_compiler.airflow_backend.provider.host_facts import PACKAGE, driver_environment
+from graph_compiler.airflow_backend.provider.preparation import kept_python
 from graph_compiler.airflow_backend.stores.connection_access import open_stores, root_access
-from graph_compiler.airflow_backend.task.submission.driver_environment import (
-    PACKAGE,
-    driver_environment,
-    keep_driver_python,
-)
 from graph_compiler.staging.store.stores import store_of
 
 APPLICATION = PACKAGE / "spark_runtime" / "executor_report.py"
@@ -34,16 +31,19 @@ def executor_health() -> Mapping[str, Any]:
     open_stores(settings.staging_root, settings.staging_conn_id)
     with _shared_file(settings.staging_root) as seen, TemporaryDirectory(prefix="doctor-") as own:
         answer = Path(own, "answer.json")
+        access = root_access(settings.staging_root, settings.staging_conn_id)
+        environment = {**driver_environment(()), **access.environment()}
+        conf = dict(settings.spark_conf)
         hook = SparkSubmitHook(
-            conf=dict(settings.spark_conf),
+            conf={
+                **access.spark_settings(),
+                **conf,
+                **kept_python(conf, environment["PYSPARK_DRIVER_PYTHON"]),
+            },
             conn_id=settings.conn_id,
             name="graph_compiler.doctor",
             application_args=[settings.staging_root, seen, str(answer)],
         )
-        keep_driver_python(hook)
-        access = root_access(settings.staging_root, settings.staging_conn_id)
-        hook._conf = {**access.spark_settings(), **hook._conf}
-        environment = {**driver_environment(()), **access.environment()}
         hook.submit(str(APPLICATION), env={**os.environ, **environment})
         found: Mapping[str, Any] = json.loads(answer.read_text())
         return found

@@ -50,7 +50,7 @@ def _submission(operator: DeploymentTaskOperator, root: str) -> TaskSubmission:
     secrets = dict.fromkeys(
         str(secret) for region in task.regions for secret in values_within(region, Secret)
     )
-    conn_id = str(operator._conn_id)
+    conn_id, _ = operator.cluster
     try:
         submission = operator.prepare(task).submission
     except Exception as error:  # the provider may raise any exception
@@ -61,7 +61,7 @@ def _submission(operator: DeploymentTaskOperator, root: str) -> TaskSubmission:
     return TaskSubmission(
         task=operator.task_id,
         conn_id=conn_id,
-        command=tuple(operator._hook._mask_cmd(word) for word in submission.command),
+        command=tuple(operator.masked(word) for word in submission.command),
         environment=submission.environment,
         secrets=tuple(secrets),
     )

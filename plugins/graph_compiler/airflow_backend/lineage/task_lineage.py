@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
-from airflow.providers.common.compat.openlineage.utils.spark import (
-    inject_parent_job_information_into_spark_properties,
-    inject_transport_information_into_spark_properties,
-)
-from airflow.sdk import Context
-
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.executions.executions import report_of, told
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.lineage.attempt_lineage import (
     AttemptLineage,
     RegionPlaces,
@@ -23,7 +16,6 @@ from graph_compiler.staging.lineage.attempt_lineage import (
     task_lineage,
 )
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.store.stores import store_of
 
 
 class ReportsLineage:
@@ -41,13 +33,12 @@ class ReportsLineage:
 def _ended(task: RunsRegions, descriptors: Sequence[str]) -> Iterator[AttemptLineage]:
     places = places_of(task)
     for key in descriptors:
-        store = store_of(key)
-        execution = told(store, key)
+        documents = AttemptDocuments.beside(key)
+        execution = documents.read_descriptor()
         if execution is not None and execution.region.region_id in places:
-            log = ManifestLog(store=store, layout=execution.layout)
-            report = report_of(store, execution)
-            region = places[execution.region.region_id]
-            yield attempt_lineage(region, report, log)
+            log = ManifestLog(store=documents.store, layout=execution.layout)
+            report = documents.done_by().read_report()
+            yield attempt_lineage(places[execution.region.region_id], report, log)
 
 
 def _facets(lineage: AttemptLineage) -> Any:
@@ -56,22 +47,6 @@ def _facets(lineage: AttemptLineage) -> Any:
     from graph_compiler.airflow_backend.lineage.events import read, written
 
     return OperatorLineage(inputs=read(lineage), outputs=written(lineage))
-
-
-# Spark properties for those who run OpenLineage's own listener in their applications.
-#
-# The Spark provider adds them when it submits (`[openlineage] spark_inject_parent_job_info` and
-# `spark_inject_transport_info`), to a hook that it makes then. Ours is made before.
-
-
-def with_parent_run(operator: SparkSubmitOperator, context: Context) -> dict[str, Any]:
-    """Return the task's Spark properties, with its run as the parent and the transport, as far as they are wanted."""
-    conf = dict(operator.conf or {})
-    if operator._openlineage_inject_parent_job_info:
-        conf = inject_parent_job_information_into_spark_properties(conf, context)
-    if operator._openlineage_inject_transport_info:
-        conf = inject_transport_information_into_spark_properties(conf, context)
-    return conf
 
 
 class RunsRegions(Protocol):

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
-from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException
 from jinja2 import Environment
@@ -24,14 +22,17 @@ from graph_compiler.airflow_backend.dag.logical_dates import explaining_template
 from graph_compiler.airflow_backend.dag.plan_document import PLAN_DOCUMENT
 from graph_compiler.airflow_backend.dag.restart_strategy import retry_arguments
 from graph_compiler.airflow_backend.installation.settings import Settings
-from graph_compiler.airflow_backend.lineage.task_lineage import ReportsLineage, with_parent_run
+from graph_compiler.airflow_backend.lineage.task_lineage import ReportsLineage
+from graph_compiler.airflow_backend.provider.host_facts import APPLICATION
+from graph_compiler.airflow_backend.provider.submit_operator import submit_options
 from graph_compiler.airflow_backend.run_identities import identity_of_task
 from graph_compiler.airflow_backend.stores.connection_access import open_stores
-from graph_compiler.airflow_backend.task.driver_end import is_elsewhere, recording, why_failed
+from graph_compiler.airflow_backend.task.driver_end import read_reports, recording, why_failed
+from graph_compiler.airflow_backend.task.driver_tuning import doubt_archive
 from graph_compiler.airflow_backend.task.execution_files import (
     deploy,
     is_done,
-    read_report,
+    see_run,
 )
 from graph_compiler.airflow_backend.task.following.application_operator import ApplicationOperator
 from graph_compiler.airflow_backend.task.following.tracking import (
@@ -42,29 +43,12 @@ from graph_compiler.airflow_backend.task.following.tracking import (
 )
 from graph_compiler.airflow_backend.task.other_places import check_places, check_recorded_places
 from graph_compiler.airflow_backend.task.run_values import rendered, try_of_run
-from graph_compiler.airflow_backend.task.shared_root import see_run
 from graph_compiler.airflow_backend.task.stale_consumers import (
     check_plan,
     check_reads,
     rerun_stale_consumers,
 )
-from graph_compiler.airflow_backend.task.submission.driver_environment import APPLICATION
-from graph_compiler.airflow_backend.task.submission.driver_tuning import (
-    doubt_archive,
-    make_archive_later,
-)
-from graph_compiler.airflow_backend.task.submission.log_limit import limit_log
-from graph_compiler.airflow_backend.task.submission.preparation import Preparation, prepare
-from graph_compiler.airflow_backend.task.submission.process_group import (
-    end_with_this_process,
-    lead_a_group,
-    pass_environment,
-)
-from graph_compiler.airflow_backend.task.submission.secret_values import secrets_at_hand
-from graph_compiler.airflow_backend.task.submission.submit_options import submit_options
-from graph_compiler.airflow_backend.task.submission.submit_target import (
-    hook_of,
-)
+from graph_compiler.airflow_backend.task.submitting import Preparation, prepare_try
 from graph_compiler.airflow_backend.task.task_summary import TaskSummary, log_lines, summarize
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.declaration.parameters.parameter import RUN_DATE, ParameterValue
@@ -76,7 +60,7 @@ from graph_compiler.deployment.restart_strategy import RestartStrategy
 from graph_compiler.deployment.targets.submit_settings import UNDECLARED, SubmitSettings
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.program_log import with_fields
-from graph_compiler.staging.executions.executions import failure_times
+from graph_compiler.staging.attempts.attempts import failure_times
 from graph_compiler.staging.store.stores import store_of
 
 
@@ -87,7 +71,7 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
     `plan_document` is that of the whole pipeline, on one of its tasks: the web server finds it in the serialized Dag.
     """
 
-    template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "places", "parameters")
+    template_fields: Sequence[str] = (*ApplicationOperator.template_fields, "places", "parameters")
     template_fields_renderers: ClassVar[dict[str, str]] = {"places": "json", "parameters": "json"}
     custom_operator_name = "Deployment Task"
     plan_document: str | None = None
@@ -201,9 +185,9 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
             error = self._wait(task, application, context)
         if error is not None and not is_done(task):
             check_lost(task, self, context)
-        if (failed := why_failed(task, error, self._hook)) is not None:
+        if (failed := why_failed(task, error, is_elsewhere=self.is_elsewhere)) is not None:
             raise failed from None
-        reports = [(each, report) for each in task.executions if (report := read_report(each))]
+        reports = read_reports(task)
         for each, report in reports:
             for line in log_lines(report):
                 self.log.info("graph_compiler: %s", with_fields(line, each.log_fields))
@@ -221,26 +205,24 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
         except AirflowException as error:
             return error
         except Exception as error:  # of the provider, and of each cluster's client
-            if isinstance(error, GraphCompilerError) or not is_elsewhere(self._hook):
+            if isinstance(error, GraphCompilerError) or not self.is_elsewhere:
                 raise
             return AirflowException(f"{type(error).__name__}: {error}")
         return None
 
     def _submit_anew(self, task: TaskTry, context: Context) -> None:
-        self.conf = with_parent_run(self, context)
+        self.conf = self.with_parent_run(context)
         prepared = self.prepared(task)
         prepared.ship()
-        if prepared.place.is_tracked:
+        if prepared.plan.place.is_tracked:
             remember(context, task, self)
-        with secrets_at_hand(prepared.place, task) as secrets:
-            pass_environment(self._hook, {**secrets, **prepared.access.environment()})
+        with prepared.submitting(self):
             try:
                 super().execute(context)
             except AirflowException:
-                if not (self.is_killed or is_done(task) or is_elsewhere(self._hook)):
-                    doubt_archive(self._hook)
+                if not (self.is_killed or is_done(task) or self.is_elsewhere):
+                    doubt_archive(prepared.plan)
                 raise
-        make_archive_later(prepared.wanted)
 
     def _failures(self, context: Context) -> tuple[float, ...]:
         """Return when earlier tries of this task failed."""
@@ -252,14 +234,8 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
 
     def prepare(self, task: TaskTry) -> Preparation:
         """Return what this task submits; nothing is written."""
-        # Not in __init__: Airflow would store this host's paths in the Dag, and every host would create a Dag version.
-        self.env_vars = None
-        self._hook = hook_of(self._get_hook)
         conn_id = self._settings.staging_conn_id
-        prepared = prepare(self._hook, task, self.others, self._where, conn_id)
-        self.application = prepared.application
-        self._track_driver_via_k8s_api = self._hook._track_driver_via_k8s_api
-        return prepared
+        return prepare_try(self, task, self.others, self._where, conn_id)
 
     def begun(self, context: Context) -> TaskTry:
         """Return the executions of this try; raises AirflowFailException for wrong parameters or places."""
@@ -271,10 +247,3 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
             clears_others=self._settings.api_conn_id is not None,
             context=context,
         )
-
-    def _get_hook(self) -> SparkSubmitHook:
-        hook = super()._get_hook()
-        lead_a_group(hook)
-        limit_log(hook)
-        end_with_this_process(hook)
-        return hook

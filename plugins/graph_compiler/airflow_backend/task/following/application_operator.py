@@ -1,4 +1,4 @@
-"""A SparkSubmitOperator whose application may outlive its process: found again, waited for elsewhere, and ended."""
+"""An operator whose application may outlive its process: found again, waited for elsewhere, and ended."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import Context
 from airflow.sdk.bases.operator import TRIGGER_FAIL_REPR
 from airflow.sdk.configuration import conf
 from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
 
+from graph_compiler.airflow_backend.provider.submit_operator import SubmitOperator
+from graph_compiler.airflow_backend.provider.submit_target import ExecutionTargetError
 from graph_compiler.airflow_backend.stores.connection_access import open_stores
 from graph_compiler.airflow_backend.task.driver_end import stopping
 from graph_compiler.airflow_backend.task.execution_files import is_done
-from graph_compiler.airflow_backend.task.following.cluster_answers import take_over
 from graph_compiler.airflow_backend.task.following.tracking import (
     Application,
     continued,
@@ -24,16 +24,14 @@ from graph_compiler.airflow_backend.task.following.tracking import (
     unfinished,
     why_elsewhere,
 )
-from graph_compiler.airflow_backend.task.submission.preparation import Preparation
-from graph_compiler.airflow_backend.task.submission.process_group import end_driver
-from graph_compiler.airflow_backend.task.submission.submit_target import ExecutionTargetError
+from graph_compiler.airflow_backend.task.submitting import Preparation
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.deployment.targets.execution_target import DriverPlace
 from graph_compiler.errors import SecretError
 from graph_compiler.projects.code_archive import CodeArchiveError
 
 
-class ApplicationOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider ships no types
+class ApplicationOperator(SubmitOperator):
     """Follows applications; a subclass says which executions a try has, and prepares them.
 
     `staging` is the staging root, and Airflow's connection to it. `defers` is what the pipeline says of the triggerer.
@@ -50,13 +48,13 @@ class ApplicationOperator(SparkSubmitOperator):  # type: ignore[misc]  # the pro
         raise NotImplementedError
 
     def prepare(self, task: TaskTry) -> Preparation:
-        """Make the hook ready to submit a task."""
+        """Make a task ready to be submitted."""
         raise NotImplementedError
 
     def prepared(self, task: TaskTry) -> Preparation:
         """Prepare a task, and learn who will wait for its application."""
         prepared = self.prepare(task)
-        deferrable = is_deferrable(prepared.place, self.defers, task.task_name)
+        deferrable = is_deferrable(prepared.plan.place, self.defers, task.task_name)
         self._waits_in_triggerer = deferrable and not self._is_continued
         return prepared
 
@@ -128,14 +126,13 @@ class ApplicationOperator(SparkSubmitOperator):  # type: ignore[misc]  # the pro
         """End an application; False if the connection no longer leads to where it runs."""
         if why_elsewhere(application, self, context) is not None:
             return False
-        take_over(self, application.id)
+        self.take_over(application.id)
         self._end_application()
         return True
 
     def _end_application(self) -> None:
         with stopping(self.application_args or ()):
-            if self._hook is None or not end_driver(self._hook):
-                super().on_kill()
+            super().on_kill()
 
 
 # Wait for an application without a worker's slot: the task defers, and its try continues after the application's end.
@@ -185,7 +182,7 @@ def forget_deferral(context: Context) -> None:
 
 
 def defer(
-    operator: SparkSubmitOperator,
+    operator: SubmitOperator,
     application: str,
     staging: tuple[str, str | None],
     context: Context,
@@ -202,21 +199,22 @@ def defer(
     )
 
     store.set(_DEFERRED, application)
-    root, conn_id = staging
+    root, staging_conn_id = staging
+    conn_id, deploy_mode = operator.cluster
     trigger = ApplicationTrigger(
         application=application,
-        conn_id=operator._conn_id,
-        deploy_mode=operator._deploy_mode,
+        conn_id=conn_id,
+        deploy_mode=deploy_mode,
         descriptors=list(operator.application_args or ()),
         staging_root=root,
-        staging_conn_id=conn_id,
+        staging_conn_id=staging_conn_id,
         poll_interval=_POLL_SECONDS,
     )
     timeout = _time_left(operator, context)
     raise TaskDeferred(trigger=trigger, method_name="execute_complete", timeout=timeout)
 
 
-def _time_left(operator: SparkSubmitOperator, context: Context) -> timedelta | None:
+def _time_left(operator: SubmitOperator, context: Context) -> timedelta | None:
     limit: timedelta | None = operator.execution_timeout
     if limit is None:
         return None

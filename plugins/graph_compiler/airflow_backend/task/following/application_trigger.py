@@ -6,16 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
-from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 from asgiref.sync import sync_to_async
 
+from graph_compiler.airflow_backend.provider.submit_operator import SubmitOperator
 from graph_compiler.airflow_backend.stores.connection_access import open_stores
 from graph_compiler.airflow_backend.task.driver_end import stopping
-from graph_compiler.airflow_backend.task.following.cluster_answers import (
-    answered_status,
-    take_over,
-)
 
 
 class ApplicationTrigger(BaseTrigger):
@@ -44,7 +40,7 @@ class ApplicationTrigger(BaseTrigger):
         self.staging_root = staging_root
         self.staging_conn_id = staging_conn_id
         self.poll_interval = poll_interval
-        self._followed: SparkSubmitOperator | None = None
+        self._followed: SubmitOperator | None = None
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Return the path of this class, and the arguments that create it again."""
@@ -66,7 +62,7 @@ class ApplicationTrigger(BaseTrigger):
         operator = await self._operator()
         while True:
             try:
-                status = await asyncio.to_thread(answered_status, operator, self.application, {})
+                status = await asyncio.to_thread(operator.status_of, self.application, {})
             except Exception as error:  # each cluster's client has its own
                 self.log.warning("%s: %s", self.application, error)
             else:
@@ -85,24 +81,18 @@ class ApplicationTrigger(BaseTrigger):
             self.log.warning("graph_compiler: no access to %s", self.staging_root, exc_info=True)
         await asyncio.to_thread(self._end, operator)
 
-    def _end(self, operator: SparkSubmitOperator) -> None:
+    def _end(self, operator: SubmitOperator) -> None:
         with stopping(self.descriptors):
-            take_over(operator, self.application)
+            operator.take_over(self.application)
             operator.on_kill()
 
-    async def _operator(self) -> SparkSubmitOperator:
+    async def _operator(self) -> SubmitOperator:
         """Return an operator that has submitted nothing: the provider asks and ends through one.
 
         Its connection is read in Airflow's thread for that; its requests may take long, and have threads of their own.
         """
         if self._followed is None:
-            operator = SparkSubmitOperator(
-                task_id="follows",
-                conn_id=self.conn_id,
-                deploy_mode=self.deploy_mode,
-                yarn_track_via_rm_api=True,
-                track_driver_via_k8s_api=True,
-            )
-            operator._hook = await sync_to_async(operator._get_hook)()
+            operator = SubmitOperator.of_cluster(self.conn_id, self.deploy_mode)
+            await sync_to_async(operator.connect)()
             self._followed = operator
         return self._followed

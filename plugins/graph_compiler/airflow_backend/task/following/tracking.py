@@ -14,32 +14,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
-from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException
 
+from graph_compiler.airflow_backend.provider.submit_operator import SubmitOperator
 from graph_compiler.airflow_backend.task.execution_files import is_done, leave_outcomes
-from graph_compiler.airflow_backend.task.following.cluster_answers import (
-    answered_status,
-    take_over,
-)
-from graph_compiler.airflow_backend.task.submission.driver_pod import check_client
-from graph_compiler.airflow_backend.task.submission.submit_target import ExecutionTargetError
 from graph_compiler.airflow_backend.task.task_try import TaskTry
-from graph_compiler.declaration.resources.slot_sharing_group import DeployMode
-from graph_compiler.deployment.targets.execution_target import DriverPlace
 from graph_compiler.errors import StagingError
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.staging.executions.executions import told
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 
 _EXECUTION, _PLACE = "graph_compiler_execution", "graph_compiler_place"
 _POD = "graph_compiler_pod"
 """The id of a pod, known before it is submitted: its try may die before the provider stores it."""
-_WAITS = (
-    "spark.yarn.submit.waitAppCompletion",
-    "spark.kubernetes.submission.waitAppCompletion",
-)
 
 
 class TrackingLostError(AirflowException):
@@ -55,50 +42,22 @@ class Application:
     is_own: bool = False
 
 
-def track(hook: SparkSubmitHook, place: DriverPlace, task_id: str) -> None:
-    """Let the hook wait by asking the cluster; raises ExecutionTargetError if it cannot ask."""
-    if not place.is_tracked:
-        return
-    for key in _WAITS:
-        if str(hook._conf.get(key, "")).strip().lower() == "true":
-            raise ExecutionTargetError(
-                f"task '{task_id}': a driver on another host cannot be followed: spark-submit would wait for it\n"
-                f"  hint: remove the setting {key}"
-            )
-    try:
-        if hook._is_yarn:
-            hook._yarn_track_via_rm_api = True
-            hook._validate_yarn_track_via_rm_api_config()
-        else:
-            hook._track_driver_via_k8s_api = True
-            hook._validate_track_driver_via_k8s_api_config()
-    except (RuntimeError, ValueError) as error:
-        raise ExecutionTargetError(
-            f"task '{task_id}': a driver on another host cannot be followed: {error}\n"
-            "  hint: set it in the extra of the Airflow connection: yarn_resourcemanager_webapp_address for YARN, "
-            "namespace for Kubernetes"
-        ) from None
-
-
-def remember(context: Context, task: TaskTry, operator: SparkSubmitOperator) -> None:
+def remember(context: Context, task: TaskTry, operator: SubmitOperator) -> None:
     """Store which try submits, before it does; ids of earlier ones are removed.
 
     Raises ExecutionTargetError if Airflow could not ask for its pod.
     """
-    hook = operator._hook
-    check_client(hook, task.task_name)
+    operator.check_client(task.task_name)
     if (store := context.get("task_state_store")) is not None:
-        for key in (operator.external_id_key, operator._K8S_DRIVER_STATUS_KEY, _POD):
+        for key in (*operator.state_keys, _POD):
             store.delete(key)
-        if hook._is_kubernetes:
-            store.set(_POD, f"{hook._connection['namespace']}:{hook._kubernetes_driver_pod}")
+        if (pod_id := operator.pod_id) is not None:
+            store.set(_POD, pod_id)
         store.set(_PLACE, _place(operator))
         store.set(_EXECUTION, task.execution_id)
 
 
-def unfinished(
-    context: Context, task: TaskTry, operator: SparkSubmitOperator
-) -> Application | None:
+def unfinished(context: Context, task: TaskTry, operator: SubmitOperator) -> Application | None:
     """Return the application of an earlier try without an outcome; None if there is none of this plan."""
     if (store := context.get("task_state_store")) is None or not operator.durable:
         return None
@@ -107,10 +66,13 @@ def unfinished(
     if not isinstance(execution_id, str) or not isinstance(id, str):
         return None
     ids = [region.region_id for region in task.regions]
-    if all(task.store.is_there(task.layout.outcome(each, execution_id)) for each in ids):
+    documents = [
+        AttemptDocuments(task.store, task.layout.execution(each, execution_id)) for each in ids
+    ]
+    if all(one.has_outcome() for one in documents):
         return None
     try:
-        found = [told(task.store, task.layout.descriptor(each, execution_id)) for each in ids]
+        found = [one.read_descriptor() for one in documents]
     except StagingError:
         return None
     before = TaskTry([each for each in found if each is not None])
@@ -120,9 +82,7 @@ def unfinished(
     return Application(id=id, task=before) if is_same else None
 
 
-def is_unfinished(
-    application: Application, operator: SparkSubmitOperator, context: Context
-) -> bool:
+def is_unfinished(application: Application, operator: SubmitOperator, context: Context) -> bool:
     """Whether an application is to be followed; otherwise its execution's outcome is written.
 
     Raises TrackingLostError if the cluster does not answer.
@@ -133,7 +93,7 @@ def is_unfinished(
         operator.log.warning("%s", application.task.log_line(reason))
         leave_outcomes(application.task.descriptors, ExecutionState.FAILED, reason)
         return False
-    take_over(operator, application.id)
+    operator.take_over(application.id)
     status = _status(application.id, operator, context)
     if operator.is_job_active(status) or is_done(application.task):
         return True
@@ -143,7 +103,7 @@ def is_unfinished(
 
 
 def why_elsewhere(
-    application: Application, operator: SparkSubmitOperator, context: Context
+    application: Application, operator: SubmitOperator, context: Context
 ) -> str | None:
     """Return why an application cannot be asked for any more: the connection has changed. None if it has not."""
     before, now = context["task_state_store"].get(_PLACE), _place(operator)
@@ -154,20 +114,18 @@ def why_elsewhere(
     )
 
 
-def continued(
-    application: Application, operator: SparkSubmitOperator, context: Context
-) -> Application:
+def continued(application: Application, operator: SubmitOperator, context: Context) -> Application:
     """Return an application as that of this try, which has waited in the triggerer.
 
     Raises TrackingLostError if the connection leads to another cluster by now.
     """
     if (reason := why_elsewhere(application, operator, context)) is not None:
         raise TrackingLostError(reason)
-    take_over(operator, application.id)
+    operator.take_over(application.id)
     return replace(application, is_own=True)
 
 
-def follow(application: Application, operator: SparkSubmitOperator, context: Context) -> None:
+def follow(application: Application, operator: SubmitOperator, context: Context) -> None:
     """Wait until an application ends, unless its driver has left its reports; raises RuntimeError if it fails.
 
     The provider tidies up after that of its own try: it is asked in any case, and does not wait.
@@ -180,7 +138,7 @@ def follow(application: Application, operator: SparkSubmitOperator, context: Con
     operator.poll_until_complete(application.id, context)
 
 
-def check_lost(task: TaskTry, operator: SparkSubmitOperator, context: Context) -> None:
+def check_lost(task: TaskTry, operator: SubmitOperator, context: Context) -> None:
     """Raise TrackingLostError if a task's application may still be running, though it is not followed any more."""
     store = context.get("task_state_store")
     if store is None or store.get(_EXECUTION) != task.execution_id:
@@ -191,15 +149,15 @@ def check_lost(task: TaskTry, operator: SparkSubmitOperator, context: Context) -
             raise TrackingLostError(f"application {id} is {status.lower()}, but cannot be followed")
 
 
-def _place(operator: SparkSubmitOperator) -> str:
-    connection = operator._hook._connection
-    return f"{connection['master']}, deploy mode {connection['deploy_mode'] or DeployMode.CLIENT}"
+def _place(operator: SubmitOperator) -> str:
+    spark = operator.connected
+    return f"{spark.master}, deploy mode {spark.mode}"
 
 
-def _status(id: str, operator: SparkSubmitOperator, context: Context) -> str:
+def _status(id: str, operator: SubmitOperator, context: Context) -> str:
     """Return an application's status in the provider's words; raises TrackingLostError without an answer."""
     try:
-        return answered_status(operator, id, context)
+        return operator.status_of(id, context)
     except Exception as error:  # each cluster's client has its own
         raise TrackingLostError(
             f"the cluster does not say what became of application {id}: {error}"

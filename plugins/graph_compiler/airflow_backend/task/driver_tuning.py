@@ -6,22 +6,17 @@ No problem with either fails a task.
 from __future__ import annotations
 
 import logging
-import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
-
-from graph_compiler.deployment.targets.execution_target import ExecutionTarget
+from graph_compiler.airflow_backend.provider.preparation import SubmitFacts, SubmitPlan
 from graph_compiler.driver_jvm.class_archive import archive_cache
 from graph_compiler.driver_jvm.room_on_host import why_no_room
 from graph_compiler.driver_jvm.start_settings import (
     DEFAULT_OPTIONS,
-    NOTHING_SET,
     DriverStart,
-    StartSettings,
     start_settings,
 )
 
@@ -39,29 +34,40 @@ class WantedArchive:
     """Without the pipeline's secrets."""
 
 
-def tune_driver(hook: SparkSubmitHook, target: ExecutionTarget) -> WantedArchive | None:
-    """Add settings to the hook's, and return the archive that is missing.
-
-    Call it when all other settings are known, and before secrets are passed to the hook's process.
-    """
+def tune_driver(plan: SubmitPlan, facts: SubmitFacts) -> tuple[SubmitPlan, WantedArchive | None]:
+    """Return a plan with more settings, and the archive that is missing."""
     try:
-        environment = _environment(hook)
-        program = str(hook._connection["spark_binary"])
-        found = _settings(hook, target, environment, program)
+        found = start_settings(_start(plan, facts))
     except Exception:  # a slower start is no reason to fail
         LOG.warning("graph_compiler: the driver's JVM is not tuned", exc_info=True)
-        found = NOTHING_SET
-    hook._conf.update(found.conf)
+        return plan, None
+    tuned = replace(plan, conf={**plan.conf, **dict(found.conf)})
     if found.wanted is None:
-        return None
-    return WantedArchive(key=found.wanted, program=program, environment=environment)
+        return tuned, None
+    return tuned, WantedArchive(
+        key=found.wanted, program=facts.spark.program, environment=plan.environment
+    )
 
 
-def doubt_archive(hook: SparkSubmitHook) -> None:
+def _start(plan: SubmitPlan, facts: SubmitFacts) -> DriverStart:
+    conf = {key: str(value) for key, value in plan.conf.items()}
+    if facts.spark.driver_class_path:
+        conf[_CLASS_PATH] = facts.spark.driver_class_path
+    return DriverStart(
+        environment=plan.environment,
+        conf=conf,
+        memory=facts.spark.driver_memory,
+        properties_file=facts.spark.properties_file,
+        program=facts.spark.program,
+        is_local=facts.target.executors_see_driver_files,
+    )
+
+
+def doubt_archive(plan: SubmitPlan) -> None:
     """Remove the class archive of a driver that died without a report if the archive is damaged."""
     try:
-        words = str(hook._conf.get(DEFAULT_OPTIONS, ""))
-        removed = archive_cache(_environment(hook)).remove_if_damaged(words)
+        words = str(plan.conf.get(DEFAULT_OPTIONS, ""))
+        removed = archive_cache(plan.environment).remove_if_damaged(words)
     except Exception:  # the driver's death is what counts
         LOG.warning("graph_compiler: the class archive was not checked", exc_info=True)
         return
@@ -95,24 +101,6 @@ def make_archive_later(wanted: WantedArchive | None) -> None:
     )
 
 
-def _settings(
-    hook: SparkSubmitHook, target: ExecutionTarget, environment: Mapping[str, str], program: str
-) -> StartSettings:
-    conf = {key: str(value) for key, value in hook._conf.items()}
-    if hook._driver_class_path:
-        conf[_CLASS_PATH] = hook._driver_class_path
-    return start_settings(
-        DriverStart(
-            environment=environment,
-            conf=conf,
-            memory=hook._driver_memory,
-            properties_file=hook._properties_file,
-            program=program,
-            is_local=target.executors_see_driver_files,
-        )
-    )
-
-
 def _start_maker(wanted: WantedArchive) -> int:
     """Return the id of the process."""
     warm = ["warm", "--background", wanted.key, "--program", wanted.program]
@@ -126,8 +114,3 @@ def _start_maker(wanted: WantedArchive) -> int:
         start_new_session=True,  # it outlives the task
     )
     return maker.pid
-
-
-def _environment(hook: SparkSubmitHook) -> Mapping[str, str]:
-    known = hook.submit.keywords.get("env", os.environ)
-    return {str(name): str(value) for name, value in known.items()}
