@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from graph_compiler.errors import ParameterError
+from graph_compiler.identifiers import listing
 from graph_compiler.projects.airflow_configuration import Setting, configuration_file, find_setting
 from graph_compiler.run_client.run_status import AirflowUnreachableError
 
@@ -129,7 +130,11 @@ class HostAirflow:
         names = [one[0] for one in users if one[0] in passwords] or [*passwords]
         name = user or next(iter(names), None)
         if name is None or not passwords.get(name):
-            raise _without_login(f"{file} has no password of user '{name or 'admin'}'")
+            raise _without_login(
+                f"{file} has no password of user '{name or 'admin'}', only of: {listing(passwords)}"
+                if passwords
+                else f"{file} has no passwords yet: is the API server starting?"
+            )
         return Login(user=name, password=passwords[name], origin=file)
 
     def _value(self, section: str, key: str) -> str | None:
