@@ -103,7 +103,7 @@ def logger(module: str) -> logging.Logger:
         logging.setLoggerClass(before)
 
 
-def show() -> None:
+def show_logs() -> None:
     """Print this package's log, each line once: it does not reach the root logger, whose handlers are the user's."""
     package = logger(NAME)
     package.setLevel(logging.INFO)

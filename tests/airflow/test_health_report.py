@@ -35,9 +35,9 @@ def pooled() -> Iterator[None]:
 
 @pytest.mark.usefixtures("pooled")
 def test_pools_that_tasks_name_and_airflow_does_not_have_are_found() -> None:
-    from graph_compiler.airflow_backend.installation.health_report import pools
+    from graph_compiler.airflow_backend.installation.health_report import _pools
 
-    found: Any = pools()
+    found: Any = _pools()
     assert {"there", "gone"} <= set(found["named"])
     assert found["missing"] == {"gone": ["pooled.report"]}
 
@@ -49,10 +49,10 @@ def test_a_triggerer_that_runs_is_found(monkeypatch: pytest.MonkeyPatch) -> None
     from airflow.utils.session import create_session
     from airflow.utils.state import JobState
 
-    from graph_compiler.airflow_backend.installation.health_report import triggerer
+    from graph_compiler.airflow_backend.installation.health_report import _triggerer
 
     make_database()
-    assert triggerer() == {"is_alive": False, "is_default": False, "waiting": 0}
+    assert _triggerer() == {"is_alive": False, "is_default": False, "waiting": 0}
     monkeypatch.setenv("AIRFLOW__OPERATORS__DEFAULT_DEFERRABLE", "True")
     with create_session() as session:
         now = datetime.now(UTC)
@@ -60,7 +60,7 @@ def test_a_triggerer_that_runs_is_found(monkeypatch: pytest.MonkeyPatch) -> None
             job_type="TriggererJob", state=JobState.RUNNING, latest_heartbeat=now
         )
         session.add(job)
-    found = triggerer()
+    found = _triggerer()
     with create_session() as session:
         session.delete(session.merge(job))
     assert found == {"is_alive": True, "is_default": True, "waiting": 0}

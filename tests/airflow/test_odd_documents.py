@@ -76,10 +76,10 @@ def a_root() -> StagingLayout:
 def in_this_process(wanted: Any) -> Any:
     """Read as the separate process does, a hundred times a second."""
     from graph_compiler.row_reader.pages import UNREADABLE
-    from graph_compiler.row_reader.reading_process import rows_of
+    from graph_compiler.row_reader.reading_process import rows_in
 
     try:
-        return rows_of(replace(wanted, descriptors=tuple(map(os.dup, wanted.descriptors))))
+        return rows_in(replace(wanted, descriptors=tuple(map(os.dup, wanted.descriptors))))
     except UNREADABLE as error:
         raise UnreadableRowsError(str(error)) from error
 

@@ -9,7 +9,15 @@ from urllib.parse import quote
 import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
-from tests.airflow.web_server import API, application, client, forget, make_database, start_run, store
+from tests.airflow.web_server import (
+    API,
+    application,
+    client,
+    forget,
+    make_database,
+    start_run,
+    store,
+)
 
 pytestmark = [
     pytest.mark.airflow,

@@ -161,9 +161,9 @@ def test_a_result_without_rows_has_columns(layout: StagingLayout) -> None:
 
 def in_this_process(wanted: Any) -> Any:
     """Read as the separate process does, and count what is read."""
-    from graph_compiler.row_reader.reading_process import rows_of
+    from graph_compiler.row_reader.reading_process import rows_in
 
-    return rows_of(replace(wanted, descriptors=tuple(os.dup(one) for one in wanted.descriptors)))
+    return rows_in(replace(wanted, descriptors=tuple(os.dup(one) for one in wanted.descriptors)))
 
 
 def read_bytes() -> int:

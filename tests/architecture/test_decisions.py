@@ -1,4 +1,4 @@
-"""Decisions have pages, references lead to them, and files that the documents name exist."""
+"""Decisions have pages, references lead to them, and what the documents name exists."""
 
 import re
 from pathlib import Path
@@ -67,6 +67,24 @@ def test_documents_that_are_referred_to_exist() -> None:
         if path != Path(__file__) and OLD_REFERENCE.search(path.read_text())
     ]
     assert old == []
+
+
+SYMBOL = re.compile(r"`(\w+): (\w+)`")
+SYMBOLS = sorted(
+    {
+        (str(path.relative_to(ROOT)), room, name)
+        for path in DOCUMENTS
+        for room, name in SYMBOL.findall(path.read_text())
+        if room in ROOMS
+    }
+)
+
+
+@pytest.mark.parametrize(("document", "room", "name"), SYMBOLS)
+def test_what_documents_name_in_a_room_is_there(document: str, room: str, name: str) -> None:
+    defined = re.compile(rf"^\s*(?:async )?(?:def|class) {name}\b", re.MULTILINE)
+    at = [path for path in (PACKAGE / room).rglob("*.py") if defined.search(path.read_text())]
+    assert at, document
 
 
 MENTIONS = sorted(

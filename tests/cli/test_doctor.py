@@ -9,8 +9,8 @@ import pytest
 
 from graph_compiler.cli.diagnosis import airflow_health
 from graph_compiler.cli.diagnosis.airflow_health import AirflowHealth, judge_airflow
-from graph_compiler.cli.diagnosis.check import Check, Finding, State, carry_out, failed, ok
-from graph_compiler.cli.diagnosis.deployment import configuration, options
+from graph_compiler.cli.diagnosis.check import Check, Finding, State, carry_out_checks, failed, ok
+from graph_compiler.cli.diagnosis.deployment import configuration, deployment_findings
 from graph_compiler.cli.diagnosis.programs import (
     Programs,
     driver_python,
@@ -61,7 +61,7 @@ def test_a_check_that_crashes_hides_no_other() -> None:
         raise ZeroDivisionError("by nought")
 
     checks = [Check("one", crash), Check("two", ok)]
-    first, second = carry_out(checks, "fine")
+    first, second = carry_out_checks(checks, "fine")
     assert first.finding.state is State.FAILED
     assert "the check itself failed: ZeroDivisionError: by nought" in first.finding.found
     assert second.finding == ok("fine")
@@ -341,10 +341,13 @@ def test_deployment_settings_are_named_with_their_place(
 ) -> None:
     airflow = EmbeddedAirflow(tmp_path)
     monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path))
-    assert (configuration(airflow).state, options(airflow).state) == (State.OK, State.OK)
+    assert (configuration(airflow).state, deployment_findings(airflow).state) == (
+        State.OK,
+        State.OK,
+    )
     monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__OPTIONS", '{"nothing": 1}')
     monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT", "s3://bucket")
-    found = options(airflow)
+    found = deployment_findings(airflow)
     assert (found.state, found.found) == (
         State.FAILED,
         "AIRFLOW__GRAPH_COMPILER__OPTIONS: there is no option 'nothing'",

@@ -10,7 +10,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from graph_compiler.cli.app import app
-from graph_compiler.cli.running.finished_run import FinishedRun, Preview, task_words
+from graph_compiler.cli.running.finished_run import FinishedRun, FirstRows, task_words
 from graph_compiler.cli.running.run_document import run_json
 from graph_compiler.cli.running.run_view import (
     airflow_step,
@@ -109,7 +109,7 @@ def finished(**settings: object) -> FinishedRun:
 
 
 def test_a_run_prints_one_json_document() -> None:
-    preview = Preview(
+    preview = FirstRows(
         name="flown", columns=(("a", "INT"), ("a", "DATE")), rows=[[1, None]], total=2
     )
     document = json.loads(run_json(finished(preview=preview)))
@@ -157,10 +157,10 @@ def shown(*things: object, width: int = 120) -> str:
 
 def test_operator_rows_are_shown_in_full_and_sink_rows_as_a_preview() -> None:
     columns = (("share", "DOUBLE"), ("tags", "ARRAY<STRING>"))
-    exact = Preview(name="o", columns=columns, rows=[[0.0421, ["a"]], [None, None]], total=None)
+    exact = FirstRows(name="o", columns=columns, rows=[[0.0421, ["a"]], [None, None]], total=None)
     for words in ("o: 2 rows", "DOUBLE", "0.0421", '["a"]', "NULL"):
         assert words in shown(preview_table(exact, 120))
-    glance = Preview(name="o", columns=columns, rows=[[1234.56, None]], total=9, is_glance=True)
+    glance = FirstRows(name="o", columns=columns, rows=[[1234.56, None]], total=9, is_glance=True)
     assert "o: 1 of 9 rows" in shown(preview_table(glance, 120))
     assert "1,234.56" in shown(preview_table(glance, 120))
     assert "DOUBLE" not in shown(preview_table(glance, 120))
@@ -168,7 +168,7 @@ def test_operator_rows_are_shown_in_full_and_sink_rows_as_a_preview() -> None:
 
 def test_columns_that_do_not_fit_are_left_out_and_named() -> None:
     columns = tuple((f"o_column_{number}", "string") for number in range(9))
-    wide = Preview(
+    wide = FirstRows(
         name="o", columns=columns, rows=[["x" * 60] + ["y"] * 8], total=1, is_glance=True
     )
     found = shown(preview_table(wide, 81), width=81)
@@ -191,7 +191,7 @@ def test_no_header_is_broken_whatever_the_width(is_glance: bool) -> None:
         *("o_orderpriority", "o_clerk", "the_column_of_this_name_is_wider_than_most", "o_comment"),
     )
     row = [1, 36901, "O", 173665.47, "1996-01-02", "5-LOW", "Clerk#000000951", "x" * 70, "y" * 90]
-    wide = Preview(
+    wide = FirstRows(
         name="orders",
         columns=tuple((name, "string") for name in names),
         rows=[row],
@@ -210,7 +210,7 @@ def test_no_header_is_broken_whatever_the_width(is_glance: bool) -> None:
 
 def test_rows_without_columns_are_shown_at_any_width() -> None:
     assert "o: 1 of 1 rows" in shown(
-        preview_table(Preview(name="o", columns=(), rows=[[]], total=1), 80)
+        preview_table(FirstRows(name="o", columns=(), rows=[[]], total=1), 80)
     )
 
 

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph_compiler.declaration.operators.known_columns import (
-    Column,
+    KnownColumn,
     columns_of_schema,
     common,
     joined,
     type_of_expression,
 )
 
-INT, TEXT = Column("id", "INT"), Column("name", "STRING")
+INT, TEXT = KnownColumn("id", "INT"), KnownColumn("name", "STRING")
 SCHEMAS = [
     ("id INT, name STRING NOT NULL COMMENT 'a, b'", "id INT, name STRING"),
     ("`a, b` decimal( 9 , 2 ), c: long", "a, b DECIMAL(9,2), c BIGINT"),
@@ -84,8 +84,8 @@ def test_no_text_is_too_odd(schema: str, expression: str) -> None:
 
 
 def test_columns_of_several_inputs_have_the_types_in_which_they_agree() -> None:
-    other = Column("ID", "BIGINT")
-    assert common([(INT, TEXT), (TEXT, other)]) == (Column("id"), TEXT)
+    other = KnownColumn("ID", "BIGINT")
+    assert common([(INT, TEXT), (TEXT, other)]) == (KnownColumn("id"), TEXT)
     assert common([(INT,), (TEXT,)]) is None
     assert common([(INT,), (TEXT,)], fills=True) == (INT, TEXT)
     assert common([(INT,), None]) is None
@@ -102,7 +102,7 @@ def test_columns_of_several_inputs_have_the_types_in_which_they_agree() -> None:
     ],
 )
 def test_a_join_has_its_keys_once(how: str, words: str) -> None:
-    right = (Column("ID", "BIGINT"), Column("day", "DATE"))
+    right = (KnownColumn("ID", "BIGINT"), KnownColumn("day", "DATE"))
     found = joined((TEXT, INT), right, [("id", "id")], how)
     assert found is not None
     assert ", ".join(map(str, found)) == words

@@ -63,7 +63,7 @@ def test_each_line_is_printed_once_and_not_by_the_users_handlers(
     capsys: pytest.CaptureFixture[str], root: logging.Logger
 ) -> None:
     logging.basicConfig(level=logging.DEBUG, format="theirs: %(message)s", force=True)
-    program_log.show()
+    program_log.show_logs()
     LOG.warning("once")
     logging.getLogger("pipelines.mine").info("a function's")
     assert capsys.readouterr().err == "graph_compiler: once\ntheirs: a function's\n"

@@ -12,7 +12,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.explain.documents.graph_json import job_graph_json, stream_graph_json
 from graph_compiler.explain.documents.plan_json import job_plan, streaming_plan
-from graph_compiler.explain.pictures.picture import Edge, Node, Picture, dot, mermaid
+from graph_compiler.explain.pictures.picture import Edge, Picture, PictureNode, dot, mermaid
 from graph_compiler.explain.render import Format, Graph, render
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from pipelines.flights import env as flights
@@ -82,7 +82,7 @@ def test_markup_of_the_picture_languages_is_escaped() -> None:
     picture = Picture(
         title="p",
         groups=("g",),
-        nodes=(Node(id="a", words=('say "a" \\ <b> #1 `c`\n', "second"), group=0),),
+        nodes=(PictureNode(id="a", words=('say "a" \\ <b> #1 `c`\n', "second"), group=0),),
         edges=(Edge(source="a", target="a", words=("x",), reason='why "', is_staged=True),),
     )
     assert '    n0["say #quot;a#quot; \\ #lt;b#gt; #35;1 #96;c#96;<br/><br/>second"]' in mermaid(

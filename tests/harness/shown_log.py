@@ -12,7 +12,7 @@ def shown_log() -> Iterator[None]:
     package = program_log.logger(program_log.NAME)
     before = package.handlers[:], package.level, package.propagate
     package.handlers[:] = []
-    program_log.show()
+    program_log.show_logs()
     try:
         yield
     finally:

@@ -578,7 +578,7 @@ FAULTS = (
         23,
         "a target is read as a pattern",
         (
-            "literal",
+            "literal_path",
             'return "".join(f"\\\\{letter}" if letter in _SPECIAL else letter for letter in path)',
             "return path",
         ),
@@ -854,7 +854,7 @@ FAULTS = (
         "a quote that is open at the end of a line is closed there",
         (
             "TextFiles._misfits_of_csv",
-            'yield Misfit(f"contains({_RECORD}, {literal(quote)}) AND NOT {closed}", reason)',
+            'yield MisfitRule(f"contains({_RECORD}, {sql_literal(quote)}) AND NOT {closed}", reason)',
             "_ = closed, reason",
         ),
         found_by="spark/connectors/test_text_records.py::test_a_quote_that_is_not_closed_fails_whatever_is_said",
@@ -946,7 +946,7 @@ FAULTS = (
     _fault(
         52,
         "half of a surrogate pair is a question mark",
-        ("TextFiles._misfits_of_json", "yield Misfit(_HAS_HALF_A_PAIR, HALF_A_PAIR)", "pass"),
+        ("TextFiles._misfits_of_json", "yield MisfitRule(_HAS_HALF_A_PAIR, HALF_A_PAIR)", "pass"),
         found_by=SAME_JSON,
     ),
     _fault(
@@ -962,7 +962,7 @@ FAULTS = (
     _fault(
         54,
         "the order of a sort is lost across the files of a sink",
-        ("in_order", "if partitions is None and are_sorted(rows):", "if True:"),
+        ("rows_in_order", "if partitions is None and are_sorted(rows):", "if True:"),
         found_by="spark/region/test_sorted_sinks.py::test_files_follow_each_other_in_the_order",
     ),
     _fault(

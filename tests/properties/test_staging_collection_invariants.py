@@ -9,12 +9,12 @@ from graph_compiler.staging.gc.collection import Policy, Waste, collect, verdict
 from graph_compiler.staging.gc.inventory import (
     DataFolder,
     PreparedRows,
+    ResultFolder,
     StagedEpoch,
-    StagedResult,
     StagedRun,
     StagingInventory,
 )
-from graph_compiler.staging.gc.liveness import AirflowRunState, RunFacts, RunState
+from graph_compiler.staging.gc.liveness import AirflowRunState, RunFacts, RunOfAirflow
 from graph_compiler.staging.publications.preparations import PlaceKind, Preparation, PreparedPlace
 from graph_compiler.staging.publications.publications import Publication
 from graph_compiler.staging.results.release import ReleasedResult
@@ -26,7 +26,7 @@ EXECUTIONS = st.sampled_from(["e1", "e2", "e3"])
 
 
 @st.composite
-def results(draw: st.DrawFn) -> StagedResult:
+def results(draw: st.DrawFn) -> ResultFolder:
     id = draw(RESULTS)
     epochs = []
     for number in range(draw(st.integers(0, 3))):
@@ -46,7 +46,7 @@ def results(draw: st.DrawFn) -> StagedResult:
                 released=released if draw(st.booleans()) else None,
             )
         )
-    return StagedResult(id=id, owner=RegionId("a"), consumers=(), readers=(), epochs=tuple(epochs))
+    return ResultFolder(id=id, owner=RegionId("a"), consumers=(), readers=(), epochs=tuple(epochs))
 
 
 @st.composite
@@ -144,7 +144,7 @@ def test_nothing_of_a_live_run_is_removed(inventory: StagingInventory, policy: P
     for run in inventory.runs:
         word = policy.airflow.get(run.identity)
         is_new = word is None and policy.now - run.changed < HOUR
-        if is_new or verdict(run, policy).state is RunState.LIVE or (word and word.is_live):
+        if is_new or verdict(run, policy).state is RunOfAirflow.LIVE or (word and word.is_live):
             assert not removed(inventory, policy, run)
 
 

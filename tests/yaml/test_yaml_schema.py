@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from graph_compiler.cli.app import app
 from graph_compiler.options.model import PipelineOptions
 from graph_compiler.projects.yaml.operations import STEP_FORMS
-from graph_compiler.projects.yaml.syntax.tree import plain, read_tree
+from graph_compiler.projects.yaml.syntax.tree import plain_tree, read_tree
 from tests.yaml.test_yaml_operator_table import CASES, HEAD
 
 ROOT = Path(__file__).parents[2]
@@ -35,9 +35,9 @@ def test_the_schema_accepts_what_the_reader_accepts() -> None:
     texts = [f"{HEAD}steps: {case.steps}" for case in CASES]
     texts += [path.read_text() for path in (ROOT / "pipelines").glob("*.yaml")]
     for text in texts:
-        validator.validate(plain(read_tree(text, "p.yaml")))
+        validator.validate(plain_tree(read_tree(text, "p.yaml")))
     for wrong in ("{from: s, fliter: x}", "{from: s, filter: x, limit: 3}", "{from: s, limit: x}"):
-        assert not validator.is_valid(plain(read_tree(f"{HEAD}steps: [{wrong}]", "p.yaml")))
+        assert not validator.is_valid(plain_tree(read_tree(f"{HEAD}steps: [{wrong}]", "p.yaml")))
 
 
 def test_the_examples_refer_to_the_schema() -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from graph_compiler.cli.console import program
+from graph_compiler.cli.console import program_name
 from graph_compiler.cli.running.run_view import contracts_of, outputs_of_run
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.run_client import RunResult, RunState, RunStatus, TaskStatus
@@ -26,7 +26,7 @@ _STYLE = {
 def client_call(word: str, run: RunStatus, api_url: str | None) -> str:
     """Return a command about a run, ready for a shell."""
     where = () if api_url is None else ("--api-url", api_url)
-    return f"{program()} {shlex.join([word, run.dag_id, run.run_id, *where])}"
+    return f"{program_name()} {shlex.join([word, run.dag_id, run.run_id, *where])}"
 
 
 def changes(run: RunStatus, shown: MutableMapping[str, str]) -> Iterator[str]:

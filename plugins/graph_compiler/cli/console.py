@@ -30,7 +30,7 @@ def example(call: str) -> str:
     return f"Example: graph-compiler {call}"
 
 
-def program() -> str:
+def program_name() -> str:
     """Return this program as the shell finds it from here."""
     own = Path(sys.executable).with_name("graph-compiler")
     if which("graph-compiler") or not own.exists():

@@ -17,14 +17,14 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.identifiers import counted, listing
 from graph_compiler.staging.gc.collection import Collection, Policy, verdict
 from graph_compiler.staging.gc.inventory import (
+    ResultFolder,
     StagedEpoch,
-    StagedResult,
     StagedRun,
     StagingInventory,
 )
-from graph_compiler.staging.gc.liveness import RunState
+from graph_compiler.staging.gc.liveness import RunOfAirflow
 
-_STYLE = {RunState.FINISHED: "green", RunState.FAILED: "red", RunState.LIVE: "yellow"}
+_STYLE = {RunOfAirflow.FINISHED: "green", RunOfAirflow.FAILED: "red", RunOfAirflow.LIVE: "yellow"}
 
 
 def show_list(inventory: StagingInventory, policy: Policy, console: Console) -> None:
@@ -205,7 +205,7 @@ def _identity_json(run: RunIdentity | None) -> dict[str, object]:
     return {key: getattr(run, key, None) for key in keys}
 
 
-def _epoch_lines(run: StagedRun, result: StagedResult, epoch: StagedEpoch) -> Iterator[str]:
+def _epoch_lines(run: StagedRun, result: ResultFolder, epoch: StagedEpoch) -> Iterator[str]:
     committed = datetime.fromtimestamp(epoch.committed, UTC)
     yield (
         f"epoch {epoch.epoch}: {epoch.rows:,} rows, {size_words(epoch.bytes)}, "
@@ -219,5 +219,5 @@ def _epoch_lines(run: StagedRun, result: StagedResult, epoch: StagedEpoch) -> It
         yield f"  {epoch.location}"
 
 
-def _is_there(run: StagedRun, result: StagedResult, epoch: StagedEpoch) -> bool:
+def _is_there(run: StagedRun, result: ResultFolder, epoch: StagedEpoch) -> bool:
     return any(folder.owner == result.id and folder.name == epoch.folder for folder in run.data)

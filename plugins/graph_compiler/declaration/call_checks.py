@@ -22,7 +22,7 @@ from graph_compiler.declaration.refusals.collected import (
     refused_among,
 )
 from graph_compiler.declaration.refusals.constructors import form_of, form_problem
-from graph_compiler.declaration.value_types import fits, type_words
+from graph_compiler.declaration.value_types import fits, value_words
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.identifiers import listing, shown
 
@@ -91,7 +91,7 @@ def _check(
         given = _given(form.parameters[parameter], value)
         wrong += [(words, annotation) for words, item in given if not fits(item, annotation)]
     if wrong:
-        allowed = dict.fromkeys(type_words(annotation) for _, annotation in wrong)
+        allowed = dict.fromkeys(value_words(annotation) for _, annotation in wrong)
         on.refuse(
             f"{name} was given {listing(words for words, _ in wrong)}", allowed="; ".join(allowed)
         )

@@ -122,7 +122,7 @@ def keywords_of(function: Callable[..., object], arguments: int) -> Mapping[str,
     }
 
 
-def with_arguments(
+def with_bound_arguments(
     function: Callable[..., object], arguments: Mapping[str, object]
 ) -> Callable[..., object]:
     """Return the function with these keywords bound; Spark can still inspect the other parameters and their types."""

@@ -49,19 +49,19 @@ def fits(value: object, type: Any) -> bool:
     return type not in _WORDS or isinstance(value, type)
 
 
-def type_words(type: Any) -> str:
+def value_words(type: Any) -> str:
     """Return the allowed values as text: `text or None`."""
     origin, arguments = get_origin(type), get_args(type)
     if origin in (Union, UnionType):
-        return ", or ".join(type_words(choice) for choice in arguments if choice is not NoneType)
+        return ", or ".join(value_words(choice) for choice in arguments if choice is not NoneType)
     if origin is Literal:
         return ", ".join(map(str, arguments))
     if origin is tuple and Ellipsis not in arguments:
-        return f"{len(arguments)} values, each {type_words(arguments[0])}"
+        return f"{len(arguments)} values, each {value_words(arguments[0])}"
     if origin in (tuple, Sequence, Iterable):
-        return f"several values, each {type_words(arguments[0])}"
+        return f"several values, each {value_words(arguments[0])}"
     if origin is Mapping:
-        return f"a mapping of names to {type_words(arguments[1])}"
+        return f"a mapping of names to {value_words(arguments[1])}"
     return _WORDS.get(type, getattr(type, "__name__", str(type)))
 
 

@@ -8,7 +8,7 @@ from typing import get_type_hints
 from zoneinfo import available_timezones
 
 from graph_compiler.declaration.dag.schedule import PRESETS, Schedule
-from graph_compiler.declaration.value_types import fits, type_words
+from graph_compiler.declaration.value_types import fits, value_words
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import did_you_mean, listing, shown
 
@@ -29,7 +29,7 @@ def _odd_values(schedule: Schedule) -> Iterator[Problem]:
         value = getattr(schedule, name)
         if not fits(value, kind):
             yield Problem(
-                key=f"schedule.{name}", message=f"is {shown(value)}", allowed=type_words(kind)
+                key=f"schedule.{name}", message=f"is {shown(value)}", allowed=value_words(kind)
             )
     if fits(schedule.assets, tuple[str, ...]) and not all(map(str.strip, schedule.assets)):
         yield Problem(

@@ -25,7 +25,7 @@ from graph_compiler.declaration.functions import IMPORTABLE, WHERE_TO_MOVE
 from graph_compiler.declaration.pipeline import IncompletePipelineError, Pipeline
 from graph_compiler.declaration.refusals.collected import collecting_refusals
 from graph_compiler.declaration.refusals.foreign_names import OF_SESSION
-from graph_compiler.declaration.streams.settings_methods import Declared
+from graph_compiler.declaration.streams.settings_methods import HasSettings
 from graph_compiler.errors import (
     FunctionNotImportableError,
     GraphCompilerError,
@@ -303,13 +303,13 @@ def _problem(error: BaseException, file: Path) -> Problem:
 
 def _operator(error: BaseException) -> str | None:
     """Return the operator on which a missing method was called."""
-    if isinstance(error, AttributeError) and isinstance(error.obj, Declared):
+    if isinstance(error, AttributeError) and isinstance(error.obj, HasSettings):
         return error.obj.place
     return None
 
 
 def _hint_of_attribute(error: AttributeError) -> str | None:
-    if not isinstance(error.obj, Declared | ModuleType | StreamExecutionEnvironment):
+    if not isinstance(error.obj, HasSettings | ModuleType | StreamExecutionEnvironment):
         return None
     public = [name for name in dir(error.obj) if not name.startswith("_")]
     name = str(error.name)

@@ -25,12 +25,12 @@ class RowsWanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RowsAnswer:
     """The answer of the process: rows, or why there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowsRead(Answer):
+class RowsRead(RowsAnswer):
     """Rows in the order of files, cells in the order of `shown`: the indexes of the fields that could be read."""
 
     shown: tuple[int, ...]
@@ -47,7 +47,7 @@ class WhyRefused(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowsRefused(Answer):
+class RowsRefused(RowsAnswer):
     """The reason for returning no rows."""
 
     why: WhyRefused

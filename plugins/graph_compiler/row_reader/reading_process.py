@@ -16,7 +16,7 @@ from graph_compiler.deployment.documents.wire import from_json, to_wire
 from graph_compiler.errors import PartitionNotFoundError
 from graph_compiler.row_reader.messages import (
     MOST_MEMORY,
-    Answer,
+    RowsAnswer,
     RowsRead,
     RowsRefused,
     RowsWanted,
@@ -38,7 +38,7 @@ def main() -> None:
     os._exit(0)  # no destructors must run on the state that a damaged file has left
 
 
-def _answer() -> Answer:
+def _answer() -> RowsAnswer:
     try:
         import pyarrow  # noqa: F401  # after the limits are set; pyarrow may not be installed
     except ImportError:
@@ -48,7 +48,7 @@ def _answer() -> Answer:
     try:
         wanted = from_json(RowsWanted, sys.stdin.buffer.read())
         open_nothing_more()
-        return rows_of(wanted)
+        return rows_in(wanted)
     except PartitionNotFoundError as error:
         return _refused(WhyRefused.NOT_AS_COMMITTED, str(error))
     except MemoryError:
@@ -58,7 +58,7 @@ def _answer() -> Answer:
         return _refused(WhyRefused.UNREADABLE, str(error))
 
 
-def rows_of(wanted: RowsWanted) -> RowsRead:
+def rows_in(wanted: RowsWanted) -> RowsRead:
     """Read the requested rows; raises PartitionNotFoundError, and the errors in `pages.UNREADABLE`."""
     # Imported after the limits are set, and only if pyarrow is installed.
     from graph_compiler.row_reader.pages import read_rows

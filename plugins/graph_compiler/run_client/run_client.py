@@ -36,7 +36,7 @@ from graph_compiler.run_client.refusals import (
 )
 from graph_compiler.run_client.run_status import RunStatus, TaskStatus
 from graph_compiler.staging.executions.executions import regions_of, task_names
-from graph_compiler.staging.gc.inventory import StagedResult, StagedRun
+from graph_compiler.staging.gc.inventory import ResultFolder, StagedRun
 from graph_compiler.staging.gc.survey import survey_run
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
@@ -405,7 +405,7 @@ def _lost(
         again |= found
 
 
-def _is_lost(run: StagedRun, result: StagedResult) -> bool:
+def _is_lost(run: StagedRun, result: ResultFolder) -> bool:
     """Whether the data of a result's last epoch is gone, and no rule of this program has removed it."""
     if not result.epochs:
         return False

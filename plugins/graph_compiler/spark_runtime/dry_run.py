@@ -210,7 +210,7 @@ def _plans(evaluation: RegionEvaluation) -> Iterator[VertexPlan]:
 
 def main(request_path: str) -> int:
     """Answer a request; return 0 if nothing was found, else 1."""
-    program_log.show()
+    program_log.show_logs()
     path = Path(request_path)
     request = from_json(DryRunRequest, path.read_text())
     spark = session(request.tasks[0])

@@ -53,7 +53,7 @@ def check_executors(task: TaskDeploymentDescriptor, spark: SparkSession) -> None
     if is_local(spark):
         return
     path = task.layout.descriptor(task.region.region_id, task.attempt.execution_id)
-    check_root(spark, task.staging_root, path)
+    check_root_of_executors(spark, task.staging_root, path)
     check_executor_jvms(spark, _tasks(spark))
     if modules := modules_on_executors(task.region):
         check_imports(spark, modules)
@@ -72,7 +72,7 @@ def modules_on_executors(region: RegionDescriptor) -> tuple[str, ...]:
     return tuple(sorted({function.module for function in functions}))
 
 
-def check_root(spark: SparkSession, root: str, path: str) -> None:
+def check_root_of_executors(spark: SparkSession, root: str, path: str) -> None:
     """Let executors read a file below the staging root; raises StagingRootNotSharedError if one cannot."""
     try:
         read_in_parts(spark, path, _tasks(spark))

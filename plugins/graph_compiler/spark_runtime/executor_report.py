@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.errors import GraphCompilerError, StagingError
-from graph_compiler.spark_runtime.executor_probe import check_imports, check_root
+from graph_compiler.spark_runtime.executor_probe import check_imports, check_root_of_executors
 from graph_compiler.spark_runtime.stores.opening import open_stores_in_jvm
 from graph_compiler.staging.store.root_probe import why_unlisted, why_unsafe
 from graph_compiler.staging.store.stores import store_of
@@ -41,7 +41,7 @@ def main(root: str, file: str, answer: str) -> None:
     problem = None
     try:
         check_store(root)
-        check_root(spark, root, file)
+        check_root_of_executors(spark, root, file)
         check_imports(spark, ["pyspark"])
     except (GraphCompilerError, OSError) as error:
         problem = str(error)

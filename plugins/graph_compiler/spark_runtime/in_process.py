@@ -42,7 +42,7 @@ from graph_compiler.driver_jvm.pinned_process import pin_process
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.spark_runtime import main as application
 from graph_compiler.spark_runtime.driver_process import bound_output, end_process
-from graph_compiler.spark_runtime.region.region_graph import RegionGraph
+from graph_compiler.spark_runtime.region.region_graph import OperatorGraph
 from graph_compiler.spark_runtime.region.seams import Seams
 from graph_compiler.spark_runtime.region.task_sources import TaskSources
 from graph_compiler.spark_runtime.rehearsal.preview import Previewer
@@ -57,7 +57,7 @@ SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RegionsProgress:
     """Reports each step that begins, one line per step."""
 
     path: Path
@@ -66,7 +66,7 @@ class Progress:
         """Add a line."""
         step = Step(
             region_id=region.region_id,
-            vertex=RegionGraph.of(region).vertex_name(operator),
+            vertex=OperatorGraph.of(region).vertex_name(operator),
             operator=operator.name,
             phase=phase,
             time=time.time(),
@@ -75,7 +75,7 @@ class Progress:
             lines.write(json.dumps(to_wire(step)) + "\n")
 
 
-def run_in_process(request: InProcessRequest, spark: SparkSession, seams: Seams) -> ExecutionReport:
+def run_regions_of(request: InProcessRequest, spark: SparkSession, seams: Seams) -> ExecutionReport:
     """Run regions one after the other until one fails; return the last one's report."""
     sources = TaskSources.of((task.region for task in request.tasks), seams.read_source)
     seams = replace(seams, read_source=sources.read)
@@ -138,12 +138,12 @@ def _attempt(task: TaskDeploymentDescriptor) -> Iterator[_Ended]:
 def main(request_path: str) -> int:
     """Carry out a request; return 0, or the exit code of the failure's ThrowableType."""
     bound_output()
-    program_log.show()
+    program_log.show_logs()
     pin_process()
     open_stores_in_jvm()
     path = Path(request_path)
     request = from_json(InProcessRequest, path.read_text())
-    begins = Progress(path.with_name(PROGRESS)).begins
+    begins = RegionsProgress(path.with_name(PROGRESS)).begins
     seams, previewer = Seams(on_begin=begins), None
     if request.preview is not None:
         previewer = Previewer(request.preview)
@@ -154,7 +154,7 @@ def main(request_path: str) -> int:
         )
     spark = application.session(request.tasks[0])
     try:
-        report = run_in_process(request, spark, seams)
+        report = run_regions_of(request, spark, seams)
     finally:
         spark.stop()
     if report.failure is not None:

@@ -56,7 +56,7 @@ from graph_compiler.spark_runtime.region.running_code import RunningCode
 from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
 from graph_compiler.spark_runtime.region.task_run import leave_out, run_regions
 from graph_compiler.spark_runtime.region.task_sources import TaskSources
-from graph_compiler.spark_runtime.secret_values import hide_options, redact, redacted
+from graph_compiler.spark_runtime.secret_values import hide_options, redact, redacted_failure
 from graph_compiler.spark_runtime.spark_internals.java import (
     look_for_numpy_only_if_loaded,
     submitted_conf,
@@ -75,7 +75,7 @@ LOG = program_log.logger(__name__)
 def main(*descriptor_paths: str) -> int:
     """Run the regions that descriptors describe, which are those of one task; return the exit code."""
     bound_output()
-    program_log.show()
+    program_log.show_logs()
     pin_process()
     open_stores_in_jvm()
     tasks = []
@@ -238,7 +238,7 @@ def _failed(
         actions=tuple(metrics.actions) if metrics else (),
         reads=(),
         recomputed=(),
-        failure=redacted(explain_failure(error), task),
+        failure=redacted_failure(explain_failure(error), task),
     )
 
 

@@ -73,7 +73,7 @@ def redact(text: str, *declared: object) -> str:
     return text
 
 
-def redacted(failure: Failure, *declared: object) -> Failure:
+def redacted_failure(failure: Failure, *declared: object) -> Failure:
     """Return a failure without the values that `redact` removes."""
     return replace(failure, message=redact(failure.message, *declared))
 

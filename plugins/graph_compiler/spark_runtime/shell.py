@@ -78,7 +78,7 @@ def _add(found: dict[str, DataFrame], name: str, rows: DataFrame) -> None:
 
 def main(descriptor_path: str) -> int:
     """Open the session, which ends with the terminal's end of file."""
-    program_log.show()
+    program_log.show_logs()
     pin_process()
     open_stores_in_jvm()
     task = told(store_of(descriptor_path), descriptor_path)

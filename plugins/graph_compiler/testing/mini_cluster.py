@@ -34,9 +34,9 @@ from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
 from graph_compiler.staging.store.stores import store_of
 from graph_compiler.testing.hidden_frames import hides_frames
 from graph_compiler.testing.pipeline_result import PipelineFailedError, PipelineResult
-from graph_compiler.testing.sources import REAL, Place, Rows, match_sources
+from graph_compiler.testing.sources import REAL, Rows, SourcePlace, match_sources
 
-Given: TypeAlias = Frame | Rows | Iterable[GivenRow] | Place
+Given: TypeAlias = Frame | Rows | Iterable[GivenRow] | SourcePlace
 DAY = "2001-01-01"
 """The default day of a run, fixed so that tests do not depend on the current day."""
 _HOST = "test"
@@ -52,7 +52,7 @@ class MiniCluster:
     def run(
         self,
         pipeline: StreamExecutionEnvironment | Pipeline,
-        sources: Mapping[str, Given] | Place | None = None,
+        sources: Mapping[str, Given] | SourcePlace | None = None,
         *,
         params: Mapping[str, ParameterValue] | None = None,
         day: str | date = DAY,
@@ -106,10 +106,10 @@ class MiniCluster:
         self,
         compiled: CompiledPipeline,
         regions: Iterable[RegionDescriptor],
-        sources: Mapping[str, Given] | Place | None,
+        sources: Mapping[str, Given] | SourcePlace | None,
     ) -> dict[int, Frame]:
         """Return the given rows of sources, by node id."""
-        if isinstance(sources, Place):
+        if isinstance(sources, SourcePlace):
             return {}
         given = dict(sources or {})
         matched = match_sources(compiled.stream_graph, given, _node_ids(regions))
@@ -121,7 +121,7 @@ class MiniCluster:
 
     def _frame(self, node: StreamNode, given: Given) -> Frame:
         assert isinstance(node.operator, Source), "it was found among the sources"
-        assert not isinstance(given, Place), "it is read"
+        assert not isinstance(given, SourcePlace), "it is read"
         if isinstance(given, Frame):
             return given
         if isinstance(given, Rows):

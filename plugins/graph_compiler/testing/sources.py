@@ -17,13 +17,13 @@ class SourcesError(GraphCompilerError):
     """Rows are given for a source that does not exist, or are missing for sources that need them."""
 
 
-class Place(Enum):
+class SourcePlace(Enum):
     """Where a source's rows come from if the test does not provide them."""
 
     REAL = "real"
 
 
-REAL = Place.REAL
+REAL = SourcePlace.REAL
 """Instead of rows: read this source as in production; instead of all sources: read all of them."""
 
 

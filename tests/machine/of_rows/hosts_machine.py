@@ -45,6 +45,7 @@ class HostsMachine(RowsMachine):
     """One pipeline, run on a host in UTC and on another one."""
 
     host = ""
+    has_old_days_in_orc = True
 
     @initialize(
         key=drawn("key", _KEYS),

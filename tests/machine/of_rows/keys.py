@@ -20,7 +20,7 @@ _LETTERS = (
     *("a", "A", "a ", "b", "B", "ä", "Ä", "a\u0308", "A\u0308", "ß", "ẞ", "ss", "SS"),
     *("i", "I", "İ", "ı", "i\u0307", "Σ", "σ", "ς", "", " ", None),
 )
-_TIMES = (
+TIMES = (
     *("2024-03-31 02:30:00", "2024-03-31 01:30:00", "2024-10-27 00:30:00", "2024-10-27 02:30:00"),
     *("1970-01-01 00:00:00", "1582-10-04 12:00:00", "1582-10-10 12:00:00", "0001-01-01 00:00:00"),
     *("1900-01-01 00:00:00", "1986-01-01 00:00:00", None),
@@ -121,14 +121,14 @@ KEYS: Mapping[str, Key] = {
     "trailing blanks": _collated("UTF8_BINARY_RTRIM"),
     "Turkish": _collated("tr_CI"),
     "timestamp": Key(
-        "CAST(x AS TIMESTAMP)", _TIMES, _OF_TIMES, stored=_times(pa.timestamp("us", "UTC"))
+        "CAST(x AS TIMESTAMP)", TIMES, _OF_TIMES, stored=_times(pa.timestamp("us", "UTC"))
     ),
     "local time": Key(
-        "CAST(x AS TIMESTAMP_NTZ)", _TIMES, _OF_TIMES, stored=_times(pa.timestamp("us"))
+        "CAST(x AS TIMESTAMP_NTZ)", TIMES, _OF_TIMES, stored=_times(pa.timestamp("us"))
     ),
     "date": Key(
         "CAST(CAST(x AS TIMESTAMP_NTZ) AS DATE)",
-        _TIMES,
+        TIMES,
         ("k < DATE '1600-01-01'", "month(k) = 3"),
         stored=_column(pa.date32(), lambda text: date.fromisoformat(text[:10])),
     ),

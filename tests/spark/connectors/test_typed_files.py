@@ -2,9 +2,12 @@
 
 import shutil
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import orc
 from pyspark.sql import SparkSession
 
 from graph_compiler import Csv, Json, Orc, Parquet, StreamExecutionEnvironment
@@ -275,3 +278,15 @@ def test_a_target_whose_files_differ_is_refused_with_two_files(sinks: Sinks, wri
         with pytest.raises(SchemaChangedError, match="INT in .*/a.parquet, BIGINT in .*/b.parquet"):
             sinks.write(target, "SELECT 3L AS id", **settings)
     sinks.write(target, "SELECT 3L AS id", run="r2", mode="overwrite")
+
+
+def test_days_of_arrow_before_1582_10_15_are_other_days_in_orc(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """As docs/connectors.md says: such a file does not say from which calendar its days are."""
+    days = (date(1582, 10, 10), date(1582, 10, 15))
+    orc.write_table(pa.table({"day": pa.array(days, pa.date32())}), tmp_path / "arrow.orc")
+    spark.sql("SELECT DATE '1582-10-04' AS day").write.orc(f"{tmp_path}/own")
+    found = read_rows(Orc(f"{tmp_path}/arrow.orc"), spark)
+    assert found == [(date(1582, 10, 15),), (date(1582, 9, 30),)]
+    assert read_rows(Orc(f"{tmp_path}/own"), spark) == [(date(1582, 10, 4),)]

@@ -16,7 +16,7 @@ from graph_compiler import Csv, Orc, Parquet, Range, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.errors import InvalidPipelineError, PublicationError
-from graph_compiler.spark_runtime.publishing.literal_paths import literal
+from graph_compiler.spark_runtime.publishing.literal_paths import literal_path
 from graph_compiler.staging.publications.on_disk.listing import data_files
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.sinks import Sinks
@@ -27,7 +27,7 @@ ODD_VALUES = ["", "__HIVE_DEFAULT_PARTITION__", "x._COPYING_"]
 
 
 def rows(spark: SparkSession, path: str) -> list[tuple[Any, ...]]:
-    return sorted((tuple(row) for row in spark.read.parquet(literal(path)).collect()), key=str)
+    return sorted((tuple(row) for row in spark.read.parquet(literal_path(path)).collect()), key=str)
 
 
 def settings(mode: str, **more: object) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import input_file_name
 
-from graph_compiler.spark_runtime.publishing.literal_paths import literal
+from graph_compiler.spark_runtime.publishing.literal_paths import literal_path
 from graph_compiler.staging.publications.on_disk.listing import (
     data_files,
     files_with_rows,
@@ -44,7 +44,7 @@ def put(folder: Path, rows: Path, *names: str) -> None:
 def scanned(spark: SparkSession, folder: Path, **options: str) -> frozenset[str]:
     """Return the files that Spark takes rows from."""
     reader = spark.read.schema("id LONG").options(**options)
-    found = reader.parquet(literal(str(folder))).select(input_file_name()).collect()
+    found = reader.parquet(literal_path(str(folder))).select(input_file_name()).collect()
     return frozenset(_inside(folder, row[0]) for row in found)
 
 
@@ -52,7 +52,7 @@ def listed(spark: SparkSession, folder: Path) -> frozenset[str]:
     """Return the files that Spark lists."""
     reader = spark.read.schema("id LONG").option("recursiveFileLookup", "true")
     return frozenset(
-        _inside(folder, uri) for uri in reader.parquet(literal(str(folder))).inputFiles()
+        _inside(folder, uri) for uri in reader.parquet(literal_path(str(folder))).inputFiles()
     )
 
 

@@ -21,7 +21,7 @@ from graph_compiler.deployment.documents.wire import from_json, from_wire, to_js
 from graph_compiler.deployment.plans.subplans import only_up_to, with_open_end
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.graphs.operator_names import find_output
-from graph_compiler.spark_runtime.in_process import Progress, run_in_process
+from graph_compiler.spark_runtime.in_process import RegionsProgress, run_regions_of
 from graph_compiler.spark_runtime.region.seams import Seams
 from graph_compiler.spark_runtime.rehearsal.preview import Previewer
 from graph_compiler.staging.executions.executions import executions
@@ -57,7 +57,7 @@ def test_each_region_leaves_the_same_documents_as_its_airflow_task(
 ) -> None:
     asked = request(rows.environment, tmp_path / "staging")
     progress = tmp_path / "progress.jsonl"
-    report = run_in_process(asked, spark, Seams(on_begin=Progress(progress).begins))
+    report = run_regions_of(asked, spark, Seams(on_begin=RegionsProgress(progress).begins))
     assert report.failure is None
     for task in asked.tasks:
         (execution,) = executions(LocalStore(), task.layout, task.region.region_id)
@@ -75,7 +75,7 @@ def test_a_failed_region_is_the_last_and_has_its_reason(
     bad = env.from_source(Values([(0,)], "v INT"), "in").select(w="1 / v").name("divided")
     bad.stage("cut").select("w").name("after").sink_to(Parquet(f"{tmp_path}/out"))
     asked = request(env, tmp_path / "staging")
-    report = run_in_process(asked, spark, Seams())
+    report = run_regions_of(asked, spark, Seams())
     assert report.failure is not None
     assert report.failure.operator == "divided"
     first, second = asked.tasks
@@ -93,7 +93,7 @@ def test_an_attempt_that_is_ended_from_outside_is_canceled(
 
     asked = request(rows.environment, tmp_path / "staging")
     with pytest.raises(KeyboardInterrupt):
-        run_in_process(asked, spark, Seams(looks=interrupted))
+        run_regions_of(asked, spark, Seams(looks=interrupted))
     (execution,) = executions(LocalStore(), asked.tasks[0].layout, asked.tasks[0].region.region_id)
     assert execution.state is ExecutionState.CANCELED
 
@@ -113,7 +113,7 @@ def looked(
         previewer = Previewer(preview)
         asked = request(rows.environment, tmp_path / f"staging-{name}", preview)
         seams = Seams(observed=previewer.observed, looks=previewer.look)
-        report = run_in_process(asked, spark, seams)
+        report = run_regions_of(asked, spark, seams)
         assert report.failure is None
         assert not (tmp_path / "out").exists()
         return previewer, report

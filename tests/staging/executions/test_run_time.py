@@ -15,7 +15,12 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import DamagedDocumentError
-from graph_compiler.staging.executions.run_marker import Reading, RunMarker, find_marker, run_time
+from graph_compiler.staging.executions.run_marker import (
+    RunMarker,
+    RunTimeReading,
+    find_marker,
+    run_time,
+)
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 
 NEW_YEAR = datetime(2013, 1, 1, tzinfo=UTC)
@@ -40,8 +45,8 @@ def test_every_host_gets_the_time_of_the_first_hosts_clock(
     task: TaskDeploymentDescriptor,
 ) -> None:
     store = InMemoryStore()
-    first = Reading(host="one", time=NEW_YEAR.timestamp())
-    later = Reading(host="two", time=first.time + 3600)
+    first = RunTimeReading(host="one", time=NEW_YEAR.timestamp())
+    later = RunTimeReading(host="two", time=first.time + 3600)
     retry = replace(task, attempt=ExecutionAttempt(execution_id="again", attempt_number=1))
     assert run_time(store, task, first) == NEW_YEAR
     assert run_time(store, retry, later) == NEW_YEAR
@@ -49,12 +54,12 @@ def test_every_host_gets_the_time_of_the_first_hosts_clock(
 
 def test_a_time_is_kept_to_the_microsecond(task: TaskDeploymentDescriptor) -> None:
     now = NEW_YEAR.replace(microsecond=123_457)
-    assert run_time(InMemoryStore(), task, Reading(host="one", time=now.timestamp())) == now
+    assert run_time(InMemoryStore(), task, RunTimeReading(host="one", time=now.timestamp())) == now
 
 
 def test_the_record_that_a_task_puts_is_that_of_its_run(task: TaskDeploymentDescriptor) -> None:
     store = InMemoryStore()
-    run_time(store, task, Reading(host="one", time=7))
+    run_time(store, task, RunTimeReading(host="one", time=7))
     found = find_marker(store, task.layout)
     assert found is not None
     assert found == RunMarker.of(task, host="one", time=7)
@@ -71,5 +76,5 @@ def test_a_record_that_cannot_be_read_is_not_replaced_by_another_time(
     store = InMemoryStore()
     store.put(task.layout.marker, b"{")
     with pytest.raises(DamagedDocumentError, match="clear a task of the run"):
-        run_time(store, task, Reading(host="one", time=7))
+        run_time(store, task, RunTimeReading(host="one", time=7))
     assert store.get(task.layout.marker) == b"{"

@@ -19,7 +19,7 @@ from graph_compiler.staging.executions.executions import (
 )
 from graph_compiler.staging.executions.run_marker import find_marker
 from graph_compiler.staging.gc.collection import Policy, collect
-from graph_compiler.staging.gc.liveness import AirflowRunState, RunState
+from graph_compiler.staging.gc.liveness import AirflowRunState, RunOfAirflow
 from graph_compiler.staging.gc.removal import remove
 from graph_compiler.staging.gc.survey import survey
 from graph_compiler.staging.publications.ledger import Ledger
@@ -103,7 +103,7 @@ def test_airflows_state_counts_for_one_placement_only(runs: list[Run]) -> None:
     words = dict.fromkeys(PLACES, AirflowRunState.SUCCESS) | {live: AirflowRunState.RUNNING}
     policy = Policy(now=time.time(), older_than=0, airflow=words)
     found = collect(survey(STORE, str(runs[0].root)), policy)
-    assert [(kept.run, kept.state) for kept in found.kept] == [(live, RunState.LIVE)]
+    assert [(kept.run, kept.state) for kept in found.kept] == [(live, RunOfAirflow.LIVE)]
     list(remove(STORE, found, str(runs[0].root)))
     assert [run.identity for run in runs if run.path.exists()] == [live]
 

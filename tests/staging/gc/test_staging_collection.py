@@ -10,7 +10,7 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import TRASH
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.gc.collection import Collection, Policy, Waste, collect
-from graph_compiler.staging.gc.liveness import AirflowRunState, RunState
+from graph_compiler.staging.gc.liveness import AirflowRunState, RunOfAirflow
 from graph_compiler.staging.gc.removal import forget, remove
 from graph_compiler.staging.gc.survey import survey
 from graph_compiler.staging.store.local_store import LocalStore
@@ -85,7 +85,7 @@ def test_nothing_of_a_live_run_is_removed(run: Run) -> None:
     collection = found(run, old=6 * DAY)
     assert collection.removals == ()
     assert [(kept.state, kept.reason) for kept in collection.kept] == [
-        (RunState.LIVE, f"an attempt at {OUT} has no end")
+        (RunOfAirflow.LIVE, f"an attempt at {OUT} has no end")
     ]
 
 
@@ -93,7 +93,7 @@ def test_between_two_tasks_a_run_is_live(run: Run) -> None:
     run.end(FIRST, "e1")
     run.commit(run.result(FIRST), 0, "e1")
     (kept,) = found(run, old=2 * DAY, older_than=HOUR).kept
-    assert (kept.state, kept.reason) == (RunState.LIVE, f"{SECOND} has not begun")
+    assert (kept.state, kept.reason) == (RunOfAirflow.LIVE, f"{SECOND} has not begun")
 
 
 def test_a_failed_run_keeps_only_what_a_clear_reads(run: Run) -> None:
@@ -236,7 +236,7 @@ def test_documents_of_another_version_do_not_make_results_waste(run: Run) -> Non
     manifest.write_text('{"type": "Manifest", "of": "tomorrow"}')
     (kept,) = found(run, old=2 * DAY, airflow="success").kept
     assert wastes(found(run, old=2 * DAY, airflow="success")) == {}
-    assert kept.state is RunState.FINISHED
+    assert kept.state is RunOfAirflow.FINISHED
     assert Waste.RUN in wastes(found(run, old=8 * DAY)).values()
 
 

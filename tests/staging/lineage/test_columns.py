@@ -2,7 +2,7 @@
 
 import json
 
-from graph_compiler.staging.lineage.attempt_lineage import Column, columns
+from graph_compiler.staging.lineage.attempt_lineage import LineageColumn, columns
 
 
 def schema(**types: object) -> str:
@@ -15,8 +15,8 @@ def schema(**types: object) -> str:
 
 def test_plain_columns_have_sparks_types() -> None:
     assert columns(schema(x="integer", y="decimal(10,2)")) == (
-        Column(name="x", type="integer"),
-        Column(name="y", type="decimal(10,2)"),
+        LineageColumn(name="x", type="integer"),
+        LineageColumn(name="y", type="decimal(10,2)"),
     )
 
 
@@ -29,25 +29,28 @@ def test_nested_columns_have_fields() -> None:
             m={"type": "map", "keyType": "string", "valueType": "long"},
         )
     )
-    a = Column(name="a", type="string")
+    a = LineageColumn(name="a", type="string")
     assert found == (
-        Column(name="s", type="struct", fields=(a,)),
-        Column(
+        LineageColumn(name="s", type="struct", fields=(a,)),
+        LineageColumn(
             name="l",
             type="array",
-            fields=(Column(name="_element", type="struct", fields=(a,)),),
+            fields=(LineageColumn(name="_element", type="struct", fields=(a,)),),
         ),
-        Column(
+        LineageColumn(
             name="m",
             type="map",
-            fields=(Column(name="key", type="string"), Column(name="value", type="long")),
+            fields=(
+                LineageColumn(name="key", type="string"),
+                LineageColumn(name="value", type="long"),
+            ),
         ),
     )
 
 
 def test_a_type_of_a_user_has_the_name_of_its_class() -> None:
     point = {"type": "udt", "class": None, "pyClass": "acme.Point", "sqlType": "binary"}
-    assert columns(schema(p=point)) == (Column(name="p", type="acme.Point"),)
+    assert columns(schema(p=point)) == (LineageColumn(name="p", type="acme.Point"),)
 
 
 def test_no_columns() -> None:

@@ -17,9 +17,9 @@ from graph_compiler.staging.publications.in_bucket.bucket_publication import (
     files_document,
     steps,
 )
+from graph_compiler.staging.publications.places import StorePlace
 from graph_compiler.staging.publications.preparations import inside_bucket
 from graph_compiler.staging.publications.publications import WHOLE, Intent
-from graph_compiler.staging.publications.store_places import StorePlace
 from graph_compiler.staging.store.deferred_files import DeferredFile
 from tests.machine.in_stores.bucket import Bucket
 from tests.machine.in_stores.bucket_client import BucketClient

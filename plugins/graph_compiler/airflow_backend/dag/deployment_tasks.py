@@ -8,7 +8,7 @@ from airflow.sdk import DAG, XComArg
 from airflow.sdk.definitions.edges import EdgeInfoType
 
 from graph_compiler.airflow_backend.dag.arguments import Arguments
-from graph_compiler.airflow_backend.dag.plan_document import pack
+from graph_compiler.airflow_backend.dag.plan_document import pack_plan
 from graph_compiler.airflow_backend.dag.restart_strategy import restart_strategy
 from graph_compiler.airflow_backend.installation.settings import Settings
 from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
@@ -52,7 +52,7 @@ def add_tasks(
         task.others = tuple(region for region in described.regions if region.task_name != name)
         for upstream, _ in XComArg.iter_xcom_references(dict(arguments.of_the_run)):
             upstream >> task
-    next(iter(tasks.values())).plan_document = pack(compiled, described)
+    next(iter(tasks.values())).plan_document = pack_plan(compiled, described)
     labels: dict[tuple[TaskName, TaskName], list[str]] = {}
     for edge in compiled.task_edges():
         task_of = compiled.deployment.task_of_vertex

@@ -24,7 +24,7 @@ from jinja2 import Environment
 from graph_compiler.airflow_backend.dag.arguments import Arguments
 from graph_compiler.airflow_backend.dag.template_variables import (
     only_parameters_in,
-    parameters_in,
+    parameters_of_text,
 )
 from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 from graph_compiler.declaration.connectors import Connector, SinkMode
@@ -200,7 +200,7 @@ def filled(
             whole.append(task_id)
         whole += [
             f"{one}={repr(known[one]) if one in known else _token(one, arguments)}"
-            for one in sorted(parameters_in(text, templates))
+            for one in sorted(parameters_of_text(text, templates))
         ]
         return f"template-{hashlib.sha256(repr(whole).encode()).hexdigest()[:16]}"
 
@@ -216,7 +216,7 @@ def instances(
     Nothing is yielded if each may have a place of its own.
     """
     text = " ".join(connector.texts().values())
-    used = parameters_in(text, templates)
+    used = parameters_of_text(text, templates)
     given: dict[str, Any] = {
         name: value for name, value in arguments.of_the_run.items() if name in used
     }

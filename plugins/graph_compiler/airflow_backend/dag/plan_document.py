@@ -44,7 +44,7 @@ class PlanDocument:
         return from_wire(PlanSummary, self.compared_by)
 
 
-def pack(compiled: CompiledPipeline, described: PipelineDescriptor) -> str:
+def pack_plan(compiled: CompiledPipeline, described: PipelineDescriptor) -> str:
     """Return the document of a plan: ASCII text that depends only on the declaration."""
     document = {
         "version": VERSION,

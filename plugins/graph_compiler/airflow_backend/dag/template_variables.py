@@ -21,7 +21,7 @@ def variables_in(text: str, templates: Environment) -> set[str]:
         return set()
 
 
-def parameters_in(text: str, templates: Environment) -> set[str]:
+def parameters_of_text(text: str, templates: Environment) -> set[str]:
     """Return the parameters in a text, also within expressions: `{{ params.x | lower }}`, `{{ params['x'] }}`."""
     try:
         return set(_parameters(templates.parse(text)))

@@ -31,23 +31,23 @@ from graph_compiler.errors import ConfigurationError
 from graph_compiler.projects.airflow_configuration import SECTION
 
 
-def versions() -> str:
+def _versions() -> str:
     """Return Airflow's version."""
     return airflow.__version__
 
 
-def plugin() -> dict[str, Any]:
+def _plugin() -> dict[str, Any]:
     """Return the names of the loaded plugins, and by file the reasons why others were not loaded."""
     loaded = [str(found["name"]) for found in plugins_manager.get_plugin_info(["name"])]
     return {"loaded": loaded, "errors": dict(plugins_manager.get_import_errors())}
 
 
-def settings() -> dict[str, Any]:
+def _settings() -> dict[str, Any]:
     """Return our section of Airflow's configuration."""
     return {"staging_root": read_settings().staging_root}
 
 
-def spark_connection() -> dict[str, Any]:
+def _spark_connection() -> dict[str, Any]:
     """Return the cluster of the Spark connection; of its extras, only the deploy mode."""
     conn_id = conf.get(SECTION, "conn_id", fallback=DEFAULT_CONN_ID)
     try:
@@ -64,13 +64,13 @@ def spark_connection() -> dict[str, Any]:
     }
 
 
-def api_connection() -> dict[str, Any]:
+def _api_connection() -> dict[str, Any]:
     """Return why a login to Airflow's API by its connection fails; None if it works, or there is none."""
     conn_id = conf.get(SECTION, "api_conn_id", fallback=None)
     return {"conn_id": conn_id, "problem": why_no_login(conn_id) if conn_id else None}
 
 
-def pools() -> dict[str, Any]:
+def _pools() -> dict[str, Any]:
     """Return the pools that tasks of our Dags name, with the tasks of those that do not exist."""
     with create_session() as session:
         if not inspect(session.get_bind()).has_table(Pool.__tablename__):
@@ -90,7 +90,7 @@ def pools() -> dict[str, Any]:
     return {"dags": len(dag_ids), "named": sorted(named), "missing": missing}
 
 
-def triggerer() -> dict[str, Any]:
+def _triggerer() -> dict[str, Any]:
     """Return whether a triggerer runs, whether tasks defer by default, and how many of our tasks wait for one."""
     with create_session() as session:
         has_tables = inspect(session.get_bind()).has_table(TaskInstance.__tablename__)
@@ -106,13 +106,13 @@ def triggerer() -> dict[str, Any]:
 
 
 FACTS: Mapping[str, Callable[[], Any]] = {
-    "airflow": versions,
-    "plugin": plugin,
-    "settings": settings,
-    "spark_connection": spark_connection,
-    "api_connection": api_connection,
-    "pools": pools,
-    "triggerer": triggerer,
+    "airflow": _versions,
+    "plugin": _plugin,
+    "settings": _settings,
+    "spark_connection": _spark_connection,
+    "api_connection": _api_connection,
+    "pools": _pools,
+    "triggerer": _triggerer,
 }
 
 

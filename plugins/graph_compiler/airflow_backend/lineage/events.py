@@ -33,7 +33,12 @@ from openlineage.client.uuid import generate_static_uuid
 
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.lineage.attempt_lineage import AttemptLineage, Column, Dataset, columns
+from graph_compiler.staging.lineage.attempt_lineage import (
+    AttemptLineage,
+    Dataset,
+    LineageColumn,
+    columns,
+)
 from graph_compiler.staging.metrics.attempt_metrics import TimedAttempt
 
 PRODUCER = "urn:graph_compiler"
@@ -143,7 +148,7 @@ def _facets(dataset: Dataset) -> dict[str, Any]:
     return facets
 
 
-def _fields(within: Iterable[Column]) -> Iterator[schema_dataset.SchemaDatasetFacetFields]:
+def _fields(within: Iterable[LineageColumn]) -> Iterator[schema_dataset.SchemaDatasetFacetFields]:
     for column in within:
         yield schema_dataset.SchemaDatasetFacetFields(
             name=column.name, type=column.type, fields=list(_fields(column.fields))

@@ -23,7 +23,7 @@ from graph_compiler.projects.pipeline_files import load_declared, nothing_declar
 Value = TypeVar("Value")
 
 
-def summarize(file: Path) -> None:
+def summarize_version(file: Path) -> None:
     """Print the PlanSummary of the pipeline a file declares, whose paths are as if its folder were elsewhere."""
     said = json.load(sys.stdin)
     sys.path[:] = said["path"]
@@ -62,4 +62,4 @@ def _as_in(repository: str, unpacked: str, value: Value) -> Value:
 
 
 if __name__ == "__main__":
-    typer.run(summarize)
+    typer.run(summarize_version)

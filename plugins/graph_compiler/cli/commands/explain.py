@@ -12,7 +12,7 @@ import graph_compiler
 from graph_compiler.cli.arguments.pipelines import PipelineName, compile_named
 from graph_compiler.cli.commands.dry_run import Plans, ask_spark, show_findings
 from graph_compiler.cli.console import AsJson, ExitCode, speaking_plainly
-from graph_compiler.cli.running.submit_commands import submit_commands
+from graph_compiler.cli.running.submit_commands import read_submit_commands
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.explain.documents.page import BUILT
@@ -61,7 +61,7 @@ def explain(
         compiled = compile_named(pipeline)
         if submit:
             describe_pipeline(compiled)  # its problems first
-            found = submit_commands(pipeline)
+            found = read_submit_commands(pipeline)
             typer.echo(to_json(found) if form is Format.JSON else submit_text(found))
             is_refused = any(task.problem is not None for task in found.tasks)
             raise typer.Exit(ExitCode.LEFT_TO_DO if is_refused else ExitCode.DONE)

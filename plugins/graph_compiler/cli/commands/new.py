@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from graph_compiler.cli.console import AsJson, program, pytest, speaking_plainly
+from graph_compiler.cli.console import AsJson, program_name, pytest, speaking_plainly
 from graph_compiler.cli.running.dag_files import loads_all
 from graph_compiler.cli.starter import starter_files
 from graph_compiler.errors import ParameterError
@@ -44,8 +44,8 @@ def new(
         return
     typer.echo(
         f"wrote {listing(files)}\n"
-        f"Next:  {program()} explain {name}    shows the tasks it becomes\n"
-        f"       {program()} run {name}        runs it, with sample rows\n"
+        f"Next:  {program_name()} explain {name}    shows the tasks it becomes\n"
+        f"       {program_name()} run {name}        runs it, with sample rows\n"
         f"       {pytest()} tests/test_{name}.py\n"
         f"       then edit {next(iter(files))}"
     )

@@ -15,7 +15,7 @@ from graph_compiler.cli.arguments.runs import Params, hint_of_day, read_day, rea
 from graph_compiler.cli.console import (
     AsJson,
     ExitCode,
-    program,
+    program_name,
     speaking_plainly,
     standard_error,
     standard_output,
@@ -23,7 +23,7 @@ from graph_compiler.cli.console import (
 from graph_compiler.cli.running.airflow_run import Run, run_under_airflow
 from graph_compiler.cli.running.dag_files import require_dag
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
-from graph_compiler.cli.running.finished_run import FinishedRun, Preview
+from graph_compiler.cli.running.finished_run import FinishedRun, FirstRows
 from graph_compiler.cli.running.in_process_run import InProcessRun, Until, run_in_process
 from graph_compiler.cli.running.run_document import run_json
 from graph_compiler.cli.running.run_view import contracts_table, outputs_table, preview_table
@@ -123,7 +123,7 @@ def _show(run: FinishedRun, pipeline: str, console: Console) -> None:
         console.print(outputs_table(run.sinks))
     if (contracts := contracts_table(run.found)) is not None:
         console.print(contracts)
-    if isinstance(run.preview, Preview):
+    if isinstance(run.preview, FirstRows):
         console.print(preview_table(run.preview, console.width))
     elif run.preview is not None:
         console.print(run.preview)
@@ -131,9 +131,9 @@ def _show(run: FinishedRun, pipeline: str, console: Console) -> None:
     if run.run_id is not None:
         name = run.compiled.pipeline.name
         console.print(
-            f"Next:  {program()} explain {pipeline}   shows why the cuts are where they are\n"
-            f"       {program()} history {name} {run.run_id}   shows each attempt at each task\n"
-            f"       {program()} run {pipeline} --until OPERATOR   shows the rows of one operator\n"
+            f"Next:  {program_name()} explain {pipeline}   shows why the cuts are where they are\n"
+            f"       {program_name()} history {name} {run.run_id}   shows each attempt at each task\n"
+            f"       {program_name()} run {pipeline} --until OPERATOR   shows the rows of one operator\n"
             f"       edit {find_pipeline(pipeline).shown}, then run again",
             highlight=False,
             soft_wrap=True,

@@ -49,7 +49,7 @@ _ONLY_SPARK_KNOWS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class FileVerdict:
     """What was found in one module: `pipeline` is the name of a `declared` pipeline, else the file's name.
 
     `stores` are the buckets and file systems that its runs use, as the declaration shows them: `s3a://lake`.
@@ -78,7 +78,7 @@ def validate(
     A module named explicitly must declare a pipeline; in a folder, modules without an `env` are skipped.
     """
     with speaking_plainly():
-        verdicts = judge(paths or [PIPELINES])
+        verdicts = judge_files(paths or [PIPELINES])
     if as_json:
         typer.echo(json.dumps(verdicts_json(verdicts), indent=1))
     else:
@@ -88,13 +88,13 @@ def validate(
     )
 
 
-def judge(paths: Sequence[str]) -> list[Verdict]:
+def judge_files(paths: Sequence[str]) -> list[FileVerdict]:
     """Check the paths or module names that are given, each module once.
 
     Raises ParameterError if they hold no pipeline, ConfigurationError if the deployment's options are wrong.
     """
     deployment, airflow = deployment_options(), EmbeddedAirflow(Path.cwd())
-    found: dict[str, Verdict] = {}
+    found: dict[str, FileVerdict] = {}
     for path in paths:
         is_folder = path == PIPELINES or Path(path).is_dir()
         for name in files_below(Path(path)) if is_folder else [path]:
@@ -109,7 +109,7 @@ def judge(paths: Sequence[str]) -> list[Verdict]:
     return _with_shared_names(list(found.values()))
 
 
-def verdicts_json(verdicts: Iterable[Verdict]) -> Json:
+def verdicts_json(verdicts: Iterable[FileVerdict]) -> Json:
     """Return the document that `--json` prints."""
     return {
         "pipelines": [
@@ -127,7 +127,7 @@ def verdicts_json(verdicts: Iterable[Verdict]) -> Json:
 
 def _judge(
     name: str, deployment: DeploymentOptions, airflow: EmbeddedAirflow, *, must_declare: bool
-) -> Verdict:
+) -> FileVerdict:
     file, pipeline, declared = name, Path(name).stem, None
     problems: tuple[Problem, ...] = ()
     packages: tuple[Problem, ...] = ()
@@ -149,7 +149,7 @@ def _judge(
         pipeline, problems = error.pipeline, all_problems(error)
     except GraphCompilerError as error:
         problems = (Problem(message=str(error)),)
-    return Verdict(
+    return FileVerdict(
         file=file,
         pipeline=pipeline,
         declared=declared,
@@ -170,9 +170,9 @@ def _own_folder_problems(compiled: CompiledPipeline, airflow: EmbeddedAirflow) -
     yield from find_own_folder_problems(literal, (*known, *airflow.own_folders))
 
 
-def _with_shared_names(verdicts: Sequence[Verdict]) -> list[Verdict]:
+def _with_shared_names(verdicts: Sequence[FileVerdict]) -> list[FileVerdict]:
     """Report a second pipeline with the same name: both would have that Dag id, and share staged results."""
-    first: dict[str, Verdict] = {}
+    first: dict[str, FileVerdict] = {}
     judged = []
     for verdict in verdicts:
         other = first.setdefault(verdict.pipeline, verdict)
@@ -188,7 +188,7 @@ def _with_shared_names(verdicts: Sequence[Verdict]) -> list[Verdict]:
     return judged
 
 
-def _show(verdicts: Sequence[Verdict]) -> None:
+def _show(verdicts: Sequence[FileVerdict]) -> None:
     broken = [verdict for verdict in verdicts if verdict.problems]
     errors = standard_error()
     for verdict in broken:
@@ -208,7 +208,7 @@ def _show(verdicts: Sequence[Verdict]) -> None:
         typer.echo(f"{words}; graph-compiler doctor tries the staging root", err=bool(broken))
 
 
-def _each_once(verdicts: Iterable[Verdict]) -> Iterator[tuple[str, Problem]]:
+def _each_once(verdicts: Iterable[FileVerdict]) -> Iterator[tuple[str, Problem]]:
     """Yield each warning with the files it is about; several files only if it is about the deployment."""
     files: dict[Problem, list[str]] = {}
     for verdict in verdicts:

@@ -18,7 +18,7 @@ from graph_compiler.cli.diagnosis.check import (
     Answer,
     Check,
     Finding,
-    carry_out,
+    carry_out_checks,
     failed,
     ok,
     warning,
@@ -273,5 +273,5 @@ WORD_CHECKS: tuple[Check[AirflowHealth], ...] = (
 
 def judge_airflow(health: AirflowHealth) -> tuple[Answer, ...]:
     """Carry out the checks; those that need Airflow's facts only if it answered."""
-    installed = carry_out(INSTALLATION_CHECKS, health)
-    return installed if health.silence else (*installed, *carry_out(WORD_CHECKS, health))
+    installed = carry_out_checks(INSTALLATION_CHECKS, health)
+    return installed if health.silence else (*installed, *carry_out_checks(WORD_CHECKS, health))

@@ -61,7 +61,7 @@ def failed(found: str, cure: str) -> Finding:
     return Finding(state=State.FAILED, found=found, cure=cure)
 
 
-def carry_out(checks: Iterable[Check[Seen]], seen: Seen) -> tuple[Answer, ...]:
+def carry_out_checks(checks: Iterable[Check[Seen]], seen: Seen) -> tuple[Answer, ...]:
     """Carry out each check, in order."""
     return tuple(Answer(name=check.name, finding=_look(check, seen)) for check in checks)
 

@@ -22,7 +22,7 @@ def configuration(airflow: EmbeddedAirflow) -> Finding:
     return ok(f"staging root {root}; {file if file.is_file() else 'no airflow.cfg'}")
 
 
-def options(airflow: EmbeddedAirflow) -> Finding:
+def deployment_findings(airflow: EmbeddedAirflow) -> Finding:
     """Check the options for all pipelines."""
     try:
         found = airflow.options
@@ -35,5 +35,5 @@ def options(airflow: EmbeddedAirflow) -> Finding:
 
 DEPLOYMENT_CHECKS: tuple[Check[EmbeddedAirflow], ...] = (
     Check("configuration", configuration),
-    Check("options", options),
+    Check("options", deployment_findings),
 )

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from graph_compiler.cli.diagnosis.airflow_health import AirflowHealth
-from graph_compiler.cli.diagnosis.check import Answer, Check, Finding, carry_out, failed, ok
+from graph_compiler.cli.diagnosis.check import Answer, Check, Finding, carry_out_checks, failed, ok
 from graph_compiler.declaration.connectors.file_uris import local_path
 
 _PROGRAM = "graph_compiler.airflow_backend.installation.executor_health"
@@ -61,7 +61,7 @@ def judge_executors(health: AirflowHealth, environment: Mapping[str, str]) -> tu
     """Ask an application whose driver runs here, unless executors share everything with this process."""
     if health.silence is not None or not _is_worth_asking(health):
         return ()
-    return carry_out((Check("executors", executors),), Cluster(environment=environment))
+    return carry_out_checks((Check("executors", executors),), Cluster(environment=environment))
 
 
 def _is_worth_asking(health: AirflowHealth) -> bool:

@@ -11,7 +11,7 @@ from graph_compiler.cli.diagnosis.check import (
     Check,
     Finding,
     State,
-    carry_out,
+    carry_out_checks,
     failed,
     ok,
     warning,
@@ -46,7 +46,7 @@ def reachable(root: str) -> Finding:
     return ok(root)
 
 
-def commits(root: ObjectRoot) -> Finding:
+def commits_to_store(root: ObjectRoot) -> Finding:
     """Check what decides between two writers: that an object can be created only once."""
     try:
         wrong = why_unsafe(root.store, root.scratch)
@@ -70,7 +70,7 @@ def lists(root: ObjectRoot) -> Finding:
     return ok("objects are listed once they are written, and can be deleted")
 
 
-def clock(root: ObjectRoot) -> Finding:
+def clocks_of_store(root: ObjectRoot) -> Finding:
     """Compare the store's clock with ours: it decides which runs are silent, and which are old."""
     key, before = f"{root.scratch}/now", time.time()
     try:
@@ -89,21 +89,21 @@ def clock(root: ObjectRoot) -> Finding:
 
 FIRST_CHECK = Check("staging root", reachable)
 STORE_CHECKS: tuple[Check[ObjectRoot], ...] = (
-    Check("staging commits", commits),
+    Check("staging commits", commits_to_store),
     Check("staging lists", lists),
-    Check("staging clock", clock),
+    Check("staging clock", clocks_of_store),
 )
 
 
 def judge_object_store(root: str) -> tuple[Answer, ...]:
     """Carry out the checks; if the store cannot be reached, only the first."""
-    (first,) = carry_out([FIRST_CHECK], root)
+    (first,) = carry_out_checks([FIRST_CHECK], root)
     if first.finding.state is State.FAILED:
         return (first,)
     scratch = f"{root}/.doctor-{uuid.uuid4().hex}"
     seen = ObjectRoot(root=root, store=store_of(root), scratch=scratch)
     try:
-        return (first, *carry_out(STORE_CHECKS, seen))
+        return (first, *carry_out_checks(STORE_CHECKS, seen))
     finally:
         seen.store.delete(scratch)
 

@@ -105,7 +105,7 @@ def judge_pyspark(found: str | None, *, has_client: bool) -> Finding:
     return ok(found)
 
 
-def spark_jars(programs: Programs) -> Finding:
+def jars_of_spark(programs: Programs) -> Finding:
     """Check that spark-submit's jars have the version of the Python package."""
     package = _version("pyspark")
     home = programs.environment.get("SPARK_HOME")
@@ -184,7 +184,7 @@ PROGRAM_CHECKS: tuple[Check[Programs], ...] = (
     Check("Java", java),
     Check("Python", driver_python),
     Check("pyspark", pyspark),
-    Check("Spark's jars", spark_jars),
+    Check("Spark's jars", jars_of_spark),
     Check("spark-submit", spark_submit),
     Check("pyarrow", pyarrow),
     Check("Driver's start", driver_start),

@@ -17,7 +17,7 @@ from graph_compiler.cli.diagnosis.check import (
     Check,
     Finding,
     State,
-    carry_out,
+    carry_out_checks,
     failed,
     ok,
     warning,
@@ -152,10 +152,10 @@ STAGING_CHECKS: tuple[Check[StagingRoot], ...] = (
 
 def judge_staging_root(root: StagingRoot) -> tuple[Answer, ...]:
     """Carry out the checks; if nothing can be written, only the first."""
-    (first,) = carry_out([FIRST_CHECK], root)
+    (first,) = carry_out_checks([FIRST_CHECK], root)
     if first.finding.state is State.FAILED:
         return (first,)
-    return (first, *carry_out(STAGING_CHECKS, root))
+    return (first, *carry_out_checks(STAGING_CHECKS, root))
 
 
 @contextmanager

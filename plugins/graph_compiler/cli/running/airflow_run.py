@@ -17,7 +17,7 @@ from graph_compiler.cli.running.finished_run import (
     published_preview,
     task_words,
 )
-from graph_compiler.cli.running.following import Followed, follow
+from graph_compiler.cli.running.following import Followed, follow_run
 from graph_compiler.cli.running.run_view import airflow_step, failure_words, skipped_words
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.documents.staging_layout import StagingLayout, runs_of
@@ -66,7 +66,7 @@ def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> F
         },
         step=airflow_step,
     )
-    found = follow(followed, console)
+    found = follow_run(followed, console)
     failure = None
     if followed.process.returncode:
         failure = failure_words(name, found, log, starting="Airflow")

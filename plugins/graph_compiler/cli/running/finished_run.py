@@ -18,7 +18,7 @@ Executions = Mapping[RegionId, tuple[RegionExecution, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preview:
+class FirstRows:
     """Rows of an operator or a sink; `total` is None if not counted, `order` is the column they are sorted by.
 
     `is_glance`: types and decimals are left out, since the rows only give an impression.
@@ -52,7 +52,7 @@ class FinishedRun:
     seconds: float
     found: Executions
     failure: str | None
-    preview: Preview | str | None
+    preview: FirstRows | str | None
     log: Path | None
 
     @property
@@ -85,7 +85,7 @@ PREVIEW_BYTES = 50_000_000
 
 def published_preview(
     compiled: CompiledPipeline, sinks: Sequence[Output], sorted_by: str | None
-) -> Preview | str | None:
+) -> FirstRows | str | None:
     """Return rows, largest `sorted_by` first; None if there is no such sink, it is large, or not on a disk."""
     # Imported when called: `explain` and `env` do not need it.
     from pyarrow import ArrowException, parquet
@@ -109,7 +109,7 @@ def published_preview(
         return f"{sink.name} has no column '{sorted_by}' to sort by; it has {listing(rows.column_names)}"
     if sorted_by is not None:
         rows = rows.sort_by([(sorted_by, "descending")])
-    return Preview(
+    return FirstRows(
         name=sink.name,
         columns=tuple((field.name, str(field.type)) for field in rows.schema),
         rows=[tuple(row.values()) for row in rows.slice(0, PREVIEW_ROWS).to_pylist()],

@@ -38,7 +38,7 @@ class Followed:
     step: Callable[[Executions], str | None]
 
 
-def follow(run: Followed, console: Console) -> Executions:
+def follow_run(run: Followed, console: Console) -> Executions:
     """Show progress until the process ends. The process is always ended with this one."""
     with ended_as_by_ctrl_c():
         try:

@@ -22,13 +22,13 @@ import graph_compiler
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.running.finished_run import (
     FinishedRun,
-    Preview,
+    FirstRows,
     TaskWords,
     outputs_of,
     published_preview,
     task_words,
 )
-from graph_compiler.cli.running.following import Followed, follow
+from graph_compiler.cli.running.following import Followed, follow_run
 from graph_compiler.cli.running.local_spark import (
     SUBMIT_ARGUMENTS,
     artifact_settings,
@@ -36,7 +36,7 @@ from graph_compiler.cli.running.local_spark import (
     submit_arguments,
 )
 from graph_compiler.cli.running.run_view import failure_words, step_words
-from graph_compiler.cli.running.store_access import root_access
+from graph_compiler.cli.running.store_access import root_access_of_airflow
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.connectors.secret import Secret
 from graph_compiler.declaration.parameters.parameter import ParameterValue
@@ -115,7 +115,7 @@ def run_in_process(run: InProcessRun, airflow: EmbeddedAirflow, console: Console
         (folder / wire.REQUEST).write_text(to_json(request))
         with alone(tasks[0].layout, airflow.home) if run.until is None else nullcontext() as held:
             put_artifacts(store_of(root), tasks[0])
-            access = root_access(airflow)
+            access = root_access_of_airflow(airflow)
             settings = access.spark_settings() | artifact_settings(
                 local_settings(run.compiled, airflow), tasks[0]
             )
@@ -235,7 +235,7 @@ def _follow(
         look=lambda: {task.region.region_id: _own_attempt(task) for task in tasks},
         step=lambda _: _step(folder / wire.PROGRESS),
     )
-    found = follow(followed, console)
+    found = follow_run(followed, console)
     # A function may end the process with any exit code; the reports show which tasks succeeded.
     came_through = process.returncode == 0 and all(map(_succeeded, found.values()))
     return FinishedRun(
@@ -289,13 +289,13 @@ def _preview_request(until: Until | None) -> wire.PreviewRequest | None:
 
 def _preview(
     run: InProcessRun, found: Mapping[RegionId, tuple[RegionExecution, ...]], folder: Path
-) -> Preview | str | None:
+) -> FirstRows | str | None:
     if run.until is None:
         outputs = [output for each in found.values() for output in outputs_of(each)]
         sinks = [output for output in outputs if output.kind == "sink"]
         return published_preview(run.compiled, sinks, run.preview_sorted_by)
     answer = from_json(wire.Preview, (folder / wire.PREVIEW).read_text())
-    return Preview(
+    return FirstRows(
         name=run.until.output.name,
         columns=tuple((column.name, column.data_type) for column in answer.columns),
         # Two columns may have one name, so a row is no dict.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from graph_compiler.cli.running.finished_run import FinishedRun, Preview
+from graph_compiler.cli.running.finished_run import FinishedRun, FirstRows
 from graph_compiler.deployment.documents.report import VertexMetrics
 from graph_compiler.deployment.documents.wire import Json
 from graph_compiler.graphs.execution import ExecutionState
@@ -37,7 +37,7 @@ def run_json(run: FinishedRun) -> str:
             if attempts and (report := attempts[-1].report) is not None
             for count in report.contracts
         ],
-        "preview": _preview(run.preview) if isinstance(run.preview, Preview) else None,
+        "preview": _preview(run.preview) if isinstance(run.preview, FirstRows) else None,
         "log": None if run.log is None else str(run.log),
     }
     return json.dumps(document, indent=2, ensure_ascii=False, default=str)
@@ -74,7 +74,7 @@ def _vertex(vertex: VertexMetrics) -> Json:
     }
 
 
-def _preview(preview: Preview) -> dict[str, object]:
+def _preview(preview: FirstRows) -> dict[str, object]:
     """Return rows as arrays in the order of the columns, since two columns may have one name."""
     return {
         "of": preview.name,

@@ -15,7 +15,7 @@ from rich.console import Group, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from graph_compiler.cli.running.finished_run import Executions, Preview, TaskWords, outputs_of
+from graph_compiler.cli.running.finished_run import Executions, FirstRows, TaskWords, outputs_of
 from graph_compiler.deployment.documents.in_process_run import Step
 from graph_compiler.deployment.documents.manifest import ContractCount
 from graph_compiler.deployment.documents.progress import CurrentStep
@@ -153,7 +153,7 @@ def contracts_of(counts: Sequence[ContractCount]) -> Group | None:
     return _titled("data contracts", table)
 
 
-def preview_table(preview: Preview, width: int) -> Group:
+def preview_table(preview: FirstRows, width: int) -> Group:
     """Show rows in `width` terminal columns; for the rows of an operator, with the columns' types.
 
     Columns that do not fit are left out, and named below.
@@ -236,7 +236,7 @@ def _titled(title: str, table: Table, below: Text | None = None) -> Group:
     return Group(Text(title, style="bold"), table, *([below] if below else []))
 
 
-def _header(name: str, kind: str, preview: Preview) -> Text:
+def _header(name: str, kind: str, preview: FirstRows) -> Text:
     return Text(name) if preview.is_glance else Text(f"{name}\n").append(kind, style="dim")
 
 

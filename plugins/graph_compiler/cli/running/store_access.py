@@ -19,13 +19,13 @@ from graph_compiler.webhdfs.webhdfs_access import HdfsAccess
 _PROGRAM = "graph_compiler.airflow_backend.stores.connection_access"
 
 
-def open_stores(airflow: EmbeddedAirflow) -> None:
+def open_stores_of_airflow(airflow: EmbeddedAirflow) -> None:
     """Open the stores of places that are not on a disk in this process; Airflow is only asked if one is needed."""
     open_stores_with(partial(_s3_access, airflow))
     open_hdfs_with(partial(_hdfs_access, airflow))
 
 
-def root_access(airflow: EmbeddedAirflow) -> S3Access | HdfsAccess:
+def root_access_of_airflow(airflow: EmbeddedAirflow) -> S3Access | HdfsAccess:
     """Return what Spark needs to reach the staging root from here; nothing for one on a disk.
 
     Raises ConfigurationError and StagingError.

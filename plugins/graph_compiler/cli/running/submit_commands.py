@@ -15,7 +15,7 @@ from graph_compiler.projects.airflow_configuration import variable_of
 _PROGRAM = "graph_compiler.airflow_backend.installation.submit_commands"
 
 
-def submit_commands(name: str) -> PipelineSubmission:
+def read_submit_commands(name: str) -> PipelineSubmission:
     """Return how each task of a valid pipeline would be submitted; raises AirflowFailedError, ConfigurationError."""
     airflow = EmbeddedAirflow(Path.cwd())
     environment = airflow.asking_environment()

@@ -15,7 +15,7 @@ from graph_compiler.declaration.transformations import (
     PhysicalTransformation,
     problem_at,
 )
-from graph_compiler.declaration.value_types import fits, type_words
+from graph_compiler.declaration.value_types import fits, value_words
 from graph_compiler.declaration.windows import Window
 from graph_compiler.errors import Problem, SourceLocation
 from graph_compiler.extensions import is_foreign
@@ -179,7 +179,7 @@ def _problems(operator: PhysicalTransformation) -> Iterator[Problem]:
     }
     if wrong:
         found = listing(f"{name} is {shown(item)}" for name, item in wrong.items())
-        allowed = dict.fromkeys(_ALLOWED.get(name) or type_words(types[name]) for name in wrong)
+        allowed = dict.fromkeys(_ALLOWED.get(name) or value_words(types[name]) for name in wrong)
         yield problem_at(operator, found, allowed="; ".join(allowed))
 
 

@@ -12,7 +12,7 @@ from graph_compiler.graphs.job_graph import JobGraph, JobVertex
 from graph_compiler.graphs.stream_graph import StreamGraph
 
 
-def resource_profiles(pipeline: Pipeline) -> tuple[SlotSharingGroup, ...]:
+def profiles_in(pipeline: Pipeline) -> tuple[SlotSharingGroup, ...]:
     """Return each group that is declared with more than a name, in declaration order; the pipeline has been checked."""
     declared = (operator.settings.resource_profile for operator in pipeline.operators)
     by_name = {

@@ -85,7 +85,7 @@ def _staged(
 def _closing_edges(graph: JobGraph, *, merges: bool) -> list[JobEdgeId]:
     """Return edges that close a cycle of components which may not be merged; none if all cycles may be merged."""
     merged: frozenset[frozenset[JobVertexId]] = frozenset()
-    while found := cycles(graph, components(graph, merged)):
+    while found := waiting_vertices(graph, components(graph, merged)):
         closing = [
             id
             for inside in found
@@ -245,7 +245,7 @@ def components(graph: JobGraph, merged: Iterable[frozenset[JobVertexId]] = ()) -
     return connected_components([vertex.id for vertex in graph.vertices], links)
 
 
-def cycles(graph: JobGraph, found: list[Component]) -> list[frozenset[JobVertexId]]:
+def waiting_vertices(graph: JobGraph, found: list[Component]) -> list[frozenset[JobVertexId]]:
     """Return the sets of vertices whose components wait for each other, or for themselves across two tasks."""
     component_of = {id: number for number, group in enumerate(found) for id in group}
     successors: dict[int, list[int]] = {number: [] for number in range(len(found))}

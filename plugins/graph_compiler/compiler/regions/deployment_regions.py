@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from graph_compiler.compiler.regions.cuts import components, cycles
+from graph_compiler.compiler.regions.cuts import components, waiting_vertices
 from graph_compiler.compiler.tasks.region_groups import NamedRegion
 from graph_compiler.declaration.operators import Source
 from graph_compiler.errors import InvalidPipelineError, Problem
@@ -22,7 +22,7 @@ from graph_compiler.identifiers import JobVertexId, RegionId, distinct, task_id
 def deployment_regions(stream_graph: StreamGraph, graph: JobGraph) -> tuple[NamedRegion, ...]:
     """Return the regions of a cut job graph, in an order in which they can run: each has one slot sharing group."""
     groups = components(graph)
-    if waiting := cycles(graph, groups):
+    if waiting := waiting_vertices(graph, groups):
         groups = components(graph, waiting)
     staged_nodes = {edge.stream_edge.source_id for edge in graph.staged_edges}
     names = name_regions(groups, staged_nodes, stream_graph, graph)

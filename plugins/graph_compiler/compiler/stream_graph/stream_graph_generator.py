@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from graph_compiler.compiler.checks.operator_checks import job_type
-from graph_compiler.compiler.checks.resource_profiles import resource_profiles
+from graph_compiler.compiler.checks.resource_profiles import profiles_in
 from graph_compiler.compiler.stream_graph.staging_wishes import with_staging_wishes
 from graph_compiler.compiler.stream_graph.stream_graph_draft import StreamGraphDraft
 from graph_compiler.compiler.stream_graph.translators import TRANSLATORS
@@ -42,7 +42,7 @@ def generate_stream_graph(pipeline: Pipeline, options: PipelineOptions) -> Strea
         virtual_nodes=tuple(draft.virtual.values()),
         source_ids=tuple(sorted(draft.source_ids)),
         sink_ids=tuple(sorted(draft.sink_ids)),
-        resource_profiles=resource_profiles(pipeline),
+        resource_profiles=profiles_in(pipeline),
     )
     return with_staging_wishes(graph)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
-from graph_compiler.declaration.functions import FunctionRef, with_arguments
+from graph_compiler.declaration.functions import FunctionRef, with_bound_arguments
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.known_columns import Known, columns_of_schema
 from graph_compiler.declaration.parameters.parameter import (
@@ -49,7 +49,7 @@ class FunctionOperator(Operator):
             name: parameters[value.name] if isinstance(value, ParameterReference) else value
             for name, value in self.arguments
         }
-        return with_arguments(function, bound) if bound else function
+        return with_bound_arguments(function, bound) if bound else function
 
     def why_unrepeatable(self) -> str | None:
         """Return a reason if it is declared as not deterministic."""

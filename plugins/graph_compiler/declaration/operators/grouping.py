@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.known_columns import (
-    Column,
     Known,
-    named,
+    KnownColumn,
+    named_columns,
     names_twice,
     type_of,
 )
@@ -37,8 +37,8 @@ class Aggregate(Operator):
     def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the keys and the aggregates."""
         known = inputs[0] or ()
-        keys = [Column(key, type_of(key, known)) for key in self.keys]
-        return (*keys, *named(self.aggregates, known))
+        keys = [KnownColumn(key, type_of(key, known)) for key in self.keys]
+        return (*keys, *named_columns(self.aggregates, known))
 
     def expressions(self) -> tuple[str, ...]:
         """Return the aggregates."""
@@ -68,7 +68,7 @@ class AggregateAll(Operator):
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the aggregates."""
-        return named(self.aggregates, inputs[0])
+        return named_columns(self.aggregates, inputs[0])
 
     def expressions(self) -> tuple[str, ...]:
         """Return the aggregates."""
@@ -94,9 +94,9 @@ class WindowAggregate(Operator):
     def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the keys, the window and the aggregates."""
         known = inputs[0] or ()
-        keys = [Column(key, type_of(key, known)) for key in self.keys]
-        window = (Column("window_start"), Column("window_end"))
-        return (*keys, *window, *named(self.aggregates, known))
+        keys = [KnownColumn(key, type_of(key, known)) for key in self.keys]
+        window = (KnownColumn("window_start"), KnownColumn("window_end"))
+        return (*keys, *window, *named_columns(self.aggregates, known))
 
     def expressions(self) -> tuple[str, ...]:
         """Return the aggregates."""

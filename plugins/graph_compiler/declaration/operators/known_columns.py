@@ -19,7 +19,7 @@ from graph_compiler.errors import Problem
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class KnownColumn:
     """A column; `type` is Spark DDL, None if it is unknown."""
 
     name: str
@@ -30,7 +30,7 @@ class Column:
         return self.name if self.type is None else f"{self.name} {self.type}"
 
 
-Columns: TypeAlias = tuple[Column, ...]
+Columns: TypeAlias = tuple[KnownColumn, ...]
 Known: TypeAlias = "Columns | None"
 """Columns in their order, None if they are unknown."""
 
@@ -67,7 +67,7 @@ def columns_of_schema(schema: str | None) -> Known:
             return None
         written = schema[name.start : name.end]
         plain = written[1:-1].replace("``", "`") if written.startswith("`") else written
-        found.append(Column(plain, type_of_text(schema[rest[0].start : rest[end - 1].end])))
+        found.append(KnownColumn(plain, type_of_text(schema[rest[0].start : rest[end - 1].end])))
     return tuple(found)
 
 
@@ -83,9 +83,9 @@ def type_of_text(text: str) -> str:
     return _SAME.get(plain, plain)
 
 
-def named(columns: Iterable[tuple[str, str]], known: Known) -> Columns:
+def named_columns(columns: Iterable[tuple[str, str]], known: Known) -> Columns:
     """Return columns by name and expression, over the columns that are known."""
-    return tuple(Column(name, type_of_expression(text, known or ())) for name, text in columns)
+    return tuple(KnownColumn(name, type_of_expression(text, known or ())) for name, text in columns)
 
 
 def type_of_expression(text: str, known: Columns) -> str | None:
@@ -119,7 +119,7 @@ def common(inputs: Sequence[Known], *, fills: bool = False) -> Known:
         for each in other:
             mine = found.setdefault(each.name.lower(), each)
             if mine.type != each.type:
-                found[each.name.lower()] = Column(mine.name)
+                found[each.name.lower()] = KnownColumn(mine.name)
     return tuple(found.values())
 
 
@@ -133,7 +133,7 @@ def joined(left: Known, right: Known, on: Sequence[tuple[str, str]], how: str) -
     for key in keys:
         one, other = type_of(key, left), type_of(key, right)
         kind = {"right": other, "full": one if one == other else None}.get(how, one)
-        found.append(Column(key, kind))
+        found.append(KnownColumn(key, kind))
     found += [each for each in left if each.name.lower() not in shared]
     if how not in ("semi", "anti"):
         found += [each for each in right if each.name.lower() not in shared]

@@ -9,9 +9,9 @@ from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.known_columns import (
-    Column,
     Known,
-    named,
+    KnownColumn,
+    named_columns,
     names_twice,
     type_of_text,
 )
@@ -73,7 +73,7 @@ class Select(ColumnOperator):
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return these columns."""
-        return named(self.columns, inputs[0])
+        return named_columns(self.columns, inputs[0])
 
     def keeps_column(self, name: str) -> bool:
         """Whether it selects the column as it is."""
@@ -93,7 +93,7 @@ class WithColumns(ColumnOperator):
         """Return the columns of its input, with these in their places or at the end."""
         if inputs[0] is None:
             return None
-        new = {each.name.lower(): each for each in named(self.columns, inputs[0])}
+        new = {each.name.lower(): each for each in named_columns(self.columns, inputs[0])}
         kept = [new.pop(each.name.lower(), each) for each in inputs[0]]
         return (*kept, *new.values())
 
@@ -137,7 +137,7 @@ class Rename(Operator):
         """Return the columns with their new names."""
         new = {old.lower(): name for old, name in self.names}
         return inputs[0] and tuple(
-            Column(new.get(each.name.lower(), each.name), each.type) for each in inputs[0]
+            KnownColumn(new.get(each.name.lower(), each.name), each.type) for each in inputs[0]
         )
 
     def keeps_column(self, name: str) -> bool:
@@ -163,7 +163,7 @@ class Cast(Operator):
         """Return the columns with their new types."""
         types = {name.lower(): type_of_text(kind) for name, kind in self.types}
         return inputs[0] and tuple(
-            Column(each.name, types.get(each.name.lower(), each.type)) for each in inputs[0]
+            KnownColumn(each.name, types.get(each.name.lower(), each.type)) for each in inputs[0]
         )
 
     def keeps_column(self, name: str) -> bool:
@@ -195,7 +195,7 @@ class FlatMap(Operator):
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the columns of its input and of the generator."""
-        return inputs[0] and (*inputs[0], *map(Column, self.columns))
+        return inputs[0] and (*inputs[0], *map(KnownColumn, self.columns))
 
     def expressions(self) -> tuple[str, ...]:
         """Return the generator."""

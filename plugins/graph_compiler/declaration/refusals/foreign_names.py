@@ -365,10 +365,10 @@ def foreign_name(name: str, *, of_environment: bool = False) -> ForeignName | No
 
     `of_environment`: a name of a session, where a stream has others.
     """
-    return _known(of_environment).get(plain(name))
+    return _known(of_environment).get(without_style(name))
 
 
-def plain(name: str) -> str:
+def without_style(name: str) -> str:
     """Return a name without case and underscores: `groupBy`, `groupby` and `group_by` are alike."""
     return name.replace("_", "").lower()
 
@@ -387,5 +387,6 @@ def foreign_names(*, of_environment: bool = False) -> dict[str, ForeignName]:
 @cache
 def _known(of_environment: bool) -> Mapping[str, ForeignName]:
     return {
-        plain(name): found for name, found in foreign_names(of_environment=of_environment).items()
+        without_style(name): found
+        for name, found in foreign_names(of_environment=of_environment).items()
     }

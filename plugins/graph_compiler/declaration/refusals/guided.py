@@ -70,10 +70,10 @@ class Guided:
 def _meant(kind: type[Guided], name: str) -> tuple[str, str] | None:
     """Return why a class has no such name, and a hint with the call that is meant; None for an unknown name."""
     # Imported when needed: a driver has no use for the table.
-    from graph_compiler.declaration.refusals.foreign_names import foreign_name, plain
+    from graph_compiler.declaration.refusals.foreign_names import foreign_name, without_style
 
-    words, wanted = f"{kind._noun} has no '{name}'", plain(name)
-    own = {plain(call): call for call in _calls(kind)}
+    words, wanted = f"{kind._noun} has no '{name}'", without_style(name)
+    own = {without_style(call): call for call in _calls(kind)}
     if wanted in own:
         return words, f"did you mean '{own[wanted]}'?"
     others = {
@@ -84,7 +84,7 @@ def _meant(kind: type[Guided], name: str) -> tuple[str, str] | None:
     if foreign is None and is_environment:
         foreign = foreign_name(name)
     if foreign is None:
-        return (words, kind._for_streams) if wanted in map(plain, others) else None
+        return (words, kind._for_streams) if wanted in map(without_style, others) else None
     first = re.match(r"\w+(?=\()", foreign.code[0]) if foreign.code else None
     is_elsewhere = first is not None and first[0] in others and not hasattr(kind, first[0])
     hint = f"{kind._for_streams}; {foreign.hint}" if is_elsewhere else foreign.hint

@@ -19,7 +19,7 @@ from graph_compiler.declaration.parameters.parameter import (
     ParameterValue,
     is_bindable,
 )
-from graph_compiler.declaration.value_types import fits, type_words
+from graph_compiler.declaration.value_types import fits, value_words
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import counted, did_you_mean, listing, shown
 
@@ -67,7 +67,7 @@ def argument_problems(
             yield Problem(
                 message=f"binds {name} to {_words(value, known)}, and {function.__name__} takes "
                 f"{name}: {expected.__name__}",
-                allowed=type_words(expected),
+                allowed=value_words(expected),
             )
 
 

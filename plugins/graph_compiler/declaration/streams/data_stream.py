@@ -29,7 +29,7 @@ from graph_compiler.declaration.streams.combining_methods import CombiningMethod
 from graph_compiler.declaration.streams.function_methods import FunctionMethods
 from graph_compiler.declaration.streams.partitioning_methods import PartitioningMethods
 from graph_compiler.declaration.streams.row_methods import RowMethods
-from graph_compiler.declaration.streams.settings_methods import Declared
+from graph_compiler.declaration.streams.settings_methods import HasSettings
 from graph_compiler.declaration.transformations import SinkTransformation
 from graph_compiler.declaration.windows import Window
 from graph_compiler.identifiers import did_you_mean, listing, quoted, shown
@@ -41,7 +41,7 @@ REDUCE_WITH = ("sum", "min", "max", "first", "last", "any_value", "bool_and", "b
 _Columns = Mapping[str, str] | None
 
 
-class DataStreamSink(Declared):
+class DataStreamSink(HasSettings):
     """The end of a stream."""
 
     _noun: ClassVar[str] = "a sink"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @held_to_signatures
-class Declared(Guided):
+class HasSettings(Guided):
     """The operator of a stream, or the sink at its end, and its settings."""
 
     _noun: ClassVar[str] = "a stream"

@@ -16,7 +16,7 @@ from graph_compiler.declaration.operators import Operator, OperatorSettings
 from graph_compiler.declaration.parameters.parameter import Argument
 from graph_compiler.declaration.partitioners import ExchangeMode, GlobalPartitioner, Partitioner
 from graph_compiler.declaration.streams.bound_arguments import argument_problems
-from graph_compiler.declaration.streams.settings_methods import Declared
+from graph_compiler.declaration.streams.settings_methods import HasSettings
 from graph_compiler.declaration.transformations import (
     MultipleInputTransformation,
     OneInputTransformation,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from graph_compiler.declaration.streams.data_stream import DataStream
 
 
-class Stream(Declared):
+class Stream(HasSettings):
     """The output of one transformation, as an environment and an id."""
 
     def _one_input(

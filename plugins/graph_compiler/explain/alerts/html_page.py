@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from html import escape
 
 from graph_compiler.explain.alerts.alert import Link
-from graph_compiler.explain.alerts.message import Fact, Message, Part
+from graph_compiler.explain.alerts.message import Fact, Message, MessagePart
 
 _FONT = "font-family:Helvetica,Arial,sans-serif;font-size:14px;line-height:1.45;color:#1f2430"
 _CAUSE = (
@@ -29,7 +29,7 @@ def html_page(message: Message) -> str:
     )
 
 
-def _part(part: Part) -> str:
+def _part(part: MessagePart) -> str:
     title = (
         f'<h2 style="margin:24px 0 6px;padding-top:12px;border-top:1px solid #d8dbe2;font-size:16px">'
         f"{escape(part.title)}</h2>\n"

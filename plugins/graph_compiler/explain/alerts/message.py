@@ -72,7 +72,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class MessagePart:
     """A failed task; `repeats` are lines below `repeats_title`."""
 
     title: str | None
@@ -90,7 +90,7 @@ class Message:
 
     title: str
     facts: tuple[Fact, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[MessagePart, ...]
     links: tuple[Link, ...]
     unknown: tuple[str, ...]
 
@@ -136,8 +136,8 @@ def _numbers(alert: Alert) -> Iterator[Fact]:
         yield _fact("Not run", f"{counted(alert.not_run, 'task')}, because of these failures")
 
 
-def _part(task: FailedTask, most: int, *, is_run: bool) -> Part:
-    return Part(
+def _part(task: FailedTask, most: int, *, is_run: bool) -> MessagePart:
+    return MessagePart(
         title=f"Task '{one_line(_task(task))}'" if is_run else None,
         facts=tuple(_facts(task)),
         cause=short_cause(task.cause or _NO_CAUSE, most),

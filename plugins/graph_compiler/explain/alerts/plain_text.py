@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from graph_compiler.explain.alerts.alert import Link
-from graph_compiler.explain.alerts.message import Fact, Message, Part
+from graph_compiler.explain.alerts.message import Fact, Message, MessagePart
 
 
 def plain_text(message: Message) -> str:
@@ -23,7 +23,7 @@ def _lines(message: Message) -> Iterator[str]:
     yield from _listed("Not known here", message.unknown)
 
 
-def _part(part: Part) -> Iterator[str]:
+def _part(part: MessagePart) -> Iterator[str]:
     if part.title:
         yield ""
         yield part.title

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from graph_compiler.explain.alerts.alert import Link
-from graph_compiler.explain.alerts.message import Fact, Message, Part, one_line
+from graph_compiler.explain.alerts.message import Fact, Message, MessagePart, one_line
 
 MOST_BLOCKS = 50
 MOST_OF_SECTION = 3_000
@@ -48,7 +48,7 @@ def _texts(message: Message) -> Iterator[str | None]:
     yield from filter(None, [_listed("Not known here", message.unknown)])
 
 
-def _part(part: Part) -> Iterator[str]:
+def _part(part: MessagePart) -> Iterator[str]:
     yield _facts(part.facts)
     yield f"*Cause*\n```{_cut(escaped(part.cause), MOST_OF_SECTION - 20)}```"
     found = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from graph_compiler.errors import InvalidPipelineError, Problem
-from graph_compiler.explain.pictures.picture import Edge, Node, Picture
+from graph_compiler.explain.pictures.picture import Edge, Picture, PictureNode
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.execution_graph import ExecutionEdge, ExecutionGraph, ExecutionJobVertex
 from graph_compiler.identifiers import JobVertexId, counted
@@ -52,14 +52,14 @@ def execution_picture(compiled: CompiledPipeline) -> Picture:
     )
 
 
-def _subtasks(vertex: ExecutionJobVertex, group: int) -> Iterator[Node]:
+def _subtasks(vertex: ExecutionJobVertex, group: int) -> Iterator[PictureNode]:
     if vertex.parallelism > _DRAWN:
         words = (f"{vertex.name} (1…{vertex.parallelism})",)
-        yield Node(id=vertex.id, words=words, group=group)
+        yield PictureNode(id=vertex.id, words=words, group=group)
         return
     for subtask in range(vertex.parallelism):
         id = _box(vertex.id, subtask, vertex.parallelism)
-        yield Node(id=id, words=(vertex.task_name(subtask),), group=group)
+        yield PictureNode(id=id, words=(vertex.task_name(subtask),), group=group)
 
 
 def _edges(edge: ExecutionEdge, size: Mapping[JobVertexId, int]) -> Iterator[Edge]:

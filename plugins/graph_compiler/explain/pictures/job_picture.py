@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graph_compiler.compiler.regions.cuts import pipelining_words
-from graph_compiler.explain.pictures.picture import Edge, Node, Picture
+from graph_compiler.explain.pictures.picture import Edge, Picture, PictureNode
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobEdge, JobVertex
 from graph_compiler.identifiers import counted
@@ -31,7 +31,7 @@ def job_picture(compiled: CompiledPipeline) -> Picture:
         ),
         groups=tuple(f"task {task.id}" for task in tasks),
         nodes=tuple(
-            Node(id=id, words=_vertex_words(graph.vertex[id]), group=number)
+            PictureNode(id=id, words=_vertex_words(graph.vertex[id]), group=number)
             for number, ids in enumerate(vertices)
             for id in ids
         ),

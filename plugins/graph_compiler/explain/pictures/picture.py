@@ -8,7 +8,7 @@ from itertools import groupby
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class PictureNode:
     """One box: `words` is its name, then its settings; `group` is an index in `Picture.groups`."""
 
     id: str
@@ -33,7 +33,7 @@ class Picture:
 
     title: str
     groups: tuple[str, ...]
-    nodes: tuple[Node, ...]
+    nodes: tuple[PictureNode, ...]
     edges: tuple[Edge, ...]
 
 

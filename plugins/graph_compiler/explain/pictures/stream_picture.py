@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graph_compiler.compiler.job_graph.chaining import ChainBreak, chain_breaks
 from graph_compiler.declaration.partitioners import ExchangeMode
-from graph_compiler.explain.pictures.picture import Edge, Node, Picture
+from graph_compiler.explain.pictures.picture import Edge, Picture, PictureNode
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.stream_graph import StreamEdge, StreamNode
 from graph_compiler.identifiers import counted
@@ -33,7 +33,7 @@ def stream_picture(compiled: CompiledPipeline) -> Picture:
             for number, vertex in enumerate(job.vertices)
         ),
         nodes=tuple(
-            Node(id=str(id), words=_node_words(graph.node[id]), group=number)
+            PictureNode(id=str(id), words=_node_words(graph.node[id]), group=number)
             for number, vertex in enumerate(job.vertices)
             for id in vertex.node_ids
         ),

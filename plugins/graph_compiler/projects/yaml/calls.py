@@ -10,7 +10,7 @@ from typing import Any
 
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.streams import DataStream
-from graph_compiler.declaration.streams.settings_methods import Declared
+from graph_compiler.declaration.streams.settings_methods import HasSettings
 from graph_compiler.errors import FunctionNotImportableError, GraphCompilerError, Problem
 from graph_compiler.identifiers import did_you_mean, listing, quoted
 from graph_compiler.projects.yaml.forms import parameters, written_values
@@ -107,7 +107,7 @@ class Calls:
             if not there:
                 continue
             setter = getattr(on, method.__name__, None)
-            if setter is None or not isinstance(on, Declared):
+            if setter is None or not isinstance(on, HasSettings):
                 raise self.refused(
                     (*path, there[0]), f"it is set on {_description(on)}", allowed="operators"
                 )

@@ -14,7 +14,7 @@ from graph_compiler.declaration.dag.schedule import Schedule
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.locations import declaring_at
 from graph_compiler.declaration.parameters.parameter import Params
-from graph_compiler.declaration.streams.settings_methods import Declared
+from graph_compiler.declaration.streams.settings_methods import HasSettings
 from graph_compiler.declaration.transformations import PhysicalTransformation
 from graph_compiler.errors import (
     FunctionNotImportableError,
@@ -246,6 +246,6 @@ def _label(written: Written) -> str | None:
 
 
 def _is_operator(given: object) -> bool:
-    if not isinstance(given, Declared):
+    if not isinstance(given, HasSettings):
         return False
     return isinstance(given.environment.transformation(given.id), PhysicalTransformation)

@@ -15,7 +15,7 @@ from typing import Any
 from graph_compiler.declaration.parameters.parameter import is_model
 from graph_compiler.errors import FunctionNotImportableError
 from graph_compiler.identifiers import did_you_mean
-from graph_compiler.projects.yaml.syntax.text_file import file_below, read_bytes
+from graph_compiler.projects.yaml.syntax.text_file import file_below, read_file_bytes
 
 MAX_QUERY = 1_000_000
 _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
@@ -105,4 +105,4 @@ def read_query(folder: Path, name: str) -> str:
 
     That is: a file in another place, of another kind, too large, or not in UTF-8.
     """
-    return read_bytes(file_below(folder, name), most=MAX_QUERY).decode("utf-8")
+    return read_file_bytes(file_below(folder, name), most=MAX_QUERY).decode("utf-8")

@@ -37,7 +37,7 @@ from graph_compiler.projects.yaml.values import (
     SecretForm,
     either,
     refused,
-    shown,
+    shown_value,
 )
 
 # Connectors and operators of other packages in YAML: the entry point's name is the key, the signature the form.
@@ -90,7 +90,7 @@ def window_key(kind: type) -> str:
 
 def _no_operators(value: object) -> object:
     raise refused(
-        f"is {shown(value)}", "operators of packages that register some; none is installed"
+        f"is {shown_value(value)}", "operators of packages that register some; none is installed"
     )
 
 

@@ -18,8 +18,8 @@ from graph_compiler.options.text import as_text
 from graph_compiler.projects.yaml.declare import Broken, declare
 from graph_compiler.projects.yaml.pipeline_spec import PipelineSpec
 from graph_compiler.projects.yaml.refusals import KeyPath, problem_in, refusals
-from graph_compiler.projects.yaml.syntax.text_file import read_bytes
-from graph_compiler.projects.yaml.syntax.tree import MAX_CHARACTERS, Node, plain, read_tree
+from graph_compiler.projects.yaml.syntax.text_file import read_file_bytes
+from graph_compiler.projects.yaml.syntax.tree import MAX_CHARACTERS, Node, plain_tree, read_tree
 
 _STAND_IN = {"from_source": {"range": 0, "end": 0}, "name": "broken"}
 _NO_NAME = "refused"
@@ -30,7 +30,7 @@ def read_pipeline(path: Path) -> Pipeline:
     """Return the pipeline of a file. Raises InvalidPipelineError with every problem found, and OSError."""
     name = path.stem
     try:
-        text = read_bytes(path, most=4 * MAX_CHARACTERS).decode("utf-8-sig")
+        text = read_file_bytes(path, most=4 * MAX_CHARACTERS).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = (
             f"{path} is not UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}"
@@ -66,7 +66,7 @@ def parse_pipeline(text: str, file: str) -> Pipeline:
 
 def _validated(tree: Node, file: str) -> tuple[PipelineSpec | None, Broken, list[Problem]]:
     """Return the model, and the parts that were left out so that the rest can be checked."""
-    data: Any = plain(tree)
+    data: Any = plain_tree(tree)
     try:
         return PipelineSpec.model_validate(data), {}, []
     except ValidationError as error:

@@ -26,10 +26,10 @@ from graph_compiler.projects.yaml.syntax.tree import (
     Node,
     node_at,
     place_of,
-    plain,
-    written,
+    plain_tree,
+    written_at,
 )
-from graph_compiler.projects.yaml.values import TAG, Form, shown
+from graph_compiler.projects.yaml.values import TAG, Form, shown_value
 
 KeyPath = tuple[str | int, ...]
 _KINDS = {
@@ -49,7 +49,7 @@ _ANY = "text, a number, true or false"
 
 def refusals(error: ValidationError, tree: Node, file: str) -> dict[KeyPath, Problem]:
     """Return one problem for each invalid key, in the order of the file."""
-    data = plain(tree)
+    data = plain_tree(tree)
     found: dict[KeyPath, list[ErrorDetails]] = {}
     for details in error.errors(include_url=False):
         found.setdefault(_path(details["loc"], data), []).append(details)
@@ -71,7 +71,7 @@ def problem_in(tree: Node, file: str, path: KeyPath, message: str, **words: str 
     return Problem(
         message=message,
         operator=_operator(tree, path),
-        key=written(path) or None,
+        key=written_at(path) or None,
         declared_at=SourceLocation(file, place.line),
         column=place.column,
         **words,
@@ -138,7 +138,7 @@ def _problem(path: KeyPath, errors: list[ErrorDetails], tree: Node, file: str) -
     any_of = _ANY if len(words) == len(_PLAIN) else " or ".join(words)
     is_cron = path == ("schedule",) and isinstance(value, str)
     hint = f"schedule: {{cron: {value!r}}}" if is_cron else _hint(value, words)
-    return say(f"{subject}is {shown(value)}", any_of or first["msg"], hint)
+    return say(f"{subject}is {shown_value(value)}", any_of or first["msg"], hint)
 
 
 def _no_choice(path: KeyPath, error: ErrorDetails, tree: Node, file: str) -> Problem:
@@ -147,18 +147,20 @@ def _no_choice(path: KeyPath, error: ErrorDetails, tree: Node, file: str) -> Pro
         hint = "leave the key out instead" if value is False else _hint(value, [_KINDS["bool"]])
         if path[-1] == "deterministic" and value is False:
             hint = "of a function that may give other rows each time: deterministic_function: false"
-        return problem_in(tree, file, path, f"is {shown(value)}", allowed="true", hint=hint)
+        return problem_in(tree, file, path, f"is {shown_value(value)}", allowed="true", hint=hint)
     names = expected.replace(" or ", ", ").replace("'", "").split(", ")
     meant = {"how": join_type_meant, "mode": sink_mode_meant}
     near = meant.get(str(path[-1])) or partial(did_you_mean, known=names)
     hint = near(value) if isinstance(value, str) else None
-    return problem_in(tree, file, path, f"is {shown(value)}", allowed=", ".join(names), hint=hint)
+    return problem_in(
+        tree, file, path, f"is {shown_value(value)}", allowed=", ".join(names), hint=hint
+    )
 
 
 def _no_kind(path: KeyPath, value: object, tree: Node, file: str) -> Problem:
     noun, known = _kinds_at(path)
     if not isinstance(value, dict):
-        message, allowed = f"is {shown(value)}", f"a mapping with a key for {noun}"
+        message, allowed = f"is {shown_value(value)}", f"a mapping with a key for {noun}"
         return problem_in(tree, file, path, message, allowed=allowed, hint=_template_hint(value))
     there = [str(key) for key in value if key in known]
     if there:

@@ -18,7 +18,7 @@ from graph_compiler.projects.yaml.values import (
     PlainValue,
     either,
     refused,
-    shown,
+    shown_value,
 )
 
 PATH = "path"
@@ -82,7 +82,7 @@ def _reading(parse: Callable[[str], Any], allowed: str) -> PlainValidator:
                 return parse(value)
         except ValueError:
             pass
-        raise refused(f"is {shown(value)}", allowed)
+        raise refused(f"is {shown_value(value)}", allowed)
 
     return PlainValidator(check)
 

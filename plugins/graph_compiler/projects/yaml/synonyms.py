@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from graph_compiler.declaration.refusals.foreign_names import plain
+from graph_compiler.declaration.refusals.foreign_names import without_style
 
 _SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "alias": ("as",),
@@ -59,16 +59,16 @@ _OF_CSV: Mapping[str, str] = {
     "compression": "compression",
 }
 """Options of Spark's files, which are in `options`."""
-_SPARKS = {plain(name): option for name, option in _OF_CSV.items()}
-_OURS = {plain(name): (name, keys) for name, keys in _SYNONYMS.items()}
+_SPARKS = {without_style(name): option for name, option in _OF_CSV.items()}
+_OURS = {without_style(name): (name, keys) for name, keys in _SYNONYMS.items()}
 
 
 def key_meant(key: str, known: Collection[str], value: object = None) -> str | None:
     """Return a hint with the key that a synonym stands for among the known ones, None if there is none."""
-    option = _SPARKS.get(plain(key))
+    option = _SPARKS.get(without_style(key))
     if option is not None and "header" in known:
         return f"it is an option of Spark: options: {{{option}: {_shown(value)}}}"
-    name, ours = _OURS.get(plain(key), ("", ()))
+    name, ours = _OURS.get(without_style(key), ("", ()))
     found = next((one for one in ours if one in known), None)
     return None if found is None else _VALUES.get(name, f"did you mean '{found}'?")
 

@@ -34,7 +34,7 @@ class Form(BaseModel):
         return {name: getattr(self, name) for name in sorted(self.model_fields_set)}
 
 
-def shown(value: object) -> str:
+def shown_value(value: object) -> str:
     """Return a value as text for a message, shortened if it is long."""
     plain = {None: "empty", True: "true", False: "false"}
     text = plain[value] if value is None or isinstance(value, bool) else repr(value)
@@ -58,20 +58,21 @@ def _names(value: object) -> list[str]:
     if isinstance(value, str):
         return [value]
     if not _is_texts(value):
-        raise refused(f"is {shown(value)}", "text, or a list of texts")
+        raise refused(f"is {shown_value(value)}", "text, or a list of texts")
     return list(value)  # type: ignore[call-overload, no-any-return]  # just checked
 
 
 def _pair(value: object) -> list[str]:
     if not _is_texts(value) or len(value) != 2:  # type: ignore[arg-type]  # just checked
-        raise refused(f"is {shown(value)}", "a list of two texts")
+        raise refused(f"is {shown_value(value)}", "a list of two texts")
     return list(value)  # type: ignore[call-overload, no-any-return]  # the same
 
 
 def _columns(value: object) -> dict[str, str]:
     if not _is_columns(value):
         raise refused(
-            f"is {shown(value)}", "a mapping of names to texts; numbers and booleans in quotes"
+            f"is {shown_value(value)}",
+            "a mapping of names to texts; numbers and booleans in quotes",
         )
     return dict(value)  # type: ignore[call-overload, no-any-return]  # just checked
 
@@ -86,14 +87,14 @@ def _selection(value: object) -> list[str | dict[str, str]]:
     items = value if isinstance(value, list) else [value]
     if not all(isinstance(item, str) or _is_columns(item) for item in items):
         raise refused(
-            f"is {shown(value)}", "names of columns, and mappings of names to expressions"
+            f"is {shown_value(value)}", "names of columns, and mappings of names to expressions"
         )
     return items  # type: ignore[return-value]  # just checked
 
 
 def _sets(value: object) -> list[list[str]]:
     if not isinstance(value, list):
-        raise refused(f"is {shown(value)}", "a list of lists of columns")
+        raise refused(f"is {shown_value(value)}", "a list of lists of columns")
     return [_names(item) for item in value]
 
 

@@ -125,7 +125,7 @@ class TextFormat:
     def _(self, kind: DataType, text: str, depth: int) -> str:
         value = f"try_cast({text} AS {kind.simpleString()})"
         names = [
-            f"WHEN {literal(name)} THEN CAST('{value}' AS {kind.simpleString()})"
+            f"WHEN {sql_literal(name)} THEN CAST('{value}' AS {kind.simpleString()})"
             for name, usual, value in self._special_names()
             if name != usual
         ]
@@ -134,7 +134,7 @@ class TextFormat:
     @_value.register
     def _(self, kind: DateType, text: str, depth: int) -> str:
         if self.date is not None and self.locale is None:
-            return f"try_to_date({text}, {literal(self.date)})"
+            return f"try_to_date({text}, {sql_literal(self.date)})"
         if self.date is not None:
             return self._by_reader(text, kind, {"dateFormat": self.date})
         return f"try_cast({text} AS DATE)"
@@ -144,7 +144,7 @@ class TextFormat:
         if self.time_zone is not None or (self.timestamp is not None and self.locale is not None):
             return self._by_reader(text, kind, {"timestampFormat": self.timestamp})
         if self.timestamp is not None:
-            return f"try_to_timestamp({text}, {literal(self.timestamp)})"
+            return f"try_to_timestamp({text}, {sql_literal(self.timestamp)})"
         return f"try_cast({text} AS TIMESTAMP)"
 
     @_value.register
@@ -156,7 +156,7 @@ class TextFormat:
     @_value.register
     def _(self, kind: StructType, text: str, depth: int) -> str:
         fields = [
-            f"{literal(f.name)}, {self._value(f.dataType, f'{text}.{quoted(f.name)}', depth)}"
+            f"{sql_literal(f.name)}, {self._value(f.dataType, f'{text}.{quoted(f.name)}', depth)}"
             for f in kind
         ]
         return f"CASE WHEN {text} IS NOT NULL THEN named_struct({', '.join(fields)}) END"
@@ -216,7 +216,7 @@ class TextFormat:
             is_number += f" AND (length({text}) <= 15 OR {' <=> '.join(exact)})"
         names = {name for each in self._special_names() for name in each}
         names |= {"INF", "+INF", "-INF", "+Infinity"} if self.is_json else set()
-        listed = ", ".join(literal(name) for name in sorted(names))
+        listed = ", ".join(sql_literal(name) for name in sorted(names))
         return self._unless(text, value, f"({is_number}) OR {text} IN ({listed})")
 
     @_misfit.register
@@ -285,10 +285,8 @@ class TextFormat:
         if self.decimal is None or self.grouping is None:
             return text
         point, group = re.escape(self.decimal), re.escape(self.grouping)
-        plain = f"replace({text}, {literal(self.decimal)}, '.')"
-        grouped = (
-            f"replace(replace({text}, {literal(self.grouping)}, ''), {literal(self.decimal)}, '.')"
-        )
+        plain = f"replace({text}, {sql_literal(self.decimal)}, '.')"
+        grouped = f"replace(replace({text}, {sql_literal(self.grouping)}, ''), {sql_literal(self.decimal)}, '.')"
         is_plain = _matches(text, rf"[+-]?\d*({point}\d*)?")
         is_grouped = _matches(text, rf"[+-]?\d{{1,3}}({group}\d{{3}})+({point}\d*)?")
         return f"CASE WHEN {is_plain} THEN {plain} WHEN {is_grouped} THEN {grouped} END"
@@ -297,7 +295,9 @@ class TextFormat:
         """Return the value as Spark's reader of JSON strings finds it: functions know neither its locale nor zone."""
         options = {**formats, "locale": self.locale, "timeZone": self.time_zone}
         listed = ", ".join(
-            f"'{name}', {literal(value)}" for name, value in options.items() if value is not None
+            f"'{name}', {sql_literal(value)}"
+            for name, value in options.items()
+            if value is not None
         )
         json = f"to_json(named_struct('v', {text}))"
         return f"from_json({json}, 'v {kind.simpleString()}', map({listed})).v"
@@ -330,10 +330,10 @@ def _is_moment(text: str, rest: str) -> str:
 def _matches(text: str, pattern: str) -> str:
     """Return a condition: whether the whole text matches."""
     whole = rf"\A(?:{pattern})\z"
-    return f"{text} RLIKE {literal(whole)}"
+    return f"{text} RLIKE {sql_literal(whole)}"
 
 
-def literal(text: str) -> str:
+def sql_literal(text: str) -> str:
     """Write text as a literal of SQL."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 

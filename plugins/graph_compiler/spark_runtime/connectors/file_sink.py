@@ -24,10 +24,10 @@ from graph_compiler.spark_runtime.connectors.sink import (
     conform_to_target,
     refuse_another_zone,
 )
-from graph_compiler.spark_runtime.connectors.typed_files import Target as HeldTarget
+from graph_compiler.spark_runtime.connectors.typed_files import FileTarget as HeldTarget
 from graph_compiler.spark_runtime.connectors.typed_files import held_schema
 from graph_compiler.spark_runtime.publishing.format_values import watch_values
-from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads_everything
+from graph_compiler.spark_runtime.publishing.literal_paths import literal_path, reads_everything
 from graph_compiler.spark_runtime.publishing.merge_keys import (
     key_columns,
     merge,
@@ -127,7 +127,7 @@ class FileSink:
             return new, held
         options = reads_everything(reveal_all(self.connector.spark_options()), self.spark)
         reader = self.spark.read.format(self.connector.spark_format).options(**options)
-        old = reader.schema(self._held_schema(new)).load(literal(self.ticket.target))
+        old = reader.schema(self._held_schema(new)).load(literal_path(self.ticket.target))
         return merge(old, new, keys), held
 
     def _held_schema(self, rows: DataFrame) -> StructType:

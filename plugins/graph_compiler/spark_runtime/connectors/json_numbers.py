@@ -29,7 +29,7 @@ from pyspark.sql.types import (
 )
 
 from graph_compiler.identifiers import quoted
-from graph_compiler.spark_runtime.columns.strict_values import literal
+from graph_compiler.spark_runtime.columns.strict_values import sql_literal
 
 _NEXT_NUMBER = (
     r"""(?s)\G((?:[^"'\d+\-A-Za-z_$/]++|"(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+'"""
@@ -57,14 +57,14 @@ def items_of_list(text: str, options: str) -> str:
 
     The parser stops at the end of the list, whatever follows. So one more value is written before the last bracket.
     """
-    last = literal(_END_OF_LIST)
+    last = sql_literal(_END_OF_LIST)
     marked = f"regexp_replace({_in_quotes(text, 'mark')}, {last}, concat(', \"', mark, '\"]'))"
     items = f"from_json({marked}, 'ARRAY<STRING>'{options})"
     exact = f"transform(slice(items, 1, size(items) - 1), item -> {_without_marks('item', 'mark')})"
     whole = f"CASE WHEN get(items, size(items) - 1) = mark THEN {exact} END"
     found = f"transform(array({items}), items -> {whole})[0]"
     return (
-        f"CASE WHEN {text} RLIKE {literal(_EMPTY_LIST)} THEN array() "
+        f"CASE WHEN {text} RLIKE {sql_literal(_EMPTY_LIST)} THEN array() "
         f"ELSE transform(array({_mark_of(text)}), mark -> {found})[0] END"
     )
 
@@ -73,7 +73,7 @@ def overflows_in_list(kind: DataType, text: str, record: str) -> str | None:
     """Return a condition: whether a number in a list or map may have become infinite; None if it would be noticed."""
     if not isinstance(kind, ArrayType | MapType) or not _leaves(kind) & {FloatType, DoubleType}:
         return None
-    return f"{record} RLIKE {literal(_TOO_LARGE)} AND contains(to_json({text}), '\"Infinity\"')"
+    return f"{record} RLIKE {sql_literal(_TOO_LARGE)} AND contains(to_json({text}), '\"Infinity\"')"
 
 
 def with_exact_numbers(
@@ -91,12 +91,12 @@ def with_exact_numbers(
     again = when(expr(needs), from_json(expr(_in_quotes(record, mark)), texts, dict(options)))
     merge = _Merge(mark)
     merged = [
-        f"{literal(c.name)}, "
+        f"{sql_literal(c.name)}, "
         f"{merge.merged(c.dataType, schema[c.name].dataType, _field(fields, c), _field(exact, c), 0)}"
         for c in columns
     ]
     merged += [
-        f"{literal(field.name)}, {_field(fields, field)}"
+        f"{sql_literal(field.name)}, {_field(fields, field)}"
         for field in schema
         if field.name not in columns.names
     ]
@@ -110,9 +110,7 @@ def _mark_of(record: str) -> str:
 
     No text contains a digest of the whole that it is a part of.
     """
-    escaped = (
-        f"contains({record}, {literal(chr(92) + 'u')}) AND {record} RLIKE {literal(_ESCAPED_MARK)}"
-    )
+    escaped = f"contains({record}, {sql_literal(chr(92) + 'u')}) AND {record} RLIKE {sql_literal(_ESCAPED_MARK)}"
     return (
         f"CASE WHEN contains({record}, '{_MARK}') OR ({escaped}) "
         f"THEN concat('{_MARK}', sha2({record}, 256)) ELSE '{_MARK}' END"
@@ -121,7 +119,7 @@ def _mark_of(record: str) -> str:
 
 def _in_quotes(record: str, mark: str) -> str:
     """Return an expression for a record's text in which each number is a string that begins with the mark."""
-    return f"regexp_replace({record}, {literal(_NEXT_NUMBER)}, concat('$1\"', {mark}, '$2\"'))"
+    return f"regexp_replace({record}, {sql_literal(_NEXT_NUMBER)}, concat('$1\"', {mark}, '$2\"'))"
 
 
 def _without_marks(text: str, mark: str) -> str:
@@ -139,7 +137,7 @@ class _Merge:
         """Return an expression for a value: `first` is of `parsed` type, `second` has all values as text."""
         if isinstance(kind, StructType) and isinstance(parsed, StructType):
             inner = [
-                f"{literal(f.name)}, "
+                f"{sql_literal(f.name)}, "
                 f"{self.merged(f.dataType, parsed[f.name].dataType, _field(first, f), _field(second, f), depth)}"
                 for f in kind
             ]
@@ -164,8 +162,8 @@ class _Ways:
     """Conditions: whether a record may have numbers whose text is lost. `record` is its text."""
 
     def __init__(self, record: str, *, has_zeros: bool) -> None:
-        self._changes = f"{record} RLIKE {literal(_CHANGES)}"
-        self._many_digits = f"{record} RLIKE {literal(_MANY_DIGITS)}"
+        self._changes = f"{record} RLIKE {sql_literal(_CHANGES)}"
+        self._many_digits = f"{record} RLIKE {sql_literal(_MANY_DIGITS)}"
         self._starts = ["[", "{", *("0123456789" if has_zeros else "0")]
 
     def needs(self, kind: DataType, parsed: DataType, text: str, depth: int) -> str | None:
@@ -189,8 +187,8 @@ class _Ways:
             values = f"map_values({text})"
             yield from self._in_items(kind.valueType, parsed.valueType, values, depth)
         else:
-            yield f"{text} RLIKE {literal(_WRITTEN)}"
-            starts = ", ".join(map(literal, self._starts))
+            yield f"{text} RLIKE {sql_literal(_WRITTEN)}"
+            starts = ", ".join(map(sql_literal, self._starts))
             yield f"(left({text}, 1) IN ({starts}) AND {self._changes})"
 
     def _in_items(self, kind: DataType, parsed: DataType, items: str, depth: int) -> Iterator[str]:

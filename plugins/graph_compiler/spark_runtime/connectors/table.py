@@ -40,7 +40,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
     refuse_rows_of_others,
 )
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
-from graph_compiler.spark_runtime.publishing.literal_paths import literal
+from graph_compiler.spark_runtime.publishing.literal_paths import literal_path
 from graph_compiler.spark_runtime.publishing.written_files import PARQUET, in_store, write_files
 from graph_compiler.spark_runtime.results.data_files import write_result
 from graph_compiler.spark_runtime.secret_values import reveal_all
@@ -218,7 +218,7 @@ def _carry_out(
     publication: InsertPublication, connector: Table, spark: SparkSession, ledger: Ledger
 ) -> None:
     below = [""] if publication.files is None else [f"/{name}" for name in publication.files]
-    rows = spark.read.parquet(*(literal(f"{publication.prepared}{name}") for name in below))
+    rows = spark.read.parquet(*(literal_path(f"{publication.prepared}{name}") for name in below))
     run = f"{publication.identity.owner}/{publication.identity.run_id}"
     now = datetime.now(UTC).isoformat(timespec="microseconds")
     said = zip(publication.attempt_columns, (run, now), strict=False)

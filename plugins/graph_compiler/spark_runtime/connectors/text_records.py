@@ -26,7 +26,7 @@ from graph_compiler.declaration.connectors import RecordFiles
 from graph_compiler.declaration.connectors.spark_options import OF_FILES
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
-from graph_compiler.spark_runtime.columns.strict_values import TextFormat, literal
+from graph_compiler.spark_runtime.columns.strict_values import TextFormat, sql_literal
 from graph_compiler.spark_runtime.connectors.json_numbers import (
     items_of_list,
     overflows_in_list,
@@ -81,14 +81,14 @@ _WHOLE_CHARACTERS = r"(?is)\A(?:[^\\]++|\\ud[89ab]..\\ud[c-f]..|\\(?!ud[89a-f]).
 """A record whose escapes are characters, or both halves of one."""
 _HAS_HALF_A_PAIR = (
     rf"(contains({_RECORD}, '\\ud') OR contains({_RECORD}, '\\uD')) "
-    rf"AND NOT {_RECORD} RLIKE {literal(_WHOLE_CHARACTERS)}"
+    rf"AND NOT {_RECORD} RLIKE {sql_literal(_WHOLE_CHARACTERS)}"
 )
 _BETWEEN = "\x01"
 """A character between the names of a header."""
 
 
 @dataclass(frozen=True, slots=True)
-class Misfit:
+class MisfitRule:
     """A way in which a record may not fit: a condition in SQL, and the reason for people.
 
     `column`, and the `field` that has its text, are None if it is about the whole record.
@@ -137,14 +137,14 @@ class TextFiles:
         order = [quoted(name) for name in (*self.columns.names, *self.folders.names)]
         return rows.selectExpr(*order, *([MISFIT] if self.connector.rejects is not None else []))
 
-    def _checked_row(self, misfits: Sequence[Misfit]) -> str:
+    def _checked_row(self, misfits: Sequence[MisfitRule]) -> str:
         """Return a list of the record's row; of a header, none. It fails for a misfit that may not continue.
 
         The generator is the last place where each record is seen: Spark moves filters before other filters.
         """
         misfit, fails = _struct_of(misfits), f"{_MISFIT} IS NOT NULL"
         fields = [
-            f"{literal(field.name)}, {self._checked_value(number, field)}"
+            f"{sql_literal(field.name)}, {self._checked_value(number, field)}"
             for number, field in enumerate(self.columns)
         ]
         # Also where it is not used, for it has the whole struct of fields. If a generator has only fields of a struct,
@@ -166,14 +166,14 @@ class TextFiles:
         shortest = (self._written(number)[-1] for number in range(len(self.header or ())))
         names = (name for name in shortest if name.isascii() and name.isidentifier())
         longest = max(names, key=len, default="")
-        may_be = lines.where(f"contains(lower({_RECORD}), {literal(longest)})")
+        may_be = lines.where(f"contains(lower({_RECORD}), {sql_literal(longest)})")
         headers = self._with_fields(may_be).where(self._is_header() or "false")
         counts = {str(file): int(count) for file, count in headers.groupBy(_FILE).count().collect()}
         # Spark writes the names of local files in two ways.
         files = (re.sub(r"\Afile:///", "file:/", file) for file in self.listed.inputFiles())
         others = [file for file in files if file not in counts][:_MOST_ASKED]
         if others:  # they may have no lines
-            without = lines.where(f"{_FILE} IN ({', '.join(map(literal, others))})")
+            without = lines.where(f"{_FILE} IN ({', '.join(map(sql_literal, others))})")
             counts |= {
                 str(file): 0
                 for (file,) in self._with_fields(without).select(_FILE).distinct().collect()
@@ -239,7 +239,9 @@ class TextFiles:
         )
         record = _RECORD
         if self._encoding is not None:
-            record = f"decode(CAST({_RECORD} AS BINARY), {literal(self._encoding)}) AS {_RECORD}"
+            record = (
+                f"decode(CAST({_RECORD} AS BINARY), {sql_literal(self._encoding)}) AS {_RECORD}"
+            )
         with pinned(self.listed.sparkSession, _DECODES_AS_READERS):
             return listed.selectExpr(record, f"_metadata.file_path AS {_FILE}", *folders)
 
@@ -255,7 +257,7 @@ class TextFiles:
         if self._format == "csv":
             if self.has_lines and (comment := options.get("comment")):
                 lines = lines.where(
-                    f"{_RECORD} IS NULL OR NOT startswith({_RECORD}, {literal(comment)})"
+                    f"{_RECORD} IS NULL OR NOT startswith({_RECORD}, {sql_literal(comment)})"
                 )
             names = ", ".join(f"c{number} STRING" for number in range(len(self.columns)))
             parsed = from_csv(_RECORD, f"{names}, {_CORRUPT} STRING", options)
@@ -282,7 +284,7 @@ class TextFiles:
     def _allowed(self) -> str:
         """Return the options that say what else is JSON, as the last argument of `from_json` in SQL."""
         allowed = ", ".join(
-            f"{literal(name)}, {literal(value)}"
+            f"{sql_literal(name)}, {sql_literal(value)}"
             for name, value in self._options.items()
             if name.startswith("allow")
         )
@@ -312,7 +314,7 @@ class TextFiles:
         )
         record = _CORRUPT
         if end := options.get("linesep"):  # Spark leaves out only line breaks
-            ends = f"endswith({_CORRUPT}, {literal(end)})"
+            ends = f"endswith({_CORRUPT}, {sql_literal(end)})"
             record = f"CASE WHEN {ends} THEN left({_CORRUPT}, length({_CORRUPT}) - {len(end)}) ELSE {_CORRUPT} END"
         unknown = f"concat(coalesce({_value(0)}, ''), {self._many_separators()})"
         folders = [quoted(name) for name in self.folders.names]
@@ -324,7 +326,7 @@ class TextFiles:
 
     def _many_separators(self) -> str:
         """Return the end of a record that has as many fields as Spark's reader has columns, so its text is unknown."""
-        return literal(self._separator * (len(self.columns) + _MORE - 1))
+        return sql_literal(self._separator * (len(self.columns) + _MORE - 1))
 
     def _text(self, number: int) -> str:
         """Return the expression of a field's text."""
@@ -355,12 +357,12 @@ class TextFiles:
         has_bytes = self.has_lines and self._encoding is None
         return f"{replaced} AND NOT is_valid_utf8({_RECORD})" if has_bytes else replaced
 
-    def _misfits(self) -> Iterator[Misfit]:
+    def _misfits(self) -> Iterator[MisfitRule]:
         """Yield what may be wrong, in the order in which it is asked."""
         if self.has_lines:
             replaced = f"contains({_RECORD}, '{_REPLACEMENT}')"
             is_wrong = f"NOT is_valid_utf8({_RECORD})" if self._encoding is None else replaced
-            yield Misfit(is_wrong, WRONG_ENCODING)
+            yield MisfitRule(is_wrong, WRONG_ENCODING)
         if self._format == "csv":
             yield from self._misfits_of_csv()
         if self._format == "json":
@@ -368,32 +370,32 @@ class TextFiles:
         for number, field in enumerate(self.columns):
             yield from self._misfits_of(number, field)
 
-    def _misfits_of_csv(self) -> Iterator[Misfit]:
+    def _misfits_of_csv(self) -> Iterator[MisfitRule]:
         quote = self._quote
         if not self.has_lines:
-            yield Misfit(f"endswith({_RECORD}, {self._many_separators()})", TOO_MANY)
+            yield MisfitRule(f"endswith({_RECORD}, {self._many_separators()})", TOO_MANY)
         if quote is not None:
-            closed = f"{_RECORD} RLIKE {literal(self._closed(quote, '.'))}"
+            closed = f"{_RECORD} RLIKE {sql_literal(self._closed(quote, '.'))}"
             reason = OPEN_QUOTE if self.has_lines else OPEN_TO_THE_END
-            yield Misfit(f"contains({_RECORD}, {literal(quote)}) AND NOT {closed}", reason)
+            yield MisfitRule(f"contains({_RECORD}, {sql_literal(quote)}) AND NOT {closed}", reason)
         if not self.has_lines and "linesep" not in self._options:
-            one_line = literal(
+            one_line = sql_literal(
                 r"\A[^\r\n]*+\z" if quote is None else self._closed(quote, r"[^\r\n]")
             )
             breaks = f"(contains({_RECORD}, '\n') OR contains({_RECORD}, '\r'))"
-            yield Misfit(f"{breaks} AND NOT {_RECORD} RLIKE {one_line}", LINE_BREAK)
-        yield Misfit(f"{_FIELDS} IS NULL OR {_FIELDS}.{_CORRUPT} IS NOT NULL", WRONG_NUMBER)
+            yield MisfitRule(f"{breaks} AND NOT {_RECORD} RLIKE {one_line}", LINE_BREAK)
+        yield MisfitRule(f"{_FIELDS} IS NULL OR {_FIELDS}.{_CORRUPT} IS NOT NULL", WRONG_NUMBER)
 
-    def _misfits_of_json(self) -> Iterator[Misfit]:
+    def _misfits_of_json(self) -> Iterator[MisfitRule]:
         is_object = f"{_FIELDS} IS NOT NULL AND {_FIELDS}.{_CORRUPT} IS NULL"
         # Mostly, the first closing brace is the last character, and there can be no second object.
         whole = f"from_json(concat('[', {_RECORD}, '\\n, 1]'), 'ARRAY<STRING>'{self._allowed})"
         one = f"locate('}}', {_RECORD}) = length(rtrim({_RECORD})) OR size({whole}) = 2"
-        yield Misfit(f"NOT coalesce({is_object} AND ({one}), false)", NOT_JSON)
-        yield Misfit(_HAS_HALF_A_PAIR, HALF_A_PAIR)
+        yield MisfitRule(f"NOT coalesce({is_object} AND ({one}), false)", NOT_JSON)
+        yield MisfitRule(_HAS_HALF_A_PAIR, HALF_A_PAIR)
         parsed = self._texts.text_type(self.columns)
         if odd := self._odd_keys(parsed, _RECORD, _FIELDS, 0):
-            yield Misfit(
+            yield MisfitRule(
                 f"CASE WHEN {_has_missing(parsed, _FIELDS, 0)} THEN {odd} ELSE false END", ODD_KEY
             )
 
@@ -423,36 +425,36 @@ class TextFiles:
         members = self._parsed(json, "MAP<STRING, STRING>")
         if texts:
             missing = " OR ".join(f"{text} IS NULL" for text in texts.values())
-            lower = ", ".join(literal(name.lower()) for name in texts)
+            lower = ", ".join(sql_literal(name.lower()) for name in texts)
             key = f"key{depth}"
             is_odd = (
-                f"lower({key}) IN ({lower}) AND {key} NOT IN ({', '.join(map(literal, texts))})"
+                f"lower({key}) IN ({lower}) AND {key} NOT IN ({', '.join(map(sql_literal, texts))})"
             )
             keys = f"coalesce(json_object_keys({json}), map_keys({members}))"  # the first knows no options
             yield f"CASE WHEN {missing} THEN coalesce(exists({keys}, {key} -> {is_odd}), false) ELSE false END"
         for field in kind:
-            inner = f"{members}[{literal(field.name)}]"
+            inner = f"{members}[{sql_literal(field.name)}]"
             if odd := self._odd_keys(field.dataType, inner, texts[field.name], depth + 1):
                 yield f"CASE WHEN {texts[field.name]} IS NOT NULL THEN {odd} ELSE false END"
 
-    def _misfits_of(self, number: int, field: StructField) -> Iterator[Misfit]:
+    def _misfits_of(self, number: int, field: StructField) -> Iterator[MisfitRule]:
         text, kind, own = self._text(number), field.dataType, self._field(number)
         is_plain = not isinstance(kind, StructType | ArrayType | MapType)
         if not field.nullable:
-            yield Misfit(f"{text} IS NULL", IS_NULL, field.name)
+            yield MisfitRule(f"{text} IS NULL", IS_NULL, field.name)
         if not self.has_lines and is_plain:
             replaced = f"coalesce({self._is_misencoded(text)}, false)"
-            yield Misfit(replaced, WRONG_ENCODING, field.name, own)
+            yield MisfitRule(replaced, WRONG_ENCODING, field.name, own)
         overflow = overflows_in_list(kind, text, _RECORD) if self._format == "json" else None
         if overflow is not None:
-            yield Misfit(
+            yield MisfitRule(
                 f"coalesce({overflow}, false)",
                 f"it does not fit {type_words(kind)}",
                 field.name,
                 own,
             )
         if misfit := self._texts.misfit(text, _value(number), kind):
-            yield Misfit(misfit, f"it does not fit {type_words(kind)}", field.name, own)
+            yield MisfitRule(misfit, f"it does not fit {type_words(kind)}", field.name, own)
 
     def _is_header(self) -> str | None:
         """Return a condition: whether a line has the names of the columns; None if files have no such line."""
@@ -461,7 +463,7 @@ class TextFiles:
         allowed = {number: self._written(number) for number in range(len(self.header))}
         exact = {number: texts[0] for number, texts in allowed.items() if len(texts) == 1}
         others = [
-            f"lower(coalesce({self._text(number)}, '')) IN ({', '.join(map(literal, texts))})"
+            f"lower(coalesce({self._text(number)}, '')) IN ({', '.join(map(sql_literal, texts))})"
             for number, texts in allowed.items()
             if len(texts) > 1
         ]
@@ -469,12 +471,10 @@ class TextFiles:
             return f"({' AND '.join(others)})"
         texts = ", ".join(f"coalesce({self._text(number)}, '')" for number in exact)
         first, name = next(iter(exact.items()))
-        is_first = f"lower({self._text(first)}) = {literal(name)}"
+        is_first = f"lower({self._text(first)}) = {sql_literal(name)}"
         if name.isascii():  # seldom true, and cheap
             is_first = f"octet_length({self._text(first)}) = {len(name)} AND {is_first}"
-        whole = (
-            f"lower(concat_ws('{_BETWEEN}', {texts})) = {literal(_BETWEEN.join(exact.values()))}"
-        )
+        whole = f"lower(concat_ws('{_BETWEEN}', {texts})) = {sql_literal(_BETWEEN.join(exact.values()))}"
         return f"coalesce({' AND '.join([is_first, whole, *others])}, false)"
 
     def _written(self, number: int) -> tuple[str, ...]:
@@ -536,7 +536,7 @@ def list_lines(
     return reader.schema(StructType([line, *(folders or ())])).load(connector.path)
 
 
-def _struct_of(misfits: Sequence[Misfit]) -> str:
+def _struct_of(misfits: Sequence[MisfitRule]) -> str:
     """Return the struct of REJECTS for the misfit whose number a row has: little code, since it is seldom run.
 
     It is part of the generator, for which Spark generates code only if it does for each expression in it.
@@ -544,7 +544,7 @@ def _struct_of(misfits: Sequence[Misfit]) -> str:
 
     def chosen(values: Iterable[str | None]) -> str:
         listed = ", ".join(
-            "CAST(NULL AS STRING)" if each is None else literal(each) for each in values
+            "CAST(NULL AS STRING)" if each is None else sql_literal(each) for each in values
         )
         return f"array({listed})[{_MISFIT}]" if listed else "CAST(NULL AS STRING)"
 

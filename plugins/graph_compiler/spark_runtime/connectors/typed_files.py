@@ -40,13 +40,13 @@ from graph_compiler.spark_runtime.columns.schema_change import (
     find_changes,
 )
 from graph_compiler.spark_runtime.failures.causes import read_cause
-from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads_everything
+from graph_compiler.spark_runtime.publishing.literal_paths import literal_path, reads_everything
 from graph_compiler.spark_runtime.publishing.partition_names import unescaped
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.file_listings import (
     FileVersion,
+    file_versions,
     listed_paths,
-    versions,
 )
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import orc_columns, parquet_columns
 from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
@@ -172,7 +172,7 @@ class TypedFiles:
                 schema = all_nullable(schema)
             # Folders below the one root are columns; Spark finds them in no other case.
             base = roots[0] if folders.names and len(roots) == 1 else None
-            yield Part(rows=self._load(schema, map(literal, files), base), schema=schema)
+            yield Part(rows=self._load(schema, map(literal_path, files), base), schema=schema)
 
     def _load(self, schema: StructType, where: Iterable[str], base: str | None = None) -> DataFrame:
         reader = self._reader().schema(schema)
@@ -196,7 +196,7 @@ class TypedFiles:
     @cached_property
     def _files(self) -> list[str]:
         """The files that contain something, in order: Spark passes over files of 0 bytes."""
-        found: list[FileVersion] = sorted(versions(self._index))
+        found: list[FileVersion] = sorted(file_versions(self._index))
         return [file.path for file in found if file.bytes]
 
     @property
@@ -318,7 +318,7 @@ def _types(data_type: DataType, path: str) -> Iterator[tuple[str, str]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class FileTarget:
     """A sink's target: its literal path, and the files that are inspected; None for all."""
 
     folder: str
@@ -329,7 +329,7 @@ def held_schema(
     connector: FileConnector,
     spark: SparkSession,
     expected: StructType,
-    target: Target | None = None,
+    target: FileTarget | None = None,
 ) -> StructType:
     """Return the columns of all files below the connector's path, or of a sink's target; reads no rows."""
     if connector.schema_in_files is SchemaInFiles.NOTHING:
@@ -340,7 +340,7 @@ def held_schema(
     if target is not None:
         options = reads_everything(options, spark) | {"basePath": target.folder}
         names = [""] if target.files is None else [f"/{file}" for file in target.files]
-        where = [literal(f"{target.folder}{name}") for name in names]
+        where = [literal_path(f"{target.folder}{name}") for name in names]
     if connector.schema_in_files is SchemaInFiles.NAMES:
         named = reader.options(**options, inferSchema="false")
         rows = or_no_files(lambda: named.load(where))

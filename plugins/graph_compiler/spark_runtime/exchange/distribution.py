@@ -218,7 +218,7 @@ _ITEM = re.compile(
 )
 
 
-def in_order(
+def rows_in_order(
     rows: DataFrame, sink: OperatorDescriptor, parameters: Mapping[str, ParameterValue]
 ) -> DataFrame:
     """Return the rows for a sink in its `order_by`, before any exchange for its parallelism."""

@@ -23,7 +23,7 @@ from graph_compiler.spark_runtime.failures.misfits import (
     Misfit,
     misfit_lines,
     misfit_of,
-    written,
+    setting_words,
 )
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import first_bytes
 
@@ -151,7 +151,7 @@ def _hints(
     is_yaml = _is_yaml(culprit)
     if bad.value is not None and (setting := _setting_for(bad.value, bad.reason, connector)):
         meaning, name, value = setting
-        yield f"hint: {meaning}, declare {written((name, value), connector, is_yaml=is_yaml)}"
+        yield f"hint: {meaning}, declare {setting_words((name, value), connector, is_yaml=is_yaml)}"
     if not _FIELDS.search(bad.reason):
         null = 'on_misfit: "null"' if is_yaml else 'on_misfit="null"'
         yield f"hint: {null} reads every value that does not fit as NULL"

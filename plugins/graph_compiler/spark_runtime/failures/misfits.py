@@ -99,7 +99,7 @@ def misfit_lines(
     for meaning, setting in _settings(misfit, connector, first_bytes):
         if setting is not None and declared.get(setting[0].lower()) == setting[1]:
             continue  # it is read so already, and does not fit
-        yield f"hint: {meaning}{written(setting, connector, is_yaml=is_yaml)}"
+        yield f"hint: {meaning}{setting_words(setting, connector, is_yaml=is_yaml)}"
     if (
         misfit.reason not in NOT_SET_ASIDE
         and isinstance(connector, RecordFiles)
@@ -283,7 +283,7 @@ def _options(connector: FileConnector) -> dict[str, str]:
     return {name.lower(): str(value) for name, value in connector.spark_options().items()}
 
 
-def written(setting: Setting, connector: FileConnector, *, is_yaml: bool) -> str:
+def setting_words(setting: Setting, connector: FileConnector, *, is_yaml: bool) -> str:
     """Write a setting as the declaration would: CSV's null value is an argument, all others are options."""
     if setting is None:
         return ""

@@ -28,8 +28,11 @@ from graph_compiler.deployment.documents.report import (
     VertexMetrics,
 )
 from graph_compiler.identifiers import IntermediateDataSetId
-from graph_compiler.spark_runtime.region.region_graph import Output, RegionGraph
-from graph_compiler.spark_runtime.spark_internals.executed_plan import read_plan, rows_by_output
+from graph_compiler.spark_runtime.region.region_graph import OperatorGraph, Output
+from graph_compiler.spark_runtime.spark_internals.executed_plan import (
+    read_executed_plan,
+    rows_by_output,
+)
 from graph_compiler.spark_runtime.spark_internals.executed_queries import ExecutedQueries
 from graph_compiler.spark_runtime.spark_internals.origins import (
     ACTION,
@@ -68,11 +71,11 @@ class RegionMetrics:
     """The operators that are running, nested or in parallel."""
     _told: tuple[int, ...] = ()
     """How much was known when `_progress` was last computed."""
-    _graph: RegionGraph = field(init=False)
+    _graph: OperatorGraph = field(init=False)
     _progress: ExecutionProgress = field(init=False)
 
     def __post_init__(self) -> None:
-        self._graph = RegionGraph.of(self.region)
+        self._graph = OperatorGraph.of(self.region)
         self._progress = ExecutionProgress(
             version=VERSION,
             application_id=str(self.spark.sparkContext.applicationId),
@@ -182,7 +185,7 @@ class RegionMetrics:
             return found
         try:
             for query in self._queries.of_action(group):
-                plan = read_plan(self.spark, query)
+                plan = read_executed_plan(self.spark, query)
                 for output, rows in rows_by_output(plan).items():
                     found[output] = max(rows, found.get(output, 0))
         except Exception as error:  # it reads private parts of Spark

@@ -17,7 +17,7 @@ _LEAVES_FILES_OUT = frozenset({"pathglobfilter", "modifiedbefore", "modifiedafte
 _PINNED = frozenset({"mergeschema", "basepath", *(name.lower() for name in TARGET_OPTIONS)})
 
 
-def literal(path: str) -> str:
+def literal_path(path: str) -> str:
     """Return the pattern that matches only this path."""
     return "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in path)
 

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.exchange.partition_counts import has_exactly
-from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads_everything
+from graph_compiler.spark_runtime.publishing.literal_paths import literal_path, reads_everything
 from graph_compiler.spark_runtime.publishing.partition_names import watch_folders
 from graph_compiler.spark_runtime.spark_internals.executed_plan import WriteMetrics
 from graph_compiler.spark_runtime.spark_internals.executed_queries import ExecutedQueries
@@ -143,7 +143,7 @@ def read_aside(rows: DataFrame, format: FileFormat, *places: str) -> DataFrame:
     """Return rows that were written to these files or folders, which are taken literally, and read as a whole."""
     reader = rows.sparkSession.read.format(format.name).schema(rows.schema)
     return reader.options(**reads_everything(format.options, rows.sparkSession)).load(
-        [*map(literal, places)]
+        [*map(literal_path, places)]
     )
 
 

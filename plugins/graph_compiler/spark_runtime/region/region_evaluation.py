@@ -35,15 +35,15 @@ from graph_compiler.spark_runtime.connectors.databases.snapshots import (
 )
 from graph_compiler.spark_runtime.exchange.distribution import (
     distribute_all,
-    in_order,
     partitions_read,
+    rows_in_order,
 )
 from graph_compiler.spark_runtime.exchange.partition_counts import with_exactly
 from graph_compiler.spark_runtime.failures.failures import InputSchema, OperatorFailedError
 from graph_compiler.spark_runtime.operators import Scope, evaluate, evaluate_outputs, union
 from graph_compiler.spark_runtime.operators.contracts import Contract
 from graph_compiler.spark_runtime.operators.decisions import compares_equal_keys, fix_columns
-from graph_compiler.spark_runtime.region.region_graph import Output, RegionGraph
+from graph_compiler.spark_runtime.region.region_graph import OperatorGraph, Output
 from graph_compiler.spark_runtime.repeatability.judgement import (
     Judgement,
     Variations,
@@ -93,7 +93,7 @@ class RegionEvaluation:
     listings: list[tuple[OperatorDescriptor, ListedFiles]] = field(default_factory=list)
     settled_listings: list[tuple[OperatorDescriptor, ListedFiles]] = field(default_factory=list)
     uncompared: dict[UncomparedRead, None] = field(default_factory=dict)
-    graph: RegionGraph = field(init=False)
+    graph: OperatorGraph = field(init=False)
     _readers: Counter[Output] = field(init=False)
     _results: frozenset[Output] = field(init=False)
     _shared_listings: SharedListings = field(default_factory=SharedListings)
@@ -102,7 +102,7 @@ class RegionEvaluation:
     _staged: dict[tuple[IntermediateDataSetId, int | None], DataFrame] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.graph = RegionGraph.of(self.region)
+        self.graph = OperatorGraph.of(self.region)
         self._results = frozenset(
             (result.node_id, result.output_tag) for result in self.region.results
         )
@@ -127,7 +127,7 @@ class RegionEvaluation:
         """Return the rows that a sink will write."""
         if sink.order_by:
             (edge,) = sink.inputs
-            return in_order(self._rows(edge, None), sink, self.parameters)
+            return rows_in_order(self._rows(edge, None), sink, self.parameters)
         ((_, streams),) = self.inputs(sink).items()
         return with_exactly(union(streams), sink.settings.parallelism)
 

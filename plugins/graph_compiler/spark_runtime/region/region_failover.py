@@ -44,7 +44,7 @@ from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_
 from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.operators.contracts import Contract, check_contracts
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
-from graph_compiler.spark_runtime.region.region_graph import RegionGraph
+from graph_compiler.spark_runtime.region.region_graph import OperatorGraph
 from graph_compiler.spark_runtime.region.region_run import RegionRun
 from graph_compiler.spark_runtime.region.seams import ReadSource
 from graph_compiler.spark_runtime.region.shared_rows import FixedRows
@@ -287,7 +287,7 @@ def _how_it_differs(manifest: Manifest) -> str:
 
 def lineage(region: RegionDescriptor, result: ResultDescriptor) -> RegionDescriptor:
     """Return the region with only the operators on the paths to a result."""
-    graph = RegionGraph.of(region)
+    graph = OperatorGraph.of(region)
     chain = graph.chain_of(graph.operators[result.node_id])
     return region.only({operator.node_id for operator in chain}, (result,))
 

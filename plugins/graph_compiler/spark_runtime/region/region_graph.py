@@ -21,14 +21,14 @@ Output: TypeAlias = tuple[int, str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegionGraph:
+class OperatorGraph:
     """The operators of a region by node id, in topological order, and the vertex of each."""
 
     operators: Mapping[int, OperatorDescriptor]
     vertices: Mapping[int, VertexDescriptor]
 
     @classmethod
-    def of(cls, region: RegionDescriptor) -> RegionGraph:
+    def of(cls, region: RegionDescriptor) -> OperatorGraph:
         """Build the graph of a region."""
         pairs = [(operator, vertex) for vertex in region.vertices for operator in vertex.operators]
         return cls(

@@ -24,9 +24,9 @@ from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.spark_internals.file_listings import (
     FileVersion,
     Listing,
+    file_versions,
     listed_paths,
     unread_files,
-    versions,
     versions_again,
     versions_below,
 )
@@ -71,7 +71,7 @@ class ListedFiles:
         again: Relisting | None = None,
     ) -> ListedFiles:
         """Return the files of a leaf's listing that are read."""
-        return cls(spark, leaf, listing, frozenset(versions(listing)), listing.state, again)
+        return cls(spark, leaf, listing, frozenset(file_versions(listing)), listing.state, again)
 
     @property
     def place(self) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ from pyspark.sql.types import StructType
 
 from graph_compiler.deployment.documents.manifest import DataFile, Manifest
 from graph_compiler.errors import PartitionNotFoundError
-from graph_compiler.spark_runtime.publishing.literal_paths import literal
+from graph_compiler.spark_runtime.publishing.literal_paths import literal_path
 from graph_compiler.spark_runtime.results.pinned_settings import (
     READ_OPTIONS,
     READ_SESSION,
@@ -30,7 +30,7 @@ def read_staged_files(
 
     Raises PartitionNotFoundError if Spark lists any other files.
     """
-    paths = [literal(f"{manifest.location}/{file.name}") for file in files]
+    paths = [literal_path(f"{manifest.location}/{file.name}") for file in files]
     reader = pinned_reader(spark).options(**(options or {}))
     rows = reader.schema(schema).parquet(*paths)
     _check_listing(rows, manifest, files)

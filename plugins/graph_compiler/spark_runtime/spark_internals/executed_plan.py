@@ -92,7 +92,7 @@ def _counts(node: PlanNode, above: frozenset[Output]) -> Iterator[tuple[Output, 
         yield from _counts(child, above | node.outputs)
 
 
-def read_plan(spark: SparkSession, query: Any) -> PlanNode:
+def read_executed_plan(spark: SparkSession, query: Any) -> PlanNode:
     """Return a query's executed plan; raises PlanTooLargeError."""
     return _Reader(spark, MOST_NODES).node(query.executedPlan())
 

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from graph_compiler.errors import PublicationError
 from graph_compiler.spark_runtime.spark_internals.executed_plan import WriteMetrics, write_metrics
 from graph_compiler.spark_runtime.spark_internals.java import wait_for_listeners
-from graph_compiler.spark_runtime.spark_internals.origins import ACTION, named
+from graph_compiler.spark_runtime.spark_internals.origins import ACTION, with_names
 
 _DELIVERY_MILLISECONDS = 10_000
 _WRITE_DELIVERY_MILLISECONDS = 600_000
@@ -89,7 +89,7 @@ class ExecutedQueries:
     def onSuccess(self, _function: str, query: Any, _nanoseconds: int) -> None:  # noqa: N802  # Spark's name
         """Record a finished query if an action ran it, or its write is waited for."""
         if self._is_listening:
-            action = named(query.logical().origin(), ACTION)
+            action = with_names(query.logical().origin(), ACTION)
             if action is not None:
                 self._queries.append((action, query))
         if self._writes and query.logical().productPrefix() == _WRITE:

@@ -128,7 +128,7 @@ def listed_paths(listing: Listing) -> tuple[str, ...]:
     return tuple(str(path.toString()) for path in elements(listing.index.rootPaths()))
 
 
-def versions(listing: Listing) -> Iterator[FileVersion]:
+def file_versions(listing: Listing) -> Iterator[FileVersion]:
     """Yield the files that are read."""
     yield from _versions(listing.index.allFiles())
 
@@ -143,7 +143,7 @@ def unread_files(listing: Listing) -> list[str]:
     if partitions.isEmpty():
         if listed.size() == index.allFiles().size():
             return []
-        read = {file.path for file in versions(listing)}
+        read = {file.path for file in file_versions(listing)}
         unread = [file for file in _versions(listed.values().toSeq()) if file.path not in read]
     else:
         folders = index.leafDirToChildrenFiles().size()

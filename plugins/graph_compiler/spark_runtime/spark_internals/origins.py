@@ -58,7 +58,7 @@ def origin(spark: SparkSession, object_type: str, object_name: str) -> Iterator[
         current.set(before)
 
 
-def named(java_origin: Any, object_type: str) -> str | None:
+def with_names(java_origin: Any, object_type: str) -> str | None:
     """Return the object name of an origin of this type; None if it has another type, or none."""
     kind, name = java_origin.objectType(), java_origin.objectName()
     is_ours = kind.isDefined() and kind.get() == object_type and name.isDefined()
@@ -72,7 +72,7 @@ def own_casts(rows: DataFrame, operator: str) -> Iterator[Any]:
         node = waiting.pop()
         if not node.containsPattern(cast):
             continue
-        if is_plan(node) and named(node.origin(), OPERATOR) not in (None, operator):
+        if is_plan(node) and with_names(node.origin(), OPERATOR) not in (None, operator):
             continue
         if java_class_name(node) == "Cast" and node.child().foldable():
             yield node

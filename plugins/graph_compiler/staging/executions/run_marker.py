@@ -178,14 +178,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class RunTimeReading:
     """A reading of a host's clock: seconds since the epoch."""
 
     host: str
     time: float
 
 
-def run_time(store: StagingStore, task: TaskDeploymentDescriptor, mine: Reading) -> datetime:
+def run_time(store: StagingStore, task: TaskDeploymentDescriptor, mine: RunTimeReading) -> datetime:
     """Return the run's now, to the microsecond, in UTC.
 
     `mine` is used only if the run has no marker yet, as in a test or a preview: then this task is its first.

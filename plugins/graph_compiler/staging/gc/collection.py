@@ -20,14 +20,14 @@ from graph_compiler.identifiers import OperatorId, counted, path_segment
 from graph_compiler.staging.gc.inventory import (
     DataFolder,
     PreparedRows,
-    StagedResult,
+    ResultFolder,
     StagedRun,
     StagingInventory,
 )
 from graph_compiler.staging.gc.liveness import (
     MINIMUM_SILENCE,
     AirflowRunState,
-    RunState,
+    RunOfAirflow,
     Verdict,
     judge,
 )
@@ -81,7 +81,7 @@ class KeptRun:
     """A run that is kept, and why."""
 
     run: RunIdentity
-    state: RunState
+    state: RunOfAirflow
     bytes: int
     reason: str
 
@@ -150,7 +150,7 @@ def collect(inventory: StagingInventory, policy: Policy) -> Collection:
 
 def _collect_run(run: StagedRun, undone: frozenset[str], policy: Policy) -> Collection:
     found, silent = verdict(run, policy), policy.now - run.changed
-    if found.state is RunState.LIVE:
+    if found.state is RunOfAirflow.LIVE:
         return Collection(removals=(), tables=(), kept=(_kept(run, found, found.reason),))
     is_old = silent >= _age_limit(run, policy)
     if not is_old and silent < MINIMUM_SILENCE:
@@ -185,7 +185,7 @@ def _age_limit(run: StagedRun, policy: Policy) -> float:
 
 
 def _leftovers(run: StagedRun, undone: frozenset[str], *, is_old: bool) -> Iterator[Removal]:
-    results: Mapping[str, StagedResult] = {result.id: result for result in run.results}
+    results: Mapping[str, ResultFolder] = {result.id: result for result in run.results}
     for folder in run.data:
         if waste := _why_waste(folder, results.get(folder.owner), undone, is_old=is_old):
             yield _removal(run, waste, folder.path, folder.bytes)
@@ -194,7 +194,7 @@ def _leftovers(run: StagedRun, undone: frozenset[str], *, is_old: bool) -> Itera
 
 
 def _why_waste(
-    folder: DataFolder, result: StagedResult | None, undone: frozenset[str], *, is_old: bool
+    folder: DataFolder, result: ResultFolder | None, undone: frozenset[str], *, is_old: bool
 ) -> Waste | None:
     if folder.owner.endswith("-sink"):
         return None if folder.name in {path_segment(id) for id in undone} else Waste.PREPARED

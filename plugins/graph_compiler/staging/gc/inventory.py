@@ -40,7 +40,7 @@ class StagedEpoch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StagedResult:
+class ResultFolder:
     """A result with its epochs, first to last, of which readers read the last.
 
     `owner` is the task that stages it, None if rows were only staged for one execution (decision 9). `consumers` read
@@ -87,7 +87,7 @@ class StagedRun:
     ttl: float
     attempts: int
     facts: RunFacts
-    results: tuple[StagedResult, ...]
+    results: tuple[ResultFolder, ...]
     data: tuple[DataFolder, ...]
     prepared: tuple[PreparedRows, ...]
     stray: tuple[StrayDocument, ...]

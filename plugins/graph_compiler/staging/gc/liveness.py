@@ -24,7 +24,7 @@ MINIMUM_SILENCE = 3600.0
 """Seconds. A run whose state cannot be found out is kept at least this long, whatever limit is requested."""
 
 
-class RunState(StrEnum):
+class RunOfAirflow(StrEnum):
     """The state of a run."""
 
     LIVE = "LIVE"
@@ -63,7 +63,7 @@ class RunFacts:
 class Verdict:
     """A run's state, and why."""
 
-    state: RunState
+    state: RunOfAirflow
     reason: str
 
 
@@ -72,23 +72,27 @@ def judge(
 ) -> Verdict:
     """Apply the rules; `airflow` None means that Airflow did not answer, or does not know the run."""
     if airflow is not None and airflow.is_live:
-        return Verdict(state=RunState.LIVE, reason=f"Airflow has it {airflow}")
+        return Verdict(state=RunOfAirflow.LIVE, reason=f"Airflow has it {airflow}")
     if airflow is not None:
-        ended = RunState.FINISHED if airflow is AirflowRunState.SUCCESS else RunState.FAILED
+        ended = RunOfAirflow.FINISHED if airflow is AirflowRunState.SUCCESS else RunOfAirflow.FAILED
         waits = [*_without_an_end(facts)]
         return _until(
             MINIMUM_SILENCE, silent, waits, Verdict(state=ended, reason=f"Airflow: {airflow}")
         )
     if waits := [*_without_an_end(facts)]:
-        gone = Verdict(state=RunState.FAILED, reason=f"{waits[0]}, and nothing has changed since")
+        gone = Verdict(
+            state=RunOfAirflow.FAILED, reason=f"{waits[0]}, and nothing has changed since"
+        )
         return _until(ttl, silent, waits, gone)
     if facts.failed:
-        return Verdict(state=RunState.FAILED, reason=f"{listing(facts.failed)} failed")
+        return Verdict(state=RunOfAirflow.FAILED, reason=f"{listing(facts.failed)} failed")
     if facts.awaited:
         waits = [f"{listing(facts.awaited)} has not begun"]
-        gone = Verdict(state=RunState.FAILED, reason=f"{waits[0]}, and nothing has changed since")
+        gone = Verdict(
+            state=RunOfAirflow.FAILED, reason=f"{waits[0]}, and nothing has changed since"
+        )
         return _until(ttl, silent, waits, gone)
-    return Verdict(state=RunState.FINISHED, reason="all that began has finished")
+    return Verdict(state=RunOfAirflow.FINISHED, reason="all that began has finished")
 
 
 def _without_an_end(facts: RunFacts) -> Iterator[str]:
@@ -99,4 +103,6 @@ def _without_an_end(facts: RunFacts) -> Iterator[str]:
 
 
 def _until(limit: float, silent: float, waits: list[str], otherwise: Verdict) -> Verdict:
-    return Verdict(state=RunState.LIVE, reason=waits[0]) if waits and silent < limit else otherwise
+    return (
+        Verdict(state=RunOfAirflow.LIVE, reason=waits[0]) if waits and silent < limit else otherwise
+    )

@@ -39,8 +39,8 @@ from graph_compiler.staging.executions.run_marker import find_marker
 from graph_compiler.staging.gc.inventory import (
     DataFolder,
     PreparedRows,
+    ResultFolder,
     StagedEpoch,
-    StagedResult,
     StagedRun,
     StagingInventory,
     StrayDocument,
@@ -84,7 +84,7 @@ def survey_run(store: StagingStore, layout: StagingLayout) -> StagedRun:
     """Return one run."""
     files = list(store.files(layout.run))
     tasks, unreadable = _tasks(store, layout)
-    results, prepared, ttl = list[StagedResult](), list[PreparedRows](), DEFAULT_TTL
+    results, prepared, ttl = list[ResultFolder](), list[PreparedRows](), DEFAULT_TTL
     try:
         results.extend(_results(store, layout, tasks))
         prepared.extend(_prepared(store, layout, files))
@@ -168,7 +168,7 @@ def _facts(tasks: dict[RegionId, _Task], unreadable: str | None) -> RunFacts:
 
 def _results(
     store: StagingStore, layout: StagingLayout, tasks: dict[RegionId, _Task]
-) -> Iterator[StagedResult]:
+) -> Iterator[ResultFolder]:
     owners = {
         result.id: (region_id, result.consumers)
         for region_id, task in tasks.items()
@@ -179,7 +179,7 @@ def _results(
         id = IntermediateDataSetId(name)
         owner, consumers = owners.get(id, (None, ()))
         manifests = (log.find(id, epoch) for epoch in log.epochs(id))
-        yield StagedResult(
+        yield ResultFolder(
             id=id,
             owner=owner,
             consumers=consumers,

@@ -225,22 +225,22 @@ def _distinct(datasets: Iterable[Dataset]) -> tuple[Dataset, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class LineageColumn:
     """A column; `fields` are those of a struct, of an array's elements, and key and value of a map."""
 
     name: str
     type: str
-    fields: tuple[Column, ...] = ()
+    fields: tuple[LineageColumn, ...] = ()
 
 
-def columns(schema: str) -> tuple[Column, ...]:
+def columns(schema: str) -> tuple[LineageColumn, ...]:
     """Return the columns of Spark's schema JSON."""
     return tuple(_column(each["name"], each["type"]) for each in json.loads(schema)["fields"])
 
 
-def _column(name: str, type: Any) -> Column:
+def _column(name: str, type: Any) -> LineageColumn:
     if not isinstance(type, dict):
-        return Column(name=name, type=type)
+        return LineageColumn(name=name, type=type)
     match type["type"]:
         case "struct":
             fields = tuple(_column(each["name"], each["type"]) for each in type["fields"])
@@ -249,5 +249,7 @@ def _column(name: str, type: Any) -> Column:
         case "map":
             fields = (_column("key", type["keyType"]), _column("value", type["valueType"]))
         case _:  # a user-defined type
-            return Column(name=name, type=str(type.get("class") or type.get("pyClass") or "udt"))
-    return Column(name=name, type=type["type"], fields=fields)
+            return LineageColumn(
+                name=name, type=str(type.get("class") or type.get("pyClass") or "udt")
+            )
+    return LineageColumn(name=name, type=type["type"], fields=fields)

@@ -26,7 +26,7 @@ from graph_compiler.explain.documents.view_answers import RowSample
 from graph_compiler.identifiers import counted, listing
 from graph_compiler.row_reader.messages import (
     WALL_SECONDS,
-    Answer,
+    RowsAnswer,
     RowsRead,
     RowsRefused,
     RowsWanted,
@@ -35,7 +35,7 @@ from graph_compiler.row_reader.messages import (
 
 UNREADABLE = (OSError, MemoryError, RecursionError, ValueError, LookupError, TypeError)
 """The errors of documents that are damaged, or not readable for this user."""
-Reader: TypeAlias = Callable[[RowsWanted], Answer]
+Reader: TypeAlias = Callable[[RowsWanted], RowsAnswer]
 _MOST_COLUMNS = 200
 _MOST_SAID = 3_000_000
 """The maximum bytes of an answer: a megabyte of rows, or one larger row."""
@@ -55,7 +55,7 @@ _ENVIRONMENT = {
 }
 
 
-def read_in_a_process(wanted: RowsWanted) -> Answer:
+def read_in_a_process(wanted: RowsWanted) -> RowsAnswer:
     """Return the answer of a separate process; raises UnreadableRowsError if there is none, or OSError."""
     folder = str(Path(graph_compiler.__file__).parents[1])
     process = BoundedProcess(
@@ -66,7 +66,7 @@ def read_in_a_process(wanted: RowsWanted) -> Answer:
     )
     answer = process.answer_to(to_json(wanted).encode(), wanted.descriptors)
     try:
-        return from_json(Answer, answer)
+        return from_json(RowsAnswer, answer)
     except (DescriptorError, ValueError, RecursionError):
         raise _unreadable_answer() from None
 

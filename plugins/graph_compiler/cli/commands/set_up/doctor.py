@@ -14,7 +14,7 @@ from rich.text import Text
 
 from graph_compiler.cli.console import AsJson, ExitCode, standard_output
 from graph_compiler.cli.diagnosis.airflow_health import AskingAirflow, judge_airflow
-from graph_compiler.cli.diagnosis.check import Answer, State, carry_out
+from graph_compiler.cli.diagnosis.check import Answer, State, carry_out_checks
 from graph_compiler.cli.diagnosis.deployment import DEPLOYMENT_CHECKS
 from graph_compiler.cli.diagnosis.executors import judge_executors
 from graph_compiler.cli.diagnosis.object_store import judge_object_store
@@ -47,8 +47,8 @@ def examine(airflow: EmbeddedAirflow) -> tuple[Answer, ...]:
     environment, root = _environment(airflow), _staging_root(airflow)
     with AskingAirflow(airflow.home, environment, root) as asked:
         here = (
-            *carry_out(PROGRAM_CHECKS, Programs(environment=environment)),
-            *carry_out(DEPLOYMENT_CHECKS, airflow),
+            *carry_out_checks(PROGRAM_CHECKS, Programs(environment=environment)),
+            *carry_out_checks(DEPLOYMENT_CHECKS, airflow),
             *(_judge_root(root) if root else ()),
         )
         health = asked.health()

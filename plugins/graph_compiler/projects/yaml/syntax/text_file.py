@@ -9,7 +9,7 @@ from pathlib import Path
 from graph_compiler.identifiers import PIPELINES
 
 
-def read_bytes(path: Path, *, most: int) -> bytes:
+def read_file_bytes(path: Path, *, most: int) -> bytes:
     """Return a file's content; raises OSError, and ValueError for a special or oversized file.
 
     A FIFO or a device does not block.

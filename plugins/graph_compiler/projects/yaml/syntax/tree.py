@@ -55,7 +55,7 @@ _MERGE = "<<"
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class TextPlace:
     """A line and a column, both counted from 1."""
 
     line: int
@@ -66,9 +66,9 @@ class Place:
 class Node:
     """A value and its place. `size` counts the nodes below it and itself, `depth` their levels."""
 
-    place: Place
+    place: TextPlace
     value: Scalar | list[Node] | dict[str, Node]
-    keys: dict[str, Place] = field(default_factory=dict)
+    keys: dict[str, TextPlace] = field(default_factory=dict)
     size: int = 1
     depth: int = 1
 
@@ -92,7 +92,7 @@ class _Builder:
         self.root: Node | None = None
 
     def take(self, event: yaml.Event) -> None:
-        place = Place(event.start_mark.line + 1, event.start_mark.column + 1)
+        place = TextPlace(event.start_mark.line + 1, event.start_mark.column + 1)
         match event:
             case yaml.AliasEvent():
                 self._put(self._aliased(event.anchor, place), place)
@@ -109,12 +109,12 @@ class _Builder:
             case yaml.DocumentStartEvent() if self.root is not None:
                 self.stop("the file has a second document", place, allowed="one pipeline in a file")
 
-    def stop(self, message: str, place: Place, **words: str | None) -> None:
+    def stop(self, message: str, place: TextPlace, **words: str | None) -> None:
         """Refuse the file at once, since the rest could not be understood, or would cost too much."""
         self.note(message, place, **words)
         raise self.refusal()
 
-    def note(self, message: str, place: Place, **words: str | None) -> None:
+    def note(self, message: str, place: TextPlace, **words: str | None) -> None:
         location = SourceLocation(self.file, place.line)
         self.problems.append(
             Problem(message=message, declared_at=location, column=place.column, **words)
@@ -149,7 +149,7 @@ class _Builder:
         self.open.append(_Open(node, anchor))
         self._refuse_depth(len(self.open), node.place)
 
-    def _name(self, mapping: Node, key: str, place: Place) -> None:
+    def _name(self, mapping: Node, key: str, place: TextPlace) -> None:
         if key in mapping.keys:
             first = f"the first is on line {mapping.keys[key].line}"
             hint = f"{_MERGE}: [*a, *b] merges several; {first}" if key == _MERGE else first
@@ -164,7 +164,7 @@ class _Builder:
             self.anchors[done.anchor] = done.node
         self._put(done.node, done.node.place)
 
-    def _put(self, node: Node, place: Place) -> None:
+    def _put(self, node: Node, place: TextPlace) -> None:
         if not self.open:
             self.root = node
             return
@@ -187,7 +187,7 @@ class _Builder:
                 allowed=f"{MAX_NODES} values",
             )
 
-    def _aliased(self, anchor: str, place: Place) -> Node:
+    def _aliased(self, anchor: str, place: TextPlace) -> Node:
         node = self.anchors.get(anchor)
         if node is None:
             known = "it is inside the value it refers to" if anchor in self.anchors else None
@@ -214,11 +214,11 @@ class _Builder:
             mapping.keys = {**part.keys, **mapping.keys}
         mapping.value = {**found, **own}
 
-    def _refuse_depth(self, depth: int, place: Place) -> None:
+    def _refuse_depth(self, depth: int, place: TextPlace) -> None:
         if depth > MAX_DEPTH:
             self.stop("it is nested too deeply", place, allowed=f"{MAX_DEPTH} levels")
 
-    def _refuse_tag(self, event: yaml.NodeEvent, place: Place) -> None:
+    def _refuse_tag(self, event: yaml.NodeEvent, place: TextPlace) -> None:
         if event.tag is not None and event.tag != "!":
             tag = event.tag.replace("tag:yaml.org,2002:", "!!")
             self.note(f"YAML tags are not supported: found {tag}", place, allowed="plain values")
@@ -229,22 +229,24 @@ def read_tree(text: str, file: str) -> Node:
     builder = _Builder(file)
     if len(text) > MAX_CHARACTERS:
         builder.stop(
-            f"it has {len(text)} characters", Place(1, 1), allowed=f"{MAX_CHARACTERS} at most"
+            f"it has {len(text)} characters", TextPlace(1, 1), allowed=f"{MAX_CHARACTERS} at most"
         )
     try:
         for event in _events(text):
             builder.take(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = Place(1, 1) if mark is None else Place(mark.line + 1, mark.column + 1)
+        place = TextPlace(1, 1) if mark is None else TextPlace(mark.line + 1, mark.column + 1)
         words = ", ".join(part for part in (error.context, error.problem) if part)
         builder.stop(f"not valid YAML: {words}", place, hint=_hint(text, place))
     except yaml.reader.ReaderError as error:
         lines = text[: error.position].split("\n")
         message = f"not valid YAML: it contains the character #x{error.character:04x}"
-        builder.stop(message, Place(len(lines), len(lines[-1]) + 1), allowed="printable characters")
+        builder.stop(
+            message, TextPlace(len(lines), len(lines[-1]) + 1), allowed="printable characters"
+        )
     if builder.root is None:
-        builder.stop("it is empty", Place(1, 1), allowed="name, sources, steps and sinks")
+        builder.stop("it is empty", TextPlace(1, 1), allowed="name, sources, steps and sinks")
     assert builder.root is not None
     if builder.problems:
         raise builder.refusal()
@@ -260,7 +262,7 @@ def _events(text: str) -> Iterator[yaml.Event]:
         loader.dispose()
 
 
-def _hint(text: str, place: Place) -> str | None:
+def _hint(text: str, place: TextPlace) -> str | None:
     lines = text.splitlines()
     near = lines[max(place.line - 2, 0) : place.line]
     if any("\t" in line[: len(line) - len(line.lstrip())] for line in near):
@@ -270,12 +272,12 @@ def _hint(text: str, place: Place) -> str | None:
     return None
 
 
-def plain(node: Node) -> object:
+def plain_tree(node: Node) -> object:
     """Return the value without places: dict, list, text, number, bool or None."""
     if isinstance(node.value, dict):
-        return {key: plain(value) for key, value in node.value.items()}
+        return {key: plain_tree(value) for key, value in node.value.items()}
     if isinstance(node.value, list):
-        return [plain(item) for item in node.value]
+        return [plain_tree(item) for item in node.value]
     return node.value
 
 
@@ -291,7 +293,7 @@ def node_at(node: Node, path: tuple[str | int, ...]) -> Node | None:
     return node
 
 
-def place_of(node: Node, path: tuple[str | int, ...]) -> Place:
+def place_of(node: Node, path: tuple[str | int, ...]) -> TextPlace:
     """Return the place of the key at the end of `path`, or the nearest existing one above it."""
     place = node.place
     for part in path:
@@ -305,7 +307,7 @@ def place_of(node: Node, path: tuple[str | int, ...]) -> Place:
     return place
 
 
-def written(path: tuple[str | int, ...]) -> str:
+def written_at(path: tuple[str | int, ...]) -> str:
     """Return a path as text: `("steps", 2, "filter")` → `steps[2].filter`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")

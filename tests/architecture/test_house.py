@@ -1,0 +1,186 @@
+"""The rules of the house: deep modules, names that occur once, no circles; exceptions by name, with the reason."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import graph_compiler
+
+PACKAGE = Path(graph_compiler.__file__).parent
+OWN = "graph_compiler."
+SMALL, LARGE, FULL = 60, 600, 15
+SPLINTERS = {
+    "cli.warming.warm_up_pipeline": "a pipeline that a process of its own runs",
+    "compiler.checks.run_checks": "checks are listed by their modules",
+}
+"""Small modules with one importer in their room that stay, and why."""
+LARGE_MODULES: Mapping[str, str] = {}
+FULL_ROOMS = {
+    "declaration": "what a user writes, a module a noun",
+    "spark_runtime/spark_internals": "a module for each part of Spark's private API",
+}
+_COMMAND = "a command, or a route, is a function with the word that a user types"
+_CARRIERS = "each publication has the steps of its store"
+_LOCAL_END = "the client's end on Airflow's host answers what its end at the API asks"
+_TOLD = "metrics and lineage are told the same"
+SHARED_NAMES = {
+    "main": "each program has one",
+    **dict.fromkeys(("cancel", "discard", "dry_run", "result", "run"), _COMMAND),
+    **dict.fromkeys(("carry_out", "remove_empty", "steps"), _CARRIERS),
+    **dict.fromkeys(("answer", "fail", "find_run", "trigger"), _LOCAL_END),
+    **dict.fromkeys(("are_wanted", "flush", "send"), _TOLD),
+    "Preparation": "of a sink's files, and of a hook",
+    "published": "a client's answer, and the events of a task's assets",
+    "read": "a source, and what lineage says of one",
+    "run_json": "of a run, and of its documents",
+    "unfinished": "applications, and tasks",
+}
+"""Public names that stand in several modules, and why."""
+
+
+@cache
+def modules() -> Mapping[str, ast.Module]:
+    """Return the modules of the package by their dotted names below it."""
+    return {
+        ".".join(path.relative_to(PACKAGE).with_suffix("").parts): ast.parse(path.read_text())
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
+
+
+def room(module: str) -> str:
+    return module.rpartition(".")[0]
+
+
+def imported(nodes: Iterator[ast.AST]) -> Iterator[str]:
+    """Yield the modules of the package that import statements name."""
+    for node in nodes:
+        if not isinstance(node, ast.ImportFrom) or not str(node.module).startswith(OWN[:-1]):
+            continue
+        base = str(node.module).removeprefix(OWN[:-1]).lstrip(".")
+        for name in (base, *(f"{base}.{each.name}".lstrip(".") for each in node.names)):
+            yield from (one for one in (name, f"{name}.__init__".lstrip(".")) if one in modules())
+
+
+def at_import(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield what is executed when a module is imported, and not only what type checkers read."""
+    for child in ast.iter_child_nodes(tree):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            continue
+        yield child
+        yield from at_import(child)
+
+
+def importers() -> Mapping[str, set[str]]:
+    """Return the modules that import each one."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for name, tree in modules().items():
+        for other in imported(ast.walk(tree)):
+            found[other].add(name)
+    return found
+
+
+def length(module: str) -> int:
+    return len(PACKAGE.joinpath(*module.split(".")).with_suffix(".py").read_text().splitlines())
+
+
+def test_a_small_module_with_one_importer_stands_in_it() -> None:
+    splinters = {
+        module
+        for module, users in importers().items()
+        if not module.endswith("__init__") and length(module) < SMALL
+        if {room(user) for user in users} == {room(module)} and len(users) == 1
+        if not next(iter(users)).endswith("__init__")
+    }
+    assert splinters == set(SPLINTERS)
+
+
+def test_large_modules_and_full_rooms_were_looked_at() -> None:
+    assert {module for module in modules() if length(module) > LARGE} == set(LARGE_MODULES)
+    sizes: dict[str, int] = defaultdict(int)
+    for module in modules():
+        if not module.endswith("__init__"):
+            sizes[room(module).replace(".", "/")] += 1
+    assert {name for name, size in sizes.items() if size > FULL} == set(FULL_ROOMS)
+
+
+def test_a_public_name_stands_in_one_module() -> None:
+    places: dict[str, list[str]] = defaultdict(list)
+    for module, tree in modules().items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                places[node.name].append(module)
+    several = {name for name, at in places.items() if len(set(at)) > 1 and not name.startswith("_")}
+    assert several == set(SHARED_NAMES)
+
+
+def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """Return the groups of modules that reach each other."""
+    reached: dict[str, set[str]] = {}
+    for start in graph:
+        seen, todo = set(), [*graph[start]]
+        while todo:
+            if (one := todo.pop()) not in seen:
+                seen.add(one)
+                todo += graph.get(one, ())
+        reached[start] = seen
+    groups = {
+        frozenset(other for other in graph if other in reached[one] and one in reached[other])
+        for one in graph
+    }
+    return [sorted(group) for group in groups if len(group) > 1]
+
+
+def test_modules_import_each_other_in_no_circle() -> None:
+    graph = {name: set(imported(at_import(tree))) - {name} for name, tree in modules().items()}
+    assert circles(graph) == []
+
+
+def test_only_the_types_of_streams_and_their_environment_name_each_other() -> None:
+    """Each stream has its environment, which makes streams (decision 63)."""
+    graph = {name: set(imported(ast.walk(tree))) - {name} for name, tree in modules().items()}
+    (circle,) = circles(graph)
+    assert {room(module) for module in circle} == {"declaration", "declaration.streams"}
+    assert [module for module in circle if room(module) == "declaration"] == [
+        "declaration.environment"
+    ]
+
+
+SCHEMES = {
+    "cli.diagnosis.missing_packages": "packages of Spark that its users need",
+    "declaration.connectors.file_uris": "the places that declarations may have",
+    "driver_jvm.connector_packages": "packages of Spark that a store needs",
+    "object_stores.s3_access": "S3, as Airflow's side reaches it",
+    "object_stores.s3_store": "S3, as Airflow's side reaches it",
+    "spark_runtime.stores.opening": "the stores of Spark's side",
+    "spark_runtime.stores.s3a_uploads": "S3A, as Spark's side reaches it",
+    "staging.lineage.attempt_lineage": "names of datasets, as OpenLineage has them",
+    "staging.publications.places": "places that contain each other",
+    "webhdfs.webhdfs_access": "HDFS, as Airflow's side reaches it",
+    "webhdfs.webhdfs_client": "HDFS, as Airflow's side reaches it",
+}
+"""Modules that know the scheme of a store, and why."""
+_SCHEME = re.compile(r"(s3a?|hdfs|webhdfs)(://|:|$)|.*\b(s3a|hdfs)://", re.DOTALL)
+
+
+def texts(tree: ast.AST) -> Iterator[str]:
+    """Yield the texts of a module that are not descriptions."""
+    words = {
+        id(statement.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        for statement in node.body
+        if isinstance(statement, ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in words:
+            yield node.value
+
+
+def test_few_modules_know_the_scheme_of_a_store() -> None:
+    knowing = {name for name, tree in modules().items() if any(map(_SCHEME.match, texts(tree)))}
+    assert knowing == set(SCHEMES)
