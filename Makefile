@@ -20,7 +20,7 @@ CORE := .venv-core/bin
 NEEDS_SOME := (spark or airflow or e2e or installed)
 NEEDS_NOTHING := -m 'not ($(NEEDS_SOME) or long or browser)'
 
-.PHONY: help run ui up down down-all explain env test test-core test-long test-browser test-cluster test-yarn test-kubernetes test-openlineage test-objects test-hdfs test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends mutants bench lint format lock web web-check clean
+.PHONY: help run ui up down down-all explain env test test-core test-long test-browser test-cluster test-yarn test-kubernetes test-openlineage test-objects test-hdfs test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends stale mutants bench lint format lock web web-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -102,6 +102,9 @@ test-machine: $(READY) ## let the machine search for an hour: random runs, other
 
 test-mends: $(READY) ## put each fixed fault back, and check that a test notices (an hour; docs/machine.md); ARGS="13 22"
 	@$(WITH_JAVA) $(BIN)/python -m tests.machine.mends $(ARGS)
+
+stale: $(READY) ## list the suites that are run by hand, and are older than what they test
+	@$(BIN)/python -m tests.long_suites
 
 # Measuring takes nearly twice the time, so it is left out for tests that repeat what the rooms' tests run.
 NOT_MEASURED := tests/staging/publications/test_carry_out_across_mounts.py

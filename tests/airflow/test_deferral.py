@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.deployment.documents.staging_layout import OUTCOME
-from graph_compiler.deployment.targets.built_in import BUILT_IN, KUBERNETES, STANDALONE, YARN
 from graph_compiler.deployment.targets.execution_target import ExecutionTarget
+from graph_compiler.deployment.targets.known_targets import BUILT_IN, KUBERNETES, STANDALONE, YARN
 from tests.airflow.test_sent_metrics import start, task
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]

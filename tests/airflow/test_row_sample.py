@@ -16,7 +16,7 @@ from graph_compiler.deployment.documents.manifest import DataFile
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import PartitionNotFoundError, StagingError, UnreadableRowsError
-from graph_compiler.staging.results.damage import DamagedResult, record_damage
+from graph_compiler.staging.results.manifest_log import DamagedResult, record_damage
 from graph_compiler.staging.store.hadoop_checksums import checksum_file, checksums_digest
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.airflow.staged_rows import RESULT, recommit, schema_of, stage_rows

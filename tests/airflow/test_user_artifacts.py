@@ -11,7 +11,7 @@ from graph_compiler.declaration.artifacts.user_artifact import ArtifactError
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.targets.built_in import KUBERNETES
+from graph_compiler.deployment.targets.known_targets import KUBERNETES
 from graph_compiler.deployment.targets.submit_settings import UNDECLARED, submit_settings
 from tests.airflow.test_executor_code import hook_to
 

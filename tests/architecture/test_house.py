@@ -19,7 +19,6 @@ SPLINTERS = {
 """Small modules with one importer in their room that stay, and why."""
 LARGE_MODULES: Mapping[str, str] = {}
 FULL_ROOMS = {
-    "declaration": "what a user writes, a module a noun",
     "spark_runtime/spark_internals": "a module for each part of Spark's private API",
 }
 _COMMAND = "a command, or a route, is a function with the word that a user types"

@@ -16,7 +16,7 @@ BOUNDED = {
     "operators/function_operators.py": [".first("],  # of one row: whether a loop goes on
     "pinned_jvm.py": [".collect("],  # of different properties of executors' JVMs
     "rehearsal/preview.py": [".collect("],  # of as many rows as the command line asks for
-    "publishing/merge_keys.py": [".collect("],  # of at most four keys, the same
+    "publishing/format_values.py": [".collect("],  # of at most four keys, the same
 }
 
 

@@ -14,7 +14,7 @@ from graph_compiler.declaration.connectors.file_uris import STAGING_PLACES
 from graph_compiler.declaration.operators import Operator, OperatorAttributes
 from graph_compiler.declaration.retention import HISTORY_SIZE
 from graph_compiler.deployment.documents import staging_layout
-from graph_compiler.deployment.targets import built_in
+from graph_compiler.deployment.targets import known_targets
 from graph_compiler.deployment.targets.execution_target import ExecutionTarget, SecretWay
 from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.graphs.execution import ExecutionState
@@ -128,7 +128,7 @@ def test_the_folders_of_a_run_are_those_of_its_layout() -> None:
 
 
 def test_every_way_of_a_secret_is_described() -> None:
-    targets = [one for one in vars(built_in).values() if isinstance(one, ExecutionTarget)]
+    targets = [one for one in vars(known_targets).values() if isinstance(one, ExecutionTarget)]
     places = [place for one in targets for place in (one.client, one.cluster) if place is not None]
     ways = {place.secrets for place in places if place.secrets is not None}
     assert ways == set(SecretWay)

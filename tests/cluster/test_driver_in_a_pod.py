@@ -18,7 +18,7 @@ from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.wire import to_json
-from graph_compiler.deployment.targets.built_in import KUBERNETES
+from graph_compiler.deployment.targets.known_targets import KUBERNETES
 from graph_compiler.staging.executions.artifact_copies import put_artifacts
 from graph_compiler.staging.store.stores import store_of
 from tests.cluster.standalone_cluster import Cluster

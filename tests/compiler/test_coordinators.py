@@ -19,7 +19,7 @@ from graph_compiler.declaration.transformations import (
     SourceTransformation,
     Transformation,
 )
-from graph_compiler.explain.documents.execution_graph_json import ExecutionGraphJson
+from graph_compiler.explain.documents.graph_json import ExecutionGraphJson
 from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobGraph

@@ -13,7 +13,7 @@ from graph_compiler.compiler.stream_graph.stream_graph_generator import generate
 from graph_compiler.declaration.operators import Filter, OperatorAttributes
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.graphs.job_graph import JobGraph, ResultPartitionType
-from graph_compiler.graphs.staging_reasons import StagingReason
+from graph_compiler.graphs.stream_graph import StagingReason
 from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId
 from pipelines.flights import env as flights
 from tests.conftest import staged_detour, with_options

@@ -5,7 +5,7 @@ import pytest
 from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
-from graph_compiler.graphs.staging_reasons import StagingReason
+from graph_compiler.graphs.stream_graph import StagingReason
 from pipelines.flights import env as flights
 from tests.conftest import staged_detour, with_options
 from tests.harness.compiled_graphs import region_edges

@@ -8,7 +8,7 @@ from graph_compiler import Csv, DataStream, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
-from graph_compiler.graphs.staging_reasons import StagingReason
+from graph_compiler.graphs.stream_graph import StagingReason
 from tests.conftest import with_options
 from tests.harness.compiled_graphs import region_edges
 

@@ -17,7 +17,7 @@ from graph_compiler.deployment.plans.subplans import only_up_to
 from graph_compiler.explain.failure_cost import failure_costs
 from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
-from graph_compiler.graphs.staging_reasons import StagingReason
+from graph_compiler.graphs.stream_graph import StagingReason
 from graph_compiler.identifiers import RegionId
 
 CUSTOMERS = Parquet("/in/customers")

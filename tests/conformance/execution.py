@@ -14,7 +14,7 @@ from graph_compiler.deployment.scheduling.scheduling import (
     releasable_groups,
     start_scheduling,
 )
-from graph_compiler.explain.documents.execution_graph_json import ExecutionGraphJson
+from graph_compiler.explain.documents.graph_json import ExecutionGraphJson
 from graph_compiler.graphs.execution_graph import ExecutionGraph, ExecutionVertexId, PartitionId
 from graph_compiler.graphs.job_graph import JobGraph
 from graph_compiler.graphs.scheduling_topology import ConsumedPartitionGroup

@@ -8,7 +8,7 @@ import pytest
 
 from graph_compiler.compiler.execution_graph.execution_graph_builder import default_max_parallelism
 from graph_compiler.declaration.partitioners import DistributionPattern
-from graph_compiler.graphs.distribution import partition_groups
+from graph_compiler.graphs.execution_graph import partition_groups
 
 TABLES = json.loads((Path(__file__).parent / "pointwise_tables.json").read_text())
 

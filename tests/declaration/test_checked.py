@@ -7,7 +7,7 @@ import pytest
 
 import graph_compiler
 from graph_compiler import ResourceSpec, SlotSharingGroup, StreamExecutionEnvironment
-from graph_compiler.declaration.checked import Checked, problems_at
+from graph_compiler.declaration.call_checks import Checked, problems_at
 from graph_compiler.declaration.connectors import Csv, Jdbc, Range, Table, Values
 from graph_compiler.declaration.operators import (
     Deduplicate,

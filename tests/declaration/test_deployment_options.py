@@ -8,7 +8,7 @@ from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import ConfigurationError, InvalidPipelineError
-from graph_compiler.explain.documents.deployment_json import deployment_json
+from graph_compiler.explain.documents.plan_json import deployment_json
 from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.options.deployment_reader import parse_deployment_options
 from graph_compiler.options.effective_options import OptionOrigin, effective_options

@@ -1,8 +1,7 @@
 import pytest
 
 from graph_compiler.options.durations import format_duration, parse_duration
-from graph_compiler.options.flink_options import WITHOUT_MEANING
-from graph_compiler.options.flink_settings import with_flink_settings
+from graph_compiler.options.flink_options import WITHOUT_MEANING, with_flink_settings
 from graph_compiler.options.model import PipelineOptions
 from graph_compiler.options.modes import ShuffleMode
 from graph_compiler.options.reader import FIELDS, read_options

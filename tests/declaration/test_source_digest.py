@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.declaration import source_digest as module
-from graph_compiler.declaration.source_digest import source_digest
+from graph_compiler.declaration import functions as module
+from graph_compiler.declaration.functions import source_digest
 
 FILES = {
     "shop/__init__.py": "",

@@ -12,14 +12,17 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS, DeployMode
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.wire import from_json, to_json
-from graph_compiler.deployment.targets.built_in import BUILT_IN, KUBERNETES, STANDALONE, YARN
 from graph_compiler.deployment.targets.execution_target import (
     DriverPlace,
     ExecutionTarget,
     SecretWay,
 )
 from graph_compiler.deployment.targets.known_targets import (
+    BUILT_IN,
     ENTRY_POINTS,
+    KUBERNETES,
+    STANDALONE,
+    YARN,
     target_named,
     target_names,
     target_of,

@@ -10,7 +10,7 @@ from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.cli.app import app
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.documents.wire import from_wire, to_json
-from graph_compiler.explain.documents.deployment_json import deployment_json
+from graph_compiler.explain.documents.plan_json import deployment_json
 from graph_compiler.explain.failure_cost import FailureCost, failure_costs
 from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.identifiers import RegionId

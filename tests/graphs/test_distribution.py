@@ -3,7 +3,7 @@ from itertools import pairwise
 import pytest
 
 from graph_compiler.declaration.partitioners import DistributionPattern
-from graph_compiler.graphs.distribution import partition_groups
+from graph_compiler.graphs.execution_graph import partition_groups
 
 SIZES = [(producers, consumers) for producers in range(1, 13) for consumers in range(1, 13)]
 

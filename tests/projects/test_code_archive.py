@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.declaration import source_digest as source_digest_module
-from graph_compiler.declaration.source_digest import source_digest
+from graph_compiler.declaration import functions as source_digest_module
+from graph_compiler.declaration.functions import source_digest
 from graph_compiler.projects import code_archive
 from graph_compiler.projects.code_archive import CodeArchive, CodeArchiveError, pack
 

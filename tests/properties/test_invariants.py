@@ -20,7 +20,7 @@ from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.explain.failure_cost import failure_costs
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobEdge
-from graph_compiler.graphs.staging_reasons import StagingReason
+from graph_compiler.graphs.stream_graph import StagingReason
 from graph_compiler.graphs.topology import connected_components, post_order
 from graph_compiler.identifiers import RegionId, TaskName
 from tests.harness.compiled_graphs import region_edges

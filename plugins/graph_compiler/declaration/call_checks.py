@@ -9,10 +9,11 @@ method may be called, so that the rest of a module is checked, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache, partial, wraps
 from inspect import Parameter, isfunction, signature
-from typing import Any, NoReturn, Protocol, TypeVar, get_type_hints
+from typing import Any, NoReturn, Protocol, TypeVar, get_type_hints, runtime_checkable
 
 from graph_compiler.declaration.refusals.collected import (
     Remembering,
@@ -23,7 +24,7 @@ from graph_compiler.declaration.refusals.collected import (
 )
 from graph_compiler.declaration.refusals.constructors import form_of, form_problem
 from graph_compiler.declaration.value_types import fits, value_words
-from graph_compiler.errors import InvalidPipelineError
+from graph_compiler.errors import InvalidPipelineError, Problem, SourceLocation
 from graph_compiler.identifiers import listing, shown
 
 Kind = TypeVar("Kind")
@@ -121,3 +122,46 @@ def _setter_hint(on: Refusing, name: str, key: str) -> str | None:
 def _types(method: Callable[..., Any]) -> Mapping[str, Any]:
     """Return the types of parameters; the calls themselves check streams."""
     return get_type_hints(method, localns=dict.fromkeys(_NOT_HELD, Any))
+
+
+# Every declared value that can be invalid has `problems()`; functions here add the operator to each problem.
+#
+#     list(Sample(2).problems())                  →  [Problem(message="its fraction is 2, not between 0 and 1", …)]
+#     list(problems_at(operator, operator.operator))  →  the same, with the operator's name and its line
+#
+# These checks need only the standard library. Checks that need a package (cron expressions, JSON Schemas) are functions
+# of the same form in `options`: `schedule_problems`, `default_problems`.
+
+
+@runtime_checkable
+class Checked(Protocol):
+    """A value that finds its own problems; it does not know which operator it belongs to."""
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield every problem of the value itself; its message continues a sentence that starts with the operator."""
+        ...
+
+
+class Declared(Protocol):
+    """A transformation or an operator's descriptor: it has a name and a line."""
+
+    @property
+    def name(self) -> str:
+        """The operator's name."""
+        ...
+
+    @property
+    def declared_at(self) -> SourceLocation | None:
+        """Where it was declared."""
+        ...
+
+
+def problems_at(declared: Declared, value: Checked) -> Iterator[Problem]:
+    """Yield the problems of a value, with the name and the line of its operator."""
+    for problem in value.problems():
+        yield located(declared, problem)
+
+
+def located(declared: Declared, problem: Problem) -> Problem:
+    """Return a problem with its operator's name and line."""
+    return replace(problem, operator=declared.name, declared_at=declared.declared_at)

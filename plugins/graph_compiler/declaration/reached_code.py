@@ -30,7 +30,7 @@ from pkgutil import get_importer
 from zipimport import zipimporter
 
 import graph_compiler
-from graph_compiler.declaration.source_digest import INSTALLED, LIBRARIES, imported_names
+from graph_compiler.declaration.functions import INSTALLED, LIBRARIES, imported_names
 from graph_compiler.errors import GraphCompilerError
 
 _LEFT_OUT = frozenset({"__main__", "graph_compiler", "py4j", "pyspark"})

@@ -15,8 +15,7 @@ from graph_compiler.graphs.coordination import (
     OperatorCoordinatorProvider,
     SplitSource,
 )
-from graph_compiler.graphs.staging_reasons import Staging
-from graph_compiler.graphs.stream_graph import JobType, StreamEdge
+from graph_compiler.graphs.stream_graph import JobType, Staging, StreamEdge
 from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId, JobVertexId, OperatorId
 
 

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from graph_compiler.graphs.distribution import PartitionGroup
-from graph_compiler.graphs.execution_graph import ExecutionVertexId, PartitionId
+from graph_compiler.graphs.execution_graph import ExecutionVertexId, PartitionGroup, PartitionId
 from graph_compiler.graphs.job_graph import ResultPartitionType
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId
 

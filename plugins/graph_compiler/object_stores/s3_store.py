@@ -29,11 +29,11 @@ from obstore.store import S3Store
 
 from graph_compiler.errors import DamagedDocumentError, StagingError
 from graph_compiler.object_stores.s3_access import S3Access
-from graph_compiler.staging.store.bucket_store import BucketStore
 from graph_compiler.staging.store.conditional_put import PUT_ID, ask_repeatedly, put_once
 from graph_compiler.staging.store.staging_store import (
     MOST_BYTES,
     MOST_ENTRIES,
+    BucketStore,
     StoredFile,
 )
 

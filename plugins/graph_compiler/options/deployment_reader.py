@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from graph_compiler.declaration.artifacts.artifact_options import SEPARATORS
 from graph_compiler.errors import ConfigurationError, Problem
+from graph_compiler.options.durations import as_text
 from graph_compiler.options.modes import DeploymentOptions
 from graph_compiler.options.reader import read_options
-from graph_compiler.options.text import as_text
 
 _EXAMPLE = '{"parallelism.default": 4}'
 

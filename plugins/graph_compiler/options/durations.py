@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import timedelta
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import BeforeValidator
@@ -42,3 +43,21 @@ def format_duration(duration: timedelta) -> str:
 
 Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
 """A field that accepts a duration's text."""
+
+
+UNSET = "unset"
+
+
+def as_text(value: object) -> str:
+    """Return a value as text: `true`, `4`, `10 s`, `AUTO`; None is `unset`."""
+    match value:
+        case None:
+            return UNSET
+        case bool():
+            return str(value).lower()
+        case timedelta():
+            return format_duration(value)
+        case StrEnum():
+            return value.value
+        case _:
+            return str(value)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from graph_compiler.options.durations import UNSET, as_text
 from graph_compiler.options.model import PipelineOptions
 from graph_compiler.options.modes import DeploymentOptions
 from graph_compiler.options.spark_settings import spark_settings
-from graph_compiler.options.text import UNSET, as_text
 
 
 class OptionOrigin(StrEnum):

@@ -17,8 +17,7 @@ from pydantic.fields import FieldInfo
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import did_you_mean
 from graph_compiler.options.durations import format_duration
-from graph_compiler.options.flink_options import why_without_meaning
-from graph_compiler.options.flink_settings import class_path_problems
+from graph_compiler.options.flink_options import class_path_problems, why_without_meaning
 from graph_compiler.options.model import PipelineOptions
 from graph_compiler.options.modes import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
 from graph_compiler.options.spark_settings import is_spark_setting, refused_settings

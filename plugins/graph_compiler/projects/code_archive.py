@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 import graph_compiler
-from graph_compiler.declaration.source_digest import is_in_archive, module_code
+from graph_compiler.declaration.functions import is_in_archive, module_code
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import counted
 

@@ -20,8 +20,7 @@ from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.operator_names import find_output, find_sink
-from graph_compiler.graphs.staging_reasons import Staging, StagingReason
-from graph_compiler.graphs.stream_graph import StreamEdge, StreamNode
+from graph_compiler.graphs.stream_graph import Staging, StagingReason, StreamEdge, StreamNode
 from graph_compiler.identifiers import RegionId, TaskName, did_you_mean, listing
 from graph_compiler.testing.hidden_frames import hides_frames
 

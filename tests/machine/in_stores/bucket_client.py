@@ -13,10 +13,9 @@ from typing import Any
 
 from graph_compiler.errors import DamagedDocumentError, StagingError
 from graph_compiler.staging.publications.preparations import WRITING
-from graph_compiler.staging.store.bucket_store import BucketStore
 from graph_compiler.staging.store.conditional_put import put_once
 from graph_compiler.staging.store.deferred_files import DeferredFile
-from graph_compiler.staging.store.staging_store import MOST_BYTES, StoredFile
+from graph_compiler.staging.store.staging_store import MOST_BYTES, BucketStore, StoredFile
 from tests.machine.in_stores.bucket import Bucket
 from tests.machine.in_stores.server import Stored
 from tests.machine.in_stores.troubles import Line

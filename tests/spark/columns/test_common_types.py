@@ -16,7 +16,7 @@ from pyspark.sql.types import DataType, DecimalType, StructType
 
 from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment, Values
 from graph_compiler.deployment.documents.report import ThrowableType
-from graph_compiler.spark_runtime.columns.common_types import share_a_type
+from graph_compiler.spark_runtime.columns.exact_casts import share_a_type
 from tests.spark.conftest import RunPipeline
 
 pytestmark = pytest.mark.spark

@@ -21,7 +21,7 @@ from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.database import Database, Transaction
 from graph_compiler.spark_runtime.connectors.databases.carrying import MARKS
-from graph_compiler.spark_runtime.exchange.partition_counts import with_exactly
+from graph_compiler.spark_runtime.exchange.distribution import with_exactly
 from graph_compiler.spark_runtime.failures.causes import read_cause
 from graph_compiler.spark_runtime.failures.throwable_types import throwable_type
 from tests.harness.executed_plans import executions, executions_since

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import broadcast, spark_partition_id
 
-from graph_compiler.spark_runtime.exchange.partition_counts import has_exactly, with_exactly
+from graph_compiler.spark_runtime.exchange.distribution import has_exactly, with_exactly
 from tests.harness.plans import exchanges
 
 pytestmark = pytest.mark.spark

@@ -18,7 +18,7 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.spark_runtime.exchange import pointwise_read
-from graph_compiler.spark_runtime.exchange.partition_counts import has_exactly
+from graph_compiler.spark_runtime.exchange.distribution import has_exactly
 from graph_compiler.spark_runtime.exchange.pointwise_read import _is_cheaper_apart
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.spark_runtime.spark_internals.plans import is_deterministic

@@ -11,7 +11,7 @@ from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.errors import PublicationConflictError, PublicationError, SchemaChangedError
 from graph_compiler.identifiers import OperatorId
 from graph_compiler.spark_runtime.connectors import file_sink
-from graph_compiler.spark_runtime.publishing.merge_keys import merge
+from graph_compiler.spark_runtime.publishing.format_values import merge
 from tests.harness.sinks import Sinks, files_of
 from tests.spark.conftest import RunPipeline
 

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler import Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration.source_digest import source_digest
+from graph_compiler.declaration.functions import source_digest
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.computed_by import ComputedBy, PartKind
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor

@@ -21,8 +21,7 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.spark_runtime.failures.causes import Cause
 from graph_compiler.spark_runtime.results.staging_area import StagingArea, find_damaged_file
-from graph_compiler.staging.results.damage import find_damage
-from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.results.manifest_log import ManifestLog, find_damage
 from graph_compiler.staging.store.hadoop_checksums import checksum_file, why_damaged
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.reference import published

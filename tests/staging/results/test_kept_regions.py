@@ -74,9 +74,8 @@ from graph_compiler.staging.executions.executions import (
     kept_executions,
     last_execution,
 )
-from graph_compiler.staging.results.damage import DamagedResult, record_damage
 from graph_compiler.staging.results.kept_regions import discard
-from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.results.manifest_log import DamagedResult, ManifestLog, record_damage
 from graph_compiler.staging.results.release import ReleasedResult
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.reports import bare_report

@@ -8,7 +8,7 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import PartitionNotFoundError
 from graph_compiler.identifiers import IntermediateDataSetId
-from graph_compiler.staging.results.damage import DamagedResult, find_damage, record_damage
+from graph_compiler.staging.results.manifest_log import DamagedResult, find_damage, record_damage
 from graph_compiler.staging.results.release import find_release
 from graph_compiler.staging.store.local_store import LocalStore
 

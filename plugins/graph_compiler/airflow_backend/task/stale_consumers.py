@@ -21,9 +21,9 @@ from graph_compiler.deployment.plans.clear_command import clear_command
 from graph_compiler.deployment.plans.plan_record import PlanRecord
 from graph_compiler.errors import StaleResultError
 from graph_compiler.identifiers import RegionId, TaskId, TaskName, listing
-from graph_compiler.staging.results.finished_readers import stale_readers
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.results.plan_log import check_inputs, record_plan
+from graph_compiler.staging.results.release import stale_readers
 
 
 def rerun_stale_consumers(

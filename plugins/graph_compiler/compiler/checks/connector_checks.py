@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from graph_compiler.declaration.checked import problems_at
+from graph_compiler.declaration.call_checks import problems_at
 from graph_compiler.declaration.connectors import (
     Connector,
     FileConnector,

@@ -7,7 +7,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, get_type_hints
 
-from graph_compiler.declaration.checked import problems_at
+from graph_compiler.declaration.call_checks import problems_at
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.operators import Operator, Sink, Source, WindowAggregate
 from graph_compiler.declaration.pipeline import Pipeline

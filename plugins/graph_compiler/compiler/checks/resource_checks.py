@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from graph_compiler.declaration.checked import problems_at
+from graph_compiler.declaration.call_checks import problems_at
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.resources.resource_spec import SPEC_FORM, amount_words, exceeding
 from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at

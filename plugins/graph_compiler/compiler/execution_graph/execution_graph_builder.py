@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from graph_compiler.compiler.job_graph.coordinators import input_splits
 from graph_compiler.errors import InvalidPipelineError, Problem
-from graph_compiler.graphs.distribution import partition_groups
 from graph_compiler.graphs.execution_graph import (
     ExecutionEdge,
     ExecutionGraph,
     ExecutionJobVertex,
     IntermediateResult,
+    partition_groups,
 )
 from graph_compiler.graphs.job_graph import JobGraph
 

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 
 from graph_compiler.declaration.partitioners import ExchangeMode
 from graph_compiler.graphs.job_graph import ResultPartitionType
-from graph_compiler.graphs.staging_reasons import StagingReason
-from graph_compiler.graphs.stream_graph import JobType, StreamEdge, StreamGraph
+from graph_compiler.graphs.stream_graph import JobType, StagingReason, StreamEdge, StreamGraph
 from graph_compiler.options.model import PipelineOptions
 from graph_compiler.options.modes import ShuffleMode
 

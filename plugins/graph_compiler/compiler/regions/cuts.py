@@ -19,14 +19,13 @@ from dataclasses import replace
 from typing import assert_never
 
 from graph_compiler.compiler.job_graph.exchange_modes import why_declared_staged
-from graph_compiler.compiler.stream_graph.staging_wishes import contracts_before
+from graph_compiler.compiler.stream_graph.stream_graph_generator import contracts_before
 from graph_compiler.graphs.job_graph import (
     JobEdge,
     JobGraph,
     ResultPartitionType,
 )
-from graph_compiler.graphs.staging_reasons import Staging, StagingReason
-from graph_compiler.graphs.stream_graph import StreamEdge, StreamGraph
+from graph_compiler.graphs.stream_graph import Staging, StagingReason, StreamEdge, StreamGraph
 from graph_compiler.graphs.topology import connected_components, strongly_connected_components
 from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId, JobVertexId, listing
 from graph_compiler.options.model import PipelineOptions

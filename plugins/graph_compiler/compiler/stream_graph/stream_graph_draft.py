@@ -32,8 +32,8 @@ from graph_compiler.declaration.transformations import (
     PhysicalTransformation,
 )
 from graph_compiler.errors import Problem
-from graph_compiler.graphs.staging_reasons import StagingReason
 from graph_compiler.graphs.stream_graph import (
+    StagingReason,
     StreamEdge,
     StreamNode,
     VirtualPartition,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from graph_compiler.graphs.job_graph import JobGraph
 from graph_compiler.graphs.regions import DeploymentRegion, DeploymentTask
-from graph_compiler.graphs.staging_reasons import StagingReason
+from graph_compiler.graphs.stream_graph import StagingReason
 from graph_compiler.graphs.topology import post_order
 from graph_compiler.identifiers import TaskName, listing
 

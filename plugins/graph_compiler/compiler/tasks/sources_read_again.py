@@ -16,8 +16,7 @@ from graph_compiler.declaration.connectors import FileConnector, WhenReadTwice
 from graph_compiler.declaration.operators import Source
 from graph_compiler.graphs.job_graph import JobEdge, JobGraph
 from graph_compiler.graphs.regions import Deployment
-from graph_compiler.graphs.staging_reasons import StagingReason
-from graph_compiler.graphs.stream_graph import StreamGraph
+from graph_compiler.graphs.stream_graph import StagingReason, StreamGraph
 from graph_compiler.identifiers import JobEdgeId
 
 

@@ -18,7 +18,7 @@ becomes the options of spark-submit for every task with operators in the group:
 
 In `local[4]`, driver and executor are one JVM: `driver_memory` is its heap, and the connection's master names its
 cores. The application logs which settings its master ignored; a pipeline that declares its target and settings that
-this target ignores is refused. What each target can do is a value: `deployment/targets/built_in.py`.
+this target ignores is refused. What each target can do is a value: `deployment/targets/known_targets.py`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from graph_compiler.declaration.checked import located
+from graph_compiler.declaration.call_checks import located
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.connectors.file_uris import UNKNOWN
 from graph_compiler.declaration.operators import Sink, Source

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from graph_compiler.declaration.partitioners import DistributionPattern
 from graph_compiler.deployment.documents.manifest import DataFile, ManifestPartition
-from graph_compiler.graphs.distribution import partition_groups
+from graph_compiler.graphs.execution_graph import partition_groups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor, StagedInput
 from graph_compiler.deployment.documents.wire import values_within
-from graph_compiler.graphs.distribution import PartitionGroup
-from graph_compiler.graphs.execution_graph import ExecutionVertexId, PartitionId
+from graph_compiler.graphs.execution_graph import ExecutionVertexId, PartitionGroup, PartitionId
 from graph_compiler.graphs.job_graph import ResultPartitionType
 from graph_compiler.graphs.scheduling_topology import ConsumedPartitionGroup, SchedulingTopology
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, RegionId

@@ -19,13 +19,12 @@ from graph_compiler.deployment.describe.region_descriptors import operator_ids, 
 from graph_compiler.errors import SourceLocation
 from graph_compiler.explain.column_flow import column_flow, column_words
 from graph_compiler.explain.failure_cost import failure_costs
-from graph_compiler.explain.text.operator_details import operator_details
 from graph_compiler.explain.text.option_words import changed_options
+from graph_compiler.explain.text.plan_text import operator_details
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobEdge, JobVertex, ResultPartitionType
 from graph_compiler.graphs.regions import DeploymentRegion
-from graph_compiler.graphs.staging_reasons import StagingReason
-from graph_compiler.graphs.stream_graph import StreamEdge, StreamNode
+from graph_compiler.graphs.stream_graph import StagingReason, StreamEdge, StreamNode
 from graph_compiler.identifiers import (
     PIPELINES,
     IntermediateDataSetId,

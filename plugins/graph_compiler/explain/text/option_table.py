@@ -13,9 +13,9 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
+from graph_compiler.options.durations import as_text
 from graph_compiler.options.flink_options import FLINK_DEFAULTS
 from graph_compiler.options.model import PipelineOptions
-from graph_compiler.options.text import as_text
 
 _HEAD = ("key", "allowed", "default", "in Flink", "meaning")
 _NOUNS = {int: "a whole number", float: "a number", timedelta: "a duration", str: "a name"}

@@ -6,13 +6,15 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from graph_compiler.projects.yaml.airflow_forms import AirflowForm, DagForm, TaskForm
 from graph_compiler.projects.yaml.forms import FORMS
 from graph_compiler.projects.yaml.operations import Sink, Source, Step
 from graph_compiler.projects.yaml.run_forms import (
+    AirflowForm,
+    DagForm,
     ParameterForm,
     ParametersOrModel,
     ScheduleForm,
+    TaskForm,
 )
 from graph_compiler.projects.yaml.values import Form, Names, PlainValue
 

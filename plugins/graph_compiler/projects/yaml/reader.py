@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from graph_compiler.declaration.pipeline import IncompletePipelineError, Pipeline
 from graph_compiler.errors import InvalidPipelineError, Problem
+from graph_compiler.options.durations import as_text
 from graph_compiler.options.reader import read_options
-from graph_compiler.options.text import as_text
 from graph_compiler.projects.yaml.declare import Broken, declare
 from graph_compiler.projects.yaml.pipeline_spec import PipelineSpec
 from graph_compiler.projects.yaml.refusals import KeyPath, problem_in, refusals

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import date, datetime, timedelta
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
-from pydantic import Discriminator, Field, PlainValidator, Tag, WithJsonSchema
+from pydantic import Discriminator, Field, PlainValidator, Tag, WithJsonSchema, create_model
 
+from graph_compiler.declaration.dag.airflow_arguments import (
+    AirflowArguments,
+    DagArguments,
+    TaskArguments,
+)
 from graph_compiler.declaration.dag.schedule import PRESETS
-from graph_compiler.options.durations import parse_duration
+from graph_compiler.errors import FunctionNotImportableError
+from graph_compiler.options.durations import format_duration, parse_duration
+from graph_compiler.projects.yaml.functions import find_function, name_of
 from graph_compiler.projects.yaml.values import (
     TAG,
+    Columns,
     Form,
     Names,
     PlainValue,
@@ -125,3 +134,165 @@ class ScheduleForm(Form):
             for key, value in self.given().items()
             if value is not None
         }
+
+
+_BY_TYPE: Mapping[Any, Any] = {
+    bool: bool,
+    bool | None: bool,
+    int: int,
+    int | None: int,
+    str: str,
+    str | None: str,
+    timedelta | None: Interval,
+    datetime | None: Moment,
+    Sequence[str]: Names,
+    dict[str, str]: Columns,
+}
+_BY_NAME: Mapping[str, Any] = {
+    "access_control": dict[str, Any],
+    "allowed_run_types": Names,
+    "email": Names,
+    "max_retry_delay": Interval,
+    "on_execute_callback": Names,
+    "on_failure_callback": Names,
+    "on_retry_callback": Names,
+    "on_skipped_callback": Names,
+    "on_success_callback": Names,
+    "retry_delay": Interval,
+    "retry_exponential_backoff": PlainValue,
+    "template_searchpath": Names,
+    "trigger_rule": str,
+    "weight_rule": str,
+}
+"""What Airflow accepts as anything. Objects of Python (deadline, executor_config, …) are not among them."""
+_CALLBACK = "_callback"
+
+
+def _form(name: str, doc: str, arguments: type) -> type[Form]:
+    kinds = {
+        key: _BY_NAME.get(key) or _BY_TYPE.get(kind)
+        for key, kind in sorted(get_type_hints(arguments).items())
+    }
+    found: dict[str, Any] = {
+        key: (kind | None, Field(default=None)) for key, kind in kinds.items() if kind is not None
+    }
+    return create_model(name, __base__=Form, __doc__=doc, __module__=__name__, **found)
+
+
+DagForm = _form("DagForm", "Arguments of Airflow's Dag.", DagArguments)
+TaskForm = _form("TaskForm", "Arguments of Airflow's tasks.", TaskArguments)
+
+
+class AirflowForm(Form):
+    """Airflow's own arguments: of the Dag, of all tasks, of a slot sharing group's, of one task."""
+
+    dag: DagForm | None = Field(default=None, description="Of the Dag.")  # type: ignore[valid-type]  # made, not written
+    default_args: TaskForm | None = Field(default=None, description="Of all tasks.")  # type: ignore[valid-type]  # the same
+    group_args: dict[str, TaskForm] = Field(  # type: ignore[valid-type]  # the same
+        default_factory=dict, description="Of the tasks of a slot sharing group, by its name."
+    )
+    task_args: dict[str, TaskForm] = Field(  # type: ignore[valid-type]  # the same
+        default_factory=dict, description="Of a task, by its name."
+    )
+
+    def arguments(self) -> AirflowArguments:
+        """Return the written values as in Python. Raises FunctionNotImportableError for a callback."""
+        return AirflowArguments(
+            dag=_values(self.dag),
+            default_args=_values(self.default_args),
+            group_args={name: _values(form) for name, form in self.group_args.items()},
+            task_args={name: _values(form) for name, form in self.task_args.items()},
+        )
+
+
+def written_airflow(given: AirflowArguments) -> dict[str, Any]:
+    """Return the section of a file; empty parts are left out.
+
+    Raises ValueError for a value that only Python has.
+    """
+    for owners in (given.group_args, given.task_args):
+        if not isinstance(owners, Mapping):
+            raise ValueError(f"{owners!r} is no mapping")
+    sections: dict[str, Any] = {
+        "dag": _written(given.dag, DagForm),
+        "default_args": _written(given.default_args, TaskForm),
+        "group_args": {name: _written(one, TaskForm) for name, one in given.group_args.items()},
+        "task_args": {name: _written(one, TaskForm) for name, one in given.task_args.items()},
+    }
+    return {name: section for name, section in sections.items() if section}
+
+
+def _values(form: Form | None) -> dict[str, Any]:
+    given = {} if form is None else form.given()
+    return {name: _value(name, value) for name, value in given.items()}
+
+
+def _value(name: str, value: Any) -> Any:
+    if value is None:  # Airflow's own default
+        return None
+    if name.endswith(_CALLBACK):
+        found = [_function(name, reference) for reference in value]
+        return found[0] if len(found) == 1 else found
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return datetime(value.year, value.month, value.day, tzinfo=UTC)
+    return value
+
+
+def _function(name: str, reference: str) -> Callable[..., object]:
+    try:
+        return find_function(reference)
+    except FunctionNotImportableError as error:
+        raise FunctionNotImportableError(f"{name}: {error}", hint=error.hint) from None
+
+
+def _written(given: Mapping[str, Any], form: type[Form]) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{given!r} is no mapping")
+    written = {name: _text(name, value) for name, value in given.items()}
+    for name, value in written.items():
+        if name not in form.model_fields or not _is_plain(value):
+            raise ValueError(f"'{name}' has no form in YAML: {given[name]!r}")
+    return written
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_plain(one) for key, one in value.items())
+    return value is None or type(value) in (bool, int, float, str)
+
+
+def _text(name: str, value: Any) -> Any:
+    if value is not None and name.endswith(_CALLBACK):
+        many = value if isinstance(value, list | tuple) else [value]
+        found = [_reference(one) for one in many]
+        return found[0] if len(found) == 1 else found
+    if isinstance(value, timedelta):
+        if value % timedelta(milliseconds=1):
+            raise ValueError(f"'{name}' is shorter than a millisecond: {value!r}")
+        return format_duration(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    return _listed(value)
+
+
+def _listed(value: Any) -> Any:
+    """Return a value whose collections are those of YAML, and whose enums are their values."""
+    match value:
+        case Enum():
+            return value.value
+        case set() | frozenset():
+            return sorted(map(_listed, value))
+        case list() | tuple():
+            return [_listed(one) for one in value]
+        case dict():
+            return {key: _listed(one) for key, one in value.items()}
+    return value
+
+
+def _reference(function: Any) -> str:
+    """Return `module:function`; raises ValueError for what cannot be imported by a name."""
+    if (reference := name_of(function)) is None:
+        raise ValueError(f"{function!r} cannot be imported by a name")
+    return reference

@@ -26,14 +26,14 @@ from graph_compiler.spark_runtime.connectors.sink import (
 )
 from graph_compiler.spark_runtime.connectors.typed_files import FileTarget as HeldTarget
 from graph_compiler.spark_runtime.connectors.typed_files import held_schema
-from graph_compiler.spark_runtime.publishing.format_values import watch_values
-from graph_compiler.spark_runtime.publishing.literal_paths import literal_path, reads_everything
-from graph_compiler.spark_runtime.publishing.merge_keys import (
+from graph_compiler.spark_runtime.publishing.format_values import (
     key_columns,
     merge,
     refuse_keys,
     unusable_keys,
+    watch_values,
 )
+from graph_compiler.spark_runtime.publishing.literal_paths import literal_path, reads_everything
 from graph_compiler.spark_runtime.publishing.partition_names import partition_columns
 from graph_compiler.spark_runtime.publishing.publication import Publisher, Ticket
 from graph_compiler.spark_runtime.publishing.written_files import FileFormat

@@ -63,9 +63,9 @@ from graph_compiler.spark_runtime.connectors.sink import (
     refuse_another_zone,
     refuse_rows_of_others,
 )
-from graph_compiler.spark_runtime.publishing.merge_keys import key_columns, refuse_keys
+from graph_compiler.spark_runtime.publishing.format_values import key_columns, refuse_keys
+from graph_compiler.spark_runtime.spark_internals.executed_queries import observed_count
 from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
-from graph_compiler.spark_runtime.spark_internals.observations import observed_count
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.preparations import PlaceKind, PreparedPlace
 from graph_compiler.staging.publications.publications import Confirmation, Publication

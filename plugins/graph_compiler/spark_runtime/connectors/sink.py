@@ -37,7 +37,7 @@ from graph_compiler.spark_runtime.columns.schema_change import (
     Part,
     conform,
 )
-from graph_compiler.spark_runtime.publishing.merge_keys import key_columns
+from graph_compiler.spark_runtime.publishing.format_values import key_columns
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.preparations import PreparedPlace
 from graph_compiler.staging.publications.publications import Confirmation, Publication

@@ -54,6 +54,7 @@ from graph_compiler.spark_runtime.exchange.custom_routes import (
 )
 from graph_compiler.spark_runtime.operators import union
 from graph_compiler.spark_runtime.operators.scope import order_of, query_over
+from graph_compiler.spark_runtime.spark_internals.planned_partitions import planned_partitions
 from graph_compiler.spark_runtime.spark_internals.plans import are_sorted, in_ranges
 
 
@@ -252,3 +253,17 @@ def sort_column(item: str) -> Column:
     if is_descending:
         return column.desc_nulls_last() if nulls == "LAST" else column.desc_nulls_first()
     return column.asc_nulls_last() if nulls == "LAST" else column.asc_nulls_first()
+
+
+def has_exactly(rows: DataFrame, partitions: int) -> bool:
+    """Whether the rows will certainly have this number of partitions, whatever adaptive execution does."""
+    return planned_partitions(rows) == partitions
+
+
+def with_exactly(rows: DataFrame, partitions: int | None) -> DataFrame:
+    """Return the rows in `partitions` partitions, without an exchange if possible; None leaves them unchanged."""
+    if partitions is None or (found := planned_partitions(rows)) == partitions:
+        return rows
+    if found is not None and found > partitions:
+        return rows.coalesce(partitions)
+    return rows.repartition(partitions)

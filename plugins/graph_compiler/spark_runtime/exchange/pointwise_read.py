@@ -27,7 +27,7 @@ from pyspark.sql.types import StructType
 from graph_compiler.declaration.partitioners import DistributionPattern
 from graph_compiler.deployment.documents.manifest import Manifest
 from graph_compiler.deployment.plans.partition_shares import FileSlice, Share, shares
-from graph_compiler.graphs.distribution import partition_groups
+from graph_compiler.graphs.execution_graph import partition_groups
 from graph_compiler.spark_runtime.results.reading import pinned_session, read_staged_files
 from graph_compiler.spark_runtime.spark_internals.exact_schemas import with_not_null
 from graph_compiler.spark_runtime.spark_internals.planned_partitions import ONE_PARTITION

@@ -10,8 +10,8 @@ from pyspark.sql.types import StructField
 
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import did_you_mean, listing
-from graph_compiler.spark_runtime.columns.common_types import cast_to_share, share_a_type
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
+from graph_compiler.spark_runtime.columns.exact_casts import cast_to_share, share_a_type
 
 _Pair = tuple[StructField, StructField]
 

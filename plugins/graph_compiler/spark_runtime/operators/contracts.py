@@ -16,8 +16,11 @@ from graph_compiler.declaration.operators import Expect, OnViolation
 from graph_compiler.deployment.documents.manifest import ContractCount
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import listing
+from graph_compiler.spark_runtime.spark_internals.executed_queries import (
+    is_complete,
+    observed_count,
+)
 from graph_compiler.spark_runtime.spark_internals.java import wait_for_listeners
-from graph_compiler.spark_runtime.spark_internals.observations import is_complete, observed_count
 
 _VIOLATES = "graph_compiler_violates"
 _LISTENERS_TIMEOUT_MS = 60_000

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import counted
-from graph_compiler.spark_runtime.exchange.partition_counts import has_exactly
+from graph_compiler.spark_runtime.exchange.distribution import has_exactly
 from graph_compiler.spark_runtime.publishing.partition_names import watch_folders
 from graph_compiler.spark_runtime.publishing.store_target import StoreTarget
 from graph_compiler.spark_runtime.publishing.written_files import (

@@ -19,7 +19,7 @@ from pyspark.sql.types import StringType, StructType
 
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import counted, quoted
-from graph_compiler.spark_runtime.spark_internals.observations import observed_numbers
+from graph_compiler.spark_runtime.spark_internals.executed_queries import observed_numbers
 
 _ESCAPED = re.compile("%([0-9a-fA-F]{2})")
 Partition = tuple[tuple[str, str], ...]

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import counted
-from graph_compiler.spark_runtime.exchange.partition_counts import has_exactly
+from graph_compiler.spark_runtime.exchange.distribution import has_exactly
 from graph_compiler.spark_runtime.publishing.literal_paths import literal_path, reads_everything
 from graph_compiler.spark_runtime.publishing.partition_names import watch_folders
 from graph_compiler.spark_runtime.spark_internals.executed_plan import WriteMetrics

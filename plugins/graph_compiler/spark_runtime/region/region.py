@@ -39,9 +39,8 @@ from graph_compiler.spark_runtime.operators.contracts import Contract, check_con
 from graph_compiler.spark_runtime.region.coordination import initialize_on_master, make_coordinators
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation, schema_of
 from graph_compiler.spark_runtime.region.region_failover import RegionFailover
-from graph_compiler.spark_runtime.region.region_run import RegionRun
+from graph_compiler.spark_runtime.region.region_run import FixedRows, RegionRun
 from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
-from graph_compiler.spark_runtime.region.shared_rows import FixedRows
 from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.staging.executions.executions import is_superseded

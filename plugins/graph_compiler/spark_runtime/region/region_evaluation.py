@@ -37,24 +37,24 @@ from graph_compiler.spark_runtime.exchange.distribution import (
     distribute_all,
     partitions_read,
     rows_in_order,
+    with_exactly,
 )
-from graph_compiler.spark_runtime.exchange.partition_counts import with_exactly
 from graph_compiler.spark_runtime.failures.failures import InputSchema, OperatorFailedError
 from graph_compiler.spark_runtime.operators import Scope, evaluate, evaluate_outputs, union
 from graph_compiler.spark_runtime.operators.contracts import Contract
 from graph_compiler.spark_runtime.operators.decisions import compares_equal_keys, fix_columns
 from graph_compiler.spark_runtime.region.region_graph import OperatorGraph, Output
-from graph_compiler.spark_runtime.repeatability.judgement import (
-    Judgement,
-    Variations,
-    queries_differ,
-)
 from graph_compiler.spark_runtime.repeatability.source_files import (
     ListedFiles,
     OwnReads,
     SharedListings,
 )
-from graph_compiler.spark_runtime.repeatability.variations import Variation
+from graph_compiler.spark_runtime.repeatability.variations import (
+    Judgement,
+    Variation,
+    Variations,
+    queries_differ,
+)
 
 LOG = program_log.logger(__name__)
 

@@ -45,14 +45,13 @@ from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.operators.contracts import Contract, check_contracts
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
 from graph_compiler.spark_runtime.region.region_graph import OperatorGraph
-from graph_compiler.spark_runtime.region.region_run import RegionRun
+from graph_compiler.spark_runtime.region.region_run import FixedRows, RegionRun
 from graph_compiler.spark_runtime.region.seams import ReadSource
-from graph_compiler.spark_runtime.region.shared_rows import FixedRows
 from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.spark_runtime.spark_internals.origins import STAGED, origin
 from graph_compiler.staging.executions.executions import last_descriptor, task_names
-from graph_compiler.staging.results.damage import DamagedResult, record_damage
+from graph_compiler.staging.results.manifest_log import DamagedResult, record_damage
 from graph_compiler.staging.results.restarts import RestartSet, restarts
 
 LOG = program_log.logger(__name__)

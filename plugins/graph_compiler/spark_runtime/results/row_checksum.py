@@ -38,7 +38,7 @@ from pyspark.sql.types import (
 )
 
 from graph_compiler.identifiers import quoted
-from graph_compiler.spark_runtime.spark_internals.observations import observed_numbers
+from graph_compiler.spark_runtime.spark_internals.executed_queries import observed_numbers
 
 _OPAQUE = (VariantType, UserDefinedType, GeographyType, GeometryType)
 _PART_BITS = 24

@@ -46,8 +46,12 @@ from graph_compiler.spark_runtime.results.data_files import write_result, writte
 from graph_compiler.spark_runtime.results.pinned_settings import WRITE_SESSION, pinned
 from graph_compiler.spark_runtime.results.reading import read_staged_files
 from graph_compiler.spark_runtime.results.row_checksum import ObservedChecksum
-from graph_compiler.staging.results.damage import DamagedResult, find_damage, record_damage
-from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.results.manifest_log import (
+    DamagedResult,
+    ManifestLog,
+    find_damage,
+    record_damage,
+)
 from graph_compiler.staging.results.release import find_release
 from graph_compiler.staging.store.staging_store import StagingStore, StoredFile
 from graph_compiler.staging.store.stores import store_beside

@@ -21,10 +21,9 @@ from typing import Any
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.spark_runtime.stores.hadoop_calls import file_system, java_errors
 from graph_compiler.spark_runtime.stores.s3a_uploads import S3aUploads
-from graph_compiler.staging.store.bucket_store import BucketStore
 from graph_compiler.staging.store.conditional_put import PUT_ID, put_once
 from graph_compiler.staging.store.deferred_files import DeferredFile
-from graph_compiler.staging.store.staging_store import MOST_BYTES, StoredFile
+from graph_compiler.staging.store.staging_store import MOST_BYTES, BucketStore, StoredFile
 
 _HEADER = f"header.{PUT_ID}"
 _SETTINGS = {

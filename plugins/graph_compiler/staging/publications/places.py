@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Self
 
 import graph_compiler
-from graph_compiler.declaration.checked import problems_at
+from graph_compiler.declaration.call_checks import problems_at
 from graph_compiler.declaration.connectors import Connector, FileConnector
 from graph_compiler.declaration.connectors.file_uris import TARGET_PLACES, local_path, why_no_target
 from graph_compiler.declaration.operators import Sink, Source

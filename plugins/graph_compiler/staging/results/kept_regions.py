@@ -43,8 +43,7 @@ from graph_compiler.staging.executions.region_execution import (
     read_execution,
 )
 from graph_compiler.staging.publications.ledger import is_in_place
-from graph_compiler.staging.results.damage import find_damage
-from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.results.manifest_log import ManifestLog, find_damage
 from graph_compiler.staging.results.release import find_release
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore

@@ -26,12 +26,12 @@ from graph_compiler.deployment.scheduling.region_topology import (
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.staging.executions.executions import last_descriptor
-from graph_compiler.staging.results.finished_readers import (
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.results.release import (
     FinishedReader,
     differing_readers,
     finished_readers,
 )
-from graph_compiler.staging.results.manifest_log import ManifestLog
 
 
 class Spared(StrEnum):

@@ -16,8 +16,7 @@ from pathlib import Path
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 import graph_compiler
-from graph_compiler.declaration.functions import FunctionRef
-from graph_compiler.declaration.source_digest import import_root
+from graph_compiler.declaration.functions import FunctionRef, import_root
 from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,

@@ -46,7 +46,7 @@ from graph_compiler.deployment.targets.execution_target import (
 from graph_compiler.deployment.targets.submit_settings import SubmitSettings
 from graph_compiler.errors import SecretError
 from graph_compiler.object_stores.s3_access import S3Access
-from graph_compiler.options.flink_settings import CLASS_PATH_SEPARATOR, CLASS_PATHS, PYTHON
+from graph_compiler.options.flink_options import CLASS_PATH_SEPARATOR, CLASS_PATHS, PYTHON
 from graph_compiler.projects.code_archive import CodeArchive
 from graph_compiler.staging.executions.artifact_copies import put_artifacts
 

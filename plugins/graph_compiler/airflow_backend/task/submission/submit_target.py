@@ -7,9 +7,14 @@ from collections.abc import Callable
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 from graph_compiler.declaration.resources.slot_sharing_group import DeployMode
-from graph_compiler.deployment.targets.built_in import BUILT_IN, KUBERNETES
 from graph_compiler.deployment.targets.execution_target import DriverPlace, ExecutionTarget
-from graph_compiler.deployment.targets.known_targets import ENTRY_POINTS, target_named, target_of
+from graph_compiler.deployment.targets.known_targets import (
+    BUILT_IN,
+    ENTRY_POINTS,
+    KUBERNETES,
+    target_named,
+    target_of,
+)
 from graph_compiler.errors import ExtensionError, GraphCompilerError
 
 

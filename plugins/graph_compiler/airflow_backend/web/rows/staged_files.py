@@ -18,8 +18,7 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import DamagedDocumentError, PartitionNotFoundError
 from graph_compiler.explain.documents.view_answers import Column, Partition, StagedResult
 from graph_compiler.identifiers import IntermediateDataSetId
-from graph_compiler.staging.results.damage import find_damage
-from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.results.manifest_log import ManifestLog, find_damage
 from graph_compiler.staging.results.release import find_release
 from graph_compiler.staging.store.bounded_read import open_regular
 from graph_compiler.staging.store.hadoop_checksums import why_checksums_differ

@@ -49,9 +49,8 @@ from graph_compiler.declaration.transformations import (
 )
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.options.durations import format_duration
-from graph_compiler.projects.yaml.airflow_forms import written_airflow
 from graph_compiler.projects.yaml.operations import STEP_FORMS
-from graph_compiler.projects.yaml.run_forms import PATH
+from graph_compiler.projects.yaml.run_forms import PATH, written_airflow
 from graph_compiler.projects.yaml.syntax.tree import scalar
 from graph_compiler.projects.yaml.writing.written_operators import call_of, written_operator
 from graph_compiler.projects.yaml.writing.written_values import (
