@@ -223,7 +223,7 @@ def test_append_adds_the_rows_of_a_run_once(
         ("0", "2"),
         ("1", "2"),
     ]
-    assert "execution e1 of this run has appended 2 rows" in capsys.readouterr().err
+    assert "execution e1 of this run has already appended 2 rows" in capsys.readouterr().err
 
 
 def test_runs_of_several_placements_each_append_once(

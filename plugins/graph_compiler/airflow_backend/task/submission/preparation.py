@@ -150,7 +150,7 @@ def pass_store_access(
         hook._conf.setdefault(key, value)
     if place.is_elsewhere and isinstance(access, S3Access) and access.environment():
         raise SecretError(
-            f"Airflow connection '{conn_id}' of the staging root has keys, and they do not reach a driver that runs on "
+            f"Airflow connection '{conn_id}' of the staging root has keys, but they cannot be passed to a driver on "
             "another host\n"
             "  hint: leave them out of the connection, so that workers and cluster use their own identities, or use "
             "deploy mode client"

@@ -42,8 +42,8 @@ def pass_secrets(hook: SparkSubmitHook, place: DriverPlace, task: TaskTry) -> No
     if place.secrets is None:
         master, mode = hook._connection["master"], hook._connection["deploy_mode"]
         raise SecretError(
-            f"this pipeline uses secrets, and no way is known by which they reach a driver of master '{master}' "
-            f"with deploy mode '{mode or 'client'}'\n"
+            f"this pipeline uses secrets, but they cannot be passed to a driver on master '{master}' "
+            f"in deploy mode '{mode or 'client'}'\n"
             "  hint: use another execution target, or keep the credentials in the cluster instead of using Secret"
         )
     if place.secrets is SecretWay.FILE:
