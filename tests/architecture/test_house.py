@@ -152,7 +152,7 @@ def test_only_the_types_of_streams_and_their_environment_name_each_other() -> No
 SCHEMES = {
     "cli.diagnosis.missing_packages": "packages of Spark that its users need",
     "declaration.connectors.file_uris": "the places that declarations may have",
-    "driver_jvm.connector_packages": "packages of Spark that a store needs",
+    "driver_jvm.installation": "packages of Spark that a store needs",
     "object_stores.s3_access": "S3, as Airflow's side reaches it",
     "object_stores.s3_store": "S3, as Airflow's side reaches it",
     "spark_runtime.stores.opening": "the stores of Spark's side",
@@ -183,3 +183,34 @@ def texts(tree: ast.AST) -> Iterator[str]:
 def test_few_modules_know_the_scheme_of_a_store() -> None:
     knowing = {name for name, tree in modules().items() if any(map(_SCHEME.match, texts(tree)))}
     assert knowing == set(SCHEMES)
+
+
+def inherited(name: str, classes: Mapping[str, ast.ClassDef]) -> set[str]:
+    """Return the methods that a class of the package has from others of it."""
+    found: set[str] = set()
+    for base in classes[name].bases:
+        other = ast.unparse(base).partition("[")[0].rpartition(".")[2]
+        if other in classes and other != name:
+            found |= methods(classes[other]).keys() | inherited(other, classes)
+    return found
+
+
+def methods(node: ast.ClassDef) -> Mapping[str, ast.FunctionDef]:
+    return {each.name: each for each in node.body if isinstance(each, ast.FunctionDef)}
+
+
+def test_a_public_method_has_a_description_unless_it_overrides_one() -> None:
+    classes = {
+        node.name: node
+        for tree in modules().values()
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+    }
+    without = [
+        f"{name}.{method}"
+        for name, node in classes.items()
+        for method, code in methods(node).items()
+        if not method.startswith("_") and ast.get_docstring(code) is None
+        if method not in inherited(name, classes)
+    ]
+    assert [one for one in without if not one.startswith("_")] == []

@@ -10,7 +10,7 @@ BRINGS_ROWS = re.compile(r"\.(collect|toPandas|toArrow|toLocalIterator|take|head
 BOUNDED = {
     "rehearsal/rehearsal.py": [".toArrow("],  # of what a test gave itself
     "connectors/database.py": [".collect("],  # of at most four keys that are there twice
-    "connectors/sampling.py": [".collect("],  # of at most SAMPLED_LINES lines, in a dry run
+    "connectors/source.py": [".collect("],  # of at most SAMPLED_LINES lines, in a dry run
     "connectors/text_records.py": [".collect(", ".collect("],  # of a number for each file
     "executor_probe.py": [".collect(", ".collect("],  # of import errors, and of packages
     "operators/function_operators.py": [".first("],  # of one row: whether a loop goes on

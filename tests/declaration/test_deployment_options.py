@@ -10,10 +10,9 @@ from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import ConfigurationError, InvalidPipelineError
 from graph_compiler.explain.documents.plan_json import deployment_json
 from graph_compiler.explain.text.plan_text import explain_text
-from graph_compiler.options.deployment_reader import parse_deployment_options
 from graph_compiler.options.effective_options import OptionOrigin, effective_options
 from graph_compiler.options.modes import NO_DEPLOYMENT_OPTIONS, DeploymentOptions, ShuffleMode
-from graph_compiler.options.reader import read_options
+from graph_compiler.options.reader import parse_deployment_options, read_options
 
 MODE = "execution.batch-shuffle-mode"
 PARALLELISM = "parallelism.default"

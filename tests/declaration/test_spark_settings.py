@@ -6,11 +6,10 @@ import pytest
 
 from graph_compiler import SlotSharingGroup
 from graph_compiler.errors import ConfigurationError
-from graph_compiler.options.deployment_reader import parse_deployment_options
 from graph_compiler.options.effective_options import OptionOrigin, effective_options
 from graph_compiler.options.model import PipelineOptions
 from graph_compiler.options.modes import NO_DEPLOYMENT_OPTIONS
-from graph_compiler.options.reader import read_options
+from graph_compiler.options.reader import parse_deployment_options, read_options
 from graph_compiler.options.spark_settings import spark_settings
 
 CONFIG = (("spark.sql.shuffle.partitions", "8"), ("spark.a", "pipeline"))

@@ -15,7 +15,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.plans.clear_command import clear_command
-from graph_compiler.deployment.plans.replay import staged_inputs
+from graph_compiler.deployment.plans.subplans import staged_inputs
 from graph_compiler.identifiers import TaskName
 
 DAY = "2013-01-01T00:00:00+00:00"

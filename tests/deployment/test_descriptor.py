@@ -14,7 +14,7 @@ from graph_compiler.deployment.documents.descriptor import (
     VertexDescriptor,
 )
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.plans.replay import redirect
+from graph_compiler.deployment.plans.subplans import redirect
 from pipelines.flights import env as flights
 
 REGIONS = describe_regions(compile_pipeline(flights.pipeline()))

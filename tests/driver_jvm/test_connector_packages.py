@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.driver_jvm.connector_packages import (
+from graph_compiler.driver_jvm.installation import (
     is_on_class_path,
     package_of_format,
     package_of_scheme,

@@ -99,7 +99,6 @@ class HashPartitioner(Partitioner):
 
     @property
     def label(self) -> str:
-        """`hash(carrier, dest)`."""
         return f"hash({', '.join(self.keys) or 'all columns'})"
 
 
@@ -112,7 +111,6 @@ class RangePartitioner(Partitioner):
 
     @property
     def label(self) -> str:
-        """`range(delay DESC)`."""
         return f"range({', '.join(self.order_by)})"
 
 
@@ -144,7 +142,6 @@ class CustomPartitioner(Partitioner):
 
     @property
     def label(self) -> str:
-        """`custom(k % 3)`."""
         return f"custom({self.expression})"
 
 
@@ -163,12 +160,10 @@ class FunctionPartitioner(Partitioner):
 
     @property
     def label(self) -> str:
-        """`custom(pipelines.flights:by_hub of dest)`."""
         return f"custom({self.function} of {', '.join(self.keys)})"
 
     @property
     def identity(self) -> str:
-        """The label and the function's source."""
         return f"{self.label} {self.function.source_digest}"
 
 

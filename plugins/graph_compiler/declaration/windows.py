@@ -55,7 +55,6 @@ class TumblingEventTimeWindows(Window):
     size: str
 
     def spark_function(self) -> str:
-        """Return `window(time, size)`."""
         return f"window({quoted(self.time)}, {_text(self.size)})"
 
 
@@ -67,7 +66,6 @@ class SlidingEventTimeWindows(Window):
     slide: str
 
     def spark_function(self) -> str:
-        """Return `window(time, size, slide)`."""
         return f"window({quoted(self.time)}, {_text(self.size)}, {_text(self.slide)})"
 
 
@@ -78,7 +76,6 @@ class EventTimeSessionWindows(Window):
     gap: str
 
     def spark_function(self) -> str:
-        """Return `session_window(time, gap)`."""
         return f"session_window({quoted(self.time)}, {_text(self.gap)})"
 
 

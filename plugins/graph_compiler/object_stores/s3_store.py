@@ -131,7 +131,6 @@ class ObjectStore(BucketStore):
             )
 
     def digest(self, key: str) -> str | None:
-        """Return the ETag of an object."""
         found = self._head(key)
         return None if found is None else _etag(found)
 

@@ -5,7 +5,9 @@ read_options([("execution.batch-shuffle-mode", "ALL_EXCHANGES_BLOCKING")])
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from difflib import get_close_matches
 from enum import StrEnum
@@ -14,9 +16,10 @@ from typing import get_args
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from graph_compiler.errors import Problem
+from graph_compiler.declaration.artifacts.artifact_options import SEPARATORS
+from graph_compiler.errors import ConfigurationError, Problem
 from graph_compiler.identifiers import did_you_mean
-from graph_compiler.options.durations import format_duration
+from graph_compiler.options.durations import as_text, format_duration
 from graph_compiler.options.flink_options import class_path_problems, why_without_meaning
 from graph_compiler.options.model import PipelineOptions
 from graph_compiler.options.modes import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
@@ -138,3 +141,65 @@ def allowed_words(field: FieldInfo, reason: str) -> str:
 
 def _shown(bound: object) -> str:
     return format_duration(bound) if isinstance(bound, timedelta) else str(bound)
+
+
+# Read the options of a deployment: key `options` in section `[graph_compiler]` of Airflow's configuration.
+#
+# {"parallelism.default": 4, "staging.ttl": "2 d"}
+
+_EXAMPLE = '{"parallelism.default": 4}'
+
+
+def parse_deployment_options(text: str, origin: str) -> DeploymentOptions:
+    """Read a JSON object of options; `origin` is where it is set. Raises ConfigurationError with all problems."""
+    twice: list[str] = []
+    try:
+        found = json.loads(text, object_pairs_hook=lambda pairs: _as_object(pairs, twice))
+    except json.JSONDecodeError as error:
+        problem = Problem(
+            message=f"not valid JSON: {error.msg} at character {error.pos + 1}",
+            allowed=f"an object: {_EXAMPLE}",
+        )
+        raise ConfigurationError(origin, [problem]) from None
+    except RecursionError:
+        problem = Problem(message="nested too deeply", allowed=f"an object: {_EXAMPLE}")
+        raise ConfigurationError(origin, [problem]) from None
+    if not isinstance(found, dict):
+        problem = Problem(message=f"it is {text.strip()}", allowed=f"an object: {_EXAMPLE}")
+        raise ConfigurationError(origin, [problem])
+    plain = {key: as_text(value) for key, value in found.items() if _is_plain(value)}
+    again = [Problem(message=f"option '{key}' is set twice", allowed="once") for key in twice]
+    problems = [*again, *_odd(found), *_of_pipelines(plain), *read_options(tuple(plain.items()))[1]]
+    if problems:
+        raise ConfigurationError(origin, problems)
+    return DeploymentOptions(values=tuple(sorted(plain.items())), origin=origin)
+
+
+def _as_object(pairs: list[tuple[str, object]], twice: list[str]) -> dict[str, object]:
+    """Return the pairs as an object, and record duplicate keys."""
+    counts = Counter(key for key, _ in pairs)
+    twice.extend(key for key, count in counts.items() if count > 1)
+    return dict(pairs)
+
+
+def _odd(found: dict[str, object]) -> Iterator[Problem]:
+    for key, value in found.items():
+        if not _is_plain(value):
+            yield Problem(
+                message=f"option '{key}' is {json.dumps(value)}",
+                allowed="a text, number or boolean",
+            )
+
+
+def _of_pipelines(plain: dict[str, str]) -> Iterator[Problem]:
+    """Yield options that name files: they start at the folder of a pipeline's project."""
+    for key in plain.keys() & SEPARATORS.keys():
+        yield Problem(
+            message=f"option '{key}' names files of one pipeline",
+            allowed="in a pipeline only",
+            hint="for all pipelines: pipeline.classpaths, or Spark's settings in spark_conf",
+        )
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, str | int | float)

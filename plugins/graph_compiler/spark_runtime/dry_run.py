@@ -39,10 +39,9 @@ from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.artifacts import add_artifacts
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.columns.declared_schema import ddl
-from graph_compiler.spark_runtime.columns.literal_casts import failing_casts
+from graph_compiler.spark_runtime.columns.exact_casts import failing_casts
 from graph_compiler.spark_runtime.connectors import check_without_target, read_source
-from graph_compiler.spark_runtime.connectors.sampling import source_schema, with_known_schema
-from graph_compiler.spark_runtime.connectors.source import MISFIT
+from graph_compiler.spark_runtime.connectors.source import MISFIT, source_schema, with_known_schema
 from graph_compiler.spark_runtime.driver_process import end_process
 from graph_compiler.spark_runtime.failures.failures import OperatorFailedError, explain_failure
 from graph_compiler.spark_runtime.main import session

@@ -154,7 +154,7 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
     builder = SparkSession.builder.appName(f"{task.region.pipeline}.{task.region.task_name}")
     settings = {**OF_PANDAS, **executor_pins(submitted), **dict(task.region.session)}
     if local_path(task.staging_root) is None:
-        from graph_compiler.spark_runtime.stores.executor_keys import (
+        from graph_compiler.spark_runtime.stores.hadoop_calls import (
             executor_keys,  # most drivers need none
         )
 

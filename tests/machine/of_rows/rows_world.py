@@ -82,6 +82,7 @@ class RowsWorld:
         self._given: list[Sequence[Pair]] = []
         self._keys: dict[int, list[Pair]] = {}
         self._drop: set[int] = set()
+        self._only_equal: set[int] = set()
         self.sinks: dict[tuple[int, Columns], None] = {}
         self.streams: list[DataStream] = []
         """As they were declared last."""
@@ -101,6 +102,10 @@ class RowsWorld:
     def drop_records(self) -> None:
         """Expect the next source to drop records with a key that is NULL, if it reads their v."""
         self._drop.add(len(self.sources))
+
+    def take_equal_keys(self) -> None:
+        """Expect the next source to return keys that are equal to those written, perhaps not identical."""
+        self._only_equal.add(len(self.sources))
 
     def apply(self, operation: str, inputs: Sequence[int], n: int) -> bool:
         """Add an operator, unless it could have too many rows; return whether it was added."""
@@ -219,12 +224,18 @@ class RowsWorld:
     def _why_not_read(self, stream: int, found: list[Pair]) -> str | None:
         """Return how the rows of a source differ from those that were written."""
         written = self._written(stream)
-        others = Counter(found)
-        others.subtract(Counter(written))
+        others = Counter(self._as_read(stream, found))
+        others.subtract(Counter(self._as_read(stream, written)))
         dropped = {None} if self.made[stream].n in self._drop else set()
         if all(n == 0 or (n > 0 and row[0] in dropped) for row, n in others.items()):
             return None
         return f"{found} was read of {written}"
+
+    def _as_read(self, stream: int, rows: list[Pair]) -> list[Pair]:
+        """Return a source's rows, with equal keys made identical if it keeps no more than that."""
+        if self.made[stream].n not in self._only_equal:
+            return rows
+        return made_identical(rows, partial(self.key.same, spark=self.spark))
 
     def _why_not_split(
         self, run: RowsRun, stream: int, given: list[Pair], is_exact: bool
@@ -247,7 +258,8 @@ class RowsWorld:
         made = self.made[stream]
         if made.how == "source":
             is_known = self.change is None and made.n not in self._drop
-            return (self._written(stream), True) if is_known else None
+            rows, is_exact = self._written(stream), made.n not in self._only_equal
+            return (self._as_read(stream, rows), is_exact) if is_known else None
         is_known = made.condition is None and self.operations[made.how].chosen is None
         inputs = [self._known(run, each) for each in made.inputs] if is_known else [None]
         if None in inputs or (made.how in LOOKUPS and self.change is not None):

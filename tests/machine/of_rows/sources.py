@@ -106,6 +106,7 @@ def _parquet(folder: Path, rows: Pairs, world: RowsWorld) -> Written:
 
 
 def _orc(folder: Path, rows: Pairs, world: RowsWorld) -> Written:
+    world.take_equal_keys()  # ORC's reader returns the first of a batch of zeros for all
     for number, table in enumerate(_tables(rows, world)):
         orc.write_table(table, folder / f"{number}.orc")
     return Orc(str(folder)), world.key.stored is not None

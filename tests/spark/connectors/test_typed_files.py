@@ -290,3 +290,12 @@ def test_days_of_arrow_before_1582_10_15_are_other_days_in_orc(
     found = read_rows(Orc(f"{tmp_path}/arrow.orc"), spark)
     assert found == [(date(1582, 10, 15),), (date(1582, 9, 30),)]
     assert read_rows(Orc(f"{tmp_path}/own"), spark) == [(date(1582, 10, 4),)]
+
+
+def test_spark_reads_the_first_of_equal_zeros_of_orc_for_all(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """As docs/formats.md says: they are equal, and ORC's reader takes them for one repeated value."""
+    orc.write_table(pa.table({"zero": pa.array([0.0, -0.0])}), tmp_path / "1.orc")
+    rows = read_source(Orc(str(tmp_path)), spark).selectExpr("CAST(zero AS STRING)").collect()
+    assert [row[0] for row in rows] == ["0.0", "0.0"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from graph_compiler.spark_runtime.failures.sql_fragments import marked, own_fragments, own_names
+from graph_compiler.spark_runtime.failures.causes import marked, own_fragments, own_names
 
 pytestmark = pytest.mark.spark
 

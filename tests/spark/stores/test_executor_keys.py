@@ -2,7 +2,7 @@
 
 import pytest
 
-from graph_compiler.spark_runtime.stores.executor_keys import executor_keys
+from graph_compiler.spark_runtime.stores.hadoop_calls import executor_keys
 
 pytestmark = pytest.mark.spark
 

@@ -13,8 +13,8 @@ from airflow.configuration import AIRFLOW_CONFIG, AIRFLOW_HOME, conf
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from graph_compiler.deployment.documents.staging_layout import staging_root_at
-from graph_compiler.options.deployment_reader import parse_deployment_options
 from graph_compiler.options.modes import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
+from graph_compiler.options.reader import parse_deployment_options
 from graph_compiler.projects.airflow_configuration import SECTION, STAGING_FOLDER, origin_of
 
 DEFAULT_CONN_ID = "spark_default"

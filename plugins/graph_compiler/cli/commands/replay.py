@@ -32,7 +32,7 @@ from graph_compiler.deployment.documents.staging_layout import (
 )
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import Json, to_json
-from graph_compiler.deployment.plans.replay import redirect, staged_inputs
+from graph_compiler.deployment.plans.subplans import redirect, staged_inputs
 from graph_compiler.driver_jvm.pinned_process import pinned_variables
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.identifiers import RegionId, listing

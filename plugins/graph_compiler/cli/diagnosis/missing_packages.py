@@ -14,7 +14,7 @@ from graph_compiler.compiler.checks.connector_checks import beginning
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.declaration.operators import Operator, Sink, Source
 from graph_compiler.declaration.parameters.parameter import ParameterValue
-from graph_compiler.driver_jvm.connector_packages import (
+from graph_compiler.driver_jvm.installation import (
     is_on_class_path,
     package_of_format,
     package_of_scheme,

@@ -17,8 +17,8 @@ from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.documents.staging_layout import staging_root_at
 from graph_compiler.errors import ConfigurationError, GraphCompilerError, Problem
-from graph_compiler.options.deployment_reader import parse_deployment_options
 from graph_compiler.options.modes import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
+from graph_compiler.options.reader import parse_deployment_options
 from graph_compiler.projects.airflow_configuration import (
     STAGING_FOLDER,
     Setting,

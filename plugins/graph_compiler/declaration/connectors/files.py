@@ -246,7 +246,6 @@ class Csv(RecordFiles):
 
     @property
     def spark_format(self) -> str:
-        """Return Spark's name of the format."""
         return "csv"
 
     @property
@@ -257,7 +256,6 @@ class Csv(RecordFiles):
         return SchemaInFiles.NAMES if header else SchemaInFiles.NOTHING
 
     def spark_options(self) -> dict[str, SecretText]:
-        """Return the options for both reading and writing."""
         own: dict[str, SecretText] = {
             "header": str(self.header).lower(),
             "nullValue": self.null_value,
@@ -276,7 +274,6 @@ class Json(RecordFiles):
 
     @property
     def spark_format(self) -> str:
-        """Return Spark's name of the format."""
         return "json"
 
     @property
@@ -297,7 +294,6 @@ class Parquet(FileConnector):
 
     @property
     def spark_format(self) -> str:
-        """Return Spark's name of the format."""
         return "parquet"
 
 
@@ -313,7 +309,6 @@ class Orc(FileConnector):
 
     @property
     def spark_format(self) -> str:
-        """Return Spark's name of the format."""
         return "orc"
 
 
@@ -323,12 +318,10 @@ class Text(RecordFiles):
 
     @property
     def spark_format(self) -> str:
-        """Return Spark's name of the format."""
         return "text"
 
     @property
     def schema_in_files(self) -> SchemaInFiles:
-        """Return that files contain nothing: lines have no columns."""
         return SchemaInFiles.NOTHING
 
 
@@ -349,7 +342,6 @@ class Files(RecordFiles):
 
     @property
     def spark_format(self) -> str:
-        """Return Spark's name of the format."""
         return self.format
 
     @property
@@ -376,7 +368,6 @@ class Files(RecordFiles):
         return {"mode": "PERMISSIVE" if self.reads_misfits_as_null else "FAILFAST"}
 
     def problems(self) -> Iterator[Problem]:
-        """Yield an empty format."""
         if not self.format.strip():
             yield Problem(message="its format is empty", allowed="avro, xml, …")
         if by_class := _OF_SPARK.search(self.format):
@@ -387,7 +378,6 @@ class Files(RecordFiles):
         yield from RecordFiles.problems(self)
 
     def why_not_writable(self) -> str | None:
-        """Return why table formats cannot be written as files."""
         if self.format.lower() not in TABLE_FORMATS:
             return RecordFiles.why_not_writable(self)
         tables = listing(TABLE_FORMATS)

@@ -51,11 +51,9 @@ class Table(Connector):
 
     @property
     def place(self) -> str | None:
-        """Return the table's name."""
         return f"table {self.name}"
 
     def asset_uri(self, fill: Callable[[str], str]) -> str | None:
-        """Return the table's URI, of its database and name."""
         name = lasting(fill(self.name.replace(".", "/")))
         return f"x-spark-table:///{quote(name)}" if name else None
 

@@ -67,7 +67,6 @@ class Join(Operator):
         return joined(inputs[0], inputs[1], self.on, self.how)
 
     def expressions(self) -> tuple[str, ...]:
-        """Return the condition."""
         return () if self.condition is None else (self.condition,)
 
     def problems(self) -> Iterator[Problem]:
@@ -102,11 +101,9 @@ class IntervalJoin(Operator):
     upper: str
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
-        """Return the columns as an inner join does."""
         return joined(inputs[0], inputs[1], self.on, JoinType.INNER)
 
     def problems(self) -> Iterator[Problem]:
-        """Yield bounds that are not intervals."""
         for name, text in (("lower", self.lower), ("upper", self.upper)):
             if allowed := wrong_interval(text, CALENDAR):
                 yield Problem(message=f"its {name} bound is {text!r}", allowed=allowed)
@@ -119,7 +116,6 @@ class UnionByName(Operator):
     default_name: ClassVar[str] = "Union by Name"
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
-        """Return the columns that any input has."""
         return common(inputs, fills=True)
 
 
@@ -130,7 +126,6 @@ class SetOperator(Operator):
     all: bool = False
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
-        """Return the columns that all inputs have."""
         return common(inputs)
 
 
@@ -157,7 +152,6 @@ class Sql(Operator):
     names: tuple[str, ...]
 
     def expressions(self) -> tuple[str, ...]:
-        """Return the query."""
         return (self.query,)
 
     def problems(self) -> Iterator[Problem]:

@@ -36,11 +36,9 @@ class Source(Operator):
         return None if follows else columns_of_schema(getattr(self.connector, "schema", None))
 
     def output_tags(self) -> tuple[str, ...]:
-        """Return the tags of records that are set aside."""
         return (*self.connector.output_tags(), *self.attributes.output_tags)
 
     def master_hooks(self) -> tuple[MasterHook, ...]:
-        """Return the hooks of its connector."""
         return self.connector.source_hooks
 
     def coordinator(self) -> CoordinatorKind | None:
@@ -48,7 +46,6 @@ class Source(Operator):
         return None if self.is_legacy else CoordinatorKind.SPLIT_ENUMERATOR
 
     def input_split_source(self) -> InputSplitSource | None:
-        """Return the connector."""
         return self.connector
 
 
@@ -80,9 +77,7 @@ class Sink(Operator):
         return self.connector.has_folders
 
     def master_hooks(self) -> tuple[MasterHook, ...]:
-        """Return the hooks of its connector."""
         return self.connector.sink_hooks
 
     def coordinator(self) -> CoordinatorKind | None:
-        """Return the committer."""
         return CoordinatorKind.COMMITTER

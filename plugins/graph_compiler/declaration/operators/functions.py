@@ -34,11 +34,9 @@ class FunctionOperator(Operator):
     )
 
     def functions(self) -> tuple[FunctionRef, ...]:
-        """Return the function."""
         return (self.function,)
 
     def bound_parameters(self) -> tuple[str, ...]:
-        """Return the parameters among the arguments."""
         values = (value for _, value in self.arguments)
         return tuple(value.name for value in values if isinstance(value, ParameterReference))
 
@@ -84,11 +82,9 @@ class MapPartitions(FunctionOperator):
     batches: Batches = Batches.PANDAS
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:  # noqa: ARG002  # it reads none of them
-        """Return the columns of its schema."""
         return columns_of_schema(self.schema)
 
     def expressions(self) -> tuple[str, ...]:
-        """Return the schema."""
         return (self.schema,)
 
 
@@ -102,11 +98,9 @@ class ApplyInPandas(FunctionOperator):
     schema: str = ""
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:  # noqa: ARG002  # it reads none of them
-        """Return the columns of its schema."""
         return columns_of_schema(self.schema)
 
     def expressions(self) -> tuple[str, ...]:
-        """Return the schema."""
         return (self.schema,)
 
 
@@ -118,7 +112,6 @@ class Process(FunctionOperator):
     tags: tuple[str, ...] = ()
 
     def output_tags(self) -> tuple[str, ...]:
-        """Return the tags its function must return."""
         return (*self.tags, *self.attributes.output_tags)
 
 
@@ -136,10 +129,8 @@ class Iterate(FunctionOperator):
     until: str | None = None
 
     def expressions(self) -> tuple[str, ...]:
-        """Return the condition."""
         return () if self.until is None else (self.until,)
 
     def problems(self) -> Iterator[Problem]:
-        """Yield a `max_iterations` below 1."""
         if self.max_iterations < 1:
             yield Problem(message=f"max_iterations is {self.max_iterations}", allowed="1 or more")

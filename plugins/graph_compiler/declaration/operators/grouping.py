@@ -35,13 +35,11 @@ class Aggregate(Operator):
     grouping_sets: tuple[tuple[str, ...], ...] | None = None
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
-        """Return the keys and the aggregates."""
         known = inputs[0] or ()
         keys = [KnownColumn(key, type_of(key, known)) for key in self.keys]
         return (*keys, *named_columns(self.aggregates, known))
 
     def expressions(self) -> tuple[str, ...]:
-        """Return the aggregates."""
         return tuple(expression for _, expression in self.aggregates)
 
     def problems(self) -> Iterator[Problem]:
@@ -67,15 +65,12 @@ class AggregateAll(Operator):
     aggregates: tuple[tuple[str, str], ...]
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
-        """Return the aggregates."""
         return named_columns(self.aggregates, inputs[0])
 
     def expressions(self) -> tuple[str, ...]:
-        """Return the aggregates."""
         return tuple(expression for _, expression in self.aggregates)
 
     def problems(self) -> Iterator[Problem]:
-        """Yield missing aggregates, and duplicate names."""
         if not self.aggregates:
             yield _NO_AGGREGATES
         yield from names_twice([name for name, _ in self.aggregates])
@@ -92,18 +87,15 @@ class WindowAggregate(Operator):
     aggregates: tuple[tuple[str, str], ...]
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
-        """Return the keys, the window and the aggregates."""
         known = inputs[0] or ()
         keys = [KnownColumn(key, type_of(key, known)) for key in self.keys]
         window = (KnownColumn("window_start"), KnownColumn("window_end"))
         return (*keys, *window, *named_columns(self.aggregates, known))
 
     def expressions(self) -> tuple[str, ...]:
-        """Return the aggregates."""
         return tuple(expression for _, expression in self.aggregates)
 
     def problems(self) -> Iterator[Problem]:
-        """Yield missing aggregates, invalid lengths, and duplicate names."""
         yield from self.window.problems()
         if not self.aggregates:
             yield _NO_AGGREGATES
@@ -123,11 +115,9 @@ class Deduplicate(Operator):
     order_by: tuple[str, ...] = ()
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
-        """Return the columns of its input."""
         return inputs[0]
 
     def expressions(self) -> tuple[str, ...]:
-        """Return the order."""
         return self.order_by
 
     def problems(self) -> Iterator[Problem]:

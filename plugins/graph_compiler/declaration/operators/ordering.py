@@ -23,19 +23,15 @@ class Sort(Operator):
     order_by: tuple[str, ...]
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
-        """Return the columns of its input."""
         return inputs[0]
 
     def expressions(self) -> tuple[str, ...]:
-        """Return the order."""
         return self.order_by
 
     def sorts_by(self) -> tuple[str, ...]:
-        """Return the order."""
         return self.order_by
 
     def problems(self) -> Iterator[Problem]:
-        """Yield a missing order, and mistakes in it."""
         if not self.order_by:
             yield _NO_ORDER
         from graph_compiler.declaration.sql_text import order_problems  # no driver needs it
@@ -54,15 +50,12 @@ class TopN(Operator):
     order_by: tuple[str, ...]
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
-        """Return the columns of its input."""
         return inputs[0]
 
     def expressions(self) -> tuple[str, ...]:
-        """Return the order."""
         return self.order_by
 
     def sorts_by(self) -> tuple[str, ...]:
-        """Return the order."""
         return self.order_by
 
     def problems(self) -> Iterator[Problem]:
@@ -91,15 +84,12 @@ class Limit(Operator):
     n: int
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
-        """Return the columns of its input."""
         return inputs[0]
 
     def problems(self) -> Iterator[Problem]:
-        """Yield an `n` below 1."""
         yield from _count_problems(self.n)
 
     def why_unrepeatable(self) -> str | None:
-        """Return a reason: any rows may be kept."""
         return "it keeps arbitrary rows: top_n(…) keeps the same ones each time"
 
 

@@ -30,19 +30,15 @@ class Filter(Operator):
     rejects: str | None = None
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
-        """Return the columns of its input."""
         return inputs[0]
 
     def columns_aside(self, inputs: Sequence[Known]) -> Known:
-        """Return the same for rejected rows."""
         return inputs[0]
 
     def expressions(self) -> tuple[str, ...]:
-        """Return the condition."""
         return (self.condition,)
 
     def output_tags(self) -> tuple[str, ...]:
-        """Return the tag for rejected rows."""
         rejects = () if self.rejects is None else (self.rejects,)
         return (*rejects, *self.attributes.output_tags)
 
@@ -55,11 +51,9 @@ class ColumnOperator(Operator):
     columns: tuple[tuple[str, str], ...]
 
     def expressions(self) -> tuple[str, ...]:
-        """Return the columns' expressions."""
         return tuple(expression for _, expression in self.columns)
 
     def problems(self) -> Iterator[Problem]:
-        """Yield missing columns, and duplicate names."""
         if not self.columns:
             yield Problem(message="it has no columns", allowed='at least one: late="delay > 15"')
         yield from names_twice([name for name, _ in self.columns])
@@ -72,11 +66,9 @@ class Select(ColumnOperator):
     default_name: ClassVar[str] = "Select"
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
-        """Return these columns."""
         return named_columns(self.columns, inputs[0])
 
     def keeps_column(self, name: str) -> bool:
-        """Whether it selects the column as it is."""
         return any(
             new.lower() == name.lower() == expression.strip().strip("`").lower()
             for new, expression in self.columns
@@ -98,7 +90,6 @@ class WithColumns(ColumnOperator):
         return (*kept, *new.values())
 
     def keeps_column(self, name: str) -> bool:
-        """Whether it does not replace the column."""
         return name.lower() not in {new.lower() for new, _ in self.columns}
 
 
@@ -111,16 +102,13 @@ class Drop(Operator):
     columns: tuple[str, ...]
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
-        """Return the other columns."""
         gone = {column.lower() for column in self.columns}
         return inputs[0] and tuple(each for each in inputs[0] if each.name.lower() not in gone)
 
     def keeps_column(self, name: str) -> bool:
-        """Whether it does not remove the column."""
         return name.lower() not in {column.lower() for column in self.columns}
 
     def problems(self) -> Iterator[Problem]:
-        """Yield missing columns."""
         if not self.columns:
             yield Problem(message="it names no columns", allowed=_COLUMNS)
 
@@ -134,7 +122,6 @@ class Rename(Operator):
     names: tuple[tuple[str, str], ...]
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
-        """Return the columns with their new names."""
         new = {old.lower(): name for old, name in self.names}
         return inputs[0] and tuple(
             KnownColumn(new.get(each.name.lower(), each.name), each.type) for each in inputs[0]
@@ -160,7 +147,6 @@ class Cast(Operator):
     types: tuple[tuple[str, str], ...]
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
-        """Return the columns with their new types."""
         types = {name.lower(): type_of_text(kind) for name, kind in self.types}
         return inputs[0] and tuple(
             KnownColumn(each.name, types.get(each.name.lower(), each.type)) for each in inputs[0]
@@ -171,11 +157,9 @@ class Cast(Operator):
         return name.lower() not in {column.lower() for column, _ in self.types}
 
     def expressions(self) -> tuple[str, ...]:
-        """Return the types."""
         return tuple(type for _, type in self.types)
 
     def problems(self) -> Iterator[Problem]:
-        """Yield missing columns."""
         if not self.types:
             yield Problem(message="it names no columns", allowed="columns and types: day='DATE'")
 
@@ -198,11 +182,9 @@ class FlatMap(Operator):
         return inputs[0] and (*inputs[0], *map(KnownColumn, self.columns))
 
     def expressions(self) -> tuple[str, ...]:
-        """Return the generator."""
         return (self.generator,)
 
     def problems(self) -> Iterator[Problem]:
-        """Yield missing columns, and duplicate names."""
         if not self.columns:
             yield Problem(message="it names no output columns", allowed=_COLUMNS)
         yield from names_twice(self.columns)
@@ -218,7 +200,6 @@ class Sample(Operator):
     seed: int | None = None
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
-        """Return the columns of its input."""
         return inputs[0]
 
     def problems(self) -> Iterator[Problem]:
@@ -254,7 +235,6 @@ class Cache(Operator):
     level: StorageLevel = StorageLevel.MEMORY_AND_DISK
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
-        """Return the columns of its input."""
         return inputs[0]
 
 
@@ -282,22 +262,17 @@ class Expect(Operator):
     tag: str | None = None
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
-        """Return the columns of its input."""
         return inputs[0]
 
     def columns_aside(self, inputs: Sequence[Known]) -> Known:
-        """Return the same for violating rows."""
         return inputs[0]
 
     def expressions(self) -> tuple[str, ...]:
-        """Return the condition."""
         return (self.condition,)
 
     def refusing_contract(self) -> str | None:
-        """Return its name if it is a FAIL contract."""
         return self.contract if self.on_violation is OnViolation.FAIL else None
 
     def output_tags(self) -> tuple[str, ...]:
-        """Return the tag for violating rows."""
         violating = () if self.tag is None else (self.tag,)
         return (*violating, *self.attributes.output_tags)

@@ -17,7 +17,7 @@ from graph_compiler.declaration.partitioners import DistributionPattern
 from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS, SlotSharingGroup
 from graph_compiler.deployment.describe.region_descriptors import operator_ids, staged_results
 from graph_compiler.errors import SourceLocation
-from graph_compiler.explain.column_flow import column_flow, column_words
+from graph_compiler.explain.documents.graph_json import column_flow, column_words
 from graph_compiler.explain.failure_cost import failure_costs
 from graph_compiler.explain.text.option_words import changed_options
 from graph_compiler.explain.text.plan_text import operator_details

@@ -15,7 +15,7 @@ from graph_compiler.declaration.connectors import Secret
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.operators import Operator, Sink
 from graph_compiler.declaration.operators.known_columns import Known
-from graph_compiler.explain.column_flow import column_flow, column_words
+from graph_compiler.explain.documents.graph_json import column_flow, column_words
 from graph_compiler.explain.failure_cost import FailureCost, failure_costs
 from graph_compiler.explain.text.option_words import option_lines
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline

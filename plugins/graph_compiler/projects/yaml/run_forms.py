@@ -18,7 +18,6 @@ from graph_compiler.declaration.dag.airflow_arguments import (
 from graph_compiler.declaration.dag.schedule import PRESETS
 from graph_compiler.errors import FunctionNotImportableError
 from graph_compiler.options.durations import format_duration, parse_duration
-from graph_compiler.projects.yaml.functions import find_function, name_of
 from graph_compiler.projects.yaml.values import (
     TAG,
     Columns,
@@ -26,6 +25,8 @@ from graph_compiler.projects.yaml.values import (
     Names,
     PlainValue,
     either,
+    find_function,
+    name_of,
     refused,
     shown_value,
 )

@@ -7,7 +7,9 @@ Spark's ANSI cast fails on overflow, and rounds, truncates or saturates all of t
 
 from __future__ import annotations
 
-from pyspark.sql import Column
+from collections.abc import Iterator
+
+from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import abs as absolute
 from pyspark.sql.functions import (
     array,
@@ -44,6 +46,9 @@ from pyspark.sql.types import (
 
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.columns.strict_values import TextFormat
+from graph_compiler.spark_runtime.failures.causes import Cause, own_fragments, read_cause
+from graph_compiler.spark_runtime.spark_internals.origins import own_casts
+from graph_compiler.spark_runtime.spark_internals.plans import error_of_constant
 
 _WHOLE: tuple[type[DataType], ...] = (ByteType, ShortType, IntegerType, LongType)
 _DIGITS: dict[type[DataType], int] = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 19}
@@ -213,3 +218,21 @@ def _decimals_fit(one: DecimalType | None, other: DecimalType | None) -> bool:
         return True
     whole = max(one.precision - one.scale, other.precision - other.scale)
     return whole + max(one.scale, other.scale) <= _MOST_DIGITS
+
+
+def failing_casts(rows: DataFrame, node_id: int) -> Iterator[str]:
+    """Yield a warning for each literal in an operator's own expressions that Spark cannot cast as it would."""
+    found = (error_of_constant(cast) for cast in own_casts(rows, str(node_id)))
+    yield from dict.fromkeys(_sentence(read_cause(error)) for error in found if error is not None)
+
+
+def _sentence(cause: Cause) -> str:
+    fragments = own_fragments([context.fragment for context in cause.contexts], ())
+    where = "".join(f"\n  in: {fragment}" for fragment in fragments)
+    if cause.condition != "CAST_INVALID_INPUT":
+        return f"{cause.message}{where}"
+    value, target = cause.parameters["expression"], cause.parameters["targetType"].strip('"')
+    return (
+        f"Spark casts {value} to {target}, which it does not fit: the first row fails the task{where}\n"
+        f"  hint: write a value of that type, or try_cast({value} AS {target}) for NULL"
+    )

@@ -5,14 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import singledispatch
 
+from pyspark import RDD
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from graph_compiler.declaration.connectors import Connector, FileConnector, OnSchemaChange
+from graph_compiler.declaration.connectors import (
+    Connector,
+    Csv,
+    FileConnector,
+    Json,
+    OnSchemaChange,
+)
 from graph_compiler.deployment.documents.jvm_settings import STRICT_SOURCES
 from graph_compiler.errors import SchemaChangedError
 from graph_compiler.extensions import load_spark_half
-from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
+from graph_compiler.spark_runtime.columns.declared_schema import ddl, parse_schema
 from graph_compiler.spark_runtime.columns.schema_change import (
     SOURCE_EVOLVES,
     UNKNOWN,
@@ -110,3 +117,50 @@ def as_declared(connector: Connector, found: Found) -> DataFrame:
 def read(connector: Connector, reading: Reading) -> Found:
     """Return the rows of a source without its declared schema; each kind of connector registers its function."""
     raise AssertionError(f"no reader for {type(connector).__name__}")
+
+
+SAMPLED_LINES = 1_000
+
+
+def source_schema(connector: Connector, spark: SparkSession) -> StructType:
+    """Return a source's columns; for text files without a declared schema, inferred from their first lines."""
+    return _sampled(connector, spark) if connector.schema is None else _inferred(connector, spark)
+
+
+@singledispatch
+def _sampled(connector: Connector, spark: SparkSession) -> StructType:
+    return _inferred(connector, spark)
+
+
+@_sampled.register
+def _(connector: Csv, spark: SparkSession) -> StructType:
+    options = reveal_all(connector.spark_options()) | {"inferSchema": "true"}
+    return spark.read.options(**options).csv(_first_lines(connector.path, spark)).schema
+
+
+@_sampled.register
+def _(connector: Json, spark: SparkSession) -> StructType:
+    if dict(connector.spark_options()).get("multiLine", "false") == "true":
+        return _inferred(connector, spark)
+    options = reveal_all(connector.spark_options())
+    return spark.read.options(**options).json(_first_lines(connector.path, spark)).schema
+
+
+def with_known_schema(connector: Connector, spark: SparkSession) -> Connector:
+    """Return the source with its inferred schema, so that planning it reads nothing."""
+    if connector.schema is not None or not isinstance(connector, Csv | Json):
+        return connector
+    columns = source_schema(connector, spark)
+    if not columns.names:  # reading it says so
+        return connector
+    return replace(connector, schema=ddl(columns))
+
+
+def _inferred(connector: Connector, spark: SparkSession) -> StructType:
+    rows = read_source(connector, spark, scans=False)
+    return rows.drop(MISFIT).schema
+
+
+def _first_lines(path: str, spark: SparkSession) -> RDD[str]:
+    lines = [row[0] for row in spark.read.text(path).limit(SAMPLED_LINES).collect()]
+    return spark.sparkContext.parallelize(lines, 1)

@@ -15,16 +15,18 @@ from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
 from graph_compiler.deployment.documents.report import Failure, ThrowableType
 from graph_compiler.errors import GraphCompilerError, InitializeOnMasterError
 from graph_compiler.identifiers import did_you_mean, plain
-from graph_compiler.spark_runtime.exchange.custom_routes import misrouting
+from graph_compiler.spark_runtime.exchange.distribution import misrouting
 from graph_compiler.spark_runtime.failures.bad_records import read_failure, source_of
 from graph_compiler.spark_runtime.failures.causes import (
     PYTHON_WORKER,
     Cause,
     Frame,
+    marked,
     missing_input,
+    own_fragments,
+    own_names,
     read_cause,
 )
-from graph_compiler.spark_runtime.failures.sql_fragments import marked, own_fragments, own_names
 from graph_compiler.spark_runtime.failures.throwable_types import DATABASE, throwable_type
 from graph_compiler.spark_runtime.operators import ColumnsError
 from graph_compiler.spark_runtime.operators.pandas_frames import refusal

@@ -148,7 +148,6 @@ class SplitEnumerator(OperatorCoordinator):
             )
 
     def execution_attempt_started(self, attempt_number: int) -> None:  # noqa: ARG002  # one signature for all kinds
-        """Log the number of splits."""
         if self.assigner is not None:
             splits = counted(len(self.assigner.splits), "input split")
             if self._operator.settings.parallelism is not None:

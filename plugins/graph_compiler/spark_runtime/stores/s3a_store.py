@@ -107,7 +107,6 @@ class S3aStore(BucketStore):
             return
 
     def digest(self, key: str) -> str | None:
-        """Return the ETag of an object."""
         status = self._status(key)
         return None if status is None else _etag(status)
 

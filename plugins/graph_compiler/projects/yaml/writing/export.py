@@ -52,10 +52,11 @@ from graph_compiler.options.durations import format_duration
 from graph_compiler.projects.yaml.operations import STEP_FORMS
 from graph_compiler.projects.yaml.run_forms import PATH, written_airflow
 from graph_compiler.projects.yaml.syntax.tree import scalar
-from graph_compiler.projects.yaml.writing.written_operators import call_of, written_operator
-from graph_compiler.projects.yaml.writing.written_values import (
+from graph_compiler.projects.yaml.writing.written_operators import (
     Step,
+    call_of,
     own_name,
+    written_operator,
     written_settings,
     written_value,
 )
