@@ -402,7 +402,7 @@ def test_error_if_exists_rerun_keeps_rows_that_others_added(
     sales = jdbc(postgres, "sales")
     sinks.write(sales, spark.range(2), run="r1", mode="error-if-exists")
     postgres.sql("INSERT INTO sales VALUES (77)")
-    with pytest.raises(PublicationError, match="holds 3 rows, and this run left 2"):
+    with pytest.raises(PublicationError, match="holds 3 rows, but this run left 2"):
         sinks.write(sales, spark.range(3), run="r1", mode="error-if-exists")
     assert postgres.sql("SELECT id FROM sales ORDER BY id") == [("0",), ("1",), ("77",)]
 
