@@ -12,7 +12,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration import Pipeline
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
-from graph_compiler.staging.executions.run_marker import VERSION, RunMarker, mark_run
+from graph_compiler.staging.attempts.run_marker import VERSION, RunMarker, mark_run
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.flights_data import copy_january
 

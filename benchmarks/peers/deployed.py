@@ -23,8 +23,8 @@ from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.driver_jvm.start_settings import DriverStart, start_settings
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.spark_runtime import main as spark_runtime_main
-from graph_compiler.staging.executions.execution_order import begin
-from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
+from graph_compiler.staging.attempts.execution_order import begin
+from graph_compiler.staging.attempts.run_marker import RunMarker, mark_run
 from graph_compiler.staging.store.stores import store_of
 
 RUNTIME = str(spark_runtime_main.__file__)
@@ -93,7 +93,9 @@ class Deployed:
     def fail_in_last_region(self, command: Sequence[str]) -> None:
         """Run the only task, kill its driver when the last region begins, and write what Airflow's task would."""
         ((*before, last),) = self.tasks
-        claim = Path(last.layout.driver(last.region.region_id, last.attempt.execution_id))
+        claim = Path(
+            last.layout.execution(last.region.region_id, last.attempt.execution_id) + "/driver.json"
+        )
         process = subprocess.Popen(
             command,
             env=environment(self.data),
@@ -109,7 +111,10 @@ class Deployed:
         for task in (*before, last):
             state = ExecutionState.FAILED if task is last else ExecutionState.FINISHED
             outcome = Outcome(state=state, ended=time.time(), reason=None)
-            key = task.layout.outcome(task.region.region_id, task.attempt.execution_id)
+            key = (
+                task.layout.execution(task.region.region_id, task.attempt.execution_id)
+                + "/outcome.json"
+            )
             store_of(task.staging_root).put_if_absent(key, to_json(outcome).encode())
 
 

@@ -141,7 +141,7 @@ def test_in_the_tasks_process_everything_is_known() -> None:
     from airflow.sdk.exceptions import AirflowException
 
     from graph_compiler.explain.alerts.alert import (
-        Attempt,
+        AirflowTry,
         RepeatedRegion,
         Repetition,
         ReusedResult,
@@ -156,7 +156,7 @@ def test_in_the_tasks_process_everything_is_known() -> None:
     assert (found.pipeline, found.group, found.task_id) == ("sales", "sales", "sales.more_out")
     assert (found.operator, found.declared_at) == ("more", "pipelines/sales.py:14")
     assert found.cause == "[DIVIDE_BY_ZERO] Division by zero"
-    assert found.attempt == Attempt(try_number=1, tries=3, is_retried=True, seconds=7.0)
+    assert found.attempt == AirflowTry(try_number=1, tries=3, is_retried=True, seconds=7.0)
     assert found.repetition == Repetition(
         regions=(RepeatedRegion(region="more_out", operators=("more", "more_out")),),
         reused=(ReusedResult(name="kept", task="kept"),),

@@ -24,7 +24,7 @@ from graph_compiler.deployment.documents.report import (
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.staging.executions.executions import KeptExecution, leave_kept
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments, KeptExecution
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.reports import bare_report
 
@@ -83,7 +83,7 @@ def fails_at_once(error: Exception | None) -> bool:
 
 
 def leave(task: TaskDeploymentDescriptor, failure: Failure | None) -> None:
-    key = task.layout.report(task.region.region_id, task.attempt.execution_id)
+    key = task.layout.execution(task.region.region_id, task.attempt.execution_id) + "/report.json"
     LocalStore().put_if_absent(key, to_json(bare_report(failure)).encode())
 
 
@@ -141,15 +141,14 @@ def test_a_successful_region_raises_nothing(task: TaskDeploymentDescriptor) -> N
 
 def leave_out(task: TaskDeploymentDescriptor, state: ExecutionState, reason: str | None) -> None:
     outcome = Outcome(state=state, ended=1.0, reason=reason)
-    key = task.layout.outcome(task.region.region_id, task.attempt.execution_id)
+    key = task.layout.execution(task.region.region_id, task.attempt.execution_id) + "/outcome.json"
     LocalStore().put_if_absent(key, to_json(outcome).encode())
 
 
 def keep(task: TaskDeploymentDescriptor) -> None:
     """Write that the execution has kept the work of an earlier one, which has succeeded."""
     kept = KeptExecution(execution_id="earlier", attempt_number=0, try_number=2)
-    region_id = task.region.region_id
-    leave_kept(LocalStore(), task.layout.execution(region_id, "e"), kept)
+    AttemptDocuments.of(task).put_kept(kept)
     earlier = replace(task, attempt=ExecutionAttempt(execution_id="earlier", attempt_number=0))
     leave(earlier, None)
 
@@ -207,7 +206,7 @@ def test_kept_executions_need_no_report(three: list[TaskDeploymentDescriptor]) -
 def outcomes(tasks: list[TaskDeploymentDescriptor]) -> list[tuple[str, str | None] | None]:
     found: list[tuple[str, str | None] | None] = []
     for task in tasks:
-        key = task.layout.outcome(task.region.region_id, "e")
+        key = task.layout.execution(task.region.region_id, "e") + "/outcome.json"
         content = LocalStore().get(key)
         outcome = None if content is None else from_json(Outcome, content.decode())
         found.append(None if outcome is None else (outcome.state.value, outcome.reason))
@@ -221,7 +220,7 @@ def test_each_execution_has_its_own_outcome(three: list[TaskDeploymentDescriptor
 
     leave(three[0], None)
     for task in three[:2]:
-        LocalStore().put(task.layout.driver(task.region.region_id, "e"), b"{}")
+        LocalStore().put(task.layout.execution(task.region.region_id, "e") + "/driver.json", b"{}")
     leave_outcomes(TaskTry(three).descriptors, ExecutionState.FAILED, "code 137")
     assert outcomes(three) == [
         ("FINISHED", "code 137"),  # of the try, which has not succeeded

@@ -29,8 +29,8 @@ from graph_compiler.deployment.documents.report import (
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.staging.executions.execution_order import begin
-from graph_compiler.staging.executions.executions import KeptExecution, leave_kept
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments, KeptExecution
+from graph_compiler.staging.attempts.execution_order import begin
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.airflow.conftest import ROOT
 from tests.harness.metric_receivers import Received, Receiver, otlp_receiver, statsd_listener
@@ -88,11 +88,9 @@ def task(root: Path, execution_id: str) -> TaskDeploymentDescriptor:
 
 def start(root: Path, execution_id: str) -> str:
     """Begin an execution, and return the key of its descriptor."""
-    from graph_compiler.airflow_backend.task.task_try import descriptor_of
-
     execution = task(root, execution_id)
     assert begin(LocalStore(), execution)
-    return descriptor_of(execution)
+    return AttemptDocuments.of(execution).descriptor
 
 
 def end(key: str, state: ExecutionState, done: ExecutionReport | None = None) -> None:
@@ -133,7 +131,7 @@ def test_those_that_died_are_reported_by_the_next_and_once(
         start(tmp_path, name)
     kept = start(tmp_path, "kept")
     first_one = KeptExecution(execution_id="dead", attempt_number=0, try_number=1)
-    leave_kept(LocalStore(), str(Path(kept).parent), first_one)
+    AttemptDocuments.beside(kept).put_kept(first_one)
     end(kept, FINISHED)
     last = start(tmp_path, "last")
     end(last, FINISHED, bare_report())
@@ -157,7 +155,9 @@ def test_names_of_operators_do_not_add_lines(
 def test_without_metrics_nothing_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from graph_compiler.airflow_backend.task import ended_attempts
 
-    monkeypatch.setattr(ended_attempts, "told", lambda *_: pytest.fail("a document was read"))
+    monkeypatch.setattr(
+        ended_attempts, "AttemptDocuments", lambda *_: pytest.fail("a document was read")
+    )
     end(start(tmp_path, "one"), FINISHED)
 
 

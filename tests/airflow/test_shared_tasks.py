@@ -23,7 +23,7 @@ from graph_compiler.deployment.documents.report import (
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import path_segment
-from graph_compiler.staging.executions.executions import KeptExecution, leave_kept
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments, KeptExecution
 from graph_compiler.staging.store.local_store import LocalStore
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def test_what_a_retry_has_kept_counts_as_its_own(
     def keeps(folders: dict[str, Path]) -> None:
         kept = KeptExecution(execution_id="e1", attempt_number=0, try_number=2)
         for name in ("in", "one"):
-            leave_kept(LocalStore(), str(folders[name]), kept)
+            AttemptDocuments(LocalStore(), str(folders[name])).put_kept(kept)
         begin(folders["two"])
         (folders["two"] / "report.json").write_text(report(None, output("two")))
 

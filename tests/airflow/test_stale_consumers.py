@@ -175,7 +175,9 @@ class Run:
         )
         where = task.region.region_id, task.attempt.execution_id
         store.put_if_absent(self.layout.descriptor(*where), task.to_json().encode())
-        store.put_if_absent(self.layout.report(*where), to_json(report).encode())
+        store.put_if_absent(
+            self.layout.execution(*where) + "/report.json", to_json(report).encode()
+        )
 
     def rerun_stale_consumers(self, of: str, conn_id: str | None) -> tuple[RegionId, ...]:
         from graph_compiler.airflow_backend.task.stale_consumers import rerun_stale_consumers

@@ -20,7 +20,7 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import RegionId, TaskId
-from graph_compiler.staging.executions.executions import executions
+from graph_compiler.staging.attempts.attempts import executions
 from graph_compiler.staging.gc.survey import survey
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.airflow.web_server import (

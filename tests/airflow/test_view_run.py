@@ -41,7 +41,7 @@ from graph_compiler.identifiers import (
     TaskId,
     TaskName,
 )
-from graph_compiler.staging.executions.region_execution import RegionExecution
+from graph_compiler.staging.attempts.attempt import Attempt
 
 if TYPE_CHECKING:
     from graph_compiler.airflow_backend.web.runs.dag_runs import TryRow
@@ -74,9 +74,9 @@ def a_try(number: int, state: str | None, *, is_current: bool = False, id: str =
     )
 
 
-def an_attempt(number: int, state: ExecutionState, **more: Any) -> RegionExecution:
+def an_attempt(number: int, state: ExecutionState, **more: Any) -> Attempt:
     values: dict[str, Any] = dict.fromkeys(("host", "ended", "reason", "report", "progress"))
-    return RegionExecution(
+    return Attempt(
         execution_id=f"e{number}",
         attempt_number=number - 1,
         state=state,
@@ -85,9 +85,7 @@ def an_attempt(number: int, state: ExecutionState, **more: Any) -> RegionExecuti
     )
 
 
-def joined(
-    tries: list["TryRow"], attempts: list[RegionExecution], history: str | None = None
-) -> "ViewRun":
+def joined(tries: list["TryRow"], attempts: list[Attempt], history: str | None = None) -> "ViewRun":
     from graph_compiler.airflow_backend.web.runs.attempts import Documents
     from graph_compiler.airflow_backend.web.runs.dag_runs import Links, RunWithTries
     from graph_compiler.airflow_backend.web.runs.joined_run import joined_run
@@ -115,7 +113,7 @@ def joined(
     return joined_run(identity, found, "of the plan", tasks, documents, links)
 
 
-def region(tries: list["TryRow"], attempts: list[RegionExecution]) -> "ViewRegionRun":
+def region(tries: list["TryRow"], attempts: list[Attempt]) -> "ViewRegionRun":
     run = joined(tries, attempts)
     assert (run.tasks, run.tasks_read) == (12_000, 10_000)
     (found,) = run.regions
@@ -369,7 +367,7 @@ def test_special_files_are_left_out_and_do_not_block(
 
     folder = leave(layout)
 
-    def found() -> RegionExecution | None:
+    def found() -> Attempt | None:
         (attempt,) = attempts.read_documents(layout).attempts[LATE] or (None,)
         return attempt
 

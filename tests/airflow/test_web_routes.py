@@ -14,7 +14,7 @@ from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.declaration import Pipeline
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.executions.region_execution import RegionExecution
+from graph_compiler.staging.attempts.attempt import Attempt
 from pipelines.flights import env as flights
 from tests.airflow.web_server import (
     API,
@@ -413,7 +413,7 @@ def test_failure_messages_require_permission_to_read_logs(
     from graph_compiler.airflow_backend.web.runs.attempts import Documents
 
     start_run("evil", "manual__reasons")
-    left = RegionExecution(
+    left = Attempt(
         execution_id="e1",
         attempt_number=0,
         state=ExecutionState.FAILED,

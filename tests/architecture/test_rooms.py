@@ -125,7 +125,7 @@ def test_only_the_layout_joins_paths_in_a_staging_root() -> None:
     assert found == set(TAKE_PATHS)
     by_path = [
         str(module.relative_to(PACKAGE))
-        for room in ("staging/results", "staging/executions", "staging/gc")
+        for room in ("staging/results", "staging/attempts", "staging/gc")
         for module in (PACKAGE / room).glob("*.py")
         if any(what == "Path" for _, what in effects(ast.parse(module.read_text())))
     ]

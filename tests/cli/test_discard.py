@@ -12,8 +12,8 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.staging_layout import DISCARDED
-from graph_compiler.staging.executions.execution_order import begin
-from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
+from graph_compiler.staging.attempts.execution_order import begin
+from graph_compiler.staging.attempts.run_marker import RunMarker, mark_run
 from graph_compiler.staging.store.local_store import LocalStore
 
 

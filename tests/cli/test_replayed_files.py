@@ -7,8 +7,8 @@ from graph_compiler.cli.commands.replay import prepare_scratch
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
-from graph_compiler.deployment.documents.staging_layout import execution_of
-from graph_compiler.staging.executions.artifact_copies import put_artifacts
+from graph_compiler.staging.attempts.artifact_copies import put_artifacts
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.store.stores import store_of
 
 
@@ -26,6 +26,6 @@ def test_files_are_those_of_the_execution(tmp_path: Path) -> None:
     store.put_if_absent(descriptor, task.to_json().encode())
     put_artifacts(store, task)
     rates.unlink()
-    prepare_scratch(store, execution_of(descriptor), task.layout, tmp_path / "scratch")
+    prepare_scratch(AttemptDocuments.beside(descriptor), task.layout, tmp_path / "scratch")
     (copy,) = (tmp_path / "scratch").glob("**/rates.csv")
     assert copy.read_text() == "1.5"

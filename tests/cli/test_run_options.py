@@ -33,7 +33,7 @@ from graph_compiler.deployment.documents.report import (
 )
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.executions.region_execution import RegionExecution
+from graph_compiler.staging.attempts.attempt import Attempt
 from pipelines.flights import env as flights
 
 ROOT = Path(__file__).parents[2]
@@ -64,11 +64,12 @@ def test_an_invalid_call_runs_nothing(
     assert words in done.stderr
 
 
-def execution(report: ExecutionReport | None) -> RegionExecution:
-    return RegionExecution(
+def execution(report: ExecutionReport | None) -> Attempt:
+    state = ExecutionState.FAILED if report and report.failure else ExecutionState.FINISHED
+    return Attempt(
         execution_id="e",
         attempt_number=0,
-        state=ExecutionState.FINISHED if report is not None else ExecutionState.RUNNING,
+        state=ExecutionState.RUNNING if report is None else state,
         host="here",
         started=100.0,
         ended=None if report is None else 102.5,
@@ -215,7 +216,7 @@ def test_rows_without_columns_are_shown_at_any_width() -> None:
 
 
 def test_a_run_under_airflow_names_its_step_and_what_it_waits_for() -> None:
-    def at(phase: Phase | None) -> RegionExecution:
+    def at(phase: Phase | None) -> Attempt:
         step = None if phase is None else CurrentStep(operator="flown", phase=phase, since=101.0)
         progress = ExecutionProgress(
             version=1, application_id="a", ui_url=None, current=step, vertices=(), actions=()

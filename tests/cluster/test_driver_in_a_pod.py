@@ -19,7 +19,7 @@ from graph_compiler.deployment.describe.region_descriptors import describe_regio
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.deployment.targets.known_targets import KUBERNETES
-from graph_compiler.staging.executions.artifact_copies import put_artifacts
+from graph_compiler.staging.attempts.artifact_copies import put_artifacts
 from graph_compiler.staging.store.stores import store_of
 from tests.cluster.standalone_cluster import Cluster
 from tests.harness.named_files import make_jar

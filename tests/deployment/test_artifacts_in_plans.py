@@ -14,7 +14,7 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.wire import to_wire
-from graph_compiler.staging.executions.artifact_copies import put_artifacts
+from graph_compiler.staging.attempts.artifact_copies import put_artifacts
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 
 

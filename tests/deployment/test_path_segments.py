@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from graph_compiler.errors import StagingError
 from graph_compiler.identifiers import name_of_segment, path_segment
-from graph_compiler.staging.executions.executions import find_run, identity_of
-from graph_compiler.staging.executions.run_marker import find_marker
+from graph_compiler.staging.attempts.attempts import find_run, identity_of
+from graph_compiler.staging.attempts.run_marker import find_marker
 from graph_compiler.staging.gc.survey import survey
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.staging_trees import FIRST, Run

@@ -15,8 +15,8 @@ import pytest
 
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.executions.executions import executions as attempts_of
-from graph_compiler.staging.executions.executions import identity_of
+from graph_compiler.staging.attempts.attempts import executions as attempts_of
+from graph_compiler.staging.attempts.attempts import identity_of
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.end_to_end.conftest import ROOT, Home
 from tests.harness.reference import assert_same_rows, expected, published, reports

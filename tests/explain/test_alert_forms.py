@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.explain.alerts.alert import (
+    AirflowTry,
     Alert,
-    Attempt,
     FailedTask,
     Link,
     RepeatedRegion,
@@ -42,7 +42,7 @@ FINAL = FailedTask(
     operator="by_country",
     declared_at="pipelines/sales.py:14",
     cause="[DIVIDE_BY_ZERO] Division by zero: amount / pieces\n  in: SELECT amount / pieces AS price",
-    attempt=Attempt(try_number=3, tries=3, is_retried=False),
+    attempt=AirflowTry(try_number=3, tries=3, is_retried=False),
     repetition=Repetition(
         regions=(RepeatedRegion(region="report", operators=("by_country", "out")),),
         kept=("rows",),
@@ -57,7 +57,7 @@ FINAL = FailedTask(
 RETRIED = replace(
     FINAL,
     map_index=None,
-    attempt=Attempt(try_number=1, tries=3, is_retried=True, seconds=10.0),
+    attempt=AirflowTry(try_number=1, tries=3, is_retried=True, seconds=10.0),
     repetition=Repetition(
         regions=(RepeatedRegion(region="report", operators=("by_country", "out")),),
         reused=(ReusedResult(name="with_weather", task="with_weather"),),
@@ -70,7 +70,7 @@ KILLED = FailedTask(
     pipeline="sales",
     last_seen="with_weather, declared at pipelines/sales.py:9",
     cause="it died without a report: its worker was killed or lost",
-    attempt=Attempt(try_number=2, tries=3, is_retried=False, why_not="its retry policy says so"),
+    attempt=AirflowTry(try_number=2, tries=3, is_retried=False, why_not="its retry policy says so"),
     repetition=Repetition(regions=(RepeatedRegion(region="load", operators=("rows", "out")),)),
     unknown=("the application in Spark: its driver has not reported one",),
 )
@@ -194,7 +194,7 @@ def test_java_stacks_and_colors_are_left_out_and_a_long_cause_says_so() -> None:
 
 
 def test_a_try_beyond_its_retries_is_no_contradiction() -> None:
-    task = replace(FINAL, attempt=Attempt(try_number=5, tries=3, is_retried=False))
+    task = replace(FINAL, attempt=AirflowTry(try_number=5, tries=3, is_retried=False))
     text = plain_text(message_of(replace(ALERTS["final"], tasks=(task,))))
     assert "Attempt      5 of 5; Airflow does not try again" in text
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.staging.executions.executions import executions, regions_of
+from graph_compiler.staging.attempts.attempts import executions, regions_of
 from graph_compiler.staging.store.staging_store import StagingStore
 from tests.faults.cases import KILLS, Case, every_order
 from tests.faults.places.file_points import is_visible

@@ -15,8 +15,7 @@ from graph_compiler.deployment.documents.report import Outcome
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.spark_runtime.main import run_task
-from graph_compiler.staging.executions.driver_claim import claim_execution
-from graph_compiler.staging.executions.execution_order import begin
+from graph_compiler.staging.attempts.execution_order import begin, claim_execution
 from graph_compiler.staging.store.local_store import LocalStore
 
 STORE = LocalStore()
@@ -44,7 +43,7 @@ def run_try(
     for task in tasks:
         id = task.region.region_id
         state = ExecutionState.FAILED if id in failed else ExecutionState.FINISHED
-        key = task.layout.outcome(id, task.attempt.execution_id)
+        key = task.layout.execution(id, task.attempt.execution_id) + "/outcome.json"
         outcome = Outcome(state=state, ended=0.0, reason=None)
         STORE.put_if_absent(key, to_json(outcome).encode())
     return [failure.message for _, failure in failures]

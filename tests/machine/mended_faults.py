@@ -560,7 +560,7 @@ FAULTS = (
             "begun.append((turns[name], 0, folder) if name in turns else (-1, time, folder))",
             "begun.append((-1, time, folder))",
         ),
-        found_by="staging/executions/test_execution_order.py::test_a_clock_that_is_set_back_does_not_revive_an_old_attempt",
+        found_by="staging/attempts/test_execution_order.py::test_a_clock_that_is_set_back_does_not_revive_an_old_attempt",
     ),
     _fault(
         22,

@@ -26,7 +26,7 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.object_stores.s3_store import ObjectStore
-from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
+from graph_compiler.staging.attempts.run_marker import RunMarker, mark_run
 from graph_compiler.staging.gc.collection import Policy, collect
 from graph_compiler.staging.gc.liveness import AirflowRunState
 from graph_compiler.staging.gc.removal import remove

@@ -24,7 +24,8 @@ from graph_compiler.deployment.documents.report import ExecutionReport, Operator
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.staging.executions.execution_order import begin
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
+from graph_compiler.staging.attempts.execution_order import begin
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.reports import bare_report
 
@@ -96,8 +97,6 @@ def forget(conf: Any) -> None:
 
 
 def start(root: Path, execution_id: str, try_number: int) -> str:
-    from graph_compiler.airflow_backend.task.task_try import descriptor_of
-
     execution = TaskDeploymentDescriptor(
         version=DESCRIPTOR_VERSION,
         identity=RunIdentity.own("p", "r"),
@@ -108,7 +107,7 @@ def start(root: Path, execution_id: str, try_number: int) -> str:
         try_number=try_number,
     )
     assert begin(LocalStore(), execution)
-    return descriptor_of(execution)
+    return AttemptDocuments.of(execution).descriptor
 
 
 def done() -> ExecutionReport:
@@ -226,7 +225,9 @@ def test_where_there_is_nowhere_to_send_to_nothing_is_read(
 ) -> None:
     from graph_compiler.airflow_backend.task import ended_attempts
 
-    monkeypatch.setattr(ended_attempts, "told", lambda *_: pytest.fail("a document was read"))
+    monkeypatch.setattr(
+        ended_attempts, "AttemptDocuments", lambda *_: pytest.fail("a document was read")
+    )
     end(start(tmp_path / "staging", "e2", 2), ExecutionState.FINISHED, done())
 
 

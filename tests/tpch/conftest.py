@@ -13,8 +13,7 @@ from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.spark_runtime.main import run_task
-from graph_compiler.staging.executions.driver_claim import claim_execution
-from graph_compiler.staging.executions.execution_order import begin
+from graph_compiler.staging.attempts.execution_order import begin, claim_execution
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.conftest import mark
 from tests.harness.shown_log import shown_log

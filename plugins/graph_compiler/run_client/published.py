@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from graph_compiler.deployment.documents.manifest import ContractCount
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.staging.executions.executions import identity_of, last_execution, regions_of
+from graph_compiler.staging.attempts.attempts import identity_of, last_execution, regions_of
 from graph_compiler.staging.store.staging_store import StagingStore
 
 
@@ -56,7 +55,7 @@ def published(store: StagingStore, layouts: tuple[StagingLayout, ...]) -> RunRes
             last = last_execution(store, layout, region_id)
             if last is None:
                 continue
-            if last.report is not None and last.state is ExecutionState.FINISHED:
+            if last.is_finished and last.report is not None:
                 contracts += last.report.contracts
                 sinks += [
                     PublishedRows(
@@ -66,14 +65,11 @@ def published(store: StagingStore, layouts: tuple[StagingLayout, ...]) -> RunRes
                         rows=output.rows,
                         bytes=output.bytes,
                     )
-                    for output in last.report.outputs
+                    for output in last.outputs
                     if output.kind == "sink"
                 ]
-            elif last.report is not None and last.report.failure is not None:
-                failures.append(last.report.failure.words(layout.identity.owner, region_id))
-            elif last.reason is not None:
-                where = f"pipeline '{layout.identity.owner}', region '{region_id}'"
-                failures.append(f"{where}: {last.reason}")
+            elif (words := last.words(layout.identity.owner, region_id)) is not None:
+                failures.append(words)
     return RunResult(sinks=tuple(sinks), contracts=tuple(contracts), failures=tuple(failures))
 
 

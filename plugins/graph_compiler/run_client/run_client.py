@@ -35,7 +35,7 @@ from graph_compiler.run_client.refusals import (
     RunStateError,
 )
 from graph_compiler.run_client.run_status import RunStatus, TaskStatus
-from graph_compiler.staging.executions.executions import regions_of, task_names
+from graph_compiler.staging.attempts.attempts import regions_of, task_names
 from graph_compiler.staging.gc.inventory import ResultFolder, StagedRun
 from graph_compiler.staging.gc.survey import survey_run
 from graph_compiler.staging.store.staging_store import StagingStore

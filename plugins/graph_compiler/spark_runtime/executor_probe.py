@@ -28,7 +28,8 @@ from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.spark_runtime.pinned_jvm import check_executor_jvms
 from graph_compiler.spark_runtime.spark_internals.java import Py4JError, read_in_parts
-from graph_compiler.staging.executions.run_marker import not_shared
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
+from graph_compiler.staging.attempts.run_marker import not_shared
 
 _MOST_TASKS = 512
 _TASKS_PER_CORE = 2
@@ -52,8 +53,7 @@ def check_executors(task: TaskDeploymentDescriptor, spark: SparkSession) -> None
     """Raise StagingRootNotSharedError or ExecutorNotPreparedError if an executor cannot do its part of the region."""
     if is_local(spark):
         return
-    path = task.layout.descriptor(task.region.region_id, task.attempt.execution_id)
-    check_root_of_executors(spark, task.staging_root, path)
+    check_root_of_executors(spark, task.staging_root, AttemptDocuments.of(task).descriptor)
     check_executor_jvms(spark, _tasks(spark))
     if modules := modules_on_executors(task.region):
         check_imports(spark, modules)

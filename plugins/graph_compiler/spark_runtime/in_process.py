@@ -48,8 +48,8 @@ from graph_compiler.spark_runtime.region.task_sources import TaskSources
 from graph_compiler.spark_runtime.rehearsal.preview import Previewer
 from graph_compiler.spark_runtime.secret_values import hide_options
 from graph_compiler.spark_runtime.stores.opening import open_stores_in_jvm
-from graph_compiler.staging.executions.driver_claim import claim_execution
-from graph_compiler.staging.executions.execution_order import begin
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
+from graph_compiler.staging.attempts.execution_order import begin, claim_execution
 from graph_compiler.staging.store.stores import store_of
 
 SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
@@ -103,9 +103,8 @@ class _Ended:
 @contextmanager
 def _attempt(task: TaskDeploymentDescriptor) -> Iterator[_Ended]:
     """Write the documents of an attempt: its descriptor, how it was started, how it ended."""
-    store, layout = store_of(task.staging_root), task.layout
-    which = task.region.region_id, task.attempt.execution_id
-    command = (sys.executable, str(Path(application.__file__)), layout.descriptor(*which))
+    store, documents = store_of(task.staging_root), AttemptDocuments.of(task)
+    command = (sys.executable, str(Path(application.__file__)), documents.descriptor)
     settings = {name: os.environ[name] for name in (SUBMIT_ARGUMENTS,) if name in os.environ}
     submission = Submission(
         command=command,
@@ -114,13 +113,13 @@ def _attempt(task: TaskDeploymentDescriptor) -> Iterator[_Ended]:
         host=socket.gethostname(),
     )
     begin(store, task)
-    store.put_if_absent(layout.submission(*which), to_json(submission).encode())
+    documents.put_submission(submission)
     claim_execution(store, task)
     ended = _Ended()
 
     def leave_outcome() -> None:
         outcome = Outcome(state=ended.state, ended=time.time(), reason=ended.reason or None)
-        store.put_if_absent(layout.outcome(*which), to_json(outcome).encode())
+        documents.put_outcome(outcome)
 
     def end_at_once(*_: object) -> None:
         # An exception raised while waiting for the JVM would arrive as a different one.

@@ -35,7 +35,6 @@ from graph_compiler.deployment.documents.report import (
     ThrowableType,
 )
 from graph_compiler.deployment.documents.staging_layout import root_of
-from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.deployment.targets.execution_target import ignored_words
 from graph_compiler.deployment.targets.known_targets import target_of
 from graph_compiler.driver_jvm.pinned_process import host_zone, pin_process
@@ -62,10 +61,10 @@ from graph_compiler.spark_runtime.spark_internals.java import (
     submitted_conf,
 )
 from graph_compiler.spark_runtime.stores.opening import open_stores_in_jvm
-from graph_compiler.staging.executions.driver_claim import claim_execution
-from graph_compiler.staging.executions.executions import told
-from graph_compiler.staging.executions.progress_file import told_in
-from graph_compiler.staging.executions.run_marker import check_marker, not_shared
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
+from graph_compiler.staging.attempts.execution_order import claim_execution
+from graph_compiler.staging.attempts.progress_file import writing_progress
+from graph_compiler.staging.attempts.run_marker import check_marker, not_shared
 from graph_compiler.staging.results.release import release_inputs
 from graph_compiler.staging.store.stores import store_of
 
@@ -81,7 +80,7 @@ def main(*descriptor_paths: str) -> int:
     tasks = []
     for path in descriptor_paths:
         try:
-            task = told(store_of(path), path)
+            task = AttemptDocuments.beside(path).read_descriptor()
         except StagingError as error:
             LOG.error("%s", error)
             return ThrowableType.NON_RECOVERABLE_ERROR.exit_code
@@ -179,8 +178,7 @@ def execute(
 def _execute(
     task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams, code: RunningCode | None
 ) -> ExecutionReport:
-    store = store_of(task.staging_root)
-    progress = task.layout.progress(task.region.region_id, task.attempt.execution_id)
+    documents = AttemptDocuments.of(task)
     metrics: RegionMetrics | None = None
     application_id: str | None = None  # not known if an earlier region's failure has ended Spark
     try:
@@ -189,10 +187,10 @@ def _execute(
         _warn_about_ignored_settings(task, spark)
         add_artifacts(task, spark)
         check_executors(task, spark)
-        with told_in(store, progress) as tells:
+        with writing_progress(documents) as tells:
             metrics = RegionMetrics(spark, task.region, seams.on_begin, tells)
             with metrics.listening():
-                result = run_region(task, spark, store, metrics, seams)
+                result = run_region(task, spark, documents.store, metrics, seams)
         report = ExecutionReport(
             version=VERSION,
             application_id=application_id,
@@ -247,8 +245,7 @@ def _not_shared_error(descriptor_path: str) -> StagingRootNotSharedError:
 
 
 def _leave(task: TaskDeploymentDescriptor, report: ExecutionReport) -> ExecutionReport:
-    key = task.layout.report(task.region.region_id, task.attempt.execution_id)
-    store_of(task.staging_root).put_if_absent(key, to_json(report).encode())
+    AttemptDocuments.of(task).put_report(report)
     return report
 
 

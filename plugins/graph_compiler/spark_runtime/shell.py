@@ -32,7 +32,7 @@ from graph_compiler.spark_runtime.region.region_run import FixedRows
 from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.spark_runtime.stores.opening import open_stores_in_jvm
-from graph_compiler.staging.executions.executions import told
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.stores import store_of
 
@@ -81,7 +81,7 @@ def main(descriptor_path: str) -> int:
     program_log.show_logs()
     pin_process()
     open_stores_in_jvm()
-    task = told(store_of(descriptor_path), descriptor_path)
+    task = AttemptDocuments.beside(descriptor_path).read_descriptor()
     assert task is not None, "it was written just now"
     spark = session(task)
     try:

@@ -29,8 +29,8 @@ from graph_compiler.identifiers import shown
 from graph_compiler.spark_runtime.rehearsal.local_session import Frame, Session
 from graph_compiler.spark_runtime.rehearsal.rehearsal import Rehearsal, rehearsed
 from graph_compiler.spark_runtime.rehearsal.test_rows import GivenRow, given_rows
-from graph_compiler.staging.executions.artifact_copies import put_artifacts
-from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
+from graph_compiler.staging.attempts.artifact_copies import put_artifacts
+from graph_compiler.staging.attempts.run_marker import RunMarker, mark_run
 from graph_compiler.staging.store.stores import store_of
 from graph_compiler.testing.hidden_frames import hides_frames
 from graph_compiler.testing.pipeline_result import PipelineFailedError, PipelineResult

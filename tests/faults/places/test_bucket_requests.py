@@ -45,7 +45,7 @@ def test_a_point_is_a_request_that_none_of_the_others_is(point: Point) -> None:
     assert {other for other in REQUESTS if matches(other)} == {
         other for other in REQUESTS if REQUESTS[other] == REQUESTS[point]
     }
-    turn = LAYOUT.driver(RegionId("report"), "e1").removeprefix("s3a:/")
+    turn = (LAYOUT.execution(RegionId("report"), "e1") + "/driver.json").removeprefix("s3a:/")
     assert re.search(found["after"], turn)
 
 

@@ -15,7 +15,7 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.spark_runtime.connectors import SinkContext
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
-from graph_compiler.staging.executions.run_marker import VERSION, RunMarker, mark_run, same_root
+from graph_compiler.staging.attempts.run_marker import VERSION, RunMarker, mark_run, same_root
 from tests.machine.faults import Died
 from tests.machine.in_stores.rows import Rows, open_rows_sink
 from tests.machine.in_stores.server import Ground

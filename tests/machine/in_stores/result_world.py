@@ -36,7 +36,7 @@ from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.spark_runtime.spark_internals import direct_write
 from graph_compiler.spark_runtime.spark_internals.direct_write import DirectWrite, NamedFile
 from graph_compiler.spark_runtime.spark_internals.executed_plan import WriteMetrics
-from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
+from graph_compiler.staging.attempts.run_marker import RunMarker, mark_run
 from graph_compiler.staging.gc.collection import Policy, collect
 from graph_compiler.staging.gc.liveness import AirflowRunState
 from graph_compiler.staging.gc.removal import remove
@@ -301,7 +301,8 @@ class ResultWorld:
         worker.winner = area.stage(RESULT, cast("DataFrame", rows))
         outcome = Outcome(state=ExecutionState.FINISHED, ended=self.ground.server.now, reason=None)
         client.put_if_absent(
-            self._layout.outcome(REGION.region_id, name), to_json(outcome).encode()
+            self._layout.execution(REGION.region_id, name) + "/outcome.json",
+            to_json(outcome).encode(),
         )
 
     def _read(self, worker: Worker) -> None:

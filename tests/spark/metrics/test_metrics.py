@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from graph_compiler import Csv, DataStream, Parquet, Range, StreamExecutionEnvironment
 from graph_compiler.deployment.documents.progress import VERSION, ExecutionProgress
 from graph_compiler.deployment.documents.report import ExecutionReport
-from graph_compiler.staging.executions.progress_file import told_in
-from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
+from graph_compiler.staging.attempts.progress_file import writing_progress
 from pipelines.flights import env as flights
 from tests.conftest import with_options
 from tests.harness.flights_data import DATA
@@ -216,11 +216,10 @@ def test_progress_is_reported_in_order(
     told = list[ExecutionProgress]()
 
     @contextmanager
-    def keeping(_: StagingStore, key: str) -> Iterator[Callable[[ExecutionProgress], None]]:
-        assert key.endswith("/progress.json")
+    def keeping(_: AttemptDocuments) -> Iterator[Callable[[ExecutionProgress], None]]:
         yield told.append
 
-    monkeypatch.setattr("graph_compiler.spark_runtime.main.told_in", keeping)
+    monkeypatch.setattr("graph_compiler.spark_runtime.main.writing_progress", keeping)
     (tmp_path / "in.csv").write_text("x\n" + "1\n" * 50)
     kept = env.from_source(Csv(f"{tmp_path}/in.csv"), "in").filter("rand() < 0.5", rejects="no")
     kept.name("half").sink_to(Parquet(f"{tmp_path}/yes")).name("yes")
@@ -263,7 +262,9 @@ def test_unwritable_progress_is_not_a_failure(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("graph_compiler.staging.store.local_store.os.replace", full)
-    monkeypatch.setattr("graph_compiler.spark_runtime.main.told_in", partial(told_in, every=0.001))
+    monkeypatch.setattr(
+        "graph_compiler.spark_runtime.main.writing_progress", partial(writing_progress, every=0.001)
+    )
     (tmp_path / "in.csv").write_text("x\n" + "1\n" * 50)
     env.from_source(Csv(f"{tmp_path}/in.csv"), "in").sink_to(Parquet(f"{tmp_path}/out")).name("out")
     (report,) = run_pipeline(env.pipeline())

@@ -325,7 +325,9 @@ class Replaced:
             self._carry_out(publication)
             ledger.finish(publication)
         finally:
-            self.world.store.put_if_absent(layout.outcome(RegionId("out"), run_id), b"{}")
+            self.world.store.put_if_absent(
+                layout.execution(RegionId("out"), run_id) + "/outcome.json", b"{}"
+            )
         return number
 
     def _carry_out(self, publication: Publication) -> None:

@@ -24,7 +24,7 @@ from graph_compiler.graphs.operator_names import find_output
 from graph_compiler.spark_runtime.in_process import RegionsProgress, run_regions_of
 from graph_compiler.spark_runtime.region.seams import Seams
 from graph_compiler.spark_runtime.rehearsal.preview import Previewer
-from graph_compiler.staging.executions.executions import executions
+from graph_compiler.staging.attempts.attempts import executions
 from graph_compiler.staging.store.local_store import LocalStore
 
 pytestmark = pytest.mark.spark

@@ -31,7 +31,7 @@ from graph_compiler.identifiers import RegionId
 from graph_compiler.spark_runtime.main import execute
 from graph_compiler.spark_runtime.region.region_failover import RegionFailover
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
-from graph_compiler.staging.executions.executions import executions
+from graph_compiler.staging.attempts.attempts import executions
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.results.release import stale_readers
 from graph_compiler.staging.store.local_store import LocalStore

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812  # as every pipeline calls 
 from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment, Table
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.staging.executions.run_marker import (
+from graph_compiler.staging.attempts.run_marker import (
     VERSION,
     RunMarker,
     find_marker,

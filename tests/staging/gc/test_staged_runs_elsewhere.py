@@ -11,13 +11,13 @@ from graph_compiler.cli.app import app
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import PublicationError, StagingError
 from graph_compiler.identifiers import OperatorId, RegionId
-from graph_compiler.staging.executions.executions import (
+from graph_compiler.staging.attempts.attempts import (
     ExecutionNotFoundError,
     executions,
     find_run,
     regions_of,
 )
-from graph_compiler.staging.executions.run_marker import find_marker
+from graph_compiler.staging.attempts.run_marker import find_marker
 from graph_compiler.staging.gc.collection import Policy, collect
 from graph_compiler.staging.gc.liveness import AirflowRunState, RunOfAirflow
 from graph_compiler.staging.gc.removal import remove

@@ -14,8 +14,8 @@ from graph_compiler.deployment.documents.report import Outcome
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.staging.executions.execution_order import begin
-from graph_compiler.staging.executions.executions import KeptExecution, leave_kept
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments, KeptExecution
+from graph_compiler.staging.attempts.execution_order import begin
 from graph_compiler.staging.metrics.attempt_metrics import TimedAttempt, timed_attempts
 from graph_compiler.staging.store.local_store import LocalStore
 
@@ -42,16 +42,19 @@ def leave(root: Path, execution_id: str, *, ended: float | None, running: bool =
     assert begin(STORE, one)
     key = one.layout.descriptor(one.region.region_id, execution_id)
     if running:
-        STORE.put(one.layout.driver(one.region.region_id, execution_id), b"{}")
+        STORE.put(one.layout.execution(one.region.region_id, execution_id) + "/driver.json", b"{}")
     if ended is not None:
         outcome = Outcome(state=ExecutionState.FAILED, ended=ended, reason="it failed")
-        STORE.put(one.layout.outcome(one.region.region_id, execution_id), to_json(outcome).encode())
+        STORE.put(
+            one.layout.execution(one.region.region_id, execution_id) + "/outcome.json",
+            to_json(outcome).encode(),
+        )
     return key
 
 
 def attempts(root: Path, key: str) -> tuple[TimedAttempt, ...]:
     one = task(root, "any")
-    return timed_attempts(STORE, one.layout, one.region.region_id, key)
+    return timed_attempts(one.layout, one.region.region_id, AttemptDocuments.beside(key))
 
 
 def reported(found: tuple[TimedAttempt, ...]) -> list[tuple[str, bool]]:
@@ -75,7 +78,7 @@ def test_one_that_kept_the_work_of_another_is_no_attempt(tmp_path: Path) -> None
     leave(tmp_path, "dead", ended=None)
     kept = leave(tmp_path, "kept", ended=9e9)
     of = KeptExecution(execution_id="dead", attempt_number=0, try_number=1)
-    leave_kept(STORE, kept.rpartition("/")[0], of)
+    AttemptDocuments.beside(kept).put_kept(of)
     assert reported(attempts(tmp_path, kept)) == [("dead", False)]
 
 

@@ -10,7 +10,7 @@ from graph_compiler.deployment.documents.report import (
 )
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
-from graph_compiler.staging.executions.region_execution import RegionExecution
+from graph_compiler.staging.attempts.attempt import Attempt
 from graph_compiler.staging.metrics.attempt_metrics import TimedAttempt, attempt_metrics
 from tests.harness.reports import bare_report
 
@@ -27,7 +27,7 @@ def attempt(
     report: ExecutionReport | None = None,
     is_reported: bool = False,
 ) -> TimedAttempt:
-    execution = RegionExecution(
+    execution = Attempt(
         execution_id=f"e{number}",
         attempt_number=number,
         state=state,

@@ -27,7 +27,7 @@ from graph_compiler.errors import (
     StagingRootNotSharedError,
 )
 from graph_compiler.identifiers import OperatorId, RegionId
-from graph_compiler.staging.executions.run_marker import VERSION, RunMarker, mark_run, same_root
+from graph_compiler.staging.attempts.run_marker import VERSION, RunMarker, mark_run, same_root
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.on_disk.file_publication import carry_out
 from graph_compiler.staging.publications.preparations import (

@@ -22,7 +22,7 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.errors import SourceLocation
-from graph_compiler.staging.executions.execution_order import begin
+from graph_compiler.staging.attempts.execution_order import begin
 from graph_compiler.staging.publications.places import (
     Endpoint,
     endpoints_of,

@@ -65,15 +65,14 @@ from graph_compiler.deployment.documents.wire import to_json, values_within
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
 from graph_compiler.spark_runtime.region.task_run import leave_out, run_regions
-from graph_compiler.staging.executions.driver_claim import claim_execution
-from graph_compiler.staging.executions.execution_order import begin
-from graph_compiler.staging.executions.executions import (
-    attempts_begun,
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
+from graph_compiler.staging.attempts.attempts import (
+    count_attempts,
     executions,
-    find_kept,
     kept_executions,
     last_execution,
 )
+from graph_compiler.staging.attempts.execution_order import begin, claim_execution
 from graph_compiler.staging.results.kept_regions import discard
 from graph_compiler.staging.results.manifest_log import DamagedResult, ManifestLog, record_damage
 from graph_compiler.staging.results.release import ReleasedResult
@@ -128,7 +127,7 @@ class Play:
         found = []
         for turn, region in enumerate(regions()):
             task = desk_task(region, run, execution_id=f"{self.prefix}{self.number}")
-            attempts = attempts_begun(STORE, task.layout, region.region_id)
+            attempts = count_attempts(STORE, task.layout, region.region_id)
             found.append(
                 replace(
                     task,
@@ -181,7 +180,10 @@ class Play:
             begin(STORE, task)
         claim_execution(STORE, tasks[0])
         report = bare_report(BROKEN, application_id=None)
-        key = tasks[0].layout.report(tasks[0].region.region_id, tasks[0].attempt.execution_id)
+        key = (
+            tasks[0].layout.execution(tasks[0].region.region_id, tasks[0].attempt.execution_id)
+            + "/report.json"
+        )
         STORE.put_if_absent(key, to_json(report).encode())
         leave_out(tasks[1:], "it failed")
 
@@ -205,7 +207,9 @@ class Play:
             ),
             computed_by=self.code() if self.records_code else None,
         )
-        key = task.layout.report(task.region.region_id, task.attempt.execution_id)
+        key = (
+            task.layout.execution(task.region.region_id, task.attempt.execution_id) + "/report.json"
+        )
         STORE.put_if_absent(key, to_json(report).encode())
         self.rows[f"{task.region.region_id} {task.attempt.execution_id}"] = said
         return report
@@ -261,17 +265,18 @@ class Play:
     def _tell(self, tasks: list[TaskDeploymentDescriptor], *, ended_well: bool) -> None:
         for task in tasks:
             region_id, id = task.region.region_id, task.attempt.execution_id
-            key = task.layout.report(region_id, id)
+            key = task.layout.execution(region_id, id) + "/report.json"
             own = (STORE.get(key) or b"").decode()
             finished = ended_well or '"failure": null' in own or '"failure":null' in own
             state = ExecutionState.FINISHED if finished else ExecutionState.FAILED
             outcome = Outcome(state=state, ended=time(), reason=None)
-            STORE.put_if_absent(task.layout.outcome(region_id, id), to_json(outcome).encode())
+            STORE.put_if_absent(
+                task.layout.execution(region_id, id) + "/outcome.json", to_json(outcome).encode()
+            )
 
     def counted(self, task: TaskDeploymentDescriptor) -> str:
         """Return the rows that count as those of a region after the last try."""
-        folder = task.layout.execution(task.region.region_id, task.attempt.execution_id)
-        kept = find_kept(STORE, folder)
+        kept = AttemptDocuments.of(task).read_kept()
         id = kept.execution_id if kept else task.attempt.execution_id
         return self.rows[f"{task.region.region_id} {id}"]
 
@@ -446,7 +451,10 @@ def test_a_task_that_succeeded_with_kept_regions_computes_all_again_when_it_is_c
 def test_a_task_that_failed_after_all_its_regions_finished_keeps_them(play: Play) -> None:
     play.try_(tells=False)
     for task in play.last:
-        key = task.layout.outcome(task.region.region_id, task.attempt.execution_id)
+        key = (
+            task.layout.execution(task.region.region_id, task.attempt.execution_id)
+            + "/outcome.json"
+        )
         outcome = Outcome(state=ExecutionState.FINISHED, ended=time(), reason="no answer")
         STORE.put_if_absent(key, to_json(outcome).encode())
     play.try_()

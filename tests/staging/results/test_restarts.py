@@ -101,7 +101,9 @@ class Run:
             recomputed=() if recomputed is None else (self.again(recomputed),),
             failure=None,
         )
-        path = self.layout.report(task.region.region_id, task.attempt.execution_id)
+        path = (
+            self.layout.execution(task.region.region_id, task.attempt.execution_id) + "/report.json"
+        )
         assert self.store.put_if_absent(path, to_json(report).encode())
         return [str(one.result_id) for one in release_inputs(task, report, self.store)]
 

@@ -35,8 +35,8 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId, TaskName
-from graph_compiler.staging.executions.execution_order import begin
-from graph_compiler.staging.executions.executions import attempts_begun, last_descriptor
+from graph_compiler.staging.attempts.attempts import count_attempts, last_descriptor
+from graph_compiler.staging.attempts.execution_order import begin
 from graph_compiler.staging.gc.survey import survey_run
 from graph_compiler.staging.results.kept_regions import kept_execution
 from graph_compiler.staging.results.manifest_log import ManifestLog
@@ -116,7 +116,7 @@ def next_try(
             try_number=None if before.try_number is None else before.try_number + 1,
             attempt=ExecutionAttempt(
                 execution_id="after",
-                attempt_number=attempts_begun(STORE, layout, region.region_id),
+                attempt_number=count_attempts(STORE, layout, region.region_id),
             ),
         )
         for region in fill_places(regions, places)

@@ -13,7 +13,6 @@ from graph_compiler.airflow_backend.alerts.failed_tries import (
     FailedTry,
     Pages,
     failed_task,
-    read_try,
 )
 from graph_compiler.airflow_backend.installation.settings import read_settings
 from graph_compiler.airflow_backend.run_identities import identity_of_task
@@ -21,6 +20,7 @@ from graph_compiler.airflow_backend.stores.connection_access import open_stores
 from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.explain.alerts.alert import Alert
+from graph_compiler.staging.attempts.task_attempt import causes, read_task_attempt
 from graph_compiler.staging.store.stores import store_of
 
 MOST_TASKS = 20
@@ -135,7 +135,8 @@ def _states_of_attempts(
         last = FailedTry(dag_id=dag_id, run_id=run_id, task_id=task_id, map_index=-1, task=task)
         try:
             layout = StagingLayout(root=root, identity=identity_of_task(task.regions[0], last))
-            if read_try(store_of(root), layout, task.regions, None).failed is not None:
+            ids = [region.region_id for region in task.regions]
+            if causes(read_task_attempt(store_of(root), layout, ids, None).attempts):
                 yield (task_id, -1), _FAILED
         except Exception:  # what cannot be read is not known to have failed
             continue

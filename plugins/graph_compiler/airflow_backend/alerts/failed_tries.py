@@ -8,7 +8,7 @@ failure of the run     no          no      no    of the last try; the same
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,17 +19,19 @@ from graph_compiler.airflow_backend.run_identities import identity_of_task
 from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 from graph_compiler.airflow_backend.web.runs.dag_runs import Links, run_page, task_page
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
-from graph_compiler.deployment.documents.report import ThrowableType
+from graph_compiler.deployment.documents.report import Failure
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import KEPT, StagingLayout
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import SourceLocation
-from graph_compiler.explain.alerts.alert import Attempt, FailedTask, Link, Repetition
+from graph_compiler.explain.alerts.alert import AirflowTry, FailedTask, Link
 from graph_compiler.explain.alerts.repetition import repetition
-from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import RegionId, name_of_segment
-from graph_compiler.staging.executions.execution_order import in_order
-from graph_compiler.staging.executions.region_execution import RegionExecution, read_execution
-from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.identifiers import RegionId
+from graph_compiler.staging.attempts.task_attempt import (
+    NO_ATTEMPTS,
+    TaskAttempt,
+    causes,
+    read_task_attempt,
+)
 from graph_compiler.staging.store.stores import store_of
 
 _PERMANENT = "the failure is permanent, a retry cannot help"
@@ -85,28 +87,23 @@ def failed_task(failed: FailedTry, root: str | None, pages: Pages) -> FailedTask
     if not isinstance(failed.task, DeploymentTaskOperator):
         return _other_task(failed, pages)
     unknown: list[str] = []
-    documents, identity = NO_DOCUMENTS, None
+    documents, identity = NO_ATTEMPTS, None
     try:
         identity = identity_of_task(failed.task.regions[0], failed)
         if root is not None:
-            documents = _documents(failed, failed.task, root, identity)
+            layout = StagingLayout(root=root, identity=identity)
+            ids = [region.region_id for region in failed.task.regions]
+            documents = read_task_attempt(store_of(root), layout, ids, failed.id)
     except Exception as error:  # an alert shows what it can: of stores, connections, and documents of other versions
         unknown.append(f"the documents of the attempt: {_words(error)}")
     return _task_of_pipeline(failed, failed.task, identity, documents, pages, unknown)
-
-
-def _documents(
-    failed: FailedTry, task: DeploymentTaskOperator, root: str, identity: RunIdentity
-) -> TryDocuments:
-    layout = StagingLayout(root=root, identity=identity)
-    return read_try(store_of(root), layout, task.regions, failed.id)
 
 
 def _task_of_pipeline(  # the parts of one value
     failed: FailedTry,
     task: DeploymentTaskOperator,
     identity: RunIdentity | None,
-    documents: TryDocuments,
+    documents: TaskAttempt,
     pages: Pages,
     unknown: list[str],
 ) -> FailedTask:
@@ -116,7 +113,7 @@ def _task_of_pipeline(  # the parts of one value
         unknown.append(
             f"where Spark shows the application {found.application_id}: [graph_compiler] history_server is not set"
         )
-    elif found.application_id is None and documents.executions:
+    elif found.application_id is None and documents.attempts:
         unknown.append("the application in Spark: its driver has not reported one")
     return FailedTask(
         task_id=failed.task_id,
@@ -128,7 +125,7 @@ def _task_of_pipeline(  # the parts of one value
         last_seen=found.last_seen,
         cause=_cause(failed, found),
         attempt=_attempt(failed, number, is_permanent=found.is_permanent),
-        repetition=_repetition(task, documents),
+        repetition=repetition(task.regions, documents.finished, task.others),
         links=(
             _log(failed, number, pages),
             pages.plan_of_task(failed),
@@ -154,16 +151,16 @@ def _cause(failed: FailedTry, found: Diagnosis) -> str | None:
     return found.cause or (_NO_REASON if failed.id is not None else None)
 
 
-def _attempt(failed: FailedTry, number: int | None, *, is_permanent: bool) -> Attempt:
+def _attempt(failed: FailedTry, number: int | None, *, is_permanent: bool) -> AirflowTry:
     most = failed.max_tries
     if failed.id is None:  # the run has failed: no task is tried again
-        return Attempt(try_number=number, is_retried=False)
+        return AirflowTry(try_number=number, is_retried=False)
     has_more = most is not None and failed.try_number is not None and failed.try_number <= most
     # A callback in the Dag processor is not told the state; Airflow retries there what has tries left.
     is_retried = (
         has_more if failed.state is None else failed.state == TaskInstanceState.UP_FOR_RETRY
     )
-    return Attempt(
+    return AirflowTry(
         try_number=number,
         tries=None if most is None else most + 1,
         is_retried=is_retried,
@@ -188,10 +185,6 @@ def _delay(task: Any) -> float | None:
     return None if delay is None else float(delay.total_seconds())
 
 
-def _repetition(task: DeploymentTaskOperator, documents: TryDocuments) -> Repetition:
-    return repetition(task.regions, documents.finished, task.others)
-
-
 def _log(failed: FailedTry, number: int | None, pages: Pages) -> Link:
     """Return the log of the try, or the task's page if its number is not known."""
     return pages.task(failed) if number is None else pages.log(failed, number)
@@ -203,32 +196,6 @@ def _words(error: BaseException) -> str:
     if isinstance(error, AirflowException) and text:
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TryDocuments:
-    """The executions of a try that has ended, by region, and the regions whose earlier work it has kept."""
-
-    executions: Mapping[RegionId, RegionExecution]
-    kept: frozenset[RegionId] = frozenset()
-
-    @property
-    def finished(self) -> frozenset[RegionId]:
-        """The regions that the next try need not run."""
-        done = (id for id, one in self.executions.items() if one.state is ExecutionState.FINISHED)
-        return self.kept | frozenset(done)
-
-    @property
-    def failed(self) -> RegionExecution | None:
-        """The execution that made the try fail: the first with a failure of its driver, else the first unfinished."""
-        left = [one for id, one in self.executions.items() if id not in self.finished]
-        reported = (
-            one for one in left if one.report is not None and one.report.failure is not None
-        )
-        return next(reported, next(iter(left), None))
-
-
-NO_DOCUMENTS = TryDocuments(executions={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,75 +212,37 @@ class Diagnosis:
     try_number: int | None = None
 
 
-def read_try(
-    store: StagingStore,
-    layout: StagingLayout,
-    regions: Sequence[RegionDescriptor],
-    execution_id: str | None,
-) -> TryDocuments:
-    """Return the documents of a try, by default the last one; without any, it failed before it was deployed.
-
-    Raises OSError, DamagedDocumentError and OtherVersionError.
-    """
-    ids = [region.region_id for region in regions]
-    if execution_id is None:
-        execution_id = _last(store, layout, ids[0])
-    if execution_id is None:
-        return NO_DOCUMENTS
-    folders = {id: layout.execution(id, execution_id) for id in ids}
-    kept = frozenset(id for id, one in folders.items() if store.is_there(f"{one}/{KEPT}"))
-    # Not the last one: what has neither a report nor an outcome by now has died.
-    read = {
-        id: read_execution(store, one, is_last=False)
-        for id, one in folders.items()
-        if id not in kept
-    }
-    return TryDocuments(
-        executions={id: one for id, one in read.items() if one is not None}, kept=kept
-    )
-
-
-def _last(store: StagingStore, layout: StagingLayout, region_id: RegionId) -> str | None:
-    """Return the id of the last try: each begins with the descriptors of all its regions."""
-    begun = in_order(store, layout, region_id)
-    return name_of_segment(begun[-1].rpartition("/")[2]) if begun else None
-
-
-def diagnose(found: TryDocuments, regions: Sequence[RegionDescriptor]) -> Diagnosis:
+def diagnose(found: TaskAttempt, regions: Sequence[RegionDescriptor]) -> Diagnosis:
     """Return what documents say about a failure; operators are looked up for where they were declared."""
-    failed = found.failed
-    if failed is None:
+    failed = causes(found.attempts)
+    if not failed:
         return Diagnosis()
-    known = failed.report or failed.progress
-    step = failed.progress.current if failed.progress else None
+    attempt, *_ = failed.values()
+    step = attempt.progress.current if attempt.progress else None
     declared = {each.name: each.declared_at for region in regions for each in region.operators}
-    base = Diagnosis(
-        cause=failed.reason,
-        last_seen=_seen(step.operator, declared.get(step.operator)) if step else None,
-        application_id=known.application_id if known else None,
-        try_number=failed.try_number,
-    )
-    failure = failed.report.failure if failed.report else None
-    if failure is None:
-        return base
+    failure = attempt.failure
+    cause = attempt.reason
+    if failure is not None:
+        others = ((id, one.failure) for id, one in failed.items() if one is not attempt)
+        also = (_also(id, other) for id, other in others if other)
+        cause = "\n\n".join([failure.message, *also])
     return Diagnosis(
-        cause="\n\n".join([failure.message, *_also(found, failed)]),
-        is_reported=True,
-        operator=failure.operator,
-        declared_at=failure.declared_at or declared.get(failure.operator or ""),
-        is_permanent=failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR,
-        application_id=base.application_id,
-        try_number=base.try_number,
+        cause=cause,
+        is_reported=failure is not None,
+        operator=failure.operator if failure else None,
+        declared_at=(failure.declared_at or declared.get(failure.operator or ""))
+        if failure
+        else None,
+        last_seen=_seen(step.operator, declared.get(step.operator)) if step else None,
+        is_permanent=attempt.is_final,
+        application_id=attempt.application_id,
+        try_number=attempt.try_number,
     )
 
 
-def _also(found: TryDocuments, failed: RegionExecution) -> Iterator[str]:
-    """Yield the failures of other regions of the task."""
-    for id, one in found.executions.items():
-        failure = one.report.failure if one.report else None
-        if failure is not None and one is not failed:
-            where = f"operator '{failure.operator}'" if failure.operator else f"region '{id}'"
-            yield f"{where} failed, too: {failure.message}"
+def _also(region_id: RegionId, failure: Failure) -> str:
+    where = f"operator '{failure.operator}'" if failure.operator else f"region '{region_id}'"
+    return f"{where} failed, too: {failure.message}"
 
 
 def _seen(operator: str, declared_at: SourceLocation | None) -> str:

@@ -14,7 +14,7 @@ from airflow.sdk import Context
 
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.executions.executions import report_of, told
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.lineage.attempt_lineage import (
     AttemptLineage,
     RegionPlaces,
@@ -23,7 +23,6 @@ from graph_compiler.staging.lineage.attempt_lineage import (
     task_lineage,
 )
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.store.stores import store_of
 
 
 class ReportsLineage:
@@ -41,13 +40,12 @@ class ReportsLineage:
 def _ended(task: RunsRegions, descriptors: Sequence[str]) -> Iterator[AttemptLineage]:
     places = places_of(task)
     for key in descriptors:
-        store = store_of(key)
-        execution = told(store, key)
+        documents = AttemptDocuments.beside(key)
+        execution = documents.read_descriptor()
         if execution is not None and execution.region.region_id in places:
-            log = ManifestLog(store=store, layout=execution.layout)
-            report = report_of(store, execution)
-            region = places[execution.region.region_id]
-            yield attempt_lineage(region, report, log)
+            log = ManifestLog(store=documents.store, layout=execution.layout)
+            report = documents.done_by().read_report()
+            yield attempt_lineage(places[execution.region.region_id], report, log)
 
 
 def _facets(lineage: AttemptLineage) -> Any:

@@ -14,14 +14,15 @@ from graph_compiler.airflow_backend.task.execution_files import (
     is_answered,
     is_done,
     leave_outcomes,
-    read_report,
 )
 from graph_compiler.airflow_backend.task.following.tracking import TrackingLostError
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.report import Failure, ThrowableType
-from graph_compiler.errors import GraphCompilerError
+from graph_compiler.deployment.documents.report import ExecutionReport
+from graph_compiler.errors import GraphCompilerError, StagingError
 from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.staging.attempts.attempt import read_end
+from graph_compiler.staging.attempts.task_attempt import causes
 
 _ENDED_ITSELF = (
     "Spark's driver ended with exit code 0 before its work was done, and left no report\n"
@@ -41,7 +42,7 @@ _ENDED_ELSEWHERE = (
 def why_failed(
     task: TaskTry, error: AirflowException | None, hook: SparkSubmitHook | None
 ) -> AirflowException | None:
-    """Return the messages of the reports' failures, None if all regions succeeded.
+    """Return why the regions of a task failed (`attempt.py` has the order), None if all succeeded.
 
     `error` is that of a non-zero exit code. If a driver on this host ended with 0 and without its reports, its own code
     ended it, so a retry cannot help, unless the staging root was gone. Of several failures, one that a retry may help
@@ -49,22 +50,34 @@ def why_failed(
     """
     if not is_done(task):
         return _without_report(task, error, hook)
-    named = [(each.region.region_id, _failure(each)) for each in task.executions]
-    failures = [(region_id, failure) for region_id, failure in named if failure is not None]
-    if not failures and not is_answered(task):  # the task was stopped
-        return _without_report(task, error, hook)
-    if not failures:  # a driver elsewhere has done its work, whatever became of its application
-        return None if is_elsewhere(hook) else error
-    message = "\n".join(failure.words(task.pipeline, region_id) for region_id, failure in failures)
-    types = {failure.throwable_type for _, failure in failures}
-    if types == {ThrowableType.NON_RECOVERABLE_ERROR}:
-        return AirflowFailException(message)
-    return AirflowException(message)
+    try:
+        ends = {
+            each.region.region_id: read_end(documents)
+            for each, documents in zip(task.executions, task.documents, strict=True)
+            if not documents.is_kept()
+        }
+    except StagingError as error_of_report:
+        return AirflowException(f"the Spark driver's report cannot be read: {error_of_report}")
+    # What the driver has done counts, also if the task was stopped meanwhile.
+    left = {id: end for id, end in ends.items() if end.report is None or end.report.failure}
+    failed = causes(left)
+    if not any(end.state is ExecutionState.FAILED for end in failed.values()):
+        if not is_answered(task):  # the task was stopped
+            return _without_report(task, error, hook)
+        if not failed:  # a driver elsewhere has done its work, whatever became of its application
+            return None if is_elsewhere(hook) else error
+    words = (end.words(task.pipeline, region_id) for region_id, end in failed.items())
+    is_final = all(end.is_final for end in failed.values())
+    return (AirflowFailException if is_final else AirflowException)("\n".join(filter(None, words)))
 
 
-def _failure(execution: TaskDeploymentDescriptor) -> Failure | None:
-    report = read_report(execution)
-    return None if report is None else report.failure
+def read_reports(task: TaskTry) -> list[tuple[TaskDeploymentDescriptor, ExecutionReport]]:
+    """Return the reports of a task's regions, with those of kept executions; raises AirflowException."""
+    try:
+        found = [documents.done_by().read_report() for documents in task.documents]
+    except StagingError as error:
+        raise AirflowException(f"the Spark driver's report cannot be read: {error}") from None
+    return [(each, report) for each, report in zip(task.executions, found, strict=True) if report]
 
 
 def _without_report(

@@ -14,9 +14,8 @@ from contextlib import suppress
 
 from graph_compiler.airflow_backend.lineage import emission
 from graph_compiler.airflow_backend.task import metrics
-from graph_compiler.staging.executions.executions import told
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.metrics.attempt_metrics import EndedRegion, timed_attempts
-from graph_compiler.staging.store.stores import store_of
 
 LOG = logging.getLogger(__name__)
 _MOST_SECONDS = 5.0
@@ -52,11 +51,11 @@ def flush() -> None:
 
 
 def _ended(key: str) -> EndedRegion | None:
-    task = told(store_of(key), key)
+    documents = AttemptDocuments.beside(key)
+    task = documents.read_descriptor()
     if task is None:
         return None
-    store = store_of(task.staging_root)
-    attempts = timed_attempts(store, task.layout, task.region.region_id, key)
+    attempts = timed_attempts(task.layout, task.region.region_id, documents)
     return EndedRegion(execution=task, attempts=attempts)
 
 

@@ -21,7 +21,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import InvalidPipelineError, ParameterError
-from graph_compiler.staging.executions.executions import attempts_begun
+from graph_compiler.staging.attempts.attempts import count_attempts
 from graph_compiler.staging.store.stores import store_of
 
 
@@ -64,7 +64,7 @@ def try_of_run(
                 region=region,
                 attempt=ExecutionAttempt(
                     execution_id=str(instance.id),
-                    attempt_number=attempts_begun(store_of(staging_root), layout, region.region_id),
+                    attempt_number=count_attempts(store_of(staging_root), layout, region.region_id),
                 ),
                 staging_root=staging_root,
                 parameters=tuple(values.items()),

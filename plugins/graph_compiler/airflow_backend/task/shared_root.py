@@ -10,7 +10,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.errors import StagingError, StagingRootNotSharedError, StaleResultError
-from graph_compiler.staging.executions.run_marker import (
+from graph_compiler.staging.attempts.run_marker import (
     RunMarker,
     not_shared,
     producers,

@@ -27,11 +27,15 @@ from graph_compiler.airflow_backend.installation.settings import Settings
 from graph_compiler.airflow_backend.lineage.task_lineage import ReportsLineage, with_parent_run
 from graph_compiler.airflow_backend.run_identities import identity_of_task
 from graph_compiler.airflow_backend.stores.connection_access import open_stores
-from graph_compiler.airflow_backend.task.driver_end import is_elsewhere, recording, why_failed
+from graph_compiler.airflow_backend.task.driver_end import (
+    is_elsewhere,
+    read_reports,
+    recording,
+    why_failed,
+)
 from graph_compiler.airflow_backend.task.execution_files import (
     deploy,
     is_done,
-    read_report,
 )
 from graph_compiler.airflow_backend.task.following.application_operator import ApplicationOperator
 from graph_compiler.airflow_backend.task.following.tracking import (
@@ -76,7 +80,7 @@ from graph_compiler.deployment.restart_strategy import RestartStrategy
 from graph_compiler.deployment.targets.submit_settings import UNDECLARED, SubmitSettings
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.program_log import with_fields
-from graph_compiler.staging.executions.executions import failure_times
+from graph_compiler.staging.attempts.attempts import failure_times
 from graph_compiler.staging.store.stores import store_of
 
 
@@ -203,7 +207,7 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
             check_lost(task, self, context)
         if (failed := why_failed(task, error, self._hook)) is not None:
             raise failed from None
-        reports = [(each, report) for each in task.executions if (report := read_report(each))]
+        reports = read_reports(task)
         for each, report in reports:
             for line in log_lines(report):
                 self.log.info("graph_compiler: %s", with_fields(line, each.log_fields))

@@ -12,6 +12,7 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import TaskName
 from graph_compiler.program_log import NAME, with_fields
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
 
@@ -58,17 +59,17 @@ class TaskTry:
         return store_of(self.first.staging_root)
 
     @property
+    def documents(self) -> tuple[AttemptDocuments, ...]:
+        """The documents of the executions."""
+        return tuple(map(AttemptDocuments.of, self.executions))
+
+    @property
     def descriptors(self) -> tuple[str, ...]:
         """The keys of the descriptors: the arguments of the application."""
-        return tuple(map(descriptor_of, self.executions))
+        return tuple(documents.descriptor for documents in self.documents)
 
     def log_line(self, message: str) -> str:
         """Return a line for the task's log, with what it is about."""
         identity = self.first.identity
         about = {"pipeline": identity.owner, "run": identity.run_id, "task": self.task_name}
         return f"{NAME}: {with_fields(message, about)}"
-
-
-def descriptor_of(execution: TaskDeploymentDescriptor) -> str:
-    """Return the key of an execution's descriptor."""
-    return execution.layout.descriptor(execution.region.region_id, execution.attempt.execution_id)

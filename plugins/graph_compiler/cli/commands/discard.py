@@ -11,7 +11,7 @@ from graph_compiler.cli.arguments.runs import DagName, RunId, layout_of
 from graph_compiler.cli.console import AsJson, speaking_plainly
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import RegionId, TaskName, listing
-from graph_compiler.staging.executions.executions import (
+from graph_compiler.staging.attempts.attempts import (
     ExecutionNotFoundError,
     find_run,
     regions_of,

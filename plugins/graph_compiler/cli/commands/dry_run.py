@@ -35,7 +35,7 @@ from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import counted
-from graph_compiler.staging.executions.artifact_copies import put_artifacts
+from graph_compiler.staging.attempts.artifact_copies import put_artifacts
 from graph_compiler.staging.store.stores import store_of
 
 _PROGRAM = Path(graph_compiler.__file__).parent / "spark_runtime" / "dry_run.py"

@@ -18,8 +18,9 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId, TaskName, counted, listing
-from graph_compiler.staging.executions.executions import (
-    KeptExecution,
+from graph_compiler.staging.attempts.attempt import Attempt
+from graph_compiler.staging.attempts.attempt_documents import KeptExecution
+from graph_compiler.staging.attempts.attempts import (
     executions,
     find_run,
     history_size,
@@ -28,7 +29,6 @@ from graph_compiler.staging.executions.executions import (
     regions_of,
     task_names,
 )
-from graph_compiler.staging.executions.region_execution import RegionExecution
 from graph_compiler.staging.store.stores import store_of
 
 _STYLE = {
@@ -43,7 +43,7 @@ class RegionHistory:
     """The attempts at a region, and those that later tries of its task have kept instead of repeating them."""
 
     task_name: TaskName
-    attempts: tuple[RegionExecution, ...]
+    attempts: tuple[Attempt, ...]
     kept: tuple[KeptExecution, ...]
 
 
@@ -105,11 +105,14 @@ def history_json(found: History) -> str:
         {
             region_id: [
                 {
-                    key: value
-                    for key, value in dict(to_wire(attempt)).items()  # type: ignore[arg-type]  # an object
-                    if key not in ("type", "report", "progress", "attempt_number")
-                }
-                | {
+                    "execution_id": attempt.execution_id,
+                    "state": attempt.state,
+                    "host": attempt.host,
+                    "started": attempt.started,
+                    "ended": attempt.ended,
+                    "reason": attempt.reason,
+                    "logical_date": attempt.logical_date,
+                    "try_number": attempt.try_number,
                     "attempt": attempt.attempt_number + 1,
                     "kept_in_tries": list(_kept_in(attempt, one.kept)),
                     "recomputed": to_wire(attempt.report.recomputed if attempt.report else ()),
@@ -144,7 +147,7 @@ def _tries(regions: History) -> Iterator[tuple[int, list[str]]]:
     yield from sorted(tries.items())
 
 
-def _details(attempt: RegionExecution) -> Iterator[str]:
+def _details(attempt: Attempt) -> Iterator[str]:
     yield from (attempt.reason or "").splitlines()
     if attempt.report is not None:
         yield from (found.words() for found in attempt.report.recomputed)
@@ -153,18 +156,18 @@ def _details(attempt: RegionExecution) -> Iterator[str]:
         yield f"{seen} '{step.operator}', {step.phase}, since {_moment(step.since)}"
 
 
-def _kept_in(attempt: RegionExecution, kept: Iterable[KeptExecution]) -> tuple[int, ...]:
+def _kept_in(attempt: Attempt, kept: Iterable[KeptExecution]) -> tuple[int, ...]:
     """Return the Airflow tries that have kept an attempt's work instead of repeating it."""
     of_it = (one.try_number for one in kept if one.execution_id == attempt.execution_id)
     return tuple(number for number in of_it if number is not None)
 
 
-def _kept_words(attempt: RegionExecution, kept: Iterable[KeptExecution]) -> Iterator[str]:
+def _kept_words(attempt: Attempt, kept: Iterable[KeptExecution]) -> Iterator[str]:
     if tries := _kept_in(attempt, kept):
         yield f"kept in {'try' if len(tries) == 1 else 'tries'} {listing(map(str, tries))}"
 
 
-def _line(attempt: RegionExecution) -> Text:
+def _line(attempt: Attempt) -> Text:
     seconds = max(0.0, (attempt.ended or time.time()) - attempt.started)
     state = Text(f"{attempt.state:<9}", style=_STYLE.get(attempt.state, ""))
     words = f"  {_moment(attempt.started)}  {seconds:7.1f} s  {attempt.host or ''}"

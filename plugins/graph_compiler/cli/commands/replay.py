@@ -30,21 +30,19 @@ from graph_compiler.deployment.documents.staging_layout import (
     SUBMISSION,
     StagingLayout,
 )
-from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import Json, to_json
 from graph_compiler.deployment.plans.subplans import redirect, staged_inputs
 from graph_compiler.driver_jvm.pinned_process import pinned_variables
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.identifiers import RegionId, listing
-from graph_compiler.staging.executions.executions import (
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
+from graph_compiler.staging.attempts.attempts import (
     ExecutionNotFoundError,
-    attempt_folders,
+    attempt_documents,
     find_run,
     regions_of,
-    told,
 )
-from graph_compiler.staging.executions.run_marker import find_marker, mark_run
-from graph_compiler.staging.store.read_document import get_document
+from graph_compiler.staging.attempts.run_marker import find_marker, mark_run
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
 
@@ -87,9 +85,8 @@ def replay(
         raise typer.BadParameter("--shell is interactive: it cannot be combined with --json")
     with speaking_plainly():
         layout = layout_of(dag, run_id)
-        store = store_of(layout.root)
-        execution = find_execution(store, layout, task, attempt)
-        found = prepare_replay(store, execution, layout, into, shell=shell)
+        execution = find_execution(store_of(layout.root), layout, task, attempt)
+        found = prepare_replay(execution, layout, into, shell=shell)
         airflow = EmbeddedAirflow(Path.cwd())
         environment = airflow.child_environment() | dict(found.environment)
         environment |= root_access_of_airflow(airflow).environment()
@@ -114,12 +111,12 @@ def replay(
 
 def find_execution(
     store: StagingStore, layout: StagingLayout, task: str, attempt: int | None
-) -> str:
-    """Return the folder of an execution; raises ExecutionNotFoundError, which lists those that exist."""
+) -> AttemptDocuments:
+    """Return the documents of an execution; raises ExecutionNotFoundError, which lists those that exist."""
     find_run(store, layout)
     # Two executions with one number (a task instance that was created again): the later one counts.
-    begun = attempt_folders(store, layout, RegionId(task))
-    found = {_task(store, folder).attempt.attempt_number + 1: folder for folder in begun}
+    begun = attempt_documents(store, layout, RegionId(task))
+    found = {_task(one).attempt.attempt_number + 1: one for one in begun}
     if not found:
         known = sorted(regions_of(store, layout))
         raise ExecutionNotFoundError(
@@ -133,15 +130,17 @@ def find_execution(
 
 
 def prepare_replay(
-    store: StagingStore, execution: str, layout: StagingLayout, into: Path | None, *, shell: bool
+    execution: AttemptDocuments, layout: StagingLayout, into: Path | None, *, shell: bool
 ) -> Replay:
     """Copy what an execution needs into a scratch folder, for the application or the shell."""
-    submission = get_document(store, f"{execution}/{SUBMISSION}", Submission)
+    submission = execution.read_submission()
     if submission is None:
-        raise ExecutionNotFoundError(f"{execution} was never submitted: it holds no {SUBMISSION}")
+        raise ExecutionNotFoundError(
+            f"{execution.folder} was never submitted: it holds no {SUBMISSION}"
+        )
     scratch = Path(mkdtemp(prefix="replay-") if into is None else into).resolve()
-    descriptor = prepare_scratch(store, execution, layout, scratch)
-    own = f"{execution}/{DESCRIPTOR}"
+    descriptor = prepare_scratch(execution, layout, scratch)
+    own = execution.descriptor
     replaced = {own: descriptor}
     # The other regions that shared its application.
     beside = [
@@ -165,11 +164,9 @@ def prepare_replay(
     )
 
 
-def prepare_scratch(
-    store: StagingStore, execution: str, layout: StagingLayout, scratch: Path
-) -> str:
+def prepare_scratch(execution: AttemptDocuments, layout: StagingLayout, scratch: Path) -> str:
     """Write the redirected descriptor and copy the manifests it needs; return the descriptor's path."""
-    task = redirect(_task(store, execution), str(scratch))
+    store, task = execution.store, redirect(_task(execution), str(scratch))
     replayed = StagingLayout(root=task.staging_root, identity=layout.identity)
     copies = store_of(task.staging_root)
     for result_id in staged_inputs(task.region):
@@ -190,8 +187,8 @@ def prepare_scratch(
     return key
 
 
-def _task(store: StagingStore, execution: str) -> TaskDeploymentDescriptor:
-    found = told(store, f"{execution}/{DESCRIPTOR}")
+def _task(execution: AttemptDocuments) -> TaskDeploymentDescriptor:
+    found = execution.read_descriptor()
     assert found is not None, "it has a descriptor"
     return found
 

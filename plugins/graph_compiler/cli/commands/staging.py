@@ -32,7 +32,7 @@ from graph_compiler.cli.staging_view import (
 )
 from graph_compiler.errors import ParameterError
 from graph_compiler.options.durations import parse_duration
-from graph_compiler.staging.executions.executions import find_run
+from graph_compiler.staging.attempts.attempts import find_run
 from graph_compiler.staging.gc.collection import Policy, collect
 from graph_compiler.staging.gc.liveness import MINIMUM_SILENCE
 from graph_compiler.staging.gc.removal import forget, remove

@@ -22,7 +22,7 @@ from graph_compiler.cli.running.run_view import airflow_step, failure_words, ski
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.documents.staging_layout import StagingLayout, runs_of
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
-from graph_compiler.staging.executions.executions import executions, identity_of
+from graph_compiler.staging.attempts.attempts import executions, identity_of
 from graph_compiler.staging.store.stores import store_of
 
 

@@ -12,9 +12,9 @@ from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.report import Output
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import RegionId, listing
-from graph_compiler.staging.executions.region_execution import RegionExecution
+from graph_compiler.staging.attempts.attempt import Attempt
 
-Executions = Mapping[RegionId, tuple[RegionExecution, ...]]
+Executions = Mapping[RegionId, tuple[Attempt, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class FinishedRun:
         return tuple(output for output in outputs if output.kind == "sink")
 
 
-def outputs_of(attempts: Sequence[RegionExecution]) -> tuple[Output, ...]:
+def outputs_of(attempts: Sequence[Attempt]) -> tuple[Output, ...]:
     """Return the outputs of the last attempt at a task."""
     report = attempts[-1].report if attempts else None
     return () if report is None else report.outputs

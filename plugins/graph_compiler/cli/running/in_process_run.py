@@ -58,10 +58,10 @@ from graph_compiler.errors import GraphCompilerError, InvalidPipelineError, Prob
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.operator_names import NamedOutput
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.executions.artifact_copies import put_artifacts
-from graph_compiler.staging.executions.executions import ALL, executions
-from graph_compiler.staging.executions.region_execution import RegionExecution
-from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
+from graph_compiler.staging.attempts.artifact_copies import put_artifacts
+from graph_compiler.staging.attempts.attempt import Attempt
+from graph_compiler.staging.attempts.attempts import ALL, executions
+from graph_compiler.staging.attempts.run_marker import RunMarker, mark_run
 from graph_compiler.staging.publications.places import (
     OwnFolder,
     endpoints_of,
@@ -249,12 +249,12 @@ def _follow(
     )
 
 
-def _succeeded(attempts: Sequence[RegionExecution]) -> bool:
+def _succeeded(attempts: Sequence[Attempt]) -> bool:
     report = attempts[-1].report if attempts else None
     return report is not None and report.failure is None
 
 
-def _own_attempt(task: TaskDeploymentDescriptor) -> tuple[RegionExecution, ...]:
+def _own_attempt(task: TaskDeploymentDescriptor) -> tuple[Attempt, ...]:
     """Return this run's attempt at a region; the folder also has those of earlier runs of the day."""
     found = executions(store_of(task.staging_root), task.layout, task.region.region_id, size=0)
     return tuple(each for each in found if each.execution_id == task.attempt.execution_id)
@@ -288,7 +288,7 @@ def _preview_request(until: Until | None) -> wire.PreviewRequest | None:
 
 
 def _preview(
-    run: InProcessRun, found: Mapping[RegionId, tuple[RegionExecution, ...]], folder: Path
+    run: InProcessRun, found: Mapping[RegionId, tuple[Attempt, ...]], folder: Path
 ) -> FirstRows | str | None:
     if run.until is None:
         outputs = [output for each in found.values() for output in outputs_of(each)]

@@ -9,7 +9,7 @@ from graph_compiler.deployment.documents.report import VertexMetrics
 from graph_compiler.deployment.documents.wire import Json
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.executions.region_execution import RegionExecution
+from graph_compiler.staging.attempts.attempt import Attempt
 
 
 def run_json(run: FinishedRun) -> str:
@@ -43,7 +43,7 @@ def run_json(run: FinishedRun) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False, default=str)
 
 
-def _task(id: RegionId, attempts: tuple[RegionExecution, ...]) -> Json:
+def _task(id: RegionId, attempts: tuple[Attempt, ...]) -> Json:
     last = attempts[-1] if attempts else None
     report = None if last is None else last.report
     state = ExecutionState.CREATED if last is None else last.state

@@ -21,7 +21,7 @@ from graph_compiler.deployment.documents.manifest import ContractCount
 from graph_compiler.deployment.documents.progress import CurrentStep
 from graph_compiler.deployment.documents.report import Output, Phase
 from graph_compiler.identifiers import RegionId, listing
-from graph_compiler.staging.executions.region_execution import RegionExecution
+from graph_compiler.staging.attempts.attempt import Attempt
 
 _PHASES = {
     Phase.SHARE: "fixing rows that several read",
@@ -71,7 +71,7 @@ def task_table(
     return _titled(title, table, Text(step, style="italic dim") if step else None)
 
 
-def progress_line(region_id: RegionId, attempts: tuple[RegionExecution, ...]) -> str | None:
+def progress_line(region_id: RegionId, attempts: tuple[Attempt, ...]) -> str | None:
     """Return in one line what a task is doing; None before it starts."""
     if not attempts:
         return None
@@ -185,8 +185,8 @@ def failure_words(pipeline: str, found: Executions, log: Path, *, starting: str)
             cause = (
                 f"pipeline '{pipeline}', region '{region_id}': Spark's driver died without a report"
             )
-        elif last is not None and last.report is not None and last.report.failure is not None:
-            cause = last.report.failure.words(pipeline, region_id)
+        elif last is not None and last.failure is not None:
+            cause = last.failure.words(pipeline, region_id)
         else:
             continue
         return f"{cause}\n  region '{region_id}' failed after {_tries(attempts)}\n  log: {log}"
@@ -215,11 +215,11 @@ def _last_error(log: Path) -> str:
     return "".join(f"  {line[:300]}\n" for line in found)
 
 
-def _tries(attempts: tuple[RegionExecution, ...]) -> str:
+def _tries(attempts: tuple[Attempt, ...]) -> str:
     return "1 attempt" if len(attempts) == 1 else f"{len(attempts)} attempts"
 
 
-def _symbol(execution: RegionExecution | None) -> Text:
+def _symbol(execution: Attempt | None) -> Text:
     if execution is None:
         return Text("·", style="dim")
     if execution.report is None:

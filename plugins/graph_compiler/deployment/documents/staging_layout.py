@@ -114,26 +114,6 @@ class StagingLayout:
         """Return the path of the descriptor for Spark."""
         return f"{self.execution(region_id, execution_id)}/{DESCRIPTOR}"
 
-    def driver(self, region_id: RegionId, execution_id: str) -> str:
-        """Return the key of the claim of an execution's driver."""
-        return f"{self.execution(region_id, execution_id)}/{DRIVER}"
-
-    def submission(self, region_id: RegionId, execution_id: str) -> str:
-        """Return the key of an execution's submission."""
-        return f"{self.execution(region_id, execution_id)}/{SUBMISSION}"
-
-    def outcome(self, region_id: RegionId, execution_id: str) -> str:
-        """Return the key of an execution's outcome, written by its task."""
-        return f"{self.execution(region_id, execution_id)}/{OUTCOME}"
-
-    def report(self, region_id: RegionId, execution_id: str) -> str:
-        """Return the path of the driver's report."""
-        return f"{self.execution(region_id, execution_id)}/{REPORT}"
-
-    def progress(self, region_id: RegionId, execution_id: str) -> str:
-        """Return the path of an execution's progress."""
-        return f"{self.execution(region_id, execution_id)}/{PROGRESS}"
-
     def data(self, result_id: IntermediateDataSetId, *, epoch: int, execution_id: str) -> str:
         """Return the folder for one epoch's data."""
         return f"{self.results}/{result_id}/epoch-{epoch}-{path_segment(execution_id)}"

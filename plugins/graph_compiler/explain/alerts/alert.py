@@ -23,7 +23,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class AirflowTry:
     """Airflow's try, from 1, of at most `tries`. `seconds`: the delay of the next one.
 
     `is_retried`: whether Airflow tries again; `why_not` says why it does not although tries are left.
@@ -76,7 +76,7 @@ class FailedTask:
     declared_at: str | None = None
     last_seen: str | None = None
     cause: str | None = None
-    attempt: Attempt = Attempt()
+    attempt: AirflowTry = AirflowTry()
     repetition: Repetition | None = None
     links: tuple[Link, ...] = ()
     unknown: tuple[str, ...] = ()

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from graph_compiler.explain.alerts.alert import (
+    AirflowTry,
     Alert,
-    Attempt,
     FailedTask,
     Link,
     Repetition,
@@ -170,7 +170,7 @@ def _task(task: FailedTask) -> str:
     return task.task_id if task.map_index is None else f"{task.task_id} [{task.map_index}]"
 
 
-def _attempt_words(attempt: Attempt) -> str:
+def _attempt_words(attempt: AirflowTry) -> str:
     number = "unknown" if attempt.try_number is None else str(attempt.try_number)
     # A try that was cleared may be beyond the number of retries.
     if attempt.tries is not None and attempt.try_number is not None:

@@ -43,8 +43,8 @@ from graph_compiler.spark_runtime.region.region_run import FixedRows, RegionRun
 from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
 from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
-from graph_compiler.staging.executions.executions import is_superseded
-from graph_compiler.staging.executions.run_marker import same_root
+from graph_compiler.staging.attempts.attempts import is_superseded
+from graph_compiler.staging.attempts.run_marker import same_root
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.staging_store import StagingStore
 

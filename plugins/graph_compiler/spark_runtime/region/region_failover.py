@@ -50,7 +50,7 @@ from graph_compiler.spark_runtime.region.seams import ReadSource
 from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.spark_runtime.spark_internals.origins import STAGED, origin
-from graph_compiler.staging.executions.executions import last_descriptor, task_names
+from graph_compiler.staging.attempts.attempts import last_descriptor, task_names
 from graph_compiler.staging.results.manifest_log import DamagedResult, record_damage
 from graph_compiler.staging.results.restarts import RestartSet, restarts
 

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Sequence
 from graph_compiler import program_log
 from graph_compiler.deployment.documents.descriptor import StagedInput, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import ExecutionReport, Failure, Outcome
-from graph_compiler.deployment.documents.wire import to_json, values_within
+from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.executions.driver_claim import claim_execution
-from graph_compiler.staging.executions.executions import KeptExecution, leave_kept
-from graph_compiler.staging.executions.region_execution import RegionExecution
+from graph_compiler.staging.attempts.attempt import Attempt
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments, KeptExecution
+from graph_compiler.staging.attempts.execution_order import claim_execution
 from graph_compiler.staging.results.kept_regions import kept_execution
 from graph_compiler.staging.store.stores import store_of
 
@@ -69,8 +69,7 @@ def leave_out(tasks: Iterable[TaskDeploymentDescriptor], why: str) -> None:
     """Write that executions do not run."""
     for task in tasks:
         outcome = Outcome(state=ExecutionState.CANCELED, ended=time.time(), reason=why)
-        key = task.layout.outcome(task.region.region_id, task.attempt.execution_id)
-        store_of(task.staging_root).put_if_absent(key, to_json(outcome).encode())
+        AttemptDocuments.of(task).put_outcome(outcome)
 
 
 def _why_not(task: TaskDeploymentDescriptor, missing: dict[RegionId, str]) -> str | None:
@@ -81,7 +80,7 @@ def _why_not(task: TaskDeploymentDescriptor, missing: dict[RegionId, str]) -> st
 
 def _still_true(
     task: TaskDeploymentDescriptor,
-    before: RegionExecution,
+    before: Attempt,
     why_again: Callable[[TaskDeploymentDescriptor, ExecutionReport], str | None],
 ) -> ExecutionReport | None:
     """Return the report of an earlier execution, None if it would have other rows now; then the log says why."""
@@ -98,14 +97,12 @@ def _still_true(
     return None
 
 
-def _keep(task: TaskDeploymentDescriptor, before: RegionExecution) -> None:
+def _keep(task: TaskDeploymentDescriptor, before: Attempt) -> None:
     kept = KeptExecution(
         execution_id=before.execution_id,
         attempt_number=before.attempt_number,
         try_number=task.try_number,
     )
-    region_id = task.region.region_id
-    folder = task.layout.execution(region_id, task.attempt.execution_id)
-    leave_kept(store_of(task.staging_root), folder, kept)
+    AttemptDocuments.of(task).put_kept(kept)
     with program_log.about(task.log_fields):
-        LOG.info("%s is kept from attempt %s", region_id, kept.attempt_number + 1)
+        LOG.info("%s is kept from attempt %s", task.region.region_id, kept.attempt_number + 1)

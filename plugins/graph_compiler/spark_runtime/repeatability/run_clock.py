@@ -17,7 +17,7 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.spark_runtime.spark_internals.current_times import StoppedClock
-from graph_compiler.staging.executions.run_marker import RunTimeReading, run_time
+from graph_compiler.staging.attempts.run_marker import RunTimeReading, run_time
 from graph_compiler.staging.store.staging_store import StagingStore
 
 _SPECIAL_TEXT = re.compile(r"""['"]\s*(now|today|tomorrow|yesterday)\b""", re.IGNORECASE)

@@ -26,7 +26,8 @@ from graph_compiler.deployment.documents.staging_layout import (
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
-from graph_compiler.staging.executions.executions import (
+from graph_compiler.staging.attempts.attempt import Attempt
+from graph_compiler.staging.attempts.attempts import (
     ALL,
     executions,
     identity_of,
@@ -34,8 +35,7 @@ from graph_compiler.staging.executions.executions import (
     logical_date_of,
     regions_of,
 )
-from graph_compiler.staging.executions.region_execution import RegionExecution
-from graph_compiler.staging.executions.run_marker import find_marker
+from graph_compiler.staging.attempts.run_marker import find_marker
 from graph_compiler.staging.gc.inventory import (
     DataFolder,
     PreparedRows,
@@ -65,7 +65,7 @@ _UNREADABLE = (GraphCompilerError, ValueError, KeyError, OSError)
 class _Task(NamedTuple):
     """A task of a run: its attempts, and the last one's descriptor."""
 
-    attempts: Sequence[RegionExecution]
+    attempts: Sequence[Attempt]
     descriptor: TaskDeploymentDescriptor
 
 

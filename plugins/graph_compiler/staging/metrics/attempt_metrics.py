@@ -16,22 +16,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.report import ExecutionReport
-from graph_compiler.deployment.documents.staging_layout import (
-    DESCRIPTOR,
-    DRIVER,
-    KEPT,
-    OUTCOME,
-    PROGRESS,
-    SUBMISSION,
-    StagingLayout,
-    execution_of,
-)
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.executions.execution_order import in_order
-from graph_compiler.staging.executions.region_execution import RegionExecution, read_execution
-from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.staging.attempts.attempt import Attempt, read_attempt
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
+from graph_compiler.staging.attempts.execution_order import in_order
 
 # The metrics of a pipeline, under names of Airflow's kind, and the values that they get.
 #
@@ -108,7 +98,7 @@ class TimedAttempt:
     life if it died. `is_reported`: its metrics were reported before.
     """
 
-    execution: RegionExecution
+    execution: Attempt
     running: float | None
     ended: float
     is_reported: bool
@@ -142,7 +132,7 @@ def attempt_metrics(regions: Sequence[Sequence[TimedAttempt]]) -> tuple[Metric, 
             found += _of_one(attempt)
             before = attempts[number - 1] if number else None
             id = attempt.execution.execution_id
-            if before is not None and not _is_finished(before) and id not in restarted:
+            if before is not None and not before.execution.is_finished and id not in restarted:
                 restarted.add(id)
                 found += _of_restart(before, attempt)
     return tuple(found)
@@ -155,20 +145,16 @@ def _of_one(attempt: TimedAttempt) -> Iterator[Metric]:
     yield Metric(MetricName.DURATION, _milliseconds(attempt.ended, since=execution.started), state)
     if attempt.running is not None:
         yield Metric(MetricName.UP_TIME, _milliseconds(attempt.ended, since=attempt.running))
-    if execution.report is not None:
-        yield from _of_report(execution.report, is_finished=_is_finished(attempt))
-
-
-def _of_report(report: ExecutionReport, *, is_finished: bool) -> Iterator[Metric]:
-    for output in report.outputs if is_finished else ():
+    for output in execution.outputs:
         rows, bytes_written = _OUTPUTS[output.kind]
         yield Metric(rows, output.rows, output.name)
         yield Metric(bytes_written, output.bytes, output.name)
-    for again in report.recomputed:
-        yield Metric(MetricName.RECOMPUTATIONS, 1, again.result_id)
-    for count in report.contracts:
-        if count.violations:
-            yield Metric(MetricName.VIOLATIONS, count.violations, count.contract)
+    if execution.report is not None:
+        for again in execution.report.recomputed:
+            yield Metric(MetricName.RECOMPUTATIONS, 1, again.result_id)
+        for count in execution.report.contracts:
+            if count.violations:
+                yield Metric(MetricName.VIOLATIONS, count.violations, count.contract)
 
 
 def _of_restart(before: TimedAttempt, attempt: TimedAttempt) -> Iterator[Metric]:
@@ -178,10 +164,6 @@ def _of_restart(before: TimedAttempt, attempt: TimedAttempt) -> Iterator[Metric]
         MetricName.RESTARTING_TIME, _milliseconds(attempt.execution.started, since=before.ended)
     )
     yield Metric(MetricName.DOWN_TIME, _milliseconds(running, since=before.ended))
-
-
-def _is_finished(attempt: TimedAttempt) -> bool:
-    return attempt.execution.state is ExecutionState.FINISHED
 
 
 def _milliseconds(time: float, *, since: float) -> int:
@@ -194,38 +176,37 @@ _MOST = 16
 
 
 def timed_attempts(
-    store: StagingStore, layout: StagingLayout, region_id: RegionId, descriptor: str
+    layout: StagingLayout, region_id: RegionId, own: AttemptDocuments
 ) -> tuple[TimedAttempt, ...]:
-    """Return the attempts at a region, first to last, up to the execution of `descriptor`.
+    """Return the attempts at a region, first to last, up to its own.
 
     Not reported are this one, and those directly before it that have no outcome. One that has kept the work of an
     earlier one is no attempt, and reports only those before it.
     """
-    begun = in_order(store, layout, region_id)
-    own = execution_of(descriptor)
-    if own not in begun:
+    begun = in_order(own.store, layout, region_id)
+    names = [one.folder for one in begun]
+    if own.folder not in names:
         return ()
-    folders = begun[: begun.index(own) + 1][-_MOST:]
-    unreported = {own}
-    for folder in reversed(folders[:-1]):
-        if store.is_there(f"{folder}/{OUTCOME}"):
+    looked_at = begun[: names.index(own.folder) + 1][-_MOST:]
+    unreported = {own.folder}
+    for documents in reversed(looked_at[:-1]):
+        if documents.has_outcome():
             break
-        unreported.add(folder)
+        unreported.add(documents.folder)
     found = (
-        _timed(store, folder, is_reported=folder not in unreported)
-        for folder in folders
-        if not store.is_there(f"{folder}/{KEPT}")
+        _timed(documents, is_reported=documents.folder not in unreported)
+        for documents in looked_at
+        if not documents.is_kept()
     )
     return tuple(attempt for attempt in found if attempt is not None)
 
 
-def _timed(store: StagingStore, folder: str, *, is_reported: bool) -> TimedAttempt | None:
-    execution = read_execution(store, folder, is_last=False)
-    if execution is None:
+def _timed(documents: AttemptDocuments, *, is_reported: bool) -> TimedAttempt | None:
+    attempt = read_attempt(documents, is_last=False)
+    if attempt is None:
         return None
-    ended = execution.ended
+    ended = attempt.ended
     if ended is None:
-        signs = (store.written(f"{folder}/{name}") for name in (DESCRIPTOR, SUBMISSION, PROGRESS))
-        ended = max((sign for sign in signs if sign is not None), default=execution.started)
-    running = store.written(f"{folder}/{DRIVER}")
-    return TimedAttempt(execution=execution, running=running, ended=ended, is_reported=is_reported)
+        ended = documents.last_sign() or attempt.started
+    running = documents.claimed()
+    return TimedAttempt(execution=attempt, running=running, ended=ended, is_reported=is_reported)

@@ -10,15 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from graph_compiler.deployment.documents.staging_layout import (
-    OUTCOME,
-    PREPARED,
-    REMOVED,
-    REPORT,
-    StagingLayout,
-)
+from graph_compiler.deployment.documents.staging_layout import PREPARED, REMOVED, StagingLayout
 from graph_compiler.errors import DamagedDocumentError
-from graph_compiler.staging.executions.executions import identity_of
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
+from graph_compiler.staging.attempts.attempts import identity_of
 from graph_compiler.staging.publications.preparations import Preparation
 from graph_compiler.staging.store.read_document import decode_object, get_document
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -90,8 +85,8 @@ def _in_run(
     for region in store.folders(f"{run}/tasks"):
         for name in store.folders(f"{run}/tasks/{region}"):
             attempt = f"{run}/tasks/{region}/{name}"
-            ends = (f"{attempt}/{OUTCOME}", f"{attempt}/{REPORT}")
-            has_ended = any(store.is_there(end) for end in ends)
+            documents = AttemptDocuments(store, attempt)
+            has_ended = documents.has_outcome() or documents.has_report()
             for record in store.keys(f"{attempt}/{PREPARED}"):
                 if record.endswith(REMOVED) or not record.endswith(".json"):
                     continue

@@ -23,35 +23,23 @@ from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.documents.report import VERSION as REPORT_VERSION
-from graph_compiler.deployment.documents.report import ExecutionReport, Outcome
-from graph_compiler.deployment.documents.staging_layout import (
-    DISCARDED,
-    DRIVER,
-    OUTCOME,
-    REPORT,
-    StagingLayout,
-)
+from graph_compiler.deployment.documents.report import ExecutionReport
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import IntermediateDataSetId, RegionId, path_segment
-from graph_compiler.staging.executions.execution_order import in_order
-from graph_compiler.staging.executions.executions import find_kept, told
-from graph_compiler.staging.executions.region_execution import (
-    RegionExecution,
-    raw_descriptor,
-    read_execution,
-)
+from graph_compiler.identifiers import IntermediateDataSetId, RegionId
+from graph_compiler.staging.attempts.attempt import Attempt, read_attempt
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
+from graph_compiler.staging.attempts.execution_order import in_order
 from graph_compiler.staging.publications.ledger import is_in_place
 from graph_compiler.staging.results.manifest_log import ManifestLog, find_damage
 from graph_compiler.staging.results.release import find_release
-from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
 
 
 def kept_execution(
     store: StagingStore, task: TaskDeploymentDescriptor, tasks: Sequence[TaskDeploymentDescriptor]
-) -> RegionExecution | None:
+) -> Attempt | None:
     """Return the execution whose work makes that of `task` unnecessary, None if it has to run.
 
     `tasks` are all executions of its try. Whether sources or code have changed since is not looked at. A document that
@@ -60,15 +48,16 @@ def kept_execution(
     if task.from_start:
         return None
     try:
-        folder = _last_with_work(store, task)
-        if folder is None or store.is_there(f"{folder}/{DISCARDED}"):
+        before = _last_with_work(store, task)
+        if before is None or before.is_discarded() or _has_succeeded(before, tasks):
             return None
-        if _has_succeeded(store, tasks, folder.rpartition("/")[2]):
+        done_by = before.done_by()
+        last = read_attempt(done_by, is_last=False)
+        if last is None or not last.is_finished or last.report is None:
             return None
-        last = _work(store, task, folder)
-        if last is None or last.state is not ExecutionState.FINISHED or last.report is None:
-            return None
-        return last if _counts(store, task, last, last.report) else None
+        descriptor = done_by.read_descriptor()
+        is_same = descriptor is not None and _computed(descriptor) == _computed(task)
+        return last if is_same and _counts(store, task, last, last.report) else None
     except (GraphCompilerError, OSError):
         return None
 
@@ -76,72 +65,58 @@ def kept_execution(
 def discard(store: StagingStore, layout: StagingLayout, region_ids: Iterable[RegionId]) -> None:
     """Let no later try keep what the tries so far have computed of these regions."""
     for region_id in region_ids:
-        for folder in in_order(store, layout, region_id):
-            store.put_if_absent(f"{folder}/{DISCARDED}", b"{}")
+        for documents in in_order(store, layout, region_id):
+            documents.put_discarded()
 
 
-def _last_with_work(store: StagingStore, task: TaskDeploymentDescriptor) -> str | None:
-    """Return the folder of the last execution of a region before this one that did or kept its work.
+def _last_with_work(store: StagingStore, task: TaskDeploymentDescriptor) -> AttemptDocuments | None:
+    """Return the documents of the last execution of a region before this one that did or kept its work.
 
     Try numbers of Airflow only start again if a run is deleted and created again: those before belong to another run.
     """
-    layout, region_id = task.layout, task.region.region_id
-    own, number = path_segment(task.attempt.execution_id), task.try_number
-    begun = [one for one in in_order(store, layout, region_id) if one.rpartition("/")[2] != own]
-    for folder in reversed(begun):
-        descriptor = raw_descriptor(store, folder) or {}
-        before = descriptor.get("try_number")
+    own, number = AttemptDocuments.of(task, store).folder, task.try_number
+    begun = [
+        one for one in in_order(store, task.layout, task.region.region_id) if one.folder != own
+    ]
+    for documents in reversed(begun):
+        before = (documents.read_raw_descriptor() or {}).get("try_number")
         if isinstance(before, int) and number is not None and before >= number:
             return None
         number = before if isinstance(before, int) else number
-        if _has_begun(store, folder):
-            return folder
+        if _has_begun(documents):
+            return documents
     return None
 
 
-def _has_begun(store: StagingStore, folder: str) -> bool:
+def _has_begun(documents: AttemptDocuments) -> bool:
     """Whether an execution may have done something: otherwise Spark did not start, or it was not its turn."""
-    if find_kept(store, folder) is not None:
+    if documents.read_kept() is not None:
         return True
-    report = get_document(store, f"{folder}/{REPORT}", ExecutionReport, version=REPORT_VERSION)
+    report = documents.read_report()
     if report is None:
-        return store.is_there(f"{folder}/{DRIVER}")
+        return documents.is_claimed()
     return report.failure is None or report.application_id is not None
 
 
-def _has_succeeded(
-    store: StagingStore, tasks: Sequence[TaskDeploymentDescriptor], execution: str
-) -> bool:
-    """Whether a try has finished all regions of these executions, and its Airflow task with them."""
-    folders = (f"{task.layout.executions(task.region.region_id)}/{execution}" for task in tasks)
-    outcomes = (get_document(store, f"{folder}/{OUTCOME}", Outcome) for folder in folders)
+def _has_succeeded(before: AttemptDocuments, tasks: Sequence[TaskDeploymentDescriptor]) -> bool:
+    """Whether the try of an execution has finished all regions of `tasks`, and its Airflow task with them."""
+    outcomes = (
+        before.of_region(task.layout, task.region.region_id).read_outcome() for task in tasks
+    )
     return all(
         outcome is not None and outcome.state is ExecutionState.FINISHED and outcome.reason is None
         for outcome in outcomes
     )
 
 
-def _work(
-    store: StagingStore, task: TaskDeploymentDescriptor, folder: str
-) -> RegionExecution | None:
-    """Return the execution in a folder, or the one that it has kept."""
-    kept = find_kept(store, folder)
-    if kept is not None:
-        folder = task.layout.execution(task.region.region_id, kept.execution_id)
-    return read_execution(store, folder, is_last=False)
-
-
 def _counts(
     store: StagingStore,
     task: TaskDeploymentDescriptor,
-    last: RegionExecution,
+    last: Attempt,
     report: ExecutionReport,
 ) -> bool:
     """Whether what an execution has published and staged is what `task` would."""
     layout = task.layout
-    before = told(store, layout.descriptor(task.region.region_id, last.execution_id))
-    if before is None or _computed(before) != _computed(task):
-        return False
     log = ManifestLog(store=store, layout=layout)
     return (
         all(log.epochs(read.result_id)[-1:] == (read.epoch,) for read in report.reads)

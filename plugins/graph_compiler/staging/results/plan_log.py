@@ -16,7 +16,7 @@ from graph_compiler.deployment.plans.clear_command import clear_command
 from graph_compiler.deployment.plans.plan_record import VERSION, PlanRecord, what_changed
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError, StaleResultError
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId, TaskName
-from graph_compiler.staging.executions.executions import last_descriptor, task_names
+from graph_compiler.staging.attempts.attempts import last_descriptor, task_names
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore

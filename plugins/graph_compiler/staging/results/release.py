@@ -28,11 +28,10 @@ from graph_compiler.deployment.scheduling.region_topology import (
 )
 from graph_compiler.deployment.scheduling.scheduling import Progress, releasable_groups
 from graph_compiler.errors import DamagedDocumentError, PartitionNotFoundError
-from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.graphs.execution_graph import ExecutionVertexId
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
-from graph_compiler.staging.executions.executions import last_descriptor, last_execution
-from graph_compiler.staging.executions.region_execution import RegionExecution
+from graph_compiler.staging.attempts.attempt import Attempt
+from graph_compiler.staging.attempts.attempts import last_descriptor, last_execution
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -127,7 +126,7 @@ def _finished(
     """Return the consumers whose outputs are all of the latest epochs, and that have no running attempt."""
     ids = {region_id for readers in consumers.values() for region_id in readers}
     last = {region_id: last_execution(log.store, log.layout, region_id) for region_id in ids}
-    ended = {id for id, one in last.items() if one and one.state is ExecutionState.FINISHED}
+    ended = {id for id, one in last.items() if one and one.is_finished}
     return frozenset(map(region_vertex, ended.difference(stale_readers(log, consumers))))
 
 
@@ -230,7 +229,7 @@ def epochs_read(
         return ()
     reads: list[StagedRead] = []
     operators = [one.operator for vertex in task.region.vertices for one in vertex.operators]
-    has_finished = last.state is ExecutionState.FINISHED
+    has_finished = last.is_finished
     if has_finished and any(isinstance(one, Sink) for one in operators):
         reads += _reads_of(log, last, result_id)
     for result in task.region.results:
@@ -245,7 +244,7 @@ def epochs_read(
 
 
 def _reads_of(
-    log: ManifestLog, last: RegionExecution, result_id: IntermediateDataSetId
+    log: ManifestLog, last: Attempt, result_id: IntermediateDataSetId
 ) -> tuple[StagedRead, ...]:
     """Return what a finished execution has read; if its report is unreadable, that may be any epoch."""
     if last.report is not None:

@@ -25,7 +25,7 @@ from graph_compiler.deployment.scheduling.region_topology import (
 )
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
-from graph_compiler.staging.executions.executions import last_descriptor
+from graph_compiler.staging.attempts.attempts import last_descriptor
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.results.release import (
     FinishedReader,
@@ -118,12 +118,12 @@ def _upstream(log: ManifestLog, region: RegionDescriptor) -> Iterator[RegionDesc
             continue
         seen.add(region_id)
         try:
-            told = last_descriptor(log.store, log.layout, region_id)
+            last = last_descriptor(log.store, log.layout, region_id)
         except (DamagedDocumentError, OtherVersionError):
-            told = None
-        if told is not None:
-            yield told.region
-            waiting += _producers(told.region)
+            last = None
+        if last is not None:
+            yield last.region
+            waiting += _producers(last.region)
 
 
 def _producers(region: RegionDescriptor) -> list[RegionId]:

@@ -31,7 +31,7 @@ from graph_compiler.declaration.resources.slot_sharing_group import DeployMode
 from graph_compiler.deployment.targets.execution_target import DriverPlace
 from graph_compiler.errors import StagingError
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.staging.executions.executions import told
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 
 _EXECUTION, _PLACE = "graph_compiler_execution", "graph_compiler_place"
 _POD = "graph_compiler_pod"
@@ -107,10 +107,13 @@ def unfinished(
     if not isinstance(execution_id, str) or not isinstance(id, str):
         return None
     ids = [region.region_id for region in task.regions]
-    if all(task.store.is_there(task.layout.outcome(each, execution_id)) for each in ids):
+    documents = [
+        AttemptDocuments(task.store, task.layout.execution(each, execution_id)) for each in ids
+    ]
+    if all(one.has_outcome() for one in documents):
         return None
     try:
-        found = [told(task.store, task.layout.descriptor(each, execution_id)) for each in ids]
+        found = [one.read_descriptor() for one in documents]
     except StagingError:
         return None
     before = TaskTry([each for each in found if each is not None])

@@ -48,7 +48,7 @@ from graph_compiler.errors import SecretError
 from graph_compiler.object_stores.s3_access import S3Access
 from graph_compiler.options.flink_options import CLASS_PATH_SEPARATOR, CLASS_PATHS, PYTHON
 from graph_compiler.projects.code_archive import CodeArchive
-from graph_compiler.staging.executions.artifact_copies import put_artifacts
+from graph_compiler.staging.attempts.artifact_copies import put_artifacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

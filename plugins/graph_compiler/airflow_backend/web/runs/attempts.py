@@ -26,8 +26,9 @@ from graph_compiler.explain.documents.view_run import (
     ViewWork,
 )
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId, name_of_segment
-from graph_compiler.staging.executions.executions import KeptExecution, executions, kept_executions
-from graph_compiler.staging.executions.region_execution import RegionExecution
+from graph_compiler.staging.attempts.attempt import Attempt
+from graph_compiler.staging.attempts.attempt_documents import KeptExecution
+from graph_compiler.staging.attempts.attempts import executions, kept_executions
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
 
@@ -44,7 +45,7 @@ _MOST_FILES = 100_000
 Signature = tuple[tuple[str, float, int], ...]
 """Key, time and size of every document of a region: cached attempts are valid until one of them differs."""
 
-_Found = tuple[tuple[RegionExecution, ...], Mapping[str, KeptExecution]]
+_Found = tuple[tuple[Attempt, ...], Mapping[str, KeptExecution]]
 _NOTHING: _Found = ((), {})
 
 
@@ -57,7 +58,7 @@ class Documents:
     """
 
     are_there: bool
-    attempts: Mapping[RegionId, tuple[RegionExecution, ...]]
+    attempts: Mapping[RegionId, tuple[Attempt, ...]]
     kept: Mapping[RegionId, Mapping[str, KeptExecution]] = field(default_factory=dict)
     tasks: int = 0
     tasks_read: int = 0
@@ -71,7 +72,7 @@ def read_documents(layout: StagingLayout) -> Documents:
         names = store.folders(layout.tasks) if is_there else []
     except (OSError, GraphCompilerError):
         return Documents(are_there=False, attempts={})
-    attempts: dict[RegionId, tuple[RegionExecution, ...]] = {}
+    attempts: dict[RegionId, tuple[Attempt, ...]] = {}
     kept: dict[RegionId, Mapping[str, KeptExecution]] = {}
     left, read = _MOST_OF_RUN, 0
     for name in names[:_MOST_ENTRIES]:

@@ -29,8 +29,8 @@ from graph_compiler.explain.documents.view_run import (
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId, TaskName
 from graph_compiler.run_client.run_status import EXECUTION_STATES
-from graph_compiler.staging.executions.executions import KeptExecution
-from graph_compiler.staging.executions.region_execution import RegionExecution
+from graph_compiler.staging.attempts.attempt import Attempt
+from graph_compiler.staging.attempts.attempt_documents import KeptExecution
 
 _WAITING = (None, "scheduled", "up_for_retry")
 """States in which a task's current row may not be a separate try."""
@@ -124,7 +124,7 @@ def without_reasons(run: ViewRun) -> ViewRun:
 def _region(
     name: RegionId,
     task: _TaskRun,
-    attempts: Sequence[RegionExecution],
+    attempts: Sequence[Attempt],
     kept: Mapping[str, KeptExecution],
 ) -> ViewRegionRun:
     """Return a region's run; tries of its task that have `kept` an earlier attempt are none of its own."""
@@ -134,7 +134,7 @@ def _region(
         current = next((row for row in task.tries if row.execution_id == of_it), current)
     tries = [row for row in task.tries if row.execution_id not in kept]
     left = {attempt.execution_id: attempt for attempt in attempts}
-    pairs: list[tuple[TryRow | None, RegionExecution | None]] = [
+    pairs: list[tuple[TryRow | None, Attempt | None]] = [
         (row, left.get(row.execution_id)) for row in tries if _is_begun(row, tries, left)
     ]
     known = {row.execution_id for row in tries}
@@ -184,7 +184,7 @@ def _airflow_state(row: TryRow) -> ExecutionState:
     return EXECUTION_STATES[row.state]
 
 
-def _state(row: TryRow | None, attempt: RegionExecution | None) -> ExecutionState:
+def _state(row: TryRow | None, attempt: Attempt | None) -> ExecutionState:
     """Return the state of the source that reports an end; if neither does, the documents', which are more direct."""
     if row is None:
         return attempt.state if attempt else ExecutionState.CREATED
@@ -195,17 +195,17 @@ def _state(row: TryRow | None, attempt: RegionExecution | None) -> ExecutionStat
     return attempt.state
 
 
-def _attempt(row: TryRow | None, attempt: RegionExecution | None, task: _TaskRun) -> ViewAttempt:
+def _attempt(row: TryRow | None, attempt: Attempt | None, task: _TaskRun) -> ViewAttempt:
     report = attempt.report if attempt else None
     progress = attempt.progress if attempt and not report else None
     known = report or progress
-    failure = report.failure if report else None
+    failure = attempt.failure if attempt else None
     number = attempt.attempt_number if attempt else row.try_number - 1 if row else 0
     try_number = row.try_number if row else number + 1
     begun = [row.started if row else None, attempt.started if attempt else None]
     started = next(filter(None, reversed(begun) if task.is_shared else begun), None)
     ended = (attempt.ended if attempt else None) or (row.ended if row else None)
-    application_id = known.application_id if known else None
+    application_id = attempt.application_id if attempt else None
     state = _state(row, attempt)
     live = progress.ui_url if progress and not state.is_terminal else None
     return ViewAttempt(

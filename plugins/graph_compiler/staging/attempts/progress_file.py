@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 
 from graph_compiler import program_log
 from graph_compiler.deployment.documents.progress import ExecutionProgress
-from graph_compiler.deployment.documents.wire import to_json
-from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 
 LOG = program_log.logger(__name__)
 
@@ -26,21 +25,21 @@ EVERY_REQUEST = 10.0
 RARITY = 20
 """Writes become rarer if one takes long: a thousand vertices, a slow disk."""
 
-Tells = Callable[[ExecutionProgress], None]
-
 
 @contextmanager
-def told_in(store: StagingStore, key: str, *, every: float | None = None) -> Iterator[Tells]:
+def writing_progress(
+    documents: AttemptDocuments, *, every: float | None = None
+) -> Iterator[Callable[[ExecutionProgress], None]]:
     """Yield a function that records an execution's progress; of frequent updates only the last is written."""
-    every = every or (EVERY if store.promises.atomic_move else EVERY_REQUEST)
-    file = _ProgressFile(store, key)
+    every = every or (EVERY if documents.store.promises.atomic_move else EVERY_REQUEST)
+    file = _ProgressFile(documents)
     with_fields = copy_context().run  # those of the log
     writer = threading.Thread(
         target=with_fields, args=(file.write_on, every), name="progress", daemon=True
     )
     writer.start()
     try:
-        yield file.tell
+        yield file.put
     finally:
         file.ended.set()
         writer.join(min(every, EVERY))  # it may hang, and the execution must not wait for it
@@ -48,12 +47,11 @@ def told_in(store: StagingStore, key: str, *, every: float | None = None) -> Ite
 
 @dataclass(slots=True)
 class _ProgressFile:
-    store: StagingStore
-    key: str
+    documents: AttemptDocuments
     ended: threading.Event = field(default_factory=threading.Event)
     _latest: ExecutionProgress | None = None
 
-    def tell(self, progress: ExecutionProgress) -> None:
+    def put(self, progress: ExecutionProgress) -> None:
         self._latest = progress
 
     def write_on(self, every: float) -> None:
@@ -63,7 +61,7 @@ class _ProgressFile:
             if (latest := self._latest) is not written and latest is not None:
                 started = time.monotonic()
                 try:
-                    self.store.put(self.key, to_json(latest).encode())
+                    self.documents.put_progress(latest)
                 except OSError as error:
                     LOG.warning("progress is no longer reported: %s", error)
                     return

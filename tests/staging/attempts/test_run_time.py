@@ -15,7 +15,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import DamagedDocumentError
-from graph_compiler.staging.executions.run_marker import (
+from graph_compiler.staging.attempts.run_marker import (
     RunMarker,
     RunTimeReading,
     find_marker,

@@ -15,7 +15,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import ExecutionClaimedError
-from graph_compiler.staging.executions.driver_claim import claim_execution
+from graph_compiler.staging.attempts.execution_order import claim_execution
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 from graph_compiler.staging.store.local_store import LocalStore
 
@@ -45,7 +45,7 @@ def test_the_second_driver_is_told_which_was_first(task: TaskDeploymentDescripto
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"host": 7}'])
 def test_an_unreadable_claim_counts(task: TaskDeploymentDescriptor, content: bytes) -> None:
-    LocalStore().put(task.layout.driver(task.region.region_id, "e"), content)
+    LocalStore().put(task.layout.execution(task.region.region_id, "e") + "/driver.json", content)
     with pytest.raises(ExecutionClaimedError, match="one whose claim cannot be read"):
         claim_execution(LocalStore(), task)
 

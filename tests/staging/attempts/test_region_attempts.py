@@ -33,14 +33,14 @@ from graph_compiler.deployment.documents.wire import to_json, to_wire
 from graph_compiler.errors import SourceLocation
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.executions.executions import (
+from graph_compiler.staging.attempts.attempt import DIED
+from graph_compiler.staging.attempts.attempts import (
     ExecutionNotFoundError,
     executions,
     failure_times,
     find_run,
     regions_of,
 )
-from graph_compiler.staging.executions.region_execution import DIED
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.staging_trees import FIRST, Run
 
@@ -144,9 +144,18 @@ def leave(
             {
                 "submission": SUBMITTED,
                 "report": report(OF_AN_OPERATOR),
-                "outcome": Outcome(state=ExecutionState.FAILED, ended=7, reason="marked"),
+                "outcome": Outcome(state=ExecutionState.FAILED, ended=7, reason="code 81"),
             },
             ExecutionState.FAILED,
+            "operator 'late': no\n  declared at p.py:3",
+        ),
+        (
+            {
+                "submission": SUBMITTED,
+                "report": report(OF_AN_OPERATOR),
+                "outcome": Outcome(state=ExecutionState.CANCELED, ended=7, reason="marked"),
+            },
+            ExecutionState.CANCELED,
             "marked",
         ),
         (
@@ -242,7 +251,7 @@ def test_progress_is_used_until_there_is_a_report(
 )
 def test_unreadable_progress_is_none(layout: StagingLayout, content: bytes | None) -> None:
     leave(layout, 0, submission=SUBMITTED)
-    path = Path(layout.progress(REGION, "e0"))
+    path = Path(layout.execution(REGION, "e0") + "/progress.json")
     if content is None:
         path.mkdir()
     else:

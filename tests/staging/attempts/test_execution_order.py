@@ -14,14 +14,14 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.executions.execution_order import begin
-from graph_compiler.staging.executions.executions import (
+from graph_compiler.staging.attempts.attempts import (
     executions,
     is_superseded,
     last_descriptor,
     last_execution,
     regions_of,
 )
+from graph_compiler.staging.attempts.execution_order import begin
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.staging_trees import FIRST, REGIONS, Run
 

@@ -10,8 +10,9 @@ import pytest
 
 from graph_compiler.deployment.documents.progress import VERSION, CurrentStep, ExecutionProgress
 from graph_compiler.deployment.documents.report import Phase
-from graph_compiler.staging.executions import progress_file
-from graph_compiler.staging.executions.progress_file import told_in
+from graph_compiler.staging.attempts import progress_file
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
+from graph_compiler.staging.attempts.progress_file import writing_progress
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 from graph_compiler.staging.store.local_store import LocalStore
 
@@ -36,9 +37,9 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 def test_the_document_has_the_latest_progress(tmp_path: Path) -> None:
     path = tmp_path / "progress.json"
-    with told_in(LocalStore(), str(path), every=0.01) as tell:
+    with writing_progress(AttemptDocuments(LocalStore(), str(tmp_path)), every=0.01) as put:
         for operator in ("flown", "lateness", "flown"):
-            tell(at(operator))
+            put(at(operator))
             wait_until(
                 lambda operator=operator: (  # type: ignore[misc]  # its type is that of the loop
                     path.exists() and ExecutionProgress.from_json(path.read_text()) == at(operator)
@@ -59,11 +60,11 @@ def test_frequent_updates_are_written_once_and_none_are_lost(
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", counted)
-    with told_in(LocalStore(), str(path), every=0.05) as tell:
+    with writing_progress(AttemptDocuments(LocalStore(), str(tmp_path)), every=0.05) as put:
         time.sleep(0.2)
         assert replaced == []
         for number in range(1000):
-            tell(at(f"operator {number}"))
+            put(at(f"operator {number}"))
         wait_until(path.exists)
         time.sleep(0.2)
     assert len(replaced) <= 2  # where the thread came in between
@@ -74,9 +75,9 @@ def test_an_unwritable_folder_is_logged_once_and_is_not_a_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").touch()
-    with told_in(LocalStore(), str(tmp_path / "file" / "progress.json"), every=0.01) as tell:
+    with writing_progress(AttemptDocuments(LocalStore(), f"{tmp_path}/file"), every=0.01) as put:
         for operator in ("flown", "lateness"):
-            tell(at(operator))
+            put(at(operator))
             time.sleep(0.2)
     assert capsys.readouterr().err.count("graph_compiler: progress is no longer reported: ") == 1
 
@@ -84,8 +85,8 @@ def test_an_unwritable_folder_is_logged_once_and_is_not_a_failure(
 def test_a_failed_rename_leaves_no_file(tmp_path: Path) -> None:
     path = tmp_path / "progress.json"
     path.mkdir()
-    with told_in(LocalStore(), str(path), every=0.01) as tell:
-        tell(at("flown"))
+    with writing_progress(AttemptDocuments(LocalStore(), str(tmp_path)), every=0.01) as put:
+        put(at("flown"))
         time.sleep(0.2)
     assert [one.name for one in tmp_path.iterdir()] == ["progress.json"]
 
@@ -98,10 +99,10 @@ def test_slow_writes_are_made_rarely(tmp_path: Path, monkeypatch: pytest.MonkeyP
         time.sleep(0.02)
 
     monkeypatch.setattr(os, "replace", slow)
-    with told_in(LocalStore(), str(tmp_path / "progress.json"), every=0.01) as tell:
-        tell(at("flown"))
+    with writing_progress(AttemptDocuments(LocalStore(), str(tmp_path)), every=0.01) as put:
+        put(at("flown"))
         wait_until(lambda: len(begun) == 1)
-        tell(at("lateness"))
+        put(at("lateness"))
         wait_until(lambda: len(begun) == 2)
     assert begun[1] - begun[0] >= 0.4
 
@@ -114,10 +115,10 @@ def test_a_hanging_write_does_not_block(tmp_path: Path, monkeypatch: pytest.Monk
         time.sleep(3)
 
     monkeypatch.setattr(os, "replace", hang)
-    with told_in(LocalStore(), str(tmp_path / "progress.json"), every=0.01) as tell:
-        tell(at("flown"))
+    with writing_progress(AttemptDocuments(LocalStore(), str(tmp_path)), every=0.01) as put:
+        put(at("flown"))
         wait_until(lambda: bool(hangs))
-        tell(at("lateness"))
+        put(at("lateness"))
     assert time.monotonic() - hangs[0] < 2
 
 
@@ -125,11 +126,11 @@ def test_it_is_rarer_in_an_object_store(monkeypatch: pytest.MonkeyPatch) -> None
     store = InMemoryStore()
     store.promises = replace(store.promises, atomic_move=False)
     monkeypatch.setattr(progress_file, "EVERY", 0.01)
-    with told_in(store, "progress.json") as tell:
-        tell(at("flown"))
+    with writing_progress(AttemptDocuments(store, "e1")) as put:
+        put(at("flown"))
         time.sleep(0.2)
     assert store.content == {}
     store.promises = replace(store.promises, atomic_move=True)
-    with told_in(store, "progress.json") as tell:
-        tell(at("flown"))
-        wait_until(lambda: "progress.json" in store.content)
+    with writing_progress(AttemptDocuments(store, "e1")) as put:
+        put(at("flown"))
+        wait_until(lambda: "e1/progress.json" in store.content)

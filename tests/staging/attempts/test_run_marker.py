@@ -13,7 +13,7 @@ from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import StagingRootNotSharedError, StaleResultError
-from graph_compiler.staging.executions.run_marker import (
+from graph_compiler.staging.attempts.run_marker import (
     VERSION,
     RunMarker,
     check_marker,

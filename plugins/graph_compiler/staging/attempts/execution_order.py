@@ -1,4 +1,4 @@
-"""The order in which the executions of a region started: one number each, independent of clocks.
+"""The order in which the executions of a region started, and the one driver of each; independent of clocks.
 
     descriptor.json   →   order/<n>.json      the first free number is its own
 
@@ -8,17 +8,22 @@ Executions with a descriptor and no number (of an earlier version, or dead in be
 
 from __future__ import annotations
 
+import os
 import re
+import socket
+import time
 from dataclasses import dataclass
 
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.staging_layout import (
-    DESCRIPTOR,
-    StagingLayout,
-)
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_json
-from graph_compiler.errors import DamagedDocumentError
+from graph_compiler.errors import (
+    DamagedDocumentError,
+    ExecutionClaimedError,
+    OtherVersionError,
+)
 from graph_compiler.identifiers import RegionId, path_segment
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
 
@@ -36,7 +41,7 @@ def begin(store: StagingStore, task: TaskDeploymentDescriptor) -> bool:
     """Write an execution's descriptor, and its number; False if this execution has already started."""
     region_id, execution_id = task.region.region_id, task.attempt.execution_id
     if not store.put_if_absent(
-        task.layout.descriptor(region_id, execution_id), task.to_json().encode()
+        AttemptDocuments.of(task, store).descriptor, task.to_json().encode()
     ):
         return False
     folder = task.layout.order(region_id)
@@ -47,8 +52,10 @@ def begin(store: StagingStore, task: TaskDeploymentDescriptor) -> bool:
     return True
 
 
-def in_order(store: StagingStore, layout: StagingLayout, region_id: RegionId) -> list[str]:
-    """Return the folders of a region's executions that have a descriptor, in the order in which they started.
+def in_order(
+    store: StagingStore, layout: StagingLayout, region_id: RegionId
+) -> list[AttemptDocuments]:
+    """Return the documents of a region's executions that have a descriptor, in the order in which they started.
 
     Raises DamagedDocumentError if a number cannot be read: a guess could let a superseded execution commit.
     """
@@ -56,10 +63,10 @@ def in_order(store: StagingStore, layout: StagingLayout, region_id: RegionId) ->
     begun: list[tuple[int, float, str]] = []
     for name in store.folders(layout.executions(region_id)):
         folder = f"{layout.executions(region_id)}/{name}"
-        # One without a number was started by an earlier version, which used the time of this file.
-        if (time := store.written(f"{folder}/{DESCRIPTOR}")) is not None:
+        # One without a number was started by an earlier version, which used the time of its descriptor.
+        if (time := AttemptDocuments(store, folder).began()) is not None:
             begun.append((turns[name], 0, folder) if name in turns else (-1, time, folder))
-    return [folder for _, _, folder in sorted(begun)]
+    return [AttemptDocuments(store, folder) for _, _, folder in sorted(begun)]
 
 
 def _turns(store: StagingStore, folder: str) -> dict[str, int]:
@@ -80,3 +87,39 @@ def _turns(store: StagingStore, folder: str) -> dict[str, int]:
 def _numbers(store: StagingStore, folder: str) -> list[int]:
     names = (_NAME.fullmatch(key.rpartition("/")[2]) for key in store.keys(folder))
     return sorted(int(name[1]) for name in names if name)
+
+
+# Each execution has one driver: a second one, started by a supervisor or a queue, commits nothing.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriverClaim:
+    """Which process drives an execution; `time` is seconds since the epoch."""
+
+    host: str
+    process_id: int
+    time: float
+
+
+def claim_execution(store: StagingStore, task: TaskDeploymentDescriptor) -> None:
+    """Write this process's claim; raises ExecutionClaimedError if another process has one."""
+    key = AttemptDocuments.of(task, store).driver
+    mine = DriverClaim(host=socket.gethostname(), process_id=os.getpid(), time=time.time())
+    if store.put_if_absent(key, to_json(mine).encode()):
+        return
+    other = _claimed_by(store, key, mine)
+    if other is not None:
+        raise ExecutionClaimedError(
+            f"execution {task.attempt.execution_id} of '{task.region.region_id}' has a driver already: "
+            f"{other}; this one commits nothing"
+        )
+
+
+def _claimed_by(store: StagingStore, key: str, mine: DriverClaim) -> str | None:
+    """Return who wrote a claim; None if this process did, and wrote again because the first answer was lost."""
+    try:
+        other = get_document(store, key, DriverClaim)
+    except (DamagedDocumentError, OtherVersionError) as error:
+        return f"one whose claim cannot be read ({error})"
+    assert other is not None, "claims are never deleted while their run lives"
+    return None if other == mine else f"process {other.process_id} on {other.host}"

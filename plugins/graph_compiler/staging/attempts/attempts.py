@@ -3,37 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
 
 from graph_compiler.declaration.retention import HISTORY_SIZE
-from graph_compiler.deployment.documents.descriptor import VERSION as DESCRIPTOR_VERSION
 from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.documents.report import VERSION as REPORT_VERSION
-from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.deployment.documents.run_identity import RunIdentity, with_identity
 from graph_compiler.deployment.documents.staging_layout import (
-    DESCRIPTOR,
-    KEPT,
     MARKER,
     StagingLayout,
 )
-from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import (
     DamagedDocumentError,
     GraphCompilerError,
     OtherVersionError,
 )
-from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId, TaskName, listing, name_of_segment, path_segment
-from graph_compiler.staging.executions.execution_order import in_order
-from graph_compiler.staging.executions.region_execution import (
-    RegionExecution,
-    raw_descriptor,
-    read_execution,
-)
-from graph_compiler.staging.store.read_document import decode_object, get_document
+from graph_compiler.staging.attempts.attempt import Attempt, read_attempt
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments, KeptExecution
+from graph_compiler.staging.attempts.execution_order import in_order
+from graph_compiler.staging.store.read_document import decode_object
 from graph_compiler.staging.store.staging_store import StagingStore
 
 ALL = 10_000
@@ -77,8 +67,7 @@ def regions_of(store: StagingStore, layout: StagingLayout) -> tuple[RegionId, ..
     begun: dict[RegionId, float] = {}
     for name in store.folders(layout.tasks):
         region_id = RegionId(name_of_segment(name) or name)
-        begins = in_order(store, layout, region_id)
-        times = [store.written(f"{folder}/{DESCRIPTOR}") for folder in begins]
+        times = (one.began() for one in in_order(store, layout, region_id))
         if found := [time for time in times if time is not None]:
             begun[region_id] = min(found)
     return tuple(sorted(begun, key=lambda id: (begun[id], id)))
@@ -90,12 +79,14 @@ def executions(
     region_id: RegionId,
     *,
     size: int = HISTORY_SIZE,
-) -> tuple[RegionExecution, ...]:
+) -> tuple[Attempt, ...]:
     """Return the current attempt at a region and at most `size` before it, first to last.
 
     An execution that has kept the work of an earlier one is no attempt.
     """
-    return _executions(store, attempt_folders(store, layout, region_id), size)
+    begun = attempt_documents(store, layout, region_id)
+    found = (read_attempt(one, is_last=one is begun[-1]) for one in begun[-size - 1 :])
+    return tuple(attempt for attempt in found if attempt is not None)
 
 
 def task_names(
@@ -112,42 +103,35 @@ def task_names(
     return tuple(found)
 
 
-def attempts_begun(store: StagingStore, layout: StagingLayout, region_id: RegionId) -> int:
+def count_attempts(store: StagingStore, layout: StagingLayout, region_id: RegionId) -> int:
     """Return how many attempts at a region have begun."""
-    return len(attempt_folders(store, layout, region_id))
+    return len(attempt_documents(store, layout, region_id))
 
 
 def kept_executions(
     store: StagingStore, layout: StagingLayout, region_id: RegionId
 ) -> Mapping[str, KeptExecution]:
-    """Return what executions of a region have kept instead of doing its work, by their ids."""
+    """Return what executions of a region have kept instead of doing its work, by their ids.
+
+    try 1    stage    FINISHED          report       FAILED
+    try 2    stage    kept from try 1   report       runs again
+    """
     found = {}
-    for folder in in_order(store, layout, region_id):
-        if (kept := _kept(store, folder)) is not None:
-            found[name_of_segment(folder.rpartition("/")[2]) or folder] = kept
+    for documents in in_order(store, layout, region_id):
+        with suppress(DamagedDocumentError):
+            if (kept := documents.read_kept()) is not None:
+                found[documents.name] = kept
     return found
 
 
-def attempt_folders(store: StagingStore, layout: StagingLayout, region_id: RegionId) -> list[str]:
-    """Return the folders of executions in the order in which they started, without those that kept earlier work."""
-    begun = in_order(store, layout, region_id)
-    return [folder for folder in begun if not store.is_there(f"{folder}/{KEPT}")]
+def attempt_documents(
+    store: StagingStore, layout: StagingLayout, region_id: RegionId
+) -> list[AttemptDocuments]:
+    """Return the documents of attempts in the order in which they started: of executions that kept no earlier work."""
+    return [one for one in in_order(store, layout, region_id) if not one.is_kept()]
 
 
-def _kept(store: StagingStore, folder: str) -> KeptExecution | None:
-    try:
-        return find_kept(store, folder)
-    except DamagedDocumentError:
-        return None
-
-
-def _executions(store: StagingStore, begun: list[str], size: int) -> tuple[RegionExecution, ...]:
-    shown = begun[-size - 1 :]
-    found = (read_execution(store, folder, is_last=folder is begun[-1]) for folder in shown)
-    return tuple(execution for execution in found if execution is not None)
-
-
-def logical_date_of(attempts: Iterable[RegionExecution]) -> str | None:
+def logical_date_of(attempts: Iterable[Attempt]) -> str | None:
     """Return the logical date of the run that these attempts belong to, None if it has none."""
     return next((one.logical_date for one in attempts if one.logical_date), None)
 
@@ -156,8 +140,8 @@ def history_size(store: StagingStore, layout: StagingLayout, region_id: RegionId
     """Return how many earlier attempts to show, according to the last attempt's descriptor."""
     begun = in_order(store, layout, region_id)
     try:
-        told = raw_descriptor(store, begun[-1]) if begun else None
-        found = told["region"]["retention"]["attempts_history_size"] if told else HISTORY_SIZE  # type: ignore[index, call-overload]  # looked at below
+        last = begun[-1].read_raw_descriptor() if begun else None
+        found = last["region"]["retention"]["attempts_history_size"] if last else HISTORY_SIZE  # type: ignore[index, call-overload]  # looked at below
     except (DamagedDocumentError, LookupError, TypeError):  # older compilers wrote none
         return HISTORY_SIZE
     return found if isinstance(found, int) and found >= 0 else HISTORY_SIZE
@@ -165,7 +149,7 @@ def history_size(store: StagingStore, layout: StagingLayout, region_id: RegionId
 
 def last_execution(
     store: StagingStore, layout: StagingLayout, region_id: RegionId
-) -> RegionExecution | None:
+) -> Attempt | None:
     """Return the current attempt at a region, None if there is none."""
     return next(iter(executions(store, layout, region_id, size=0)), None)
 
@@ -178,25 +162,14 @@ def last_descriptor(
     Raises DamagedDocumentError if it is no longer readable.
     """
     begun = in_order(store, layout, region_id)
-    return told(store, f"{begun[-1]}/{DESCRIPTOR}") if begun else None
-
-
-def told(store: StagingStore, descriptor: str) -> TaskDeploymentDescriptor | None:
-    """Return the descriptor of an attempt, None if it has none.
-
-    Raises DamagedDocumentError and OtherVersionError.
-    """
-    try:
-        return get_document(store, descriptor, TaskDeploymentDescriptor, version=DESCRIPTOR_VERSION)
-    except DamagedDocumentError as error:
-        raise error.hinting("clear its task: the next attempt leaves another") from None
+    return begun[-1].read_descriptor() if begun else None
 
 
 def is_superseded(
     store: StagingStore, layout: StagingLayout, region_id: RegionId, execution_id: str
 ) -> bool:
     """Whether another attempt at a region started after an execution; one without a descriptor is not superseded."""
-    names = [folder.rpartition("/")[2] for folder in in_order(store, layout, region_id)]
+    names = [one.folder.rpartition("/")[2] for one in in_order(store, layout, region_id)]
     return path_segment(execution_id) in names[:-1]
 
 
@@ -207,47 +180,7 @@ def failure_times(
     found: dict[str, float] = {}
     for region_id in region_ids:
         for one in executions(store, layout, region_id, size=ALL):
-            if one.execution_id != but and one.state is not ExecutionState.FINISHED:
+            if one.execution_id != but and not one.is_finished:
                 ended = one.ended or one.started
                 found[one.execution_id] = max(ended, found.get(one.execution_id, 0.0))
     return tuple(sorted(found.values()))
-
-
-# Executions that repeat nothing: an earlier one of the same task's tries has done their work, and it still counts.
-#
-# try 1    stage    FINISHED          report       FAILED
-# try 2    stage    kept from try 1   report       runs again
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptExecution:
-    """Which execution of the region is kept: its id, its attempt number, and the Airflow try that has kept it."""
-
-    execution_id: str
-    attempt_number: int
-    try_number: int | None
-
-
-def leave_kept(store: StagingStore, folder: str, kept: KeptExecution) -> None:
-    """Write in the folder of an execution that it kept the work of an earlier one."""
-    store.put_if_absent(f"{folder}/{KEPT}", to_json(kept).encode())
-
-
-def find_kept(store: StagingStore, folder: str) -> KeptExecution | None:
-    """Return what an execution has kept, None if it has done its own work; raises DamagedDocumentError."""
-    return get_document(store, f"{folder}/{KEPT}", KeptExecution)
-
-
-def report_of(store: StagingStore, execution: TaskDeploymentDescriptor) -> ExecutionReport | None:
-    """Return the driver's report, that of the kept execution if this one was spared; None if there is none.
-
-    Raises DamagedDocumentError and OtherVersionError.
-    """
-    layout, region_id, id = (
-        execution.layout,
-        execution.region.region_id,
-        execution.attempt.execution_id,
-    )
-    kept = find_kept(store, layout.execution(region_id, id))
-    key = layout.report(region_id, kept.execution_id if kept else id)
-    return get_document(store, key, ExecutionReport, version=REPORT_VERSION)

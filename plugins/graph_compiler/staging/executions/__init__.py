@@ -1,1 +1,0 @@
-"""The executions of a run: its marker, their order, claims, attempts and progress."""
