@@ -57,7 +57,7 @@ def test_catchup_over_an_overwritten_target_warns_and_names_the_sink() -> None:
         __file__
     }
     assert "One run at a time: every run writes the same target of out.\n\nCatchup" in dag.doc_md
-    assert "each run replaces all that the one before it wrote to the target of out" in dag.doc_md
+    assert "each run replaces the rows of the run before it in the target of out" in dag.doc_md
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def test_only_drivers_in_a_cluster_are_waited_for_in_the_triggerer(
             assert is_deferrable(place, wanted, "t")
             assert not is_deferrable(place, False, "t")
         elif wanted:
-            with pytest.raises(ExecutionTargetError, match="has to stay"):
+            with pytest.raises(ExecutionTargetError, match="must stay"):
                 is_deferrable(place, wanted, "t")
         else:
             assert not is_deferrable(place, wanted, "t")

@@ -249,7 +249,7 @@ def test_task(tree: Tree, kind: Kind) -> None:
 
     if not kind.is_asked_by_task:
         pytest.skip("no task is there to ask")
-    error = why_failed(TaskTry([tree.own]), None, None)
+    error = why_failed(TaskTry([tree.own]), None, is_elsewhere=False)
     assert (error is None) is (kind.state is FINISHED)
     if kind.failure is not None:
         assert str(error) == kind.failure.words("p", tree.region.region_id)

@@ -99,7 +99,7 @@ def test_a_deploy_mode_that_the_target_does_not_have_is_refused_before_spark_doe
 ) -> None:
     said = refusal(dag_of(conn="alone", mode="cluster"), "in", monkeypatch)
     assert said.startswith(
-        "pipeline 'p': task 'in' has deploy mode 'cluster', and execution target 'standalone' of "
+        "pipeline 'p': task 'in' has deploy mode 'cluster', but execution target 'standalone' of "
         "Airflow connection 'alone' does not have it: Spark refuses Python applications there\n"
         "  allowed: client\n"
     )

@@ -117,7 +117,7 @@ CASES = {
         refusals=(
             Refusal(
                 words=("in/day2.csv does not have the header name, from_city, to_city",),
-                hint="read the files of each header by a source of its own",
+                hint="declare one source for the files of each header",
                 changes={"path": "in/day2.csv"},
             ),
         ),
@@ -209,7 +209,7 @@ CASES = {
         source=Json("in.json"),
         refusals=(
             Refusal(
-                words=("in.json differ in case only: '",),
+                words=("in.json differ only in case: '",),
                 hint="declare schema=",
                 changes={"schema": "id INT, amount INT"},
             ),

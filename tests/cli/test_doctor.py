@@ -234,7 +234,7 @@ def test_a_triggerer_that_runs_is_enough() -> None:
             {"value": {"staging_root": "/other"}},
             "settings",
             State.WARNING,
-            "Airflow stages in /other, the command line looks in /staging",
+            "Airflow stages in /other, but the command line looks in /staging",
         ),
         (
             "spark_connection",

@@ -176,7 +176,7 @@ def test_another_archive_than_the_wanted_one_is_not_made(
     wanted = "a" * 32
     with pytest.raises(DriverStartError):
         make_wanted_archive(wanted, "spark-submit", environment)
-    assert "finds another Java or Spark" in str(cache.has_failed(wanted))
+    assert "finds a different Java or Spark" in str(cache.has_failed(wanted))
     assert not Path(environment["SAID"]).exists()
 
 

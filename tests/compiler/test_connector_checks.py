@@ -220,7 +220,7 @@ SINKS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
         Files("/out", format="delta"),
         {},
         [
-            "out: a delta table cannot be written as files: it is a log beside its files (delta, hudi and iceberg are)",
+            "out: a delta table cannot be written as files: delta, hudi and iceberg tables are files and a log",
             "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table",
         ],
     ),

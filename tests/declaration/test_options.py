@@ -43,7 +43,7 @@ def test_an_initial_backoff_over_the_maximum_is_refused() -> None:
     )
     assert options == PipelineOptions()
     assert problem.message == (
-        f"option '{BACKOFF}.initial-backoff' is 90 s, but '{BACKOFF}.max-backoff' 500 ms"
+        f"option '{BACKOFF}.initial-backoff' is 90 s, but '{BACKOFF}.max-backoff' is only 500 ms"
     )
     assert problem.allowed == (
         f"'{BACKOFF}.initial-backoff' of at most 500 ms, or a longer '{BACKOFF}.max-backoff'"
@@ -53,7 +53,7 @@ def test_an_initial_backoff_over_the_maximum_is_refused() -> None:
 def test_an_initial_backoff_is_checked_against_the_default_maximum() -> None:
     _, (problem,) = read_options(((f"{BACKOFF}.initial-backoff", "2 min"),))
     assert problem.message.endswith(
-        "is 2 min, but 'restart-strategy.exponential-delay.max-backoff' 1 min"
+        "is 2 min, but 'restart-strategy.exponential-delay.max-backoff' is only 1 min"
     )
 
 

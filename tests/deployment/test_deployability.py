@@ -56,7 +56,9 @@ def test_a_broadcast_that_is_joined_is_deployed(
 def test_a_broadcast_that_would_repeat_rows_in_flink_is_refused(
     env: StreamExecutionEnvironment, declare: Declare
 ) -> None:
-    with pytest.raises(InvalidPipelineError, match="it reads rows that are broadcast, and nothing"):
+    with pytest.raises(
+        InvalidPipelineError, match="it reads broadcast rows, but no rows to join them with"
+    ):
         describe(env, declare)
 
 

@@ -159,7 +159,7 @@ def test_the_adaptive_scheduler_is_deployed_where_all_parallelism_is_set() -> No
 
     assert described(2) == 1
     with pytest.raises(
-        InvalidPipelineError, match="leaves the parallelism of 'Source: in .*' undecided"
+        InvalidPipelineError, match="does not decide the parallelism of 'Source: in .*'"
     ):
         described(None)
 

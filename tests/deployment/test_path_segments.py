@@ -55,5 +55,5 @@ def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
     run, other = Run(tmp_path, "run 1"), Run(tmp_path, "Run 1")
     run.begin(FIRST, "e1")
     other.path.symlink_to(run.path)
-    with pytest.raises(StagingError, match="is the folder of run 'run 1' of 'p', and of no other"):
+    with pytest.raises(StagingError, match="is the folder of run 'run 1' of 'p', but this is run"):
         find_marker(LocalStore(), other.layout)

@@ -73,7 +73,7 @@ def test_each_line_is_printed_once_and_not_by_the_users_handlers(
 def test_a_users_logging_configuration_disables_nothing() -> None:
     program = (
         "import logging, logging.config; from graph_compiler import program_log; "
-        "log = program_log.logger('graph_compiler.example'); program_log.show(); "
+        "log = program_log.logger('graph_compiler.example'); program_log.show_logs(); "
         "logging.config.dictConfig({'version': 1, 'root': {'level': 'CRITICAL'}}); "
         "log.info('after dictConfig'); logging.disable(logging.CRITICAL); log.info('after disable')"
     )

@@ -55,8 +55,8 @@ def test_roots_that_are_not_on_a_disk(uri: str, root: str) -> None:
     ("uri", "why"),
     [
         ("s3://lake/staging", "Spark's name of this scheme is s3a:, not s3:"),
-        ("gs://lake/staging", "there is no store for 'gs:' yet: it has not been tried"),
-        ("hdfs:///staging", "it names no NameNode, so it would be a different place on each host"),
+        ("gs://lake/staging", "there is no store for 'gs:' yet, because none has been tried"),
+        ("hdfs:///staging", "it names no NameNode, so each host could find a different place"),
         ("hdfs:/staging", "it names no NameNode"),
         ("hdfs://nn:8020", "it is a whole file system"),
         ("hdfs://user@nn/staging", "it contains credentials"),

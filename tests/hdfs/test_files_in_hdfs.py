@@ -195,7 +195,7 @@ def test_a_rename_that_is_not_answered_is_finished_by_the_next_execution(
     for number, where in enumerate(("behind", "before")):
         cuts = rpc.cuts
         rpc.breaks(behind=b"rename2") if where == "behind" else rpc.breaks(before=b"rename2")
-        with pytest.raises(PublicationPendingError, match="does not take what execution e1"):
+        with pytest.raises(PublicationPendingError, match="does not accept what execution e1"):
             publisher(f"e{number + 2}", "next").settle(SINK, target)
         assert rpc.cuts == cuts + 1
     publisher("e4", "next").settle(SINK, target)

@@ -56,7 +56,7 @@ FAILURES: dict[str, tuple[Callable[[CompiledPlan], None], tuple[str, ...]]] = {
     ),
     "staged for another reason": (
         lambda plan: plan.assert_staged("with_weather", "facts", because="EXPENSIVE"),
-        ("is so because of DECLARED, not EXPENSIVE",),
+        ("are staged because of DECLARED, not EXPENSIVE",),
     ),
     "not staged": (
         lambda plan: plan.assert_staged("facts", "lateness"),

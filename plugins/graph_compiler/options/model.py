@@ -211,7 +211,7 @@ class PipelineOptions(BaseModel):
     driver_tuning: bool = Field(
         default=True,
         alias="execution.driver-tuning",
-        description="Whether settings are added with which a driver on a worker's host starts faster.",
+        description="Whether drivers on a worker's host get settings for a faster start.",
     )
     class_archives: bool = Field(
         default=True,

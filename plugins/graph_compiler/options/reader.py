@@ -76,7 +76,7 @@ def _disagreements(
         key for key, _ in deployment.values if key in (initial, maximum) and key not in own
     ]
     problem = Problem(
-        message=f"option '{initial}' is {format_duration(first)}, but '{maximum}' {format_duration(longest)}",
+        message=f"option '{initial}' is {format_duration(first)}, but '{maximum}' is only {format_duration(longest)}",
         allowed=f"'{initial}' of at most {format_duration(longest)}, or a longer '{maximum}'",
         hint=f"'{inherited[0]}' comes from the deployment: {deployment.origin}"
         if inherited and own

@@ -93,8 +93,8 @@ def _asset_problems(places: tuple[str, ...]) -> Iterator[Problem]:
         if "{{" in place or "{%" in place:
             yield Problem(
                 key="schedule.assets",
-                message=f"'{place}' is a template, and a schedule is known before any run",
-                hint="write the place itself: what another pipeline's sink writes with its parameters' defaults",
+                message=f"'{place}' is a template, but a schedule must be known before any run",
+                hint="write the place as text; for the sink of another pipeline, its path with the default parameters",
             )
         elif "/" in place and not place.startswith("/") and ":/" not in place:
             yield Problem(

@@ -112,8 +112,8 @@ def check_imports(spark: SparkSession, modules: Iterable[str]) -> None:
         raise ExecutorNotPreparedError(
             f"Spark's executors cannot import {module}, which has a function of this task: {reason}\n"
             f"  found: {place}\n"
-            "  hint: what functions import must be installed where executors run, with the driver's versions; "
-            "the code of the project is shipped"
+            "  hint: install what functions import where executors run, in the driver's versions; "
+            "the project's own code is shipped"
         )
 
 

@@ -128,7 +128,7 @@ class CompiledPlan:
         if reason is not None and reason not in found:
             names = listing(dict.fromkeys(each.name for each in found))
             self._fail(
-                f"what is staged between '{producer}' and '{consumer}' is so because of {names}, not {reason.name}",
+                f"the rows between '{producer}' and '{consumer}' are staged because of {names}, not {reason.name}",
                 between,
             )
 

@@ -116,7 +116,7 @@ class PipelineResult:
     def _check_run(self, output: NamedOutput) -> None:
         if not self.rehearsal.was_run(output.node.id):
             raise OperatorNotFoundError(
-                f"'{output.name}' was not run: what the run went up to does not need it\n"
+                f"'{output.name}' was not run: the operator of until= does not need it\n"
                 f"  hint: run all of '{self.compiled.pipeline.name}', or until=\"{output.name}\""
             )
 

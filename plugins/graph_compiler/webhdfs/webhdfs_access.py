@@ -89,12 +89,12 @@ class WebHdfsConnection:
         tls, verify = self.extra.get("use_ssl", False), self.extra.get("verify", True)
         unknown = sorted(self.extra.keys() - set(_KEYS))
         wrong = {
-            f"has type '{self.type}', and the root is in HDFS": self.type != TYPE,
+            f"has type '{self.type}', but the root is in HDFS": self.type != TYPE,
             "has no host": not hosts,
             "has a password: HDFS with Kerberos, or behind a gateway, has not been tried": self.password,
             f"has {', '.join(unknown)} in its extra": unknown,
             f"has use_ssl {tls!r}, which is neither true nor false": tls not in (True, False),
-            "has a verify that is not a file: certificates are always compared": verify is not True
+            "has a verify that is not a file: certificates are always checked": verify is not True
             and not isinstance(verify, str),
         }
         return next((words for words, is_so in wrong.items() if is_so), None)

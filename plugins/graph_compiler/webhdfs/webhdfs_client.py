@@ -129,7 +129,7 @@ class WebHdfsClient:
         if answer.status < 300:
             return answer
         if answer.status == _NEEDS_A_PROOF:
-            words = "HDFS asks for a proof of the user (Kerberos), which has not been tried"
+            words = "HDFS requires Kerberos, which has not been tried"
             raise OSError(errno.EACCES, words, key)
         name, words = _exception(answer)
         said = f"{name}: {words}" if name else f"HTTP {answer.status}"

@@ -11,10 +11,10 @@ orders.sink_to(Parquet("file:///out/orders")).name("right")
 orders.sink_to(Parquet("file://{{ var.value.out }}/orders")).name("for_the_run_to_tell")
 # graph-compiler validate says:
 # pipelines/a_sink_without_a_store.py: pipeline 'sales' has 5 problems
-#   literal: its target is 'hdfs:///orders': it names no NameNode, so it would be a different place on each host: hdfs://host:port/path
+#   literal: its target is 'hdfs:///orders': it names no NameNode, so each host could find a different place; write hdfs://host:port/path
 #     allowed: an absolute path, a file: URI, s3a://bucket/prefix, or hdfs://host:port/path
 #     declared at pipelines/a_sink_without_a_store.py:5
-#   by_default: its target is 'gs://lake/out/orders': there is no store for 'gs:' yet: it has not been tried (docs/stores.md)
+#   by_default: its target is 'gs://lake/out/orders': there is no store for 'gs:' yet, because none has been tried (docs/stores.md)
 #     allowed: an absolute path, a file: URI, s3a://bucket/prefix, or hdfs://host:port/path
 #     declared at pipelines/a_sink_without_a_store.py:6
 #   for_each_day: its target is 's3a://lake/%/{{ ds }}': its prefix has characters besides letters, digits and !.*'()=~_-

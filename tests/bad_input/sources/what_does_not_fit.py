@@ -11,7 +11,7 @@ lenient = Csv("/in/f", options={"mode": "DROPMALFORMED", "columnNameOfCorruptRec
 env.from_source(lenient, "lenient").sink_to(Csv("/out/f", on_misfit="fail"))
 # graph-compiler validate says:
 # pipelines/what_does_not_fit.py: pipeline 'sales' has 8 problems
-#   old: on_schema_change is 'ignore', which is about columns only; it no longer says that values which do not fit are NULL
+#   old: on_schema_change='ignore' applies only to columns; values that do not fit no longer become NULL
 #     allowed: on_misfit="null" with it, as before; on_misfit="fail"; or rejects="bad", a side output
 #     declared at pipelines/what_does_not_fit.py:5
 #   typo: on_misfit is 'nul'
@@ -19,9 +19,9 @@ env.from_source(lenient, "lenient").sink_to(Csv("/out/f", on_misfit="fail"))
 #     hint: did you mean 'null'?
 #     declared at pipelines/what_does_not_fit.py:6
 #   both: it has rejects, and on_misfit='fail'
-#     allowed: one of them: records that do not fit are either set aside, or fail the task, or have NULLs
+#     allowed: one of them: records that do not fit go to a side output, fail the task, or have NULLs
 #     declared at pipelines/what_does_not_fit.py:7
-#   typed: avro files have types, so no value in them is a misfit
+#   typed: avro files have types, so on_misfit does not apply
 #     hint: leave out on_misfit; on_schema_change says what happens if a type differs from schema=
 #     declared at pipelines/what_does_not_fit.py:8
 #   xml: records of xml files cannot be set aside
@@ -30,7 +30,7 @@ env.from_source(lenient, "lenient").sink_to(Csv("/out/f", on_misfit="fail"))
 #   lenient: option 'mode' is 'DROPMALFORMED': Spark would apply it only to the columns that are read
 #     allowed: on_misfit="fail", on_misfit="null", or rejects="bad"
 #     declared at pipelines/what_does_not_fit.py:11
-#   lenient: option 'columnNameOfCorruptRecord' is not used: records that do not fit are a side output
+#   lenient: option 'columnNameOfCorruptRecord' has no effect: records that do not fit go to a side output
 #     allowed: rejects="bad"
 #     declared at pipelines/what_does_not_fit.py:11
 #   Sink: on_misfit is for sources; this is a sink

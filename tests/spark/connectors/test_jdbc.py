@@ -223,7 +223,7 @@ def test_append_adds_the_rows_of_a_run_once(
         ("0", "2"),
         ("1", "2"),
     ]
-    assert "execution e1 of this run has appended 2 rows" in capsys.readouterr().err
+    assert "execution e1 of this run has already appended 2 rows" in capsys.readouterr().err
 
 
 def test_runs_of_several_placements_each_append_once(
@@ -402,7 +402,7 @@ def test_error_if_exists_rerun_keeps_rows_that_others_added(
     sales = jdbc(postgres, "sales")
     sinks.write(sales, spark.range(2), run="r1", mode="error-if-exists")
     postgres.sql("INSERT INTO sales VALUES (77)")
-    with pytest.raises(PublicationError, match="holds 3 rows, and this run left 2"):
+    with pytest.raises(PublicationError, match="holds 3 rows, but this run left 2"):
         sinks.write(sales, spark.range(3), run="r1", mode="error-if-exists")
     assert postgres.sql("SELECT id FROM sales ORDER BY id") == [("0",), ("1",), ("77",)]
 

@@ -103,7 +103,7 @@ def test_quoted_names_can_be_written_repeatedly(
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        (f"x{'y' * 63}", "a name of 64 bytes, and the database keeps 63 of them"),
+        (f"x{'y' * 63}", "a name of 64 bytes, but the database keeps only 63 of them"),
         ("graph_compiler_publications", "a table that graph-compiler keeps for itself"),
         ("orders_id_seq", "is not a table"),
         ("(SELECT 1) t", "is not the name of a table|syntax error|invalid name syntax"),

@@ -164,7 +164,7 @@ def test_a_database_without_shared_snapshots_is_read_only_once(
     assert report.failure is None, report.failure
     orders.filter("id > 3").sink_to(Parquet(str(tmp_path / "two"))).name("two")
     message = failure_of(run_pipeline(env.pipeline()))
-    assert "it is read 2 times by this task" in message
+    assert "this task reads it 2 times" in message
     assert "Apache Derby has no snapshot that several connections share" in message
     assert "accept_changes_between_reads=True" in message
 
@@ -175,7 +175,7 @@ def test_splits_of_a_database_without_shared_snapshots_are_refused(
     cut = replace(derby, partition_column="id", lower_bound=0, upper_bound=9, num_partitions=2)
     env = StreamExecutionEnvironment("p")
     env.from_source(cut, "orders").sink_to(Parquet(str(tmp_path / "one"))).name("one")
-    assert "it is read in 2 queries by this task" in failure_of(run_pipeline(env.pipeline()))
+    assert "this task reads it in 2 queries" in failure_of(run_pipeline(env.pipeline()))
 
 
 @pytest.mark.parametrize("way_out", ["stage", "accept"])
@@ -199,4 +199,4 @@ def test_a_self_join_reads_its_source_twice(
     orders = env.from_source(derby, "orders")
     both = orders.union(orders.filter("id > 3"))
     both.sink_to(Parquet(str(tmp_path / "one"))).name("one")
-    assert "it is read 2 times by this task" in failure_of(run_pipeline(env.pipeline()))
+    assert "this task reads it 2 times" in failure_of(run_pipeline(env.pipeline()))

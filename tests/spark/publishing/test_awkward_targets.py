@@ -73,7 +73,7 @@ def test_without_folder_exchange_old_files_are_removed_whatever_their_column_is_
 
 
 def test_a_partition_column_that_hides_its_folders_is_refused(sinks: Sinks, tmp_path: Path) -> None:
-    with pytest.raises(PublicationError, match=r"column '\.day' .* readers pass over"):
+    with pytest.raises(PublicationError, match=r"column '\.day' .* readers skip"):
         sinks.write(Parquet(f"{tmp_path}/out"), "SELECT 1 id, 1 `.day`", partition_by=(".day",))
 
 
@@ -144,7 +144,7 @@ def test_a_value_no_folder_can_hold_is_refused_and_nothing_changes(
         "  column 'k': 2 rows with '', read back as NULL",
         "  column 'k': 1 row with '__HIVE_DEFAULT_PARTITION__', read back as NULL",
         "  column 'k': 1 row with text that ends in '._COPYING_', read back as no row at all: "
-        "readers pass over such folders",
+        "readers skip such folders",
     ]
     assert data_files(tmp_path / "out") == before
 
@@ -248,7 +248,9 @@ def test_a_partition_inside_a_linked_folder_is_not_replaced(
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "y=1").symlink_to(tmp_path / "others")
     how = settings("overwrite-partitions", partition_by=("y", "m"))
-    with pytest.raises(PublicationError, match="y=1 is a link: nothing behind it is replaced"):
+    with pytest.raises(
+        PublicationError, match="y=1 is a link, and files behind a link are never replaced"
+    ):
         sinks.write(Parquet(f"{tmp_path}/out"), "SELECT 2L AS id, 1 AS y, 1 AS m", **how)
     assert rows(spark, f"{tmp_path}/out") == [(1, 1, 1)]
     assert not list(sinks.root.rglob("*.intent.json"))
@@ -379,7 +381,7 @@ def test_a_target_on_another_disk_is_written_again_and_again(
     [
         ("/", "is the root of the file system"),
         ("{root}/" + "n" * 256, "has a name of more than 255 bytes"),
-        ("{root}/link", "is a link to nowhere, which is not there"),
+        ("{root}/link", "is a link to nowhere, which does not exist"),
         ("{root}/file", "is a file"),
     ],
 )

@@ -403,5 +403,5 @@ def test_settings_that_the_master_ignores_are_reported(
     run_pipeline(env.pipeline())
     assert (
         "graph_compiler: slot sharing group 'big': local[2] ignores executor_memory and executor_cores: "
-        "driver and executor are one JVM, whose heap is driver_memory and whose cores are the master's ["
+        "driver and executor are one JVM; its heap is driver_memory, and its cores are the master's ["
     ) in capsys.readouterr().out

@@ -185,7 +185,7 @@ def test_what_reads_the_environment_is_never_kept(
     assert len(till.tries(2)) == 1
     assert till.tries(3) == []
     assert till.epochs == 3
-    assert "'priced' runs again: it reads ${env:MONEY_PASSWORD}, and only values of" in (
+    assert "'priced' runs again: it reads ${env:MONEY_PASSWORD}, but only values of" in (
         capsys.readouterr().out
     )
 

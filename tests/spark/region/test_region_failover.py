@@ -177,7 +177,7 @@ def test_finished_readers_of_a_lost_copy_stay_if_the_new_one_is_equal(
     assert [again.producer for again in report.recomputed] == [first, second]
     log = capsys.readouterr().out
     assert f"{second} need not run again: it has finished from the same rows" in log
-    assert f"{first} need not run again: what is lost of it is computed again by its reader" in log
+    assert f"{first} need not run again: its reader computes again what is lost" in log
     assert published(tmp_path / "out")[1] == [("a", 2, 30)]
     assert not tasks.stale()
 
@@ -501,7 +501,7 @@ def test_a_producer_with_other_secrets_is_named(
     failure = tasks.run(second).failure
     assert failure is not None
     assert "that task reads with" in failure.message
-    assert "which this one is not given" in failure.message
+    assert "which this task does not get" in failure.message
 
 
 def test_a_chain_of_lost_results_is_recomputed(
@@ -576,7 +576,7 @@ def test_a_producer_with_other_resources_is_named(
     failure = tasks.run(second).failure
     assert failure is not None
     assert failure.throwable_type is ThrowableType.PARTITION_DATA_MISSING_ERROR
-    assert "that task has other resources than this one" in failure.message
+    assert "that task has different resources" in failure.message
 
 
 def test_a_damaged_manifest_is_a_lost_result_and_never_read_again(

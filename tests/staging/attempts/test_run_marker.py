@@ -94,7 +94,7 @@ def test_one_folder_under_two_paths_is_not_shared(tmp_path: Path) -> None:
     first, _ = regions()
     see_marker(STORE, [first], marker(tmp_path / "here", "a"))
     shutil.copytree(tmp_path / "here", tmp_path / "there")
-    with pytest.raises(StagingRootNotSharedError, match=f"calls the root {tmp_path}/here"):
+    with pytest.raises(StagingRootNotSharedError, match=f"where the root is {tmp_path}/here"):
         check_marker(STORE, layout(tmp_path / "there"), "b")
 
 

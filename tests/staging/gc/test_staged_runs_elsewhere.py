@@ -127,7 +127,7 @@ def test_a_record_of_another_run_does_not_identify_a_folder(runs: list[Run]) -> 
     marker.write_text((other.path / "run.json").read_text())
     left = [found.identity for found in survey(STORE, str(run.root)).runs]
     assert sorted(map(str, left)) == sorted(str(each) for each in PLACES if each != run.identity)
-    with pytest.raises(StagingError, match=f"of run 'r' of '{other.identity.owner}', and of"):
+    with pytest.raises(StagingError, match=f"of run 'r' of '{other.identity.owner}', but"):
         find_marker(STORE, run.layout)
 
 

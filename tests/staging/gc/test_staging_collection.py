@@ -173,7 +173,7 @@ def test_rows_of_unfinished_publications_are_kept_at_any_age(run: Run, tmp_path:
     assert str(folder) not in wastes(collection)
     assert str(rows) not in wastes(collection)
     assert set(wastes(collection).values()) == {Waste.EXPIRED}
-    assert "was decided and not carried out" in collection.kept[0].reason
+    assert "was decided but not carried out" in collection.kept[0].reason
 
 
 @pytest.mark.parametrize("seconds", [2 * HOUR, 8 * DAY])

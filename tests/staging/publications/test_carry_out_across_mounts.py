@@ -159,7 +159,7 @@ def test_a_failed_step_names_its_place_and_succeeds_once_the_cause_is_gone(
             with pytest.raises(PublicationPendingError, match=os.strerror(code)) as refusal:
                 carry_out(intent)
     assert str(target) in str(refusal.value)
-    assert "the next execution that writes the target finishes it" in str(refusal.value)
+    assert "the next execution that writes to the target finishes it" in str(refusal.value)
     carry_out(intent)
     assert seen(target) == OLD | NEW
     assert not Path(intent.prepared).parent.exists()
@@ -175,7 +175,7 @@ def test_a_file_in_place_of_a_folder_is_reported_until_removed(kind: str, world:
         target.symlink_to(world / "nowhere")
     else:
         put(target, ["k=1"])
-    with pytest.raises(PublicationPendingError, match="does not take what execution e1 of run r"):
+    with pytest.raises(PublicationPendingError, match="does not accept what execution e1 of run r"):
         carry_out(intent)
     (target / "k=1" if kind == "file for a partition" else target).unlink()
     carry_out(intent)

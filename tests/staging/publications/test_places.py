@@ -212,7 +212,7 @@ def test_sources_of_a_task_are_those_it_reads() -> None:
         ("s3a://bucket/run 1", "characters"),
         ("hdfs:///out", "names no NameNode"),
         ("hdfs://nn/", "a whole file system"),
-        ("gs://bucket/out", "not been tried"),
+        ("gs://bucket/out", "none has been tried"),
         ("out/x", "relative"),
         ("file://host/out", "host"),
     ],

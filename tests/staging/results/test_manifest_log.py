@@ -79,7 +79,7 @@ def test_losing_to_an_unreadable_manifest_suggests_a_retry(
     log: ManifestLog,
 ) -> None:
     leave(log, "")
-    with pytest.raises(DamagedDocumentError, match="the next attempt commits the epoch after"):
+    with pytest.raises(DamagedDocumentError, match="the next attempt commits the next epoch"):
         log.commit(manifest("one"))
     assert log.next_epoch(RESULT) == 1
 

@@ -43,7 +43,7 @@ def test_what_a_connection_says(fields: dict[str, Any], access: HdfsAccess, port
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({"type": "aws"}, "has type 'aws', and the root is in HDFS"),
+        ({"type": "aws"}, "has type 'aws', but the root is in HDFS"),
         ({"host": None}, "has no host"),
         (
             {"password": "p"},

@@ -103,7 +103,7 @@ def rendered_arguments(pipeline: str, rendered: Mapping[str, object]) -> dict[st
             raise AirflowFailException(
                 f"pipeline '{pipeline}': parameter '{name}' is {shown(value)}\n"
                 "  allowed: text, an int, a float, a bool or a date\n"
-                "  hint: it is an argument of the task group, of which a template or an XCom has this value"
+                "  hint: it is an argument of the task group; a template or an XCom gave it this value"
             )
     return cast(dict[str, ParameterValue], values)
 

@@ -41,8 +41,8 @@ def what_catchup_loses(compiled: CompiledPipeline, templates: Environment) -> st
     """Return a warning for sinks that would keep only the rows of the last run after a catchup."""
     if lost := shared_targets(compiled, templates, modes=(SinkMode.OVERWRITE,)):
         return (
-            f"Catchup runs every interval since the start date, and each run replaces all that the one before it wrote "
-            f"to the target of {listing(lost)}: the rows of one run remain. Hint: write to a place of the run "
+            f"Catchup runs every interval since the start date, and each run replaces the rows of the run before it "
+            f"in the target of {listing(lost)}: only the rows of one run remain. Hint: let the path depend on the run "
             "({{ ds }}), use mode='overwrite-partitions' or 'merge', or build the Dag without catchup."
         )
     return None

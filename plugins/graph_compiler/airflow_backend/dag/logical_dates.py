@@ -103,9 +103,9 @@ def what_days_lose(
         return None
     first, last = max(0, *offsets), min(_DAY, _DAY + min(offsets)) - 1
     return (
-        f"Its runs are at {_clock(minute)} in {zone}, and {{{{ ds }}}} and run_date are days in UTC: in spring, two "
+        f"Its runs are at {_clock(minute)} in {zone}, but {{{{ ds }}}} and run_date are days in UTC: in spring, two "
         f"runs have the same day, and in autumn a day has none. {listing(names)} would replace the rows of that day, "
-        f"and never have those of the other. Hint: a time from {_clock(first)} to {_clock(last)}, which is on the same "
+        f"and have none for the other. Hint: a time from {_clock(first)} to {_clock(last)}, which is on the same "
         f"day in UTC all year; or in paths {{{{ logical_date.in_timezone('{zone}') | ds }}}}."
     )
 

@@ -110,5 +110,5 @@ def _odd_templates(dag: DAG) -> Iterator[Problem]:
     if dag.template_undefined is not StrictUndefined:
         yield Problem(
             message=f"its Dag '{dag.dag_id}' has template_undefined={dag.template_undefined.__name__}",
-            hint="with it, a place that names a missing variable would be another place",
+            hint="with it, a place with a missing variable would become a different place",
         )

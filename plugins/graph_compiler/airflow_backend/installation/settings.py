@@ -37,7 +37,7 @@ class Settings(BaseModel):
     )
     api_conn_id: str | None = Field(
         default=None,
-        description="Airflow connection of Airflow's own API; with it, tasks are cleared that must run again.",
+        description="Airflow connection of Airflow's own API; with it, a task clears the tasks that must run again.",
     )
     history_server: str | None = Field(
         default=None,
@@ -47,14 +47,14 @@ class Settings(BaseModel):
         default=0,
         ge=0,
         le=MOST_ROWS,
-        description="How many rows of a staged result the view shows to who may see them; 0: none to anybody.",
+        description="How many rows of a staged result the view shows to users who may see them; 0: none.",
     )
     spark_conf: dict[str, str] = Field(
         default={}, description="JSON object of spark-submit --conf pairs."
     )
     options: DeploymentOptions = Field(
         default=NO_DEPLOYMENT_OPTIONS,
-        description="JSON object of options for all pipelines; what a pipeline sets itself wins.",
+        description="JSON object of options for all pipelines; a pipeline's own options override them.",
     )
 
     @field_validator("staging_root")

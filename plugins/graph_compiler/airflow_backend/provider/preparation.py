@@ -241,8 +241,8 @@ def _check_secrets(facts: SubmitFacts, conf: Mapping[str, Any]) -> None:
         return
     if place.secrets is None:
         raise SecretError(
-            "this pipeline uses secrets, and no way is known by which they reach a driver of master "
-            f"'{spark.master}' with deploy mode '{spark.mode}'\n"
+            f"this pipeline uses secrets, but they cannot be passed to a driver on master '{spark.master}' "
+            f"in deploy mode '{spark.mode}'\n"
             "  hint: use another execution target, or keep the credentials in the cluster instead of using Secret"
         )
     if place.secrets is SecretWay.FILE:
@@ -286,8 +286,8 @@ def _check_keys(facts: SubmitFacts) -> None:
     keys = isinstance(facts.access, S3Access) and facts.access.environment()
     if facts.place.is_elsewhere and keys:
         raise SecretError(
-            f"Airflow connection '{facts.staging_conn_id}' of the staging root has keys, and they do not reach a "
-            "driver that runs on another host\n"
+            f"Airflow connection '{facts.staging_conn_id}' of the staging root has keys, but they cannot be passed to "
+            "a driver on another host\n"
             "  hint: leave them out of the connection, so that workers and cluster use their own identities, or use "
             "deploy mode client"
         )

@@ -117,7 +117,7 @@ def _check_deploy_mode(spark: SparkArguments, target: ExecutionTarget, task_id: 
         return
     why = f": {target.place(DeployMode(mode)).refused}" if mode in tuple(DeployMode) else ""
     raise ExecutionTargetError(
-        f"task '{task_id}' has deploy mode '{mode}', and execution target '{target.name}' of Airflow connection "
+        f"task '{task_id}' has deploy mode '{mode}', but execution target '{target.name}' of Airflow connection "
         f"'{spark.conn_id}' does not have it{why}\n"
         f"  allowed: {', '.join(target.deploy_modes)}\n"
         "  hint: set option execution.deploy-mode, deploy_mode= of the slot sharing group, or deploy-mode in the "

@@ -94,7 +94,7 @@ def make_archive_later(wanted: WantedArchive | None) -> None:
         LOG.warning("graph_compiler: no class archive is made", exc_info=True)
         return
     LOG.info(
-        "graph_compiler: process %d makes a class archive in the background, with which the next drivers on this host "
+        "graph_compiler: process %d makes a class archive in the background. With it, the next drivers on this host "
         "start in about half the CPU time. It takes up to 1.8 GiB of memory and one to three minutes of two cores, at "
         "the lowest priority. The option execution.class-archives: false turns this off",
         started,

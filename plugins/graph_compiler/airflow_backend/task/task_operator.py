@@ -49,7 +49,7 @@ from graph_compiler.airflow_backend.task.stale_consumers import (
     rerun_stale_consumers,
 )
 from graph_compiler.airflow_backend.task.submitting import Preparation, prepare_try
-from graph_compiler.airflow_backend.task.task_summary import TaskSummary, log_lines, summarize
+from graph_compiler.airflow_backend.task.task_summary import FinishedTask, log_lines, summarize
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.declaration.parameters.parameter import RUN_DATE, ParameterValue
 from graph_compiler.deployment.describe.templates import find_places
@@ -143,7 +143,7 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
         """Return the variables of Jinja for the places of this pipeline, also in other tasks of the run."""
         return with_arguments(with_run_date(context), self._given)
 
-    def execute(self, context: Context) -> TaskSummary:
+    def execute(self, context: Context) -> FinishedTask:
         """Submit the regions; return their summary, or raise with the messages of their reports."""
         open_stores(self._settings.staging_root, self._settings.staging_conn_id)
         task = self.begun(context)
@@ -169,7 +169,7 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
             self._announce(task, context, summary)
             return summary
 
-    def _announce(self, task: TaskTry, context: Context, summary: TaskSummary) -> None:
+    def _announce(self, task: TaskTry, context: Context, summary: FinishedTask) -> None:
         """Keep the outlets to which this run has published: Airflow creates an event for each."""
         values = dict(task.first.parameters)
         written = published(self._regions, self.arguments.defaults, values)
@@ -179,7 +179,7 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
 
     def _submit(
         self, task: TaskTry, application: Application | None, context: Context
-    ) -> TaskSummary:
+    ) -> FinishedTask:
         """Submit, or follow what was submitted; return the summary of the reports."""
         with self.explained(task):
             error = self._wait(task, application, context)

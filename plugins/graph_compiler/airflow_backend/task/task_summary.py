@@ -38,7 +38,7 @@ class VertexSummary(TypedDict):
     seconds: float | None
 
 
-class TaskSummary(TypedDict):
+class FinishedTask(TypedDict):
     """The summary of a task; `left_out` lists what did not fit, None if everything did."""
 
     outputs: list[OutputSummary]
@@ -46,14 +46,14 @@ class TaskSummary(TypedDict):
     left_out: str | None
 
 
-def summarize(reports: Sequence[ExecutionReport], places: Sequence[str]) -> TaskSummary:
+def summarize(reports: Sequence[ExecutionReport], places: Sequence[str]) -> FinishedTask:
     """Return the summary of a task's reports, which are beside `places`; at most MOST_BYTES as JSON.
 
     What does not fit is left out: first the last vertices, then the last outputs.
     """
     outputs = [output for report in reports for output in report.outputs]
     vertices = [vertex for report in reports for vertex in report.vertices]
-    summary = TaskSummary(
+    summary = FinishedTask(
         outputs=[
             OutputSummary(
                 name=output.name,

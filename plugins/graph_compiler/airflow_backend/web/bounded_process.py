@@ -75,7 +75,7 @@ class BoundedProcess:
                 piece = os.read(process.stdout.fileno(), _PIECE)
                 found += piece
                 if len(found) > self.most:
-                    raise UnreadableRowsError(f"they take more than {self.most:,} bytes to be said")
+                    raise UnreadableRowsError(f"they take more than {self.most:,} bytes")
                 if not piece:
                     return bytes(found)
 

@@ -136,7 +136,7 @@ def plugin(health: AirflowHealth) -> Finding:
         return failed(words, "airflow plugins; plugins/.airflowignore belongs to the package")
     if _PLUGIN not in found["loaded"]:
         return warning(
-            "Airflow does not load it: Dags work, what it adds to Airflow's pages does not",
+            "Airflow does not load it: Dags work, but its pages in Airflow do not",
             "put plugins/ into Airflow's plugins_folder, or pip install this repository where Airflow runs",
         )
     return ok("Airflow loads it")
@@ -153,7 +153,7 @@ def settings(health: AirflowHealth) -> Finding:
         )
     if theirs != health.staging_root:
         return warning(
-            f"Airflow stages in {theirs}, the command line looks in {health.staging_root}",
+            f"Airflow stages in {theirs}, but the command line looks in {health.staging_root}",
             f"export {variable_of('staging_root')}={theirs}",
         )
     return ok("Airflow and the command line read section [graph_compiler] alike")

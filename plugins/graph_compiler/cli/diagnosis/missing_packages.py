@@ -56,7 +56,7 @@ def find_missing_packages(
             + (_needed_too(others) if first.operator and others else ""),
             operator=first.operator,
             declared_at=first.declared_at,
-            hint="set spark.jars.packages, or put its jars beside those of Spark; a cluster's may have it already",
+            hint="set spark.jars.packages, or put its jars beside those of Spark; a cluster may already have it",
         )
     scheme = _SCHEME.match(airflow.staging_root)
     if scheme is not None and scheme[1] == "s3a" and find_spec("obstore") is None:

@@ -23,8 +23,8 @@ from graph_compiler.staging.store.stores import store_of
 
 _SKEW = 5.0
 _ACCESS = (
-    "check staging_conn_id, or the identity of this process; allowed must be to get, put, list and delete objects "
-    "below the root"
+    "check staging_conn_id, or the identity of this process, which must be allowed to get, put, list and delete "
+    "objects below the root"
 )
 
 

@@ -185,7 +185,7 @@ def _missing_secrets(
             yield Problem(
                 operator=operator.name,
                 declared_at=operator.declared_at,
-                message=f"it needs {secret}, and a run in one process does not ask Airflow for connections",
+                message=f"it needs {secret}, but a run in one process does not ask Airflow for connections",
                 allowed=f"its value in the environment variable {secret.variable}",
                 hint="without --in-process, the run's tasks read it from the Airflow connection",
             )

@@ -107,7 +107,7 @@ def make_wanted_archive(key: str, name: str, environment: Mapping[str, str]) -> 
     try:
         installation = find_installation(environment, name)
         if class_path_key(installation, environment) != key:
-            raise DriverStartError("the process that makes it finds another Java or Spark")
+            raise DriverStartError("the process that makes it finds a different Java or Spark")
         if cache.find(key) is None:
             small = partial(why_not_alone, free=free_memory(), cores=available_cores())
             make_archive(cache, key, SparkProgram.of(installation, environment, name), small)

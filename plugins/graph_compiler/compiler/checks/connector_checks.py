@@ -93,8 +93,7 @@ def _misfits(operator: PhysicalTransformation, connector: Connector) -> Iterator
     if says_both and not set_names and connector.spark_format.lower() in UNTYPED:
         yield problem_at(
             operator,
-            "on_schema_change is 'ignore', which is about columns only; it no longer says that values which do not "
-            "fit are NULL",
+            "on_schema_change='ignore' applies only to columns; values that do not fit no longer become NULL",
             allowed='on_misfit="null" with it, as before; on_misfit="fail"; or rejects="bad", a side output',
         )
 

@@ -23,7 +23,7 @@ _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[1-9][0-9]{0,4})?", re.ASCI
 _FOLDER = re.compile(r"[\w.=~/-]*", re.ASCII)
 _HDFS, _HDFS_PORT = "hdfs", ":8020"
 _NO_NAMENODE = (
-    "it names no NameNode, so it would be a different place on each host: hdfs://host:port/path"
+    "it names no NameNode, so each host could find a different place; write hdfs://host:port/path"
 )
 _NAMES_OF_S3 = ("s3", "s3n")
 _UNTRIED = ("gs", "abfs", "abfss", "wasb", "wasbs", "oss", "cosn", "webhdfs", "swebhdfs", "viewfs")
@@ -96,7 +96,7 @@ def why_no_staging(uri: str) -> str | None:
     if name in _NAMES_OF_S3:
         return f"Spark's name of this scheme is s3a:, not {name}:"
     if name in _UNTRIED:
-        return f"there is no store for '{name}:' yet: it has not been tried (docs/stores.md)"
+        return f"there is no store for '{name}:' yet, because none has been tried (docs/stores.md)"
     if _REMOTE.fullmatch(uri) is None:
         is_hdfs = scheme[1] == _HDFS  # with one slash
         return _NO_NAMENODE if is_hdfs else why_not_local(uri)

@@ -207,10 +207,10 @@ class RecordFiles(FileConnector):
         if self.rejects is not None and self.on_misfit is not None:
             yield Problem(
                 message=f"it has rejects, and on_misfit='{self.on_misfit}'",
-                allowed="one of them: records that do not fit are either set aside, or fail the task, or have NULLs",
+                allowed="one of them: records that do not fit go to a side output, fail the task, or have NULLs",
             )
         if self.on_misfit is not None and format not in UNTYPED:
-            message = f"{format} files have types, so no value in them is a misfit"
+            message = f"{format} files have types, so on_misfit does not apply"
             hint = "leave out on_misfit; on_schema_change says what happens if a type differs from schema="
             yield Problem(message=message, hint=hint)
         if self.rejects is not None and format not in CHECKED:
@@ -229,7 +229,7 @@ class RecordFiles(FileConnector):
                 allowed='on_misfit="fail", on_misfit="null", or rejects="bad"',
             )
         if name.lower() == "columnnameofcorruptrecord":
-            message = f"option '{name}' is not used: records that do not fit are a side output"
+            message = f"option '{name}' has no effect: records that do not fit go to a side output"
             yield Problem(message=message, allowed='rejects="bad"')
 
 
@@ -372,7 +372,7 @@ class Files(RecordFiles):
             yield Problem(message="its format is empty", allowed="avro, xml, …")
         if by_class := _OF_SPARK.search(self.format):
             yield Problem(
-                message=f"its format {self.format!r} is Spark's own {by_class[1].lower()} by the name of a class",
+                message=f"its format {self.format!r} is Spark's own {by_class[1].lower()} under the name of a class",
                 allowed=f"format='{by_class[1].lower()}'",
             )
         yield from RecordFiles.problems(self)
@@ -381,7 +381,9 @@ class Files(RecordFiles):
         if self.format.lower() not in TABLE_FORMATS:
             return RecordFiles.why_not_writable(self)
         tables = listing(TABLE_FORMATS)
-        return f"a {self.format} table cannot be written as files: it is a log beside its files ({tables} are)"
+        return (
+            f"a {self.format} table cannot be written as files: {tables} tables are files and a log"
+        )
 
 
 @lru_cache(

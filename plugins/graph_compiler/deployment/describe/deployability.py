@@ -74,7 +74,7 @@ def _broadcasts_to_one_input(graph: StreamGraph) -> Iterator[Problem]:
         if any(edge.partitioner.is_broadcast for edge in edges):
             yield Problem(
                 operator=node.declared_name,
-                message="it reads rows that are broadcast, and nothing that they could be joined with",
+                message="it reads broadcast rows, but no rows to join them with",
                 allowed="broadcast() of one side of a join, or of an input of a function or query of several streams",
                 hint="leave out broadcast(): Flink would repeat each row in every subtask; "
                 "to repeat rows on purpose, join them with how='cross'",
@@ -127,8 +127,7 @@ def _why_not_deployable(compiled: CompiledPipeline) -> Problem | None:
     if compiled.execution_graph is None:
         undecided = [v.name for v in compiled.job_graph.vertices if v.parallelism is None]
         return Problem(
-            message="jobmanager.scheduler is AdaptiveBatch, and it leaves the parallelism of "
-            f"'{undecided[0]}' undecided",
+            message=f"jobmanager.scheduler AdaptiveBatch does not decide the parallelism of '{undecided[0]}'",
             allowed="Default, which leaves it to Spark; or .set_parallelism() of every operator",
         )
     if key := _checkpointing(compiled.options):
@@ -218,9 +217,9 @@ def _place_problems(where: SubmitSettings, name: str) -> Iterator[Problem]:
         )
     elif where.defers and not _may_be_tracked(target, where):
         refused = target.cluster.refused
-        why = f", and cluster mode is refused: {refused}" if refused else ""
+        why = f"; cluster mode is not possible: {refused}" if refused else ""
         yield Problem(
-            message=f"{name}: execution.deferrable is true, and a task of execution target '{target.name}' cannot wait "
+            message=f"{name}: execution.deferrable is true, but a task of execution target '{target.name}' cannot wait "
             f"in Airflow's triggerer: its driver is a process of the Airflow worker{why}",
             allowed="false, unset, or deploy mode cluster on yarn or kubernetes",
         )

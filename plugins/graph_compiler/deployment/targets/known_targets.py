@@ -65,7 +65,7 @@ LOCAL = ExecutionTarget(
     ),
     cluster=DriverPlace(refused="driver and executor are one process of the Airflow worker"),
     executors_see_driver_files=True,
-    why_ignored="driver and executor are one JVM, whose heap is driver_memory and whose cores are the master's",
+    why_ignored="driver and executor are one JVM; its heap is driver_memory, and its cores are the master's",
 )
 STANDALONE = ExecutionTarget(
     name="standalone",

@@ -20,9 +20,9 @@ from graph_compiler.explain.diff.plan_changes import (
 from graph_compiler.explain.diff.plan_summary import (
     Facts,
     OperatorSummary,
-    PlannedTask,
     PlanSummary,
     ResultSummary,
+    TaskSummary,
 )
 from graph_compiler.explain.diff.sink_columns import sink_columns
 from graph_compiler.identifiers import IntermediateDataSetId, listing
@@ -224,7 +224,7 @@ def task_changes(pairing: Pairing) -> Iterator[TaskChange]:
         yield TaskChange(kind=TaskChangeKind.REMOVED, task=id)
 
 
-def _reasons(old: PlannedTask, new: PlannedTask, pairing: Pairing) -> Iterator[str]:
+def _reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Iterator[str]:
     yield from _operator_reasons(old, new, pairing)
     yield from _result_reasons(old, new, pairing)
     yield from _read_reasons(old, new, pairing)
@@ -232,7 +232,7 @@ def _reasons(old: PlannedTask, new: PlannedTask, pairing: Pairing) -> Iterator[s
         yield str(change)
 
 
-def _operator_reasons(old: PlannedTask, new: PlannedTask, pairing: Pairing) -> Iterator[str]:
+def _operator_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Iterator[str]:
     had = {place: pairing.operators.get(place) for place in new.operators}
     before, now = pairing.before.operators, pairing.now.operators
     came = [place for place, old_place in had.items() if old_place not in old.operators]
@@ -254,13 +254,13 @@ def _operator_reasons(old: PlannedTask, new: PlannedTask, pairing: Pairing) -> I
     yield from _sentence("changed:", changed)
 
 
-def _result_reasons(old: PlannedTask, new: PlannedTask, pairing: Pairing) -> Iterator[str]:
+def _result_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Iterator[str]:
     came, went = _added_and_removed(old.stages, new.stages, pairing)
     yield from _sentence("stages", came)
     yield from _sentence("no longer stages", went)
 
 
-def _read_reasons(old: PlannedTask, new: PlannedTask, pairing: Pairing) -> Iterator[str]:
+def _read_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Iterator[str]:
     came, went = _added_and_removed(old.reads, new.reads, pairing)
     yield from _sentence("reads", came, "from staging")
     yield from _sentence("no longer reads", went, "from staging")

@@ -58,7 +58,7 @@ class ResultSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedTask:
+class TaskSummary:
     """One task: the indexes of its operators, the results it stages and reads, and its resources."""
 
     id: TaskName
@@ -84,7 +84,7 @@ class PlanSummary:
     run: Facts
     operators: tuple[OperatorSummary, ...]
     results: tuple[ResultSummary, ...]
-    tasks: tuple[PlannedTask, ...]
+    tasks: tuple[TaskSummary, ...]
 
     def result_name(self, result: ResultSummary) -> str:
         """Return the name of a result, from its operator and tag: `flown`, `flown.cancelled`."""
@@ -170,7 +170,7 @@ def _run_facts(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
 
 def _task(
     name: TaskName, regions: Sequence[RegionDescriptor], places: dict[int, int]
-) -> PlannedTask:
+) -> TaskSummary:
     settings: dict[str, Json] = {
         "vertices": sum(len(region.vertices) for region in regions),
         "slot sharing group": to_wire(regions[0].resource_profile),
@@ -181,7 +181,7 @@ def _task(
     operators = [operator for region in regions for operator in region.operators]
     stages = tuple(result.id for region in regions for result in region.results)
     reads = (staged.id for region in regions for staged in values_within(region, StagedInput))
-    return PlannedTask(
+    return TaskSummary(
         id=name,
         operators=tuple(places[operator.node_id] for operator in operators),
         stages=stages,

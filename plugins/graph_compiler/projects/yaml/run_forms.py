@@ -119,7 +119,8 @@ class ScheduleForm(Form):
     )
     every: Interval | None = Field(default=None, description="An interval: 15 min.")
     assets: Names | None = Field(
-        default=None, description="Places or URIs: when all of them have been published to."
+        default=None,
+        description="Places or URIs: the Dag runs when all of them have been published to.",
     )
     start: Moment | None = Field(default=None, description=f"The first logical date: {_WHEN}.")
     end: Moment | None = Field(default=None, description="The last logical date.")

@@ -95,7 +95,7 @@ def _folders(schema: StructType, partition_by: tuple[str, ...]) -> Iterator[str]
         if name.lower() not in known:
             yield f"partition_by names '{name}'; found: {', '.join(schema.names)}"
         if name.startswith("."):
-            yield f"column '{name}' is in partition_by, and readers pass over folders that begin with a dot"
+            yield f"column '{name}' is in partition_by, but readers skip folders that begin with a dot"
     if schema.names and len(partition_by) >= len(schema.names):
         yield "every column is in partition_by; a file needs at least one"
 

@@ -74,7 +74,7 @@ def _columns(connector: FileConnector, spark: SparkSession) -> StructType:
             raise
         name = str((error.getMessageParameters() or {}).get("columnName")).strip("`")
         raise SchemaChangedError(
-            f"keys or attributes below {connector.path} differ in case only: '{name}' is written in several ways\n"
+            f"keys or attributes below {connector.path} differ only in case: '{name}' is written in several ways\n"
             "  hint: declare schema=; then a message names each record with another key"
         ) from error
     fields = [] if rows is None else [f for f in rows.schema if f.name != _CORRUPT]
@@ -183,8 +183,8 @@ def _check_headers(files: TextFiles) -> None:
     others = f"; so are {len(wrong) - 1} others" if wrong[1:] else ""
     raise SchemaChangedError(
         f"the file {local_path(path) or path} {found} {names}{others}\n"
-        "  records below a header in another order would be read in the wrong columns\n"
-        "  hint: read the files of each header by a source of its own"
+        "  Spark would read records below a different header into the wrong columns\n"
+        "  hint: declare one source for the files of each header"
     )
 
 

@@ -43,7 +43,7 @@ def encoding_hints(
                 f"a name that ends in {suffix}" if suffix else "other files: Spark cannot read it"
             )
             yield (
-                f"the file is compressed with {name}, and Spark knows that by the name: it needs {ends}",
+                f"the file is compressed with {name}, which Spark recognizes only by the name: it needs {ends}",
                 None,
             )
             return

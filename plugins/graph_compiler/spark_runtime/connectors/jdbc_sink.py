@@ -142,7 +142,7 @@ class JdbcSink:
         held, sent = database.count(to.staged), observed_count(observation, "rows")
         if held != sent:
             raise PublicationConflictError(
-                f"{to.staged} holds {held} rows, and {sent} were sent: Spark ran a task again that had committed"
+                f"{to.staged} holds {held} rows, but {sent} were sent: Spark ran a committed task again"
             )
         keys = key_columns(to.keys, rows.schema)
         if keys:

@@ -236,7 +236,7 @@ class AppendedBefore:
     def prepare(self, _: DataFrame) -> PreparedSink:
         """Report and log the rows that are already there."""
         LOG.warning(
-            "%s is left as it is: execution %s of this run has appended %s rows, and a run appends once",
+            "%s is not changed: execution %s of this run has already appended %s rows, and a run appends once",
             self.location,
             self.confirmation.earlier,
             self.confirmation.rows,
@@ -277,6 +277,6 @@ def refuse_rows_of_others(
         )
     if (found := count()) != last.rows:
         raise PublicationError(
-            f"its target {name} holds {counted(found, 'row')}, and this run left {last.rows:,}: others have written "
+            f"its target {name} holds {counted(found, 'row')}, but this run left {last.rows:,}: others have written "
             f"there since\n  {allowed}"
         )

@@ -86,7 +86,7 @@ class BucketTarget(StoreTarget):
         if found != (direct.counted.files, direct.counted.bytes):
             raise PublicationError(
                 f"executors wrote {counted(direct.counted.files, 'file')} of {direct.counted.bytes:,} bytes for "
-                f"{self.target}, and {found[0]} of {found[1]:,} are to appear; nothing of it is visible"
+                f"{self.target}, but {found[0]} of {found[1]:,} would appear; nothing of it is visible"
             )
         return files, direct.counted.rows
 

@@ -149,7 +149,7 @@ def why_no_folder(target: Path) -> str | None:
     if any(len(os.fsencode(part)) > NAME_BYTES for part in target.parts):
         return f"has a name of more than {NAME_BYTES} bytes"
     if target.is_symlink() and not target.exists():
-        return f"is a link to {os.readlink(target)}, which is not there"
+        return f"is a link to {os.readlink(target)}, which does not exist"
     return "is a file" if target.exists() and not target.is_dir() else None
 
 
@@ -194,7 +194,8 @@ def _name_to_remove(target: Path, name: str, replaced: Set[Partition], own: froz
     if link is None or name in own:
         return name
     raise PublicationError(
-        f"it replaces {Path(name).parent} in {target}, and {link} is a link: nothing behind it is replaced\n"
+        f"it would replace {Path(name).parent} in {target}, but {link} is a link, and files behind a link "
+        "are never replaced\n"
         "  hint: put a folder in its place, or remove it"
     )
 

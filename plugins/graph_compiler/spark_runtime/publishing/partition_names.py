@@ -42,7 +42,7 @@ _UNFIT = (
     _Unfit(
         condition="endswith({}, '._COPYING_')",
         shown="text that ends in '._COPYING_'",
-        becomes="no row at all: readers pass over such folders",
+        becomes="no row at all: readers skip such folders",
     ),
     _Unfit(
         condition="NOT is_valid_utf8({})", shown="bytes that are not UTF-8", becomes="another text"

@@ -97,7 +97,7 @@ class Publisher:
         if mode is SinkMode.ERROR_IF_EXISTS and (old := ticket.old_files):
             raise PublicationError(
                 f"its target {target} holds {counted(len(old), 'file')} from elsewhere ({old[0]}, …)\n"
-                "  allowed: nothing, since its mode is 'error-if-exists'"
+                "  allowed: an empty target, since its mode is 'error-if-exists'"
             )
         return ticket
 

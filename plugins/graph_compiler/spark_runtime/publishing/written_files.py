@@ -191,7 +191,7 @@ def _compare_sizes(folder: str, files: tuple[WrittenFile, ...], written: WriteMe
     size = sum(file.bytes for file in files)
     if (len(files), size) != (written.files, written.bytes):
         raise PublicationError(
-            f"executors wrote {counted(written.files, 'file')} of {written.bytes:,} bytes in {folder}, and the driver "
+            f"executors wrote {counted(written.files, 'file')} of {written.bytes:,} bytes in {folder}, but the driver "
             f"sees {len(files)} of {size:,}; nothing of it is visible\n"
             "  hint: mount the same file system on the driver's host and on every executor's"
         )

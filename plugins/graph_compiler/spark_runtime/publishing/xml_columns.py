@@ -59,12 +59,12 @@ def _fields(struct: StructType, prefix: str, text: str) -> Iterator[str]:
         is_text = field.name == text
         is_attribute = not is_text and field.name.startswith(prefix)
         if is_text and elements:
-            yield f"column '{text}' is the text of an element, and '{elements[0]}' stands beside it"
+            yield f"column '{text}' is the text of an element, so '{elements[0]}' cannot be beside it"
         if (is_text or is_attribute) and not isinstance(field.dataType, _PLAIN):
             what = "the text of an element" if is_text else "an attribute"
             yield f"column '{field.name}' is {type_words(field.dataType)}, which {what} cannot hold"
         if not is_text and not _NAME.fullmatch(_name(field, prefix if is_attribute else "")):
-            yield f"column {field.name!r}: its name is none that XML has"
+            yield f"column {field.name!r}: its name is not valid in XML"
 
 
 def _name(field: StructField, prefix: str) -> str:

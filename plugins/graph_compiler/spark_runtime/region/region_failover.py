@@ -238,11 +238,11 @@ class RegionFailover:
     def _check_resources(self, part: RegionDescriptor, copy: LostCopy) -> None:
         """Raise PartitionNotFoundError if the producer has resources or secrets that this application does not have."""
         if part.resource_profile != self.task.region.resource_profile:
-            raise copy.cannot("that task has other resources than this one")
+            raise copy.cannot("that task has different resources")
         own = set(values_within(self.task.region, Secret))
         if lacking := [secret for secret in values_within(part, Secret) if secret not in own]:
             secrets = listing(dict.fromkeys(map(str, lacking)))
-            raise copy.cannot(f"that task reads with {secrets}, which this one is not given")
+            raise copy.cannot(f"that task reads with {secrets}, which this task does not get")
 
     def _check(self, manifest: Manifest, copy: LostCopy, *, is_free: bool) -> None:
         """Raise an error if a new copy does not match the old one that others have read."""

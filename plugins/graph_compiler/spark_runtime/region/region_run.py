@@ -74,7 +74,7 @@ class RegionRun:
         if winner != self.area.attempt.execution_id and varies:
             raise StagingError(
                 f"epoch {manifest.epoch} of {manifest.result_id} was committed by execution {winner}, and what "
-                "computes it is not deterministic: the next attempt commits the epoch after"
+                "computes it is not deterministic: the next attempt commits the next epoch"
             )
 
 

@@ -140,7 +140,7 @@ def computed_by(region: RegionDescriptor, program: tuple[CodePart, ...]) -> Comp
     )
     variables = dict.fromkeys(_variables(region))
     unknown = (
-        f"it reads {listing(variables)}, and only values of parameters are recorded"
+        f"it reads {listing(variables)}, but only values of parameters are recorded"
         if variables
         else None
     )

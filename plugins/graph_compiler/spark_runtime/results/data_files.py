@@ -77,7 +77,7 @@ def written_partitions(
             found.setdefault(int(part[1]), []).append(_data_file(store, file, name, rows))
         elif not name.startswith(("_", ".")):
             raise StagingError(
-                f"{file.key} is not named as Spark names what it writes: part-00000-….parquet"
+                f"{file.key} does not have a name that Spark gives its files: part-00000-….parquet"
             )
     count = max(partitions or 0, max(found, default=-1) + 1)
     return tuple(
@@ -90,6 +90,6 @@ def _data_file(store: StagingStore, file: StoredFile, name: str, rows: int) -> D
     if checksums is None:
         raise StagingError(
             f"{file.key} was written without checksums: its bytes could not be verified\n"
-            "  hint: a commit protocol or an output committer of your own does not keep them"
+            "  hint: your own commit protocol or output committer does not keep them"
         )
     return DataFile(name=name, rows=rows, bytes=file.bytes, checksums=checksums)

@@ -52,7 +52,7 @@ class S3aUploads:
                 return self._read(f"{key}{_PENDING}")
             except FileNotFoundError:
                 raise StagingError(
-                    f"{key} was written, and nothing says how it is to appear\n"
+                    f"{key} was uploaded, but S3A left no `.pending` file for it\n"
                     "  hint: fs.s3a.committer.magic.enabled must be true, which it is by default"
                 ) from None
 

@@ -81,15 +81,15 @@ def find_marker(store: StagingStore, layout: StagingLayout) -> RunMarker | None:
         marker = get_document(store, layout.marker, RunMarker, version=VERSION, upgrade=_upgraded)
     except DamagedDocumentError as error:
         raise error.hinting(
-            "remove it, and clear a task of the run that reads no staged result: it puts it again"
+            "remove it, and clear a task of the run that reads no staged result: that task writes it again"
         ) from None
     # On a file system that ignores case, two run ids may name one folder.
     if marker and marker.identity != layout.identity:
         theirs, ours = marker.identity, layout.identity
         raise StagingError(
             f"{layout.run} is the folder of run '{theirs.run_id}' of '{theirs.owner}', "
-            f"and of no other: this is run '{ours.run_id}' of '{ours.owner}'\n"
-            "  hint: give the run an id that differs in more than the case of its letters"
+            f"but this is run '{ours.run_id}' of '{ours.owner}'\n"
+            "  hint: give the run an id that differs not only in upper and lower case"
         )
     return marker
 
@@ -131,7 +131,10 @@ def see_marker(store: StagingStore, regions: Sequence[RegionDescriptor], mine: R
                 "run\n"
                 f"  hint: either run all of the run again, or deploy the version of plan {marker.plan_id} again"
             )
-        found = f"the marker of this run, put on {marker.host}, and no documents of {listing(unseen)}, which ran before"
+        found = (
+            f"the marker of this run, written on {marker.host}, but no documents of {listing(unseen)}, "
+            "which ran before"
+        )
         raise not_shared(layout.root, mine.host, found)
 
 
@@ -141,7 +144,7 @@ def check_marker(store: StagingStore, layout: StagingLayout, host: str) -> RunMa
     if marker is None:
         raise not_shared(layout.root, host, f"no {layout.marker}")
     if marker.root != layout.root:
-        found = f"the marker of this run, put on {marker.host}, which calls the root {marker.root}"
+        found = f"the marker of this run, written on {marker.host}, where the root is {marker.root}"
         raise not_shared(layout.root, host, found)
     return marker
 

@@ -165,7 +165,7 @@ def _collect_run(run: StagedRun, undone: frozenset[str], policy: Policy) -> Coll
         return Collection(removals=(*prepared, whole), tables=(), kept=())
     reason = found.reason
     if is_old:
-        reason = "a publication was decided and not carried out: the next execution that writes the target does it"
+        reason = "a publication was decided but not carried out: the next execution that writes to the target does that"
         if not undone:
             reason = f"{counted(len(tables), 'table')} of a database must be dropped first"
     leftovers = () if run.facts.unreadable else tuple(_leftovers(run, undone, is_old=is_old))

@@ -91,7 +91,7 @@ class ManifestLog:
         try:
             winner = self.manifest(manifest.result_id, manifest.epoch)
         except DamagedDocumentError as error:
-            raise error.hinting("try again: the next attempt commits the epoch after") from None
+            raise error.hinting("try again: the next attempt commits the next epoch") from None
         if (winner.fingerprint, winner.plan_id) != (manifest.fingerprint, manifest.plan_id):
             raise StagingError(
                 f"epoch {manifest.epoch} of {manifest.result_id} was committed by execution "

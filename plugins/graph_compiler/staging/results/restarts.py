@@ -37,7 +37,7 @@ from graph_compiler.staging.results.release import (
 class Spared(StrEnum):
     """Why a region that Flink restarts is not repeated."""
 
-    COMPUTED_AGAIN = "what is lost of it is computed again by its reader"
+    COMPUTED_AGAIN = "its reader computes again what is lost"
     READS_ANOTHER = "it reads nothing of the lost result"
     NOT_FINISHED = "it has not finished from it"
     SAME_ROWS = "it has finished from the same rows"

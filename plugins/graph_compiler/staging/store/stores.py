@@ -95,7 +95,7 @@ def committing(store: StagingStore, root: str) -> StagingStore:
         raise StagingError(
             f"'{root}' is in a store that nothing can be staged in: several writers of one "
             "document could all succeed, and results could be committed twice\n  allowed: a "
-            "store that writes a document only where there is none"
+            "store that writes a document only if there is none"
         )
     return store
 

@@ -163,8 +163,8 @@ def is_deferrable(place: DriverPlace, wanted: bool | None, task_id: str) -> bool
         )
     if wanted:
         raise ExecutionTargetError(
-            f"task '{task_id}': option execution.deferrable is true, and its driver is a process of the Airflow "
-            "worker, which has to stay\n"
+            f"task '{task_id}': option execution.deferrable is true, but its driver is a process of the Airflow "
+            "worker, which must stay\n"
             "  allowed: deploy mode cluster on YARN or Kubernetes; Spark standalone refuses Python applications there"
         )
     return False

@@ -23,8 +23,7 @@ def cancel(dag: ClientDag, run_id: RunId, api_url: ApiUrl = None, as_json: AsJso
         console = standard_output()
         show_status(run, console)
         words = (
-            "canceled; Airflow calls it failed. Staged rows of finished tasks are kept, and what sinks have published "
-            "stays.\n"
+            "canceled; Airflow marks it as failed. Staged rows of finished tasks, and published rows, stay.\n"
             f"Next:  {client_call('resume', run, api_url)}   continues from there"
         )
         console.print(Text(words), soft_wrap=True)

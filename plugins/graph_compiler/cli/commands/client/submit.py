@@ -78,7 +78,7 @@ def submit(
 def _warn_without_scheduler(client: RunClient) -> None:
     with suppress(RunClientError):  # the run has started, and its id must be printed in any case
         if not client.has_scheduler():
-            standard_error().print("no scheduler is alive: the run is queued until one starts")
+            standard_error().print("no scheduler is running: the run is queued until one starts")
 
 
 def _dag_and_params(name: str, texts: Sequence[str] | None) -> tuple[str, Mapping[str, object]]:

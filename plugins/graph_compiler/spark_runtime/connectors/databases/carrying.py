@@ -175,7 +175,7 @@ def _compare_counts(to: TablePublication, taken: int) -> None:
     else:
         is_short = taken != to.rows and not to.creates
     if is_short:
-        words = "%s says that it took %s of %s rows: it has a trigger or a rule"
+        words = "%s reports %s of %s rows: it has a trigger or a rule"
         LOG.warning(words, to.table, taken, to.rows)
 
 
@@ -191,7 +191,7 @@ def _kept_by_delete(to: TablePublication, transaction: Transaction) -> str:
     if not left:
         return ""
     return (
-        f"DELETE removed {max(deleted, 0)} of its {held} rows, and {left} are there: a trigger, a rule or another "
+        f"DELETE removed {max(deleted, 0)} of its {held} rows, but {left} remain: a trigger, a rule or another "
         "writer kept them"
     )
 
@@ -269,7 +269,7 @@ class Marks:
                 raise
             raise PublicationError(
                 f"it cannot record in {self.table} what it has published: {database_words(error)}\n"
-                f"  allowed: rights to CREATE it, or to SELECT and INSERT where it is there\n"
+                f"  allowed: the right to CREATE it, or to SELECT and INSERT if it exists\n"
                 f"  hint: CREATE TABLE {self.table} ({_COLUMNS})"
             ) from None
 

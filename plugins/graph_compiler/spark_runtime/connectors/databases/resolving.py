@@ -56,7 +56,7 @@ def resolve(database: Database) -> ResolvedTable:
         length = len(parts[-1].text.encode()) if parts else 0
         if longest and length > longest:
             raise PublicationError(
-                f"its target {table} has a name of {length} bytes, and the database keeps {longest} of them"
+                f"its target {table} has a name of {length} bytes, but the database keeps only {longest} of them"
             )
         is_postgres = str(about.getDatabaseProductName()) == "PostgreSQL"
         find = _in_postgres if is_postgres else _by_metadata
@@ -117,7 +117,7 @@ def _current_schema(connection: Any, table: str) -> str:
     schema = connection.getSchema()
     if schema is None:
         raise PublicationError(
-            f"its target {table} names no schema, and the user's search_path has none that is there"
+            f"its target {table} names no schema, and no schema of the user's search_path exists"
         )
     return str(schema)
 

@@ -39,8 +39,8 @@ _DECIDED_BY_SPARK = {
 }
 """Options with which Spark sends no condition to the database, nor anything else that chooses rows."""
 _WAYS_OUT = (
-    '  allowed: .stage("read once") behind it, which reads it once if it is not cut into splits; or\n'
-    "  accept_changes_between_reads=True, where its rows do not change while the task runs"
+    '  allowed: .stage("read once") after it, which reads it once if it is not cut into splits; or\n'
+    "  accept_changes_between_reads=True, if its rows do not change while the task runs"
 )
 
 
@@ -100,7 +100,7 @@ class _Snapshots:
         if times > 1 or splits > 1:
             how = f"in {splits} queries" if splits > 1 else f"{times} times"
             raise RepeatedReadError(
-                f"it is read {how} by this task, and rows that change in between would be lost or doubled: "
+                f"this task reads it {how}, and rows that change in between would be lost or doubled: "
                 f"{snapshot.why_not}\n{_WAYS_OUT}"
             )
         return connector
@@ -156,7 +156,7 @@ def _reading(connector: Jdbc, snapshot: str) -> Jdbc:
     own = next((reveal(value) for key, value in options if key.lower() == _INIT), "")
     if found := _TRANSACTION.search(own):
         raise RepeatedReadError(
-            f"its sessionInitStatement says {found[2].upper()}, and each of its sessions is a transaction of the "
+            f"its sessionInitStatement says {found[2].upper()}, but each of its sessions is a transaction of the "
             "task's snapshot\n  allowed: statements that neither begin nor end a transaction, or "
             "accept_changes_between_reads=True, which reads without a snapshot"
         )

@@ -58,9 +58,9 @@ def carry_out(intent: Intent, is_open: Callable[[], bool] = ended) -> None:
     except OSError as error:
         places = " → ".join(str(name) for name in (error.filename, error.filename2) if name)
         raise PublicationPendingError(
-            f"{intent.target} does not take what execution {intent.execution_id} of run {intent.identity.run_id} has "
+            f"{intent.target} does not accept what execution {intent.execution_id} of run {intent.identity.run_id} has "
             f"decided to publish: {error.strerror or error}{f' ({places})' if places else ''}\n"
-            "  hint: fix this, and clear the task: the next execution that writes the target finishes it. "
+            "  hint: fix this, and clear the task: the next execution that writes to the target finishes it. "
             f"To give it up, remove {intent.prepared}"
         ) from error
 
