@@ -1059,7 +1059,10 @@ FAULTS = (
         64,
         "a split has its decision in a projection",
         ("_", "if varies else fix_decision(decided, scope)", "if varies else decided"),
-        found_by=f"{SPLITS_TESTS}::test_a_group_is_counted_in_one_output_whatever_its_key",
+        found_by=(
+            f"{SPLITS_TESTS}::test_a_group_is_counted_in_one_output_whatever_its_key",
+            "machine: rows",
+        ),
     ),
     _fault(
         65,
@@ -1069,7 +1072,10 @@ FAULTS = (
             "if times > 1:\n            connector",
             "if False:\n            connector",
         ),
-        found_by=f"{COLLATIONS}::test_each_row_of_a_table_is_in_one_output[English-by_hand]",
+        found_by=(
+            f"{COLLATIONS}::test_each_row_of_a_table_is_in_one_output[English-by_hand]",
+            "machine: rows",
+        ),
     ),
     _fault(
         66,
@@ -1085,7 +1091,8 @@ FAULTS = (
         "sinks of a reader that drops records have different ones",
         ("_found", "if drops_records(node):", "if False:"),
         found_by=(
-            f"{VARYING}::test_sinks_of_other_columns_have_the_same_records_of_a_lenient_reader"
+            (f"{VARYING}::test_sinks_of_other_columns_have_the_same_records_of_a_lenient_reader"),
+            "machine: rows",
         ),
     ),
     _fault(
@@ -1290,6 +1297,7 @@ FAULTS = (
         found_by=(
             f"{READERS}::test_two_filters_by_hand_put_each_row_into_one_output[aggregate-a double]",
             f"{READERS}::test_two_filters_by_hand_put_each_row_into_one_output[join-a struct]",
+            "machine: rows",
         ),
     ),
     _fault(
