@@ -12,7 +12,7 @@ RECIPE = (
         "deterministic: bool = False\n    most_rows: int | None = None",
     ),
     Edit(
-        "Declared.disable_chaining",
+        "HasSettings.disable_chaining",
         "def disable_chaining(self) -> Self:",
         "def set_most_rows(self, most_rows: int) -> Self:\n"
         '        """Keep no more rows than this."""\n'
