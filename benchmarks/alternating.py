@@ -12,9 +12,7 @@ Seconds = dict[str, float]
 """CPU and wall time."""
 
 
-def compare(
-    ways: tuple[str, str], run: Callable[[str], Seconds], rounds: int
-) -> dict[str, list[Seconds]]:
+def compare(ways: tuple[str, str], run: Callable[[str], Seconds], rounds: int) -> dict[str, list[Seconds]]:
     """Return the seconds of each way by round; both run once before, since classes are loaded and code is compiled."""
     found: dict[str, list[Seconds]] = {way: [] for way in ways}
     for way in ways:

@@ -78,9 +78,7 @@ class Meter:
         with ExitStack() as stack:
             for guard, functions in GUARDS.items():
                 for module, name in functions:
-                    stack.enter_context(
-                        patch.object(module, name, self._measured(guard, getattr(module, name)))
-                    )
+                    stack.enter_context(patch.object(module, name, self._measured(guard, getattr(module, name))))
             yield
 
     def _measured(self, guard: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -128,9 +126,7 @@ def main(words: Sequence[str] | None = None) -> None:
         shares = [meter.seconds[guard] / cpu for meter, cpu in rounds]
         middle = 1000 * statistics.median(meter.seconds[guard] for meter, _ in rounds)
         calls = rounds[0][0].calls[guard]
-        print(
-            f"{guard:14}{calls:7}{middle:9.1f}{statistics.median(shares):12.2%}{max(shares):10.2%}"
-        )
+        print(f"{guard:14}{calls:7}{middle:9.1f}{statistics.median(shares):12.2%}{max(shares):10.2%}")
     cpu = statistics.median(cpu for _, cpu in rounds)
     print(f"a run has {cpu:.1f} s of CPU, {options.orders:,} orders, {options.rounds} rounds")
 

@@ -35,15 +35,7 @@ class Timed:
         found = folder / "timed.json"
         words = ["--benchmark-only", "--benchmark-columns=median", f"--benchmark-json={found}"]
         small = ["-k", "not 000", f"--benchmark-min-rounds={most}", "--benchmark-max-time=0.01"]
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            self.module,
-            *words,
-            *(small if most else []),
-        ]
+        command = [sys.executable, "-m", "pytest", "-q", self.module, *words, *(small if most else [])]
         # A test that calls this runs in pytest itself, of which the new one must not know.
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
         subprocess.run(command, check=True, env=environment)
@@ -75,11 +67,7 @@ PARTS: Mapping[str, Part] = {
     "six": Comparison({"six-before": 10, "six-apart": 3, "six": 10}),
     "retry": Comparison({"declared-same-task": 10, "retried": 10}),
     "subplans": Comparison(
-        {
-            f"{readers}-{way}": 3
-            for readers in (2, 4, 6, 8)
-            for way in ("hand", "persist", "fused", "same-task")
-        }
+        {f"{readers}-{way}": 3 for readers in (2, 4, 6, 8) for way in ("hand", "persist", "fused", "same-task")}
     ),
     "checksum": staging_checksum.StagingChecksum(rounds=10),
     "strict": strict_sources.StrictSources(rounds=7),

@@ -20,13 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from benchmarks.alternating import Seconds, compare, session
 from benchmarks.peers.gen_data import generate
 from benchmarks.peers.measured_app import Clock, read_clock
-from benchmarks.peers.steps import (
-    clean_customers,
-    clean_orders,
-    clean_products,
-    enrich_customers,
-    enrich_products,
-)
+from benchmarks.peers.steps import clean_customers, clean_orders, clean_products, enrich_customers, enrich_products
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, ResultDescriptor
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
@@ -53,11 +47,7 @@ class StagingChecksum:
         try:
             return {
                 "costs": {
-                    name: compare(
-                        ("with", "without"),
-                        partial(_stage, rows, _area(spark, folder / "staging")),
-                        rounds,
-                    )
+                    name: compare(("with", "without"), partial(_stage, rows, _area(spark, folder / "staging")), rounds)
                     for name, rows in _results(spark, data).items()
                 }
             }

@@ -73,13 +73,9 @@ def _sources(spark: SparkSession, orders: int, folder: Path) -> Mapping[str, Fil
     rows.write.parquet(parquet)
 
     def schema(typed: tuple[str, ...]) -> str:
-        return ", ".join(
-            f"{name} {kind if name in typed else 'STRING'}" for name, (kind, _) in _COLUMNS.items()
-        )
+        return ", ".join(f"{name} {kind if name in typed else 'STRING'}" for name, (kind, _) in _COLUMNS.items())
 
-    found: dict[str, FileConnector] = {
-        name: Csv(csv, schema=schema(typed)) for name, typed in _TYPED.items()
-    }
+    found: dict[str, FileConnector] = {name: Csv(csv, schema=schema(typed)) for name, typed in _TYPED.items()}
     return found | {"parquet": Parquet(parquet, schema=schema(tuple(_COLUMNS)))}
 
 

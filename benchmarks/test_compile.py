@@ -14,9 +14,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.execution_graph.execution_graph_builder import build_execution_graph
-from graph_compiler.compiler.execution_graph.scheduling_topology_builder import (
-    build_scheduling_topology,
-)
+from graph_compiler.compiler.execution_graph.scheduling_topology_builder import build_scheduling_topology
 from graph_compiler.compiler.job_graph.job_graph_generator import generate_job_graph
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
@@ -40,9 +38,7 @@ def chain(operators: int) -> StreamExecutionEnvironment:
 def bush(operators: int) -> StreamExecutionEnvironment:
     """Many sources, joined pair by pair until one is left; every third join is staged."""
     env = StreamExecutionEnvironment("bush")
-    streams = deque(
-        env.from_source(Csv(f"/in/{number}"), f"in_{number}") for number in range(operators // 2)
-    )
+    streams = deque(env.from_source(Csv(f"/in/{number}"), f"in_{number}") for number in range(operators // 2))
     joins = 0
     while len(streams) > 1:
         joins += 1
@@ -71,9 +67,7 @@ def test_declare_and_compile(
 
 @pytest.mark.parametrize("subtasks", [1_000, 4_000, 16_000])
 def test_execution_graph_with_regions(subtasks: int, benchmark: BenchmarkFixture) -> None:
-    env = StreamExecutionEnvironment(
-        "wide", config={"execution.batch-shuffle-mode": "ALL_EXCHANGES_BLOCKING"}
-    )
+    env = StreamExecutionEnvironment("wide", config={"execution.batch-shuffle-mode": "ALL_EXCHANGES_BLOCKING"})
     source = env.from_source(Csv("/in"), "in").set_parallelism(subtasks)
     source.shuffle().sink_to(Parquet("/out")).set_parallelism(subtasks)
     compiled = compile_pipeline(env.pipeline())

@@ -47,10 +47,7 @@ def measure(benchmark: BenchmarkFixture, *arguments: Path | str) -> None:
 
 def declare(folder: Path, name: str, operators: int) -> None:
     """Write a pipeline with a shuffle at every fifth operator."""
-    steps = (
-        (KEYED if number % 5 == 0 else STEP).format(number=number)
-        for number in range(1, operators - 1)
-    )
+    steps = ((KEYED if number % 5 == 0 else STEP).format(number=number) for number in range(1, operators - 1))
     text = HEAD.format(name=name) + "".join(steps) + END.format(name=name)
     (folder / "pipelines").mkdir(exist_ok=True)
     (folder / "pipelines" / f"{name}.py").write_text(text)
@@ -61,9 +58,7 @@ def test_start(tmp_path: Path, benchmark: BenchmarkFixture) -> None:
     measure(benchmark, tmp_path, "validate")
 
 
-def test_validate_100_pipelines_of_20_operators(
-    tmp_path: Path, benchmark: BenchmarkFixture
-) -> None:
+def test_validate_100_pipelines_of_20_operators(tmp_path: Path, benchmark: BenchmarkFixture) -> None:
     for number in range(100):
         declare(tmp_path, f"pipeline_{number}", 20)
     measure(benchmark, tmp_path, "validate")

@@ -27,9 +27,7 @@ SHUFFLE_MODES = ("AUTO", "ALL_EXCHANGES_BLOCKING", "ALL_EXCHANGES_PIPELINED")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--update-golden", action="store_true", help="rewrite the expected texts in tests/golden"
-    )
+    parser.addoption("--update-golden", action="store_true", help="rewrite the expected texts in tests/golden")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -98,9 +96,9 @@ def mark(task: TaskDeploymentDescriptor) -> None:
 def word_count() -> StreamExecutionEnvironment:
     """source → words → [hash] → counts → sink."""
     env = StreamExecutionEnvironment("word_count")
-    env.from_source(Csv("/in/words.csv"), "lines").select("word").name("words").key_by(
-        "word"
-    ).aggregate(n="count(*)").name("counts").sink_to(Parquet("/out/counts")).name("counts_out")
+    env.from_source(Csv("/in/words.csv"), "lines").select("word").name("words").key_by("word").aggregate(
+        n="count(*)"
+    ).name("counts").sink_to(Parquet("/out/counts")).name("counts_out")
     return env
 
 
@@ -125,9 +123,9 @@ def expensive_and_checked() -> StreamExecutionEnvironment:
         .name("clean")
     )
     for key in ("day", "user"):
-        clean.key_by(key).aggregate(total="sum(amount)").name(f"total_{key}").sink_to(
-            Parquet(f"/out/{key}")
-        ).name(f"by_{key}")
+        clean.key_by(key).aggregate(total="sum(amount)").name(f"total_{key}").sink_to(Parquet(f"/out/{key}")).name(
+            f"by_{key}"
+        )
     return env
 
 

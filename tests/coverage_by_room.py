@@ -56,9 +56,7 @@ def rooms_of(report: dict[str, dict[str, dict[str, list[int]]]]) -> list[RoomCov
     found = []
     for name, group in groupby(files, key=lambda item: _room(item[0])):
         inside = dict(group)
-        missed = {
-            path: one["missing_lines"] for path, one in inside.items() if one["missing_lines"]
-        }
+        missed = {path: one["missing_lines"] for path, one in inside.items() if one["missing_lines"]}
         lines = sum(len(one["executed_lines"] + one["missing_lines"]) for one in inside.values())
         found.append(RoomCoverage(name=name, lines=lines, missed=missed))
     return found

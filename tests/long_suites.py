@@ -16,12 +16,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 _PACKAGE = "plugins/graph_compiler"
-_BOTH_SIDES = tuple(
-    f"{_PACKAGE}/{room}" for room in ("airflow_backend", "spark_runtime", "staging", "deployment")
-)
+_BOTH_SIDES = tuple(f"{_PACKAGE}/{room}" for room in ("airflow_backend", "spark_runtime", "staging", "deployment"))
 _PUBLISHING = tuple(
-    f"{_PACKAGE}/{room}"
-    for room in ("staging", "spark_runtime/connectors", "spark_runtime/publishing")
+    f"{_PACKAGE}/{room}" for room in ("staging", "spark_runtime/connectors", "spark_runtime/publishing")
 )
 SUITES: Mapping[str, Sequence[str]] = {
     "make test-long": (_PACKAGE, "pipelines", "benchmarks"),
@@ -39,12 +36,7 @@ SUITES: Mapping[str, Sequence[str]] = {
         f"{_PACKAGE}/spark_runtime/stores",
         "tests/object_stores",
     ),
-    "make test-hdfs": (
-        *_PUBLISHING,
-        f"{_PACKAGE}/webhdfs",
-        f"{_PACKAGE}/spark_runtime/stores",
-        "tests/hdfs",
-    ),
+    "make test-hdfs": (*_PUBLISHING, f"{_PACKAGE}/webhdfs", f"{_PACKAGE}/spark_runtime/stores", "tests/hdfs"),
     "make test-compose": (
         f"{_PACKAGE}/airflow_backend",
         "docker-compose.yaml",
@@ -72,9 +64,7 @@ class LastRun:
     @classmethod
     def all_of(cls, text: str) -> tuple[LastRun, ...]:
         """Return the last runs in the table of CONTRIBUTING.md, oldest first."""
-        row = re.compile(
-            r"^\| `(.+?)` \| by hand.*? \| ([\d-]+)(?: at ([0-9a-f]+))? \|$", re.MULTILINE
-        )
+        row = re.compile(r"^\| `(.+?)` \| by hand.*? \| ([\d-]+)(?: at ([0-9a-f]+))? \|$", re.MULTILINE)
         found = (cls(day, suite, commit or None) for suite, day, commit in row.findall(text))
         return tuple(sorted(one for one in found if one.suite in SUITES))
 

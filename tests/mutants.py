@@ -77,10 +77,7 @@ def definitions(text: str) -> Mapping[str, Sequence[tuple[int, int]]]:
                 case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                     inside = [*around, child.name]
                     add(inside, min(it.lineno for it in (child, *child.decorator_list)), child)
-                case (
-                    ast.Assign(targets=[ast.Name(id=name)])
-                    | ast.AnnAssign(target=ast.Name(id=name))
-                ):
+                case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                     add([*around, name], child.lineno, child)
             look(child, inside)
 
@@ -112,17 +109,13 @@ def changed_package(edits: Iterable[Edit]) -> Iterator[Path]:
     """Copy the package, and change the copy; return the folder to import it from."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, _PACKAGE.name)
-        shutil.copytree(
-            _PACKAGE, copy
-        )  # with what Python has compiled: only newer files are compiled again
+        shutil.copytree(_PACKAGE, copy)  # with what Python has compiled: only newer files are compiled again
         for file, text in changed_files(edits).items():
             (copy / file).write_text(text)
         yield Path(folder)
 
 
-def run_python(
-    package: Path, *arguments: str, timeout: float | None = None
-) -> subprocess.CompletedProcess[str]:
+def run_python(package: Path, *arguments: str, timeout: float | None = None) -> subprocess.CompletedProcess[str]:
     """Run `python -m …` with the package from that folder; raises TimeoutExpired."""
     with subprocess.Popen(
         [sys.executable, "-m", *arguments],
@@ -142,11 +135,7 @@ def run_python(
     return subprocess.CompletedProcess(process.args, process.returncode, output)
 
 
-def run_pytest(
-    package: Path, *arguments: str, timeout: float | None = None
-) -> subprocess.CompletedProcess[str]:
+def run_pytest(package: Path, *arguments: str, timeout: float | None = None) -> subprocess.CompletedProcess[str]:
     """Run pytest with the package from that folder; raises TimeoutExpired."""
     paths = ("-o", f"pythonpath={package} {ROOT}")
-    return run_python(
-        package, "pytest", "-q", "-p", "no:cacheprovider", *paths, *arguments, timeout=timeout
-    )
+    return run_python(package, "pytest", "-q", "-p", "no:cacheprovider", *paths, *arguments, timeout=timeout)

@@ -37,17 +37,7 @@ HEADER = """\
  * Made from Python's dataclasses by tests/view_documents.py (`make web`); do not change it by hand.
  */
 """
-DOCUMENTS = (
-    ViewPlan,
-    ViewRun,
-    PipelineList,
-    PlacedPipelines,
-    RunList,
-    VersionList,
-    PlanDiff,
-    StagedResult,
-    RowSample,
-)
+DOCUMENTS = (ViewPlan, ViewRun, PipelineList, PlacedPipelines, RunList, VersionList, PlanDiff, StagedResult, RowSample)
 """What the routes answer; what they hold follows by itself."""
 NAMED_UNIONS = {"Cell": Cell}
 BESIDE: dict[type, dict[str, str]] = {PlanDiff: {"summary": "string"}}
@@ -106,9 +96,7 @@ class Declarations:
             raise TypeError(f"{kind.__module__} and {self.classes[name].__module__} have a {name}")
         if name not in self.texts:
             self.texts[name] = ""  # its place, before those it holds
-            self.texts[name] = (
-                _enum(kind, name) if issubclass(kind, Enum) else self._interface(kind)
-            )
+            self.texts[name] = _enum(kind, name) if issubclass(kind, Enum) else self._interface(kind)
         return name
 
     def _interface(self, kind: type) -> str:

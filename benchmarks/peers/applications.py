@@ -94,19 +94,11 @@ def _declarative(_data: Path, work: Path) -> list[Application]:
 
 
 def _step_by_step(_data: Path, work: Path) -> list[Application]:
-    return [
-        [str(HERE / "step_app.py"), name, str(work / "staging"), str(work / "out")]
-        for name in steps.STEPS
-    ]
+    return [[str(HERE / "step_app.py"), name, str(work / "staging"), str(work / "out")] for name in steps.STEPS]
 
 
 def _compiled(
-    env: StreamExecutionEnvironment,
-    options: Mapping[str, str],
-    data: Path,
-    work: Path,
-    *,
-    is_tuned: bool = True,
+    env: StreamExecutionEnvironment, options: Mapping[str, str], data: Path, work: Path, *, is_tuned: bool = True
 ) -> list[Application]:
     return Deployed.of(env, data, work, options).applications(is_tuned=is_tuned)
 
@@ -124,9 +116,7 @@ def _readers(readers: int) -> dict[str, Variant]:
     of = partial(readers_pipeline.declare, readers)
     return {
         f"{readers}-hand": Variant(
-            f"by hand, {readers} reports",
-            lambda data, work: _readers_by_hand(data, work, readers),
-            sinks=readers,
+            f"by hand, {readers} reports", lambda data, work: _readers_by_hand(data, work, readers), sinks=readers
         ),
         f"{readers}-persist": Variant(
             f"by hand, {readers} reports, persisted",
@@ -134,9 +124,7 @@ def _readers(readers: int) -> dict[str, Variant]:
             sinks=readers,
         ),
         f"{readers}-fused": Variant(
-            f"compiled, {readers} reports, computed for each",
-            partial(_compiled, of(Cuts()), NO_CUTS),
-            sinks=readers,
+            f"compiled, {readers} reports, computed for each", partial(_compiled, of(Cuts()), NO_CUTS), sinks=readers
         ),
         f"{readers}-same-task": Variant(
             f"compiled, {readers} reports, staged in the same task",
@@ -153,33 +141,21 @@ VARIANTS: Mapping[str, Variant] = {
     "start-tuned": Variant("a task's driver", _tuned_start, sinks=0),
     "hand": Variant("by hand, one application", _by_hand),
     "hand-pinned": Variant("by hand, our session settings", _by_hand_pinned),
-    "hand-persist": Variant(
-        "by hand, fan-outs persisted", lambda data, work: _by_hand(data, work, "persist")
-    ),
+    "hand-persist": Variant("by hand, fan-outs persisted", lambda data, work: _by_hand(data, work, "persist")),
     "hand-steps": Variant("by hand, one task a step", _step_by_step),
     "spark-pipelines": Variant("Spark Declarative Pipelines", _declarative),
-    "functions": Variant(
-        "compiled, from functions", partial(_compiled, pipeline_of_functions.env, {})
-    ),
+    "functions": Variant("compiled, from functions", partial(_compiled, pipeline_of_functions.env, {})),
     "declared": Variant("compiled, one task", partial(_compiled, FOURTEEN(Cuts()), {})),
-    "declared-same-task": Variant(
-        "compiled, staged in the same task", partial(_compiled, FOURTEEN(SAME_TASK), {})
-    ),
-    "declared-apart": Variant(
-        "compiled, staged for other tasks", partial(_compiled, FOURTEEN(APART), {})
-    ),
+    "declared-same-task": Variant("compiled, staged in the same task", partial(_compiled, FOURTEEN(SAME_TASK), {})),
+    "declared-apart": Variant("compiled, staged for other tasks", partial(_compiled, FOURTEEN(APART), {})),
     "declared-staged": Variant(
         "compiled, staged at each exchange", partial(_compiled, FOURTEEN(Cuts()), EVERY_EXCHANGE)
     ),
     "retried": Variant("its retry after a late failure", partial(_retried, FOURTEEN(SAME_TASK))),
     "six-before": Variant(
-        "a task for each region, drivers not tuned",
-        partial(_compiled, SIX, ONE_TASK_A_REGION, is_tuned=False),
-        sinks=6,
+        "a task for each region, drivers not tuned", partial(_compiled, SIX, ONE_TASK_A_REGION, is_tuned=False), sinks=6
     ),
-    "six-apart": Variant(
-        "a task for each region", partial(_compiled, SIX, ONE_TASK_A_REGION), sinks=6
-    ),
+    "six-apart": Variant("a task for each region", partial(_compiled, SIX, ONE_TASK_A_REGION), sinks=6),
     "six": Variant("as compiled", partial(_compiled, SIX, {}), sinks=6),
     **{name: variant for readers in (2, 4, 6, 8) for name, variant in _readers(readers).items()},
 }

@@ -32,11 +32,7 @@ RIGHT = {
 
 def check(folder: Path) -> dict[str, Rows]:
     """Read every sink below the folder."""
-    return {
-        sink.name: _read(sink)
-        for sink in sorted(folder.iterdir())
-        if sink.is_dir() and sink.name[0] not in "_."
-    }
+    return {sink.name: _read(sink) for sink in sorted(folder.iterdir()) if sink.is_dir() and sink.name[0] not in "_."}
 
 
 def _read(folder: Path) -> Rows:

@@ -48,12 +48,8 @@ def declare(cuts: Cuts) -> StreamExecutionEnvironment:
         .name("top_products")
     )
 
-    customer_stats.sink_to(Parquet("{{ params.output }}/sink_customer_stats")).name(
-        "sink_customer_stats"
-    )
-    product_daily.sink_to(Parquet("{{ params.output }}/sink_product_daily")).name(
-        "sink_product_daily"
-    )
+    customer_stats.sink_to(Parquet("{{ params.output }}/sink_customer_stats")).name("sink_customer_stats")
+    product_daily.sink_to(Parquet("{{ params.output }}/sink_product_daily")).name("sink_product_daily")
     top_products.sink_to(Parquet("{{ params.output }}/sink_top_products")).name("sink_top_products")
     return env
 
@@ -84,21 +80,14 @@ def enriched_orders(env: StreamExecutionEnvironment) -> DataStream:
         .with_columns(email_domain="element_at(split(email, '@'), -1)")
         .name("clean_customers")
     )
-    clean_products = (
-        products.filter("list_price_cents > 0")
-        .with_columns(name="initcap(name)")
-        .name("clean_products")
-    )
+    clean_products = products.filter("list_price_cents > 0").with_columns(name="initcap(name)").name("clean_products")
 
     with_customers = clean_orders.join(
-        clean_customers.select("customer_id", "country", "segment", "email_domain"),
-        on="customer_id",
+        clean_customers.select("customer_id", "country", "segment", "email_domain"), on="customer_id"
     ).name("enrich_customers")
     return (
         with_customers.join(clean_products, on="product_id")
-        .with_columns(
-            amount_cents="CAST(quantity * list_price_cents * (100 - discount_pct) / 100 AS BIGINT)"
-        )
+        .with_columns(amount_cents="CAST(quantity * list_price_cents * (100 - discount_pct) / 100 AS BIGINT)")
         .name("enrich_products")
     )
 

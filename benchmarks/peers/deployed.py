@@ -42,9 +42,7 @@ class Deployed:
     tasks: Sequence[Sequence[TaskDeploymentDescriptor]]
 
     @classmethod
-    def of(
-        cls, env: StreamExecutionEnvironment, data: Path, work: Path, options: Mapping[str, str]
-    ) -> Deployed:
+    def of(cls, env: StreamExecutionEnvironment, data: Path, work: Path, options: Mapping[str, str]) -> Deployed:
         """Compile a pipeline, and make its run in an empty folder."""
         pipeline = replace(env.pipeline(), config=tuple(options.items()))
         run = DeskRun(
@@ -54,10 +52,7 @@ class Deployed:
             staging_root=str(work / "staging"),
         )
         described = describe_pipeline(compile_pipeline(pipeline)).tasks().values()
-        tasks = [
-            [desk_task(region, run, execution_id="execution") for region in regions]
-            for regions in described
-        ]
+        tasks = [[desk_task(region, run, execution_id="execution") for region in regions] for regions in described]
         first = tasks[0][0]
         marker = RunMarker.of(first, host=socket.gethostname(), time=time.time())
         mark_run(store_of(run.staging_root), marker)
@@ -69,9 +64,7 @@ class Deployed:
             [
                 replace(
                     task,
-                    attempt=replace(
-                        task.attempt, execution_id=f"try{number}", attempt_number=number - 1
-                    ),
+                    attempt=replace(task.attempt, execution_id=f"try{number}", attempt_number=number - 1),
                     try_number=number,
                     turn=turn if len(regions) > 1 else None,
                 )
@@ -86,16 +79,12 @@ class Deployed:
     def applications(self, *, is_tuned: bool = True) -> list[Application]:
         """Return one application for each task; `is_tuned`: with the settings of a task's driver."""
         settings = tuned(self.data) if is_tuned else []
-        return [
-            [*settings, RUNTIME, *(_descriptor(task) for task in regions)] for regions in self.tasks
-        ]
+        return [[*settings, RUNTIME, *(_descriptor(task) for task in regions)] for regions in self.tasks]
 
     def fail_in_last_region(self, command: Sequence[str]) -> None:
         """Run the only task, kill its driver when the last region begins, and write what Airflow's task would."""
         ((*before, last),) = self.tasks
-        claim = Path(
-            last.layout.execution(last.region.region_id, last.attempt.execution_id) + "/driver.json"
-        )
+        claim = Path(last.layout.execution(last.region.region_id, last.attempt.execution_id) + "/driver.json")
         process = subprocess.Popen(
             command,
             env=environment(self.data),
@@ -111,18 +100,13 @@ class Deployed:
         for task in (*before, last):
             state = ExecutionState.FAILED if task is last else ExecutionState.FINISHED
             outcome = Outcome(state=state, ended=time.time(), reason=None)
-            key = (
-                task.layout.execution(task.region.region_id, task.attempt.execution_id)
-                + "/outcome.json"
-            )
+            key = task.layout.execution(task.region.region_id, task.attempt.execution_id) + "/outcome.json"
             store_of(task.staging_root).put_if_absent(key, to_json(outcome).encode())
 
 
 def tuned(data: Path) -> list[str]:
     """Return the settings with which a task's driver starts; raises RuntimeError if there is no class archive."""
-    found = start_settings(
-        DriverStart(environment=environment(data), conf={}, memory=MEMORY, is_local=True)
-    )
+    found = start_settings(DriverStart(environment=environment(data), conf={}, memory=MEMORY, is_local=True))
     if found.wanted is not None:
         raise RuntimeError("there is no class archive: graph-compiler warm")
     return [word for key, value in found.conf for word in ("--conf", f"{key}={value}")]

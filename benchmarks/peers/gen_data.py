@@ -23,12 +23,8 @@ def generate(orders: int, folder: Path) -> None:
         {
             "customer_id": pa.array(customers, pa.int64()),
             "email": [f" User{i}@Example{i % 97}.COM " for i in customers],
-            "country": np.array(["de", "fr", "us", "in", "br", "", "jp"])[
-                random.integers(0, 7, CUSTOMERS)
-            ],
-            "segment": np.array(["consumer", "corporate", "home"])[
-                random.integers(0, 3, CUSTOMERS)
-            ],
+            "country": np.array(["de", "fr", "us", "in", "br", "", "jp"])[random.integers(0, 7, CUSTOMERS)],
+            "segment": np.array(["consumer", "corporate", "home"])[random.integers(0, 3, CUSTOMERS)],
             "active": random.random(CUSTOMERS) > 0.05,
         }
     )
@@ -38,17 +34,13 @@ def generate(orders: int, folder: Path) -> None:
         {
             "product_id": pa.array(products, pa.int64()),
             "name": [f"product {i}" for i in products],
-            "category": np.array([f"cat{j:02d}" for j in range(40)])[
-                random.integers(0, 40, PRODUCTS)
-            ],
+            "category": np.array([f"cat{j:02d}" for j in range(40)])[random.integers(0, 40, PRODUCTS)],
             "list_price_cents": pa.array(random.integers(-50, 50_000, PRODUCTS), pa.int64()),
         }
     )
     pq.write_table(table, folder / "products" / "part-0.parquet")
     for part in range(PARTS):
-        pq.write_table(
-            _orders(random, part, orders // PARTS), folder / "orders" / f"part-{part}.parquet"
-        )
+        pq.write_table(_orders(random, part, orders // PARTS), folder / "orders" / f"part-{part}.parquet")
 
 
 def _orders(random: np.random.Generator, part: int, rows: int) -> pa.Table:
@@ -60,9 +52,7 @@ def _orders(random: np.random.Generator, part: int, rows: int) -> pa.Table:
             "order_id": pa.array(ids, pa.int64()),
             "customer_id": pa.array((random.zipf(1.3, rows) * 7919) % CUSTOMERS, pa.int64()),
             "product_id": pa.array(random.integers(0, PRODUCTS + 200, rows), pa.int64()),
-            "ts": pa.array(
-                (seconds + random.integers(0, 60 * 86400, rows)) * 1_000_000, pa.timestamp("us")
-            ),
+            "ts": pa.array((seconds + random.integers(0, 60 * 86400, rows)) * 1_000_000, pa.timestamp("us")),
             "quantity": pa.array(random.integers(-1, 10, rows), pa.int32()),
             "discount_pct": pa.array(random.integers(0, 40, rows), pa.int32()),
             "status": status[random.integers(0, 5, rows)],
@@ -72,7 +62,4 @@ def _orders(random: np.random.Generator, part: int, rows: int) -> pa.Table:
 
 
 if __name__ == "__main__":
-    generate(
-        int(sys.argv[1]) if len(sys.argv) > 1 else ORDERS,
-        Path(sys.argv[2] if len(sys.argv) > 2 else "data"),
-    )
+    generate(int(sys.argv[1]) if len(sys.argv) > 1 else ORDERS, Path(sys.argv[2] if len(sys.argv) > 2 else "data"))

@@ -36,11 +36,7 @@ class Clock:
 
 def read_clock(spark: SparkSession | None) -> Clock:
     """Read all clocks."""
-    return Clock(
-        wall=time.perf_counter(),
-        python=time.process_time(),
-        jvm=0.0 if spark is None else _jvm_cpu(spark),
-    )
+    return Clock(wall=time.perf_counter(), python=time.process_time(), jvm=0.0 if spark is None else _jvm_cpu(spark))
 
 
 def _jvm_cpu(spark: SparkSession) -> float:
@@ -116,10 +112,7 @@ def _mark(session: type[SparkSession], clocks: dict[str, Clock], marks: Path) ->
 
 
 def _work(clocks: dict[str, Clock]) -> dict[str, float]:
-    before, after = (
-        (clocks["begin"], clocks["asked"]),
-        (clocks["ready"], clocks["end"]),
-    )
+    before, after = ((clocks["begin"], clocks["asked"]), (clocks["ready"], clocks["end"]))
     python = sum(later.python - earlier.python for earlier, later in (before, after))
     return {
         "wall": sum(later.wall - earlier.wall for earlier, later in (before, after)),

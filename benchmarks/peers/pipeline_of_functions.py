@@ -15,12 +15,8 @@ clean_orders = orders.transform(steps.clean_orders).name("clean_orders")
 clean_customers = customers.transform(steps.clean_customers).name("clean_customers")
 clean_products = products.transform(steps.clean_products).name("clean_products")
 
-with_customers = (
-    clean_orders.connect(clean_customers).transform(steps.enrich_customers).name("enrich_customers")
-)
-enriched = (
-    with_customers.connect(clean_products).transform(steps.enrich_products).name("enrich_products")
-)
+with_customers = clean_orders.connect(clean_customers).transform(steps.enrich_customers).name("enrich_customers")
+enriched = with_customers.connect(clean_products).transform(steps.enrich_products).name("enrich_products")
 
 customer_stats = enriched.transform(steps.customer_stats).name("customer_stats")
 product_daily = enriched.transform(steps.product_daily).name("product_daily")

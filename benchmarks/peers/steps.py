@@ -40,16 +40,7 @@ def clean_orders(orders: DataFrame) -> DataFrame:
         .withColumn("day", F.to_date("ts"))
         .withColumn("note", F.upper(F.trim("note")))
         # not .drop("ts"): Spark Declarative Pipelines 4.3 cannot analyse drop() on a pipeline dataset
-        .select(
-            "order_id",
-            "customer_id",
-            "product_id",
-            "quantity",
-            "discount_pct",
-            "status",
-            "note",
-            "day",
-        )
+        .select("order_id", "customer_id", "product_id", "quantity", "discount_pct", "status", "note", "day")
     )
 
 
@@ -70,20 +61,15 @@ def clean_products(products: DataFrame) -> DataFrame:
 
 
 def enrich_customers(orders_clean: DataFrame, customers_clean: DataFrame) -> DataFrame:
-    return orders_clean.join(
-        customers_clean.select("customer_id", "country", "segment", "email_domain"), "customer_id"
-    )
+    return orders_clean.join(customers_clean.select("customer_id", "country", "segment", "email_domain"), "customer_id")
 
 
 def enrich_products(orders_cust: DataFrame, products_clean: DataFrame) -> DataFrame:
     return orders_cust.join(products_clean, "product_id").withColumn(
         "amount_cents",
-        (
-            F.col("quantity")
-            * F.col("list_price_cents")
-            * (F.lit(100) - F.col("discount_pct"))
-            / F.lit(100)
-        ).cast("long"),
+        (F.col("quantity") * F.col("list_price_cents") * (F.lit(100) - F.col("discount_pct")) / F.lit(100)).cast(
+            "long"
+        ),
     )
 
 

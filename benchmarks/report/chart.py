@@ -15,10 +15,7 @@ _TOP = 58
 
 def chart(runs: Runs) -> str:
     """Draw the CPU seconds of each variant; ours have another colour."""
-    bars = [
-        (runs.words[name], name in OURS, runs.middle(name, "cpu"), runs.applications(name))
-        for name in SHOWN
-    ]
+    bars = [(runs.words[name], name in OURS, runs.middle(name, "cpu"), runs.applications(name)) for name in SHOWN]
     height = _TOP + len(bars) * (_BAR + _GAP) + 8
     return "\n".join(
         [

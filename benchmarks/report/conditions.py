@@ -37,13 +37,7 @@ def _commit() -> str:
 
 
 def _git(*words: str) -> str:
-    told = subprocess.run(
-        ["git", *words],
-        cwd=Path(__file__).parents[1],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    told = subprocess.run(["git", *words], cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False)
     return told.stdout.strip()
 
 

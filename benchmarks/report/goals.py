@@ -31,17 +31,8 @@ class Goal:
 GOALS = (
     Goal("one task: CPU of the one written by hand", "fourteen", "declared", "hand", "cpu", 0.78),
     Goal("one task: wall time of it", "fourteen", "declared", "hand", "wall", 0.8),
-    Goal(
-        "one task: CPU of Spark Declarative Pipelines",
-        "fourteen",
-        "declared",
-        "spark-pipelines",
-        "cpu",
-        0.6,
-    ),
-    Goal(
-        "start of a task: CPU of plain spark-submit", "start", "start-tuned", "start", "cpu", 0.55
-    ),
+    Goal("one task: CPU of Spark Declarative Pipelines", "fourteen", "declared", "spark-pipelines", "cpu", 0.6),
+    Goal("start of a task: CPU of plain spark-submit", "start", "start-tuned", "start", "cpu", 0.55),
     Goal("start of a task: wall time of it", "start", "start-tuned", "start", "wall", 0.6),
     Goal(
         "both fan-outs staged in the same task: CPU of the one by hand",
@@ -61,14 +52,7 @@ GOALS = (
         "cpu",
         0.5,
     ),
-    Goal(
-        "parsing a Dag file: CPU of one written by hand",
-        "parse",
-        "dags/flights.py",
-        "by hand",
-        "cpu",
-        1.5,
-    ),
+    Goal("parsing a Dag file: CPU of one written by hand", "parse", "dags/flights.py", "by hand", "cpu", 1.5),
 )
 
 

@@ -22,9 +22,7 @@ DOCS = HERE.parents[1] / "docs"
 def pages(results: Path = RESULTS) -> dict[str, str]:
     """Return the text of each file of the documentation, by its name in docs/."""
     found = {file.stem: json.loads(file.read_text()) for file in sorted(results.glob("*.json"))}
-    parts = {
-        name: Runs(part["words"], part["runs"]) for name, part in found.items() if "runs" in part
-    }
+    parts = {name: Runs(part["words"], part["runs"]) for name, part in found.items() if "runs" in part}
     templates = Environment(
         loader=FileSystemLoader(HERE),
         undefined=StrictUndefined,
@@ -46,7 +44,4 @@ def pages(results: Path = RESULTS) -> dict[str, str]:
 def _measured(part: Mapping[str, Any]) -> str:
     """Return when and where a part was measured, in one line."""
     where = part["conditions"]
-    return (
-        f"Measured on {where['date']} at {where['commit']}: {where['machine']};\n"
-        f"{where['versions']}."
-    )
+    return f"Measured on {where['date']} at {where['commit']}: {where['machine']};\n{where['versions']}."

@@ -32,8 +32,5 @@ def paired_ratio(ours: Sequence[float], theirs: Sequence[float]) -> Ratio:
     draw = random.Random(0)
     medians = sorted(median(draw.choices(ratios, k=len(ratios))) for _ in range(_RESAMPLES))
     return Ratio(
-        pairs=len(ratios),
-        median=median(ratios),
-        low=medians[_RESAMPLES // 20],
-        high=medians[_RESAMPLES * 19 // 20 - 1],
+        pairs=len(ratios), median=median(ratios), low=medians[_RESAMPLES // 20], high=medians[_RESAMPLES * 19 // 20 - 1]
     )

@@ -21,10 +21,7 @@ class Runs:
     def seconds(self, variant: str, field: str) -> Mapping[int, float]:
         """Return a cost by round; `field` is one of `Cost`, and unknown seconds are NaN."""
         found = (run for run in self.runs if run["variant"] == variant)
-        return {
-            run["round"]: math.nan if (cost := run["cost"][field]) is None else cost
-            for run in found
-        }
+        return {run["round"]: math.nan if (cost := run["cost"][field]) is None else cost for run in found}
 
     def middle(self, variant: str, field: str) -> float:
         """Return the median of a cost."""

@@ -72,9 +72,7 @@ def find_kind(name: str, base: type[Kind]) -> type[Kind]:
     for entry in registered(base):
         if entry.value == name:
             return load_kind(entry, base)
-    raise ExtensionError(
-        f"no package that is installed here registers '{name}' under {base.entry_points}"
-    )
+    raise ExtensionError(f"no package that is installed here registers '{name}' under {base.entry_points}")
 
 
 def load_kind(entry: EntryPoint, base: type[Kind]) -> type[Kind]:
@@ -104,9 +102,7 @@ def _load(entry: EntryPoint) -> Any:
     try:
         return entry.load()
     except Exception as error:  # another package may raise any exception
-        raise ExtensionError(
-            f"'{entry.value}' cannot be imported: {type(error).__name__}: {error}"
-        ) from error
+        raise ExtensionError(f"'{entry.value}' cannot be imported: {type(error).__name__}: {error}") from error
 
 
 def why_not_registered(kind: type[Extensible], base: type[Extensible]) -> str | None:
@@ -115,9 +111,7 @@ def why_not_registered(kind: type[Extensible], base: type[Extensible]) -> str | 
         found = find_kind(reference(kind), base)
     except ExtensionError as error:
         return str(error)
-    return (
-        None if found is kind else f"'{reference(kind)}' is already registered by a different class"
-    )
+    return None if found is kind else f"'{reference(kind)}' is already registered by a different class"
 
 
 def package_of(kind: type[Extensible], base: type[Extensible]) -> str | None:

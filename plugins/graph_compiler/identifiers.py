@@ -25,9 +25,7 @@ RegionId = NewType("RegionId", str)
 """The name of a deployment region in its pipeline, under which documents are stored."""
 TaskName = NewType("TaskName", str)
 """The name of a deployment task in its pipeline: that of one of its regions, or a pinned task id."""
-_CONTROL = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, other line breaks, changes of the writing direction, and halves of surrogate pairs."""
 TaskId = NewType("TaskId", str)
 """An Airflow task's id, with its task groups: it ends with the task's name."""

@@ -36,31 +36,18 @@ def expanding_page(path: Path, *, size: int) -> None:
         (7, _I64, len(chunk)),
         (9, _I64, 4),
     )
-    group = (
-        (1, _LIST, (_STRUCT, (((2, _I64, 4), (3, _STRUCT, leaf)),))),
-        (2, _I64, 100),
-        (3, _I64, 100),
-    )
+    group = ((1, _LIST, (_STRUCT, (((2, _I64, 4), (3, _STRUCT, leaf)),))), (2, _I64, 100), (3, _I64, 100))
     columns = (
         ((4, _BINARY, b"schema"), (5, _I32, 1)),
         ((1, _I32, _BYTE_ARRAY), (3, _I32, _REQUIRED), (4, _BINARY, b"s"), (6, _I32, 0)),
     )
-    footer = _written(
-        (
-            (1, _I32, 1),
-            (2, _LIST, (_STRUCT, columns)),
-            (3, _I64, 100),
-            (4, _LIST, (_STRUCT, (group,))),
-        )
-    )
+    footer = _written(((1, _I32, 1), (2, _LIST, (_STRUCT, columns)), (3, _I64, 100), (4, _LIST, (_STRUCT, (group,)))))
     path.write_bytes(b"PAR1" + chunk + footer + len(footer).to_bytes(4, "little") + b"PAR1")
 
 
 def repeated_value(path: Path, *, size: int) -> None:
     """Write 10,000 rows with one value of so many bytes: a few bytes of the column are a page of rows."""
-    value = pa.DictionaryArray.from_arrays(
-        pa.array([0] * 10_000, pa.int32()), pa.array([bytes(size)], pa.binary())
-    )
+    value = pa.DictionaryArray.from_arrays(pa.array([0] * 10_000, pa.int32()), pa.array([bytes(size)], pa.binary()))
     parquet.write_table(
         pa.table({"s": value}),
         path,
@@ -97,9 +84,7 @@ def _value(kind: int, value: object) -> bytes:
             return _varint(len(value)) + value
         case (int() as element, tuple() as items) if kind == _LIST:
             assert len(items) < 15
-            return bytes([len(items) << 4 | element]) + b"".join(
-                _value(element, item) for item in items
-            )
+            return bytes([len(items) << 4 | element]) + b"".join(_value(element, item) for item in items)
         case tuple():
             return _written(value)
         case _:

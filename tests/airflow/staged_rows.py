@@ -12,12 +12,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
-from graph_compiler.deployment.documents.manifest import (
-    VERSION,
-    DataFile,
-    Manifest,
-    ManifestPartition,
-)
+from graph_compiler.deployment.documents.manifest import VERSION, DataFile, Manifest, ManifestPartition
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.identifiers import IntermediateDataSetId
@@ -29,19 +24,12 @@ EXECUTION = "e0"
 
 def schema_of(*fields: tuple[str, Any]) -> str:
     """Return Spark's schema JSON."""
-    columns = [
-        {"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in fields
-    ]
+    columns = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in fields]
     return json.dumps({"type": "struct", "fields": columns})
 
 
 def stage_rows(
-    layout: StagingLayout,
-    schema: str,
-    tables: Sequence[pa.Table],
-    *,
-    epoch: int = 0,
-    row_group_size: int | None = None,
+    layout: StagingLayout, schema: str, tables: Sequence[pa.Table], *, epoch: int = 0, row_group_size: int | None = None
 ) -> Manifest:
     """Write one partition for each table, and commit them."""
     folder = Path(layout.data(RESULT, epoch=epoch, execution_id=EXECUTION))

@@ -10,13 +10,7 @@ from typing import Any
 
 import pytest
 
-from graph_compiler import (
-    AirflowArguments,
-    Csv,
-    Parquet,
-    SlotSharingGroup,
-    StreamExecutionEnvironment,
-)
+from graph_compiler import AirflowArguments, Csv, Parquet, SlotSharingGroup, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.dag.airflow_arguments import (
     DECLARED,
@@ -185,10 +179,7 @@ def test_what_a_pipeline_declares_counts_unless_a_function_is_given_it() -> None
     )
     pipeline = replace(sales().pipeline(), airflow=declared)
     dag: Any = build_dag(
-        pipeline,
-        max_active_runs=3,
-        default_args={"pool": "theirs"},
-        task_args={"report": {"queue": "fast"}},
+        pipeline, max_active_runs=3, default_args={"pool": "theirs"}, task_args={"report": {"queue": "fast"}}
     )
     assert (dag.max_active_runs, dag.catchup, dag.dag_display_name) == (3, True, "Sales")
     report = dag.get_task("report")
@@ -216,9 +207,7 @@ def test_a_yaml_file_has_them_too(tmp_path: Path) -> None:
 
 
 def test_wrong_declared_names_are_found_without_airflow() -> None:
-    wrong = AirflowArguments(
-        dag={"max_active_run": 1, "pool": "x"}, task_args={"report": {"ownr": "me"}}
-    )
+    wrong = AirflowArguments(dag={"max_active_run": 1, "pool": "x"}, task_args={"report": {"ownr": "me"}})
     with pytest.raises(InvalidPipelineError) as refusal:
         compile_pipeline(replace(sales().pipeline(), airflow=wrong))
     assert len(refusal.value.problems) == 3
@@ -258,9 +247,7 @@ def test_what_is_no_mapping_is_refused(given: Any) -> None:
         ({"task_args": {"rows": {"outlets": []}}}, "hint: the assets of its sinks"),
     ],
 )
-def test_wrong_names_are_refused_with_the_nearest_right_one(
-    arguments: dict[str, Any], words: str
-) -> None:
+def test_wrong_names_are_refused_with_the_nearest_right_one(arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidPipelineError) as refusal:
         tasks(**arguments)
     assert words in str(refusal.value)

@@ -42,9 +42,7 @@ def declared() -> StreamExecutionEnvironment:
     """Declare a source that is staged, then two reports that one task runs."""
     env = StreamExecutionEnvironment("sales")
     rows = env.from_source(Values([(1,)], "x INT"), "rows").filter("x > 0").name("kept")
-    rows.stage("it is read twice").select(y="x + 1").name("more").sink_to(
-        Parquet("/out/more")
-    ).name("more_out")
+    rows.stage("it is read twice").select(y="x + 1").name("more").sink_to(Parquet("/out/more")).name("more_out")
     return env
 
 
@@ -100,12 +98,7 @@ def deploy(ti: Any, **logical: Any) -> Callable[[str], Path]:
     context: Any = {"ti": ti, **logical}
     parameters = {"run_date": "2013-01-01"}
     found = try_of_run(
-        task.regions,
-        task.arguments.pipeline,
-        parameters,
-        staging_root=root,
-        clears_others=False,
-        context=context,
+        task.regions, task.arguments.pipeline, parameters, staging_root=root, clears_others=False, context=context
     )
     write(found)
     return lambda region: Path(layout.execution(RegionId(region), ti.id))
@@ -140,12 +133,7 @@ def links(found: "FailedTask") -> dict[str, str]:
 def test_in_the_tasks_process_everything_is_known() -> None:
     from airflow.sdk.exceptions import AirflowException
 
-    from graph_compiler.explain.alerts.alert import (
-        AirflowTry,
-        RepeatedRegion,
-        Repetition,
-        ReusedResult,
-    )
+    from graph_compiler.explain.alerts.alert import AirflowTry, RepeatedRegion, Repetition, ReusedResult
 
     dag = nightly(declared(), default_args={"retries": 2, "retry_delay": timedelta(seconds=7)})
     ti = instance(dag.get_task("sales.more_out"), state="up_for_retry")
@@ -161,9 +149,7 @@ def test_in_the_tasks_process_everything_is_known() -> None:
         regions=(RepeatedRegion(region="more_out", operators=("more", "more_out")),),
         reused=(ReusedResult(name="kept", task="kept"),),
     )
-    page = (
-        f"{BASE}/dags/nightly/runs/manual__2013-01-01T00%3A00%3A00%2B00%3A00/tasks/sales.more_out"
-    )
+    page = f"{BASE}/dags/nightly/runs/manual__2013-01-01T00%3A00%3A00%2B00%3A00/tasks/sales.more_out"
     assert links(found) == {
         "Log of this try": f"{page}?try_number=1",
         "Plan and attempts": f"{page}/plugin/graph-compiler-region-plan",
@@ -175,12 +161,7 @@ def test_in_the_tasks_process_everything_is_known() -> None:
 def test_the_operator_of_a_failure_has_the_line_at_which_it_is_declared() -> None:
     ti = instance(nightly(declared()).get_task("sales.more_out"), state="failed", try_number=3)
     folder = deploy(ti)("more_out")
-    bare = Failure(
-        throwable_type=ThrowableType.RECOVERABLE_ERROR,
-        operator="more",
-        declared_at=None,
-        message="no",
-    )
+    bare = Failure(throwable_type=ThrowableType.RECOVERABLE_ERROR, operator="more", declared_at=None, message="no")
     (folder / "report.json").write_text(to_json(bare_report(bare)))
     found = the_task({"ti": ti, "exception": ValueError("x")})
     assert str(found.declared_at).startswith(f"{__file__}:")
@@ -244,9 +225,7 @@ def test_of_a_task_with_several_regions_the_finished_ones_are_kept() -> None:
     (folder("two") / "report.json").write_text(to_json(bare_report(failure(None))))
     found = the_task({"ti": ti, "exception": ValueError("both")})
     assert found.operator == "few_one"
-    assert str(found.cause).endswith(
-        "\n\nregion 'two' failed, too: [DIVIDE_BY_ZERO] Division by zero"
-    )
+    assert str(found.cause).endswith("\n\nregion 'two' failed, too: [DIVIDE_BY_ZERO] Division by zero")
     assert found.repetition is not None
     assert found.repetition.kept == ("in",)
     assert [each.region for each in found.repetition.regions] == ["one", "two"]
@@ -257,9 +236,7 @@ def test_of_a_task_with_several_regions_the_finished_ones_are_kept() -> None:
 
 def test_a_task_that_is_not_ours_has_its_error_and_its_log() -> None:
     task = nightly(declared()).get_task("wait")
-    found = the_task(
-        {"ti": instance(task, state="failed", max_tries=0), "exception": KeyError("no")}
-    )
+    found = the_task({"ti": instance(task, state="failed", max_tries=0), "exception": KeyError("no")})
     assert (found.pipeline, found.cause, found.repetition) == (None, "KeyError: 'no'", None)
     assert list(links(found)) == ["Log of this try"]
 
@@ -344,9 +321,7 @@ def test_a_run_with_many_failed_tasks_has_the_names_of_the_rest() -> None:
     assert (len(alert.tasks), alert.others) == (20, ("t20", "t21", "t22", "t23", "t24"))
 
 
-def test_what_cannot_be_read_is_said_and_does_not_hide_the_rest(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_cannot_be_read_is_said_and_does_not_hide_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AIRFLOW__API__BASE_URL")
     monkeypatch.delenv("AIRFLOW__GRAPH_COMPILER__HISTORY_SERVER")
     ti = instance(nightly(declared()).get_task("sales.more_out"), state="failed", try_number=3)
@@ -366,9 +341,7 @@ def test_what_cannot_be_read_is_said_and_does_not_hide_the_rest(
     assert alert.tasks[0].cause == "ValueError: x"
 
 
-@pytest.mark.parametrize(
-    "context", [{}, {"ti": object()}, {"dag": 3, "reason": None}, {"ti": None}]
-)
+@pytest.mark.parametrize("context", [{}, {"ti": object()}, {"dag": 3, "reason": None}, {"ti": None}])
 def test_the_poorest_context_is_an_alert(context: dict[str, Any]) -> None:
     from graph_compiler.explain.alerts.message import message_of
 

@@ -73,10 +73,7 @@ def test_the_sender_is_given_or_the_connections_or_airflows(
     monkeypatch.setenv("AIRFLOW_CONN_OTHER", server.connection(from_email=None))
     monkeypatch.setenv("AIRFLOW__EMAIL__FROM_EMAIL", "all@example.com")
     notifier(smtp_conn_id="other")(context())
-    assert [mail["From"] for mail in server.mails] == [
-        "Sales <sales@example.com>",
-        "all@example.com",
-    ]
+    assert [mail["From"] for mail in server.mails] == ["Sales <sales@example.com>", "all@example.com"]
 
 
 def test_no_name_adds_a_header_or_a_recipient(server: MailServer) -> None:
@@ -119,10 +116,7 @@ def test_a_missing_connection_or_server_is_in_the_log_at_once(
 ) -> None:
     begun = time.monotonic()
     notifier(smtp_conn_id="nowhere")(context())
-    assert (
-        "was not sent by mail: AirflowException: SMTP connection is not found"
-        in capsys.readouterr().out
-    )
+    assert "was not sent by mail: AirflowException: SMTP connection is not found" in capsys.readouterr().out
     monkeypatch.setenv("AIRFLOW_CONN_NOWHERE", MailServer(port=1).connection())
     notifier(smtp_conn_id="nowhere")(context())
     assert "ConnectionRefusedError" in capsys.readouterr().out
@@ -174,16 +168,12 @@ def slack(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         module.__spec__ = ModuleSpec(each, None)
         module.__path__ = []
         monkeypatch.setitem(sys.modules, each, module)
-    monkeypatch.setattr(
-        sys.modules[f"{name}.hooks.slack_webhook"], "SlackWebhookHook", Hook, raising=False
-    )
+    monkeypatch.setattr(sys.modules[f"{name}.hooks.slack_webhook"], "SlackWebhookHook", Hook, raising=False)
     Hook.sent = []
     return Hook.sent
 
 
-def test_slack_is_sent_the_blocks_and_the_title_for_notifications(
-    slack: list[dict[str, Any]],
-) -> None:
+def test_slack_is_sent_the_blocks_and_the_title_for_notifications(slack: list[dict[str, Any]]) -> None:
     notifier(to=None, slack_webhook_conn_id="alerts")(context("a < b"))
     (sent,) = slack
     assert (sent["conn_id"], sent["text"]) == ("alerts", "nightly: task 'wait' failed")
@@ -226,9 +216,7 @@ def test_without_slacks_provider_the_package_is_named() -> None:
         ({"to": None, "smtp_conn_id": "x"}, "a mail has no recipient"),
     ],
 )
-def test_wrong_arguments_are_refused_when_the_file_is_parsed(
-    given: dict[str, Any], words: str
-) -> None:
+def test_wrong_arguments_are_refused_when_the_file_is_parsed(given: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         notifier(**given)
 

@@ -43,9 +43,7 @@ def build(path: str, *, catchup: bool, mode: Any = "overwrite") -> Any:
     env = StreamExecutionEnvironment("daily")
     folders = "day" if mode == "overwrite-partitions" else ()
     keys = "day" if mode == "merge" else ()
-    sink = env.from_source(Csv("/in"), "in").sink_to(
-        Parquet(path), mode=mode, partition_by=folders, keys=keys
-    )
+    sink = env.from_source(Csv("/in"), "in").sink_to(Parquet(path), mode=mode, partition_by=folders, keys=keys)
     sink.name("out")
     return build_dag(env, schedule="@daily", start_date=datetime(2013, 1, 1), catchup=catchup)
 
@@ -53,9 +51,7 @@ def build(path: str, *, catchup: bool, mode: Any = "overwrite") -> Any:
 def test_catchup_over_an_overwritten_target_warns_and_names_the_sink() -> None:
     with pytest.warns(UserWarning, match="Dag 'daily': Catchup runs .* target of out: ") as caught:
         dag = build("/out/all", catchup=True)
-    assert {warning.filename for warning in caught if "Catchup" in str(warning.message)} == {
-        __file__
-    }
+    assert {warning.filename for warning in caught if "Catchup" in str(warning.message)} == {__file__}
     assert "One run at a time: every run writes the same target of out.\n\nCatchup" in dag.doc_md
     assert "each run replaces the rows of the run before it in the target of out" in dag.doc_md
 

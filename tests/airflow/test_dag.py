@@ -25,15 +25,11 @@ def build(mode: str) -> tuple["DAG", CompiledPipeline]:
     from graph_compiler.airflow_backend import build_dag
 
     pipeline = with_options(flights.pipeline(), shuffle_mode=mode)
-    return build_dag(
-        pipeline, schedule="@daily", start_date=datetime(2013, 1, 1)
-    ), compile_pipeline(pipeline)
+    return build_dag(pipeline, schedule="@daily", start_date=datetime(2013, 1, 1)), compile_pipeline(pipeline)
 
 
 def dependencies(dag: "DAG") -> list[tuple[str, str]]:
-    return sorted(
-        (task.task_id, downstream) for task in dag.tasks for downstream in task.downstream_task_ids
-    )
+    return sorted((task.task_id, downstream) for task in dag.tasks for downstream in task.downstream_task_ids)
 
 
 def test_blocking_mode_has_a_task_per_vertex_and_a_dependency_per_edge() -> None:
@@ -45,9 +41,7 @@ def test_blocking_mode_has_a_task_per_vertex_and_a_dependency_per_edge() -> None
     assert sorted(task_of.values()) == sorted(dag.task_ids)
     assert len(set(task_of.values())) == len(task_of) == 13
     assert all(isinstance(task, SparkSubmitOperator) for task in dag.tasks)
-    edges = [
-        (task_of[edge.source_id], task_of[edge.target_id]) for edge in compiled.job_graph.edges
-    ]
+    edges = [(task_of[edge.source_id], task_of[edge.target_id]) for edge in compiled.job_graph.edges]
     assert len(set(edges)) == len(edges) == 12
     assert sorted(edges) == dependencies(dag)
 
@@ -60,9 +54,7 @@ def test_pipelined_mode_has_one_task_and_auto_has_few() -> None:
 
 
 def test_a_dependency_is_labeled_with_its_ship_strategy() -> None:
-    assert build("AUTO")[0].get_edge_info("with_weather", "late_routes") == {
-        "label": "FORWARD · BLOCKING"
-    }
+    assert build("AUTO")[0].get_edge_info("with_weather", "late_routes") == {"label": "FORWARD · BLOCKING"}
     dag, _ = build("ALL_EXCHANGES_BLOCKING")
     assert dag.get_edge_info("carriers", "regular_routes") == {"label": "BROADCAST · BLOCKING"}
 
@@ -71,9 +63,7 @@ def test_a_task_names_its_vertices_with_flinks_ids() -> None:
     dag, compiled = build("AUTO")
     for region in compiled.deployment.regions:
         doc = str(dag.get_task(region.id).doc_md)
-        assert all(
-            f"{compiled.job_graph.vertex[id].name} `{id}`" in doc for id in region.vertex_ids
-        )
+        assert all(f"{compiled.job_graph.vertex[id].name} `{id}`" in doc for id in region.vertex_ids)
 
 
 def test_retries_have_a_default_and_can_be_set() -> None:
@@ -117,9 +107,7 @@ def test_the_dags_folder_parses_without_errors() -> None:
     bag = DagBag(dag_folder=ROOT / "dags")
     assert bag.import_errors == {}
     assert bag.dags["flights"].fileloc == str(ROOT / "dags" / "flights.py")
-    assert str(bag.dags["flights"].doc_md).startswith(
-        "```\nflights · 24 operators · 13 vertices · 2 tasks"
-    )
+    assert str(bag.dags["flights"].doc_md).startswith("```\nflights · 24 operators · 13 vertices · 2 tasks")
 
 
 def test_airflows_scanner_sees_only_the_plugin_module() -> None:
@@ -128,14 +116,9 @@ def test_airflows_scanner_sees_only_the_plugin_module() -> None:
     plugins, errors = plugins_manager._get_plugins()
     assert errors == {}
     assert "graph_compiler" in [plugin.name for plugin in plugins]
-    shadows = {path.stem for path in (ROOT / "plugins" / "graph_compiler").rglob("*.py")} - {
-        "__init__",
-        "__main__",
-    }
+    shadows = {path.stem for path in (ROOT / "plugins" / "graph_compiler").rglob("*.py")} - {"__init__", "__main__"}
     loaded_as_top_level = {
-        name
-        for name in shadows
-        if "plugins/graph_compiler" in str(getattr(sys.modules.get(name), "__file__", ""))
+        name for name in shadows if "plugins/graph_compiler" in str(getattr(sys.modules.get(name), "__file__", ""))
     }
     assert loaded_as_top_level == {"graph_compiler_plugin"}
 

@@ -53,9 +53,7 @@ def bundle(tmp_path: Path) -> Path:
 def start_tasks(bundle: Path, version: str) -> list[list[str]]:
     """Start the tasks of a run with a version of the bundle; return what each passes to Spark."""
     kwargs = {"root": str(bundle), "refresh_interval": 0}
-    bundles = [
-        {"name": "shop", "classpath": "tests.airflow.bundle_task.FolderBundle", "kwargs": kwargs}
-    ]
+    bundles = [{"name": "shop", "classpath": "tests.airflow.bundle_task.FolderBundle", "kwargs": kwargs}]
     environment = os.environ | {
         "AIRFLOW_HOME": str(bundle.parent / "airflow"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
@@ -70,13 +68,7 @@ def start_tasks(bundle: Path, version: str) -> list[list[str]]:
         harness.mkdir(parents=True)
         (harness / "bundle_task.py").symlink_to(ROOT / "tests" / "airflow" / "bundle_task.py")
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "tests.airflow.bundle_task",
-            version,
-            str(bundle.parent / "staging"),
-        ],
+        [sys.executable, "-m", "tests.airflow.bundle_task", version, str(bundle.parent / "staging")],
         env=environment,
         cwd=bundle.parent,
         capture_output=True,

@@ -60,9 +60,7 @@ def test_each_yaml_file_is_a_dag(folder: Path) -> None:
 
 
 def test_a_module_with_a_schedule_is_a_dag(folder: Path) -> None:
-    (folder / "hourly_mod.py").write_text(
-        MODULE.format(name="hourly", more=', schedule=Schedule(cron="@hourly")')
-    )
+    (folder / "hourly_mod.py").write_text(MODULE.format(name="hourly", more=', schedule=Schedule(cron="@hourly")'))
     (folder / "library_mod.py").write_text(MODULE.format(name="library", more=""))
     (folder / "_private.yaml").write_text("no pipeline")
     found = bag(folder)
@@ -71,9 +69,7 @@ def test_a_module_with_a_schedule_is_a_dag(folder: Path) -> None:
 
 
 def test_a_broken_pipeline_hides_no_other(folder: Path) -> None:
-    (folder / "bad.yaml").write_text(
-        SALES.format(name="bad").replace("from: orders", "from: order")
-    )
+    (folder / "bad.yaml").write_text(SALES.format(name="bad").replace("from: orders", "from: order"))
     (folder / "bad_mod.py").write_text(MODULE.format(name="bad_mod", more="") + "\nenv.nothing()\n")
     (folder / "twice.yaml").write_text(SALES.format(name="sales"))
     found = bag(folder)
@@ -89,23 +85,16 @@ def test_a_broken_pipeline_hides_no_other(folder: Path) -> None:
 
 
 def test_pipelines_that_airflow_refuses_are_reported(folder: Path) -> None:
-    wrong = SALES.format(name="wrong").replace(
-        "{orders: {csv: /in}}", "{orders: {csv: '/in/{{ ds }}'}}"
-    )
+    wrong = SALES.format(name="wrong").replace("{orders: {csv: /in}}", "{orders: {csv: '/in/{{ ds }}'}}")
     wrong = wrong.replace('cron: "@daily", start: 2026-01-01', "assets: /data/orders")
     (folder / "wrong.yaml").write_text(wrong)
     found = bag(folder)
     assert sorted(found.dags) == ["sales", "stock"]
     (words,) = found.import_errors.values()
-    assert (
-        "orders: '/in/{{ ds }}' uses ds, but a run triggered by an asset has no logical date"
-        in words
-    )
+    assert "orders: '/in/{{ ds }}' uses ds, but a run triggered by an asset has no logical date" in words
     assert "hint: {{ run_date }} is the day in every run" in words
 
 
-def test_a_tasks_process_compiles_its_own_pipeline_only(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tasks_process_compiles_its_own_pipeline_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("_AIRFLOW_PARSING_CONTEXT_DAG_ID", "stock")
     assert sorted(bag(folder).dags) == ["stock"]

@@ -60,9 +60,7 @@ def test_a_try_that_defers_has_not_ended(tmp_path: Path) -> None:
 def test_a_trigger_is_created_again_from_what_airflow_stores() -> None:
     from airflow.serialization.serialized_objects import BaseSerialization
 
-    from graph_compiler.airflow_backend.task.following.application_trigger import (
-        ApplicationTrigger,
-    )
+    from graph_compiler.airflow_backend.task.following.application_trigger import ApplicationTrigger
 
     trigger = ApplicationTrigger(
         application="application_1_0001",

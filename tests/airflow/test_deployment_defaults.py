@@ -37,17 +37,13 @@ def tasks_of_cli() -> int:
     return len(json.loads(done.stdout)["tasks"])
 
 
-def test_the_variable_changes_tasks_of_dags_and_the_command_line(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_variable_changes_tasks_of_dags_and_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (tasks_of_dag(), tasks_of_cli()) == (2, 2)
     monkeypatch.setenv(OPTIONS, json.dumps(BLOCKING))
     assert (tasks_of_dag(), tasks_of_cli()) == (13, 13)
 
 
-def test_the_file_changes_tasks_of_dags_and_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_file_changes_tasks_of_dags_and_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from airflow.configuration import conf
 
     file = tmp_path / "airflow.cfg"
@@ -70,15 +66,12 @@ def test_wrong_defaults_are_named_by_where_they_are_set(monkeypatch: pytest.Monk
         assert f"{OPTIONS} has 2 problems" in done.stderr
 
 
-def test_airflow_resolves_the_same_defaults(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_airflow_resolves_the_same_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from airflow.configuration import AirflowConfigParser
 
     file = tmp_path / "airflow.cfg"
     file.write_text(
-        "[graph_compiler]\nbase = /mnt\n"
-        'options = {"a": "100%%"}\nstaging_root = %(base)s/$WHERE\nconn_id = ~\n'
+        '[graph_compiler]\nbase = /mnt\noptions = {"a": "100%%"}\nstaging_root = %(base)s/$WHERE\nconn_id = ~\n'
     )
     monkeypatch.setenv("WHERE", "here")
     parser = AirflowConfigParser()

@@ -7,20 +7,10 @@ import pytest
 
 from graph_compiler import Parquet, StreamExecutionEnvironment, Values
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe.region_descriptors import (
-    describe_pipeline,
-    describe_regions,
-)
+from graph_compiler.deployment.describe.region_descriptors import describe_pipeline, describe_regions
 from graph_compiler.deployment.documents.descriptor import VERSION as DESCRIPTOR_VERSION
-from graph_compiler.deployment.documents.descriptor import (
-    ExecutionAttempt,
-    TaskDeploymentDescriptor,
-)
-from graph_compiler.deployment.documents.report import (
-    Failure,
-    Outcome,
-    ThrowableType,
-)
+from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.report import Failure, Outcome, ThrowableType
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.graphs.execution import ExecutionState
@@ -97,17 +87,13 @@ def deploy(*tasks: TaskDeploymentDescriptor) -> None:
         LocalStore().put(key, task.to_json().encode())
 
 
-def test_a_staging_root_that_was_gone_at_the_end_is_tried_again(
-    task: TaskDeploymentDescriptor,
-) -> None:
+def test_a_staging_root_that_was_gone_at_the_end_is_tried_again(task: TaskDeploymentDescriptor) -> None:
     error = why_failed(task, submitted=None)
     assert "the staging root has lost the documents of this try" in str(error)
     assert not fails_at_once(error)
 
 
-def test_exit_code_0_without_a_report_fails_without_retry(
-    task: TaskDeploymentDescriptor,
-) -> None:
+def test_exit_code_0_without_a_report_fails_without_retry(task: TaskDeploymentDescriptor) -> None:
     deploy(task)
     error = why_failed(task, submitted=None)
     assert fails_at_once(error)
@@ -115,9 +101,7 @@ def test_exit_code_0_without_a_report_fails_without_retry(
     assert "os._exit" in str(error)
 
 
-def test_other_exit_codes_without_a_report_follow_the_restart_strategy(
-    task: TaskDeploymentDescriptor,
-) -> None:
+def test_other_exit_codes_without_a_report_follow_the_restart_strategy(task: TaskDeploymentDescriptor) -> None:
     from airflow.sdk.exceptions import AirflowException
 
     error = why_failed(task, submitted=AirflowException("code 137"))
@@ -125,9 +109,7 @@ def test_other_exit_codes_without_a_report_follow_the_restart_strategy(
     assert not fails_at_once(error)
 
 
-def test_a_failure_in_the_report_counts_whatever_the_exit_code(
-    task: TaskDeploymentDescriptor,
-) -> None:
+def test_a_failure_in_the_report_counts_whatever_the_exit_code(task: TaskDeploymentDescriptor) -> None:
     leave(task, failure(ThrowableType.NON_RECOVERABLE_ERROR))
     error = why_failed(task, submitted=None)
     assert fails_at_once(error)
@@ -166,9 +148,7 @@ def test_the_failures_of_all_regions_are_told(three: list[TaskDeploymentDescript
     ]
 
 
-def test_one_failure_that_a_retry_may_help_is_enough(
-    three: list[TaskDeploymentDescriptor],
-) -> None:
+def test_one_failure_that_a_retry_may_help_is_enough(three: list[TaskDeploymentDescriptor]) -> None:
     leave(three[0], None)
     leave(three[1], failure(ThrowableType.NON_RECOVERABLE_ERROR))
     leave(three[2], failure(ThrowableType.RECOVERABLE_ERROR))
@@ -177,9 +157,7 @@ def test_one_failure_that_a_retry_may_help_is_enough(
     assert not fails_at_once(error)
 
 
-def test_regions_that_were_left_out_after_a_failure_have_no_report(
-    three: list[TaskDeploymentDescriptor],
-) -> None:
+def test_regions_that_were_left_out_after_a_failure_have_no_report(three: list[TaskDeploymentDescriptor]) -> None:
     leave(three[0], failure(ThrowableType.RECOVERABLE_ERROR))
     for task in three[1:]:
         leave_out(task, ExecutionState.CANCELED, "'clean' failed")

@@ -45,9 +45,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(f"AIRFLOW_CONN_{conn_id.upper()}", json.dumps(connection))
 
 
-def prepared(
-    group: str | SlotSharingGroup = "g", **options: str
-) -> tuple[Any, WantedArchive | None, str]:
+def prepared(group: str | SlotSharingGroup = "g", **options: str) -> tuple[Any, WantedArchive | None, str]:
     """Return the task, the archive that is missing, and the command of a pipeline's only task."""
     from graph_compiler.airflow_backend import build_dag
     from graph_compiler.airflow_backend.installation.submit_commands import _execution
@@ -130,9 +128,7 @@ def test_the_archive_is_made_after_the_second_task_that_lacks_it(
 
 
 def test_no_archive_is_made_where_there_is_no_room(
-    started: list[tuple[list[str], dict[str, Any]]],
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    started: list[tuple[list[str], dict[str, Any]]], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     from graph_compiler.airflow_backend.task import driver_tuning
 
@@ -157,9 +153,7 @@ def test_an_option_keeps_tasks_from_making_archives() -> None:
     assert SET in command
 
 
-def test_the_maker_gets_no_secret_of_the_pipeline(
-    started: list[tuple[list[str], dict[str, Any]]],
-) -> None:
+def test_the_maker_gets_no_secret_of_the_pipeline(started: list[tuple[list[str], dict[str, Any]]]) -> None:
     from graph_compiler.airflow_backend.task.driver_tuning import make_archive_later
 
     task, wanted, _ = prepared()
@@ -183,9 +177,7 @@ def test_the_maker_imports_nothing_from_the_worker_s_folder(
     ((command, named),) = started
     monkeypatch.undo()
     (tmp_path / "typer.py").write_text("raise SystemExit(77)")
-    done = subprocess.run(
-        [*command[:4], "--help"], env=named["env"], cwd=tmp_path, capture_output=True, check=False
-    )
+    done = subprocess.run([*command[:4], "--help"], env=named["env"], cwd=tmp_path, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

@@ -33,15 +33,11 @@ def regions() -> tuple[RegionDescriptor, ...]:
 def operator_to(master: str, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> "SubmitOperator":
     from graph_compiler.airflow_backend.provider.submit_operator import SubmitOperator
 
-    monkeypatch.setenv(
-        "AIRFLOW_CONN_SPARK_DEFAULT", f'{{"conn_type": "spark", "host": "{master}"}}'
-    )
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", f'{{"conn_type": "spark", "host": "{master}"}}')
     return SubmitOperator(task_id="t", **settings)
 
 
-def ship(
-    operator: "SubmitOperator", regions: tuple[RegionDescriptor, ...], root: Path
-) -> str | None:
+def ship(operator: "SubmitOperator", regions: tuple[RegionDescriptor, ...], root: Path) -> str | None:
     """Put what other hosts read, and return the argument for the code."""
     from graph_compiler.airflow_backend.task.submitting import prepare_try
     from graph_compiler.airflow_backend.task.task_try import TaskTry
@@ -56,9 +52,7 @@ def ship(
 def test_a_cluster_gets_the_code_of_all_functions_of_the_pipeline_once(
     regions: tuple[RegionDescriptor, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = ship(
-        operator_to("spark://master:7077", monkeypatch, py_files="/mine.zip"), regions, tmp_path
-    )
+    first = ship(operator_to("spark://master:7077", monkeypatch, py_files="/mine.zip"), regions, tmp_path)
     (archive,) = tmp_path.glob("p/r/code/*.zip")
     assert first == f"/mine.zip,{archive}"
     assert archive.stat().st_mode & 0o777 == 0o600

@@ -12,17 +12,8 @@ from graph_compiler.cli.commands.history import run_history, show_history
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.descriptor import VERSION as DESCRIPTOR_VERSION
-from graph_compiler.deployment.documents.descriptor import (
-    ExecutionAttempt,
-    TaskDeploymentDescriptor,
-)
-from graph_compiler.deployment.documents.report import (
-    ExecutionReport,
-    Failure,
-    Outcome,
-    Output,
-    ThrowableType,
-)
+from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.report import ExecutionReport, Failure, Outcome, Output, ThrowableType
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.errors import SourceLocation
@@ -34,11 +25,7 @@ from graph_compiler.staging.attempts.execution_order import begin, claim_executi
 from graph_compiler.staging.attempts.task_attempt import read_task_attempt
 from graph_compiler.staging.gc.survey import survey_run
 from graph_compiler.staging.lineage.attempt_lineage import RegionPlaces, attempt_lineage
-from graph_compiler.staging.metrics.attempt_metrics import (
-    MetricName,
-    attempt_metrics,
-    timed_attempts,
-)
+from graph_compiler.staging.metrics.attempt_metrics import MetricName, attempt_metrics, timed_attempts
 from graph_compiler.staging.results.kept_regions import kept_execution
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.local_store import LocalStore
@@ -49,11 +36,7 @@ pytestmark = [
     pytest.mark.filterwarnings("default"),  # Airflow's own imports warn of much
 ]
 STORE = LocalStore()
-FINISHED, FAILED, CANCELED = (
-    ExecutionState.FINISHED,
-    ExecutionState.FAILED,
-    ExecutionState.CANCELED,
-)
+FINISHED, FAILED, CANCELED = (ExecutionState.FINISHED, ExecutionState.FAILED, ExecutionState.CANCELED)
 BROKEN = Failure(
     throwable_type=ThrowableType.RECOVERABLE_ERROR,
     operator="late",
@@ -86,12 +69,8 @@ class Kind:
 
 KINDS = {
     "finished": Kind(report=bare_report(), outcome=(FINISHED, None), state=FINISHED),
-    "failed with a report": Kind(
-        report=bare_report(BROKEN), outcome=(FAILED, OF_THE_TASK), failure=BROKEN
-    ),
-    "failed for good": Kind(
-        report=bare_report(FINAL), outcome=(FAILED, OF_THE_TASK), failure=FINAL
-    ),
+    "failed with a report": Kind(report=bare_report(BROKEN), outcome=(FAILED, OF_THE_TASK), failure=BROKEN),
+    "failed for good": Kind(report=bare_report(FINAL), outcome=(FAILED, OF_THE_TASK), failure=FINAL),
     "failed, and its task failed of something else afterwards": Kind(
         report=bare_report(BROKEN), outcome=(FAILED, "Airflow's API: 403"), failure=BROKEN
     ),
@@ -110,9 +89,7 @@ KINDS = {
         reason=STOPPED,
     ),
     "left out": Kind(outcome=(CANCELED, "'clean' failed"), state=CANCELED, reason="'clean' failed"),
-    "finished, in a try that failed": Kind(
-        report=bare_report(), outcome=(FINISHED, OF_THE_TASK), state=FINISHED
-    ),
+    "finished, in a try that failed": Kind(report=bare_report(), outcome=(FINISHED, OF_THE_TASK), state=FINISHED),
     "finished, and its task failed afterwards": Kind(
         report=bare_report(),
         outcome=(FAILED, "what 'late' read was recomputed"),
@@ -122,9 +99,7 @@ KINDS = {
     "kept": Kind(is_kept=True, state=FINISHED),
     "deferred": Kind(state=ExecutionState.RUNNING, is_asked_by_task=False),
     "given up": Kind(
-        outcome=(FAILED, "application app-1 is lost"),
-        reason="application app-1 is lost",
-        is_asked_by_task=False,
+        outcome=(FAILED, "application app-1 is lost"), reason="application app-1 is lost", is_asked_by_task=False
     ),
     "a report that cannot be read": Kind(torn=True, reason="report.json is not valid JSON"),
 }

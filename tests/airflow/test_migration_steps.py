@@ -16,12 +16,7 @@ pytestmark = [
     pytest.mark.airflow,
     pytest.mark.filterwarnings("default"),  # Airflow's own imports warn of much
 ]
-TEAM = {
-    "wait_for_orders": set[str](),
-    "mail_or_not": {"total"},
-    "mail": {"mail_or_not"},
-    "no_sales": {"mail_or_not"},
-}
+TEAM = {"wait_for_orders": set[str](), "mail_or_not": {"total"}, "mail": {"mail_or_not"}, "no_sales": {"mail_or_not"}}
 SCRIPTS = {"daily_revenue", "customer_ranking", "order_history"}
 STEPS: dict[str, dict[str, set[str]]] = {
     "before": {
@@ -36,11 +31,7 @@ STEPS: dict[str, dict[str, set[str]]] = {
         "total": SCRIPTS,
     },
     "step_2": {"sales.rejected": {"wait_for_orders"}, "total": {"sales.rejected"}},
-    "step_3": {
-        "sales.joins": {"wait_for_orders"},
-        "sales.reports": {"sales.joins"},
-        "total": {"sales.reports"},
-    },
+    "step_3": {"sales.joins": {"wait_for_orders"}, "sales.reports": {"sales.joins"}, "total": {"sales.reports"}},
 }
 
 
@@ -67,9 +58,7 @@ def dag_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], "DAG"]:
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_each_step_has_the_tasks_of_the_team_around_its_own(
-    dag_of: Callable[[str], "DAG"], step: str
-) -> None:
+def test_each_step_has_the_tasks_of_the_team_around_its_own(dag_of: Callable[[str], "DAG"], step: str) -> None:
     found = {task.task_id: set(task.upstream_task_ids) for task in dag_of(step).tasks}
     assert found == {**TEAM, **STEPS[step]}
 
@@ -87,9 +76,7 @@ def test_the_retries_are_those_of_the_team(dag_of: Callable[[str], "DAG"], step:
     assert {dag.get_task(task).retries for task in STEPS[step]} == {1}
 
 
-def test_the_last_step_declares_its_retries_and_names_a_callback(
-    dag_of: Callable[[str], "DAG"],
-) -> None:
+def test_the_last_step_declares_its_retries_and_names_a_callback(dag_of: Callable[[str], "DAG"]) -> None:
     dag = dag_of("step_3")
     joins, reports = dag.get_task("sales.joins"), dag.get_task("sales.reports")
     assert (joins.retries, reports.retries) == (2, 2)

@@ -15,13 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
-from graph_compiler.deployment.documents.report import (
-    VERSION,
-    ExecutionReport,
-    Outcome,
-    Output,
-    VertexMetrics,
-)
+from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, Outcome, Output, VertexMetrics
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.submission import Submission
@@ -120,9 +114,7 @@ def asked_for_a_run(layout: StagingLayout) -> Any:
     )
     found = RunWithTries(run=row, version=None, tries=())
     documents = read_documents(layout)
-    view = joined_run(
-        layout.identity, found, None, {}, documents, Links(history_server="http://history")
-    )
+    view = joined_run(layout.identity, found, None, {}, documents, Links(history_server="http://history"))
 
     def refuse(constant: str) -> None:
         raise AssertionError(f"browsers do not read {constant}")
@@ -158,17 +150,12 @@ def test_random_bytes_as_a_manifest_cause_no_server_error(content: bytes) -> Non
 def test_deep_nesting_and_huge_numbers_cause_no_server_error(content: str) -> None:
     layout = a_root()
     manifest = stage_rows(layout, schema_of(("id", "long")), [pa.table({"id": [1]})])
-    for odd in (
-        content,
-        to_json(manifest).replace('"schema": "', f'"schema": {json.dumps(content)}, "x": "'),
-    ):
+    for odd in (content, to_json(manifest).replace('"schema": "', f'"schema": {json.dumps(content)}, "x": "')):
         Path(layout.manifest(RESULT, 0)).write_text(odd)
         asked_for_a_result(layout)
 
 
-@pytest.mark.parametrize(
-    "name", ["0x1.json", "٣.json", "1e9.json", "-1.json", "00.json", "1_0.json", "x", "9" * 200]
-)
+@pytest.mark.parametrize("name", ["0x1.json", "٣.json", "1e9.json", "-1.json", "00.json", "1_0.json", "x", "9" * 200])
 def test_only_epoch_file_names_count_as_epochs(tmp_path: Path, name: str) -> None:
     layout = StagingLayout(root=str(tmp_path), identity=RunIdentity.own("p", "r"))
     stage_rows(layout, schema_of(("id", "long")), [pa.table({"id": [1]})])
@@ -188,9 +175,7 @@ DOCUMENTS: dict[str, Any] = {
             application_id="local-1",
             outputs=(Output(kind="staged", name="a", location="/x/y", rows=1, bytes=1),),
             contracts=(),
-            vertices=(
-                VertexMetrics(vertex_id=JobVertexId("v"), name="v", operators=(), seconds=1.0),
-            ),
+            vertices=(VertexMetrics(vertex_id=JobVertexId("v"), name="v", operators=(), seconds=1.0),),
             actions=(),
             reads=(),
             recomputed=(),

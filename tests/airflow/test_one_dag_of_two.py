@@ -9,15 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
-from tests.airflow.web_server import (
-    API,
-    application,
-    client,
-    forget,
-    make_database,
-    start_run,
-    store,
-)
+from tests.airflow.web_server import API, application, client, forget, make_database, start_run, store
 
 pytestmark = [
     pytest.mark.airflow,
@@ -115,9 +107,7 @@ def test_no_route_of_the_hidden_dag_answers(user: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("run", [HIDDEN_RUN, MY_RUN, f"../{HIDDEN}/{HIDDEN_RUN}"])
-def test_no_route_of_the_own_dag_leads_to_the_hidden_one(
-    user: Any, run: str, more: dict[str, object]
-) -> None:
+def test_no_route_of_the_own_dag_leads_to_the_hidden_one(user: Any, run: str, more: dict[str, object]) -> None:
     for request in requests(MINE, run, **more):
         answer = user.get(request)
         assert answer.status_code in (200, 403, 404, 422, 503), request
@@ -125,9 +115,7 @@ def test_no_route_of_the_own_dag_leads_to_the_hidden_one(
         assert SECRET not in echoed, request
 
 
-def test_rows_and_results_of_a_run_of_that_name_in_another_dag_are_not_shown(
-    user: Any, airflow_home: Path
-) -> None:
+def test_rows_and_results_of_a_run_of_that_name_in_another_dag_are_not_shown(user: Any, airflow_home: Path) -> None:
     """Both Dags have a run of one id: the folder is that of the asked Dag."""
     folder = airflow_home / "staging" / HIDDEN / BOTH / "manifests" / RESULT
     folder.mkdir(parents=True, exist_ok=True)

@@ -33,13 +33,9 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     root = str(tmp_path / "staging")
     monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT", root)
 
-    def build(
-        outer: str, inner: str, sharing: str = "false"
-    ) -> dict[str, "DeploymentTaskOperator"]:
+    def build(outer: str, inner: str, sharing: str = "false") -> dict[str, "DeploymentTaskOperator"]:
         env = StreamExecutionEnvironment(
-            "p",
-            config={"execution.task-sharing": sharing},
-            params={"out": str(tmp_path / "out")},
+            "p", config={"execution.task-sharing": sharing}, params={"out": str(tmp_path / "out")}
         )
         env.from_source(Range(0, 9), "a").sink_to(Parquet(outer)).name("outer")
         env.from_source(Range(0, 9), "b").sink_to(Parquet(inner)).name("inner")
@@ -52,12 +48,7 @@ def begin(task: "DeploymentTaskOperator", tmp_path: Path, number: int = 1) -> No
     """Run a task up to its spark-submit, which does not exist."""
     run = SimpleNamespace(logical_date=datetime(2013, 1, 1, tzinfo=UTC), run_after=None)
     ti = SimpleNamespace(
-        dag_id="p",
-        task_id=task.task_id,
-        map_index=-1,
-        run_id="r",
-        id=f"{task.task_id}-{number}",
-        try_number=number,
+        dag_id="p", task_id=task.task_id, map_index=-1, run_id="r", id=f"{task.task_id}-{number}", try_number=number
     )
     params = {"out": str(tmp_path / "out")}
     context: Any = {"ti": ti, "dag_run": run, "params": params, "task": task}
@@ -65,9 +56,7 @@ def begin(task: "DeploymentTaskOperator", tmp_path: Path, number: int = 1) -> No
     task.execute(context)
 
 
-def test_rendered_targets_that_overlap_are_refused_by_the_first_task(
-    tasks: Any, tmp_path: Path
-) -> None:
+def test_rendered_targets_that_overlap_are_refused_by_the_first_task(tasks: Any, tmp_path: Path) -> None:
     from airflow.sdk.exceptions import AirflowFailException
 
     built = tasks("{{ params.out }}/a", f"{tmp_path}/out/{{{{ 'a' }}}}/x")
@@ -78,12 +67,8 @@ def test_rendered_targets_that_overlap_are_refused_by_the_first_task(
     assert not (tmp_path / "staging").exists(), "nothing was left"
 
 
-@pytest.mark.parametrize(
-    "inner", ["{{ params.out }}/{{ 'a' }}/x", "{{ params.out }}/{{ 'a' }}/{{ ti.try_number }}"]
-)
-def test_rendered_targets_of_one_task_that_overlap_are_refused(
-    inner: str, tasks: Any, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("inner", ["{{ params.out }}/{{ 'a' }}/x", "{{ params.out }}/{{ 'a' }}/{{ ti.try_number }}"])
+def test_rendered_targets_of_one_task_that_overlap_are_refused(inner: str, tasks: Any, tmp_path: Path) -> None:
     from airflow.sdk.exceptions import AirflowFailException
 
     built = tasks("{{ params.out }}/a", inner, sharing="true")
@@ -93,9 +78,7 @@ def test_rendered_targets_of_one_task_that_overlap_are_refused(
     assert not (tmp_path / "staging").exists(), "nothing was left"
 
 
-def test_targets_only_another_task_can_render_are_compared_once_it_started(
-    tasks: Any, tmp_path: Path
-) -> None:
+def test_targets_only_another_task_can_render_are_compared_once_it_started(tasks: Any, tmp_path: Path) -> None:
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
     out = f"{tmp_path}/out"
@@ -106,9 +89,7 @@ def test_targets_only_another_task_can_render_are_compared_once_it_started(
         begin(built["inner"], tmp_path, 1)
 
 
-def test_a_target_in_the_dags_folder_or_the_staging_root_is_refused(
-    tasks: Any, tmp_path: Path
-) -> None:
+def test_a_target_in_the_dags_folder_or_the_staging_root_is_refused(tasks: Any, tmp_path: Path) -> None:
     from airflow.configuration import conf
     from airflow.sdk.exceptions import AirflowFailException
 

@@ -145,9 +145,7 @@ def test_a_setting_of_the_task_wins_over_each_default(
 
 
 @pytest.mark.parametrize("mode", [0o700, 0o2775, 0o2770])
-def test_a_root_is_open_if_its_group_and_nobody_else_may_write(
-    mode: int, task: TaskDeploymentDescriptor
-) -> None:
+def test_a_root_is_open_if_its_group_and_nobody_else_may_write(mode: int, task: TaskDeploymentDescriptor) -> None:
     from graph_compiler.airflow_backend.task.submitting import submit_facts
     from graph_compiler.airflow_backend.task.task_try import TaskTry
 
@@ -213,8 +211,7 @@ def test_arguments_for_files_keep_what_is_named(
     plan = prepared(task, target, mode, {**spark, "conf": conf}, code=CODE)
     named = [task.layout.artifact(it) for it in task.region.artifacts]
     archives = [
-        f"{Path(key).as_uri()}#{name.partition('.')[0]}"
-        for key, name in zip(named[-2:], ARCHIVES, strict=True)
+        f"{Path(key).as_uri()}#{name.partition('.')[0]}" for key, name in zip(named[-2:], ARCHIVES, strict=True)
     ]
     assert str(plan.jars).split(",") == [*first, *named[1:3]]
     assert str(plan.archives).split(",") == [*first, *archives]
@@ -230,9 +227,7 @@ def test_without_files_no_argument_is_added(tmp_path: Path) -> None:
     assert plan.documents == {}
 
 
-def test_a_driver_that_sees_the_staging_root_by_itself_has_jars_on_class_paths(
-    task: TaskDeploymentDescriptor,
-) -> None:
+def test_a_driver_that_sees_the_staging_root_by_itself_has_jars_on_class_paths(task: TaskDeploymentDescriptor) -> None:
     conf = {**IN_THE_POD, "spark.executor.extraClassPath": "/theirs.jar"}
     plan = prepared(task, KUBERNETES, "cluster", {"conf": conf}, code=CODE)
     keys = [task.layout.artifact(it) for it in task.region.artifacts[1:]]
@@ -267,9 +262,7 @@ def test_keys_of_the_staging_root_do_not_reach_a_driver_elsewhere(
 
 def test_a_target_with_no_way_for_secrets_refuses_them(tmp_path: Path) -> None:
     env = StreamExecutionEnvironment("p")
-    env.from_source(Jdbc("jdbc:x://db/x", table="t", options={"o": Secret("db")}), "in").sink_to(
-        Parquet("/out")
-    )
+    env.from_source(Jdbc("jdbc:x://db/x", table="t", options={"o": Secret("db")}), "in").sink_to(Parquet("/out"))
     acme = ExecutionTarget(
         name="acme", masters="acme://.+", master_form="acme://HOST", client=DriverPlace(), cluster=DriverPlace()
     )  # fmt: skip
@@ -290,10 +283,7 @@ def test_the_order_of_settings_does_not_matter(task: TaskDeploymentDescriptor) -
         *IN_THE_POD.items(),
     ]
     for target, mode in PLACES:
-        plans = [
-            prepared(task, target, mode, {"conf": dict(order)}, code=CODE)
-            for order in permutations(settings)
-        ]
+        plans = [prepared(task, target, mode, {"conf": dict(order)}, code=CODE) for order in permutations(settings)]
         assert all(plan == plans[0] for plan in plans)
 
 
@@ -322,9 +312,7 @@ def test_code_is_packed_for_executors_that_do_not_see_this_host(
         assert key.startswith(f"{tmp_path}/p/r/code/")
 
 
-def test_the_door_passes_what_a_plan_says(
-    task: TaskDeploymentDescriptor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_door_passes_what_a_plan_says(task: TaskDeploymentDescriptor, monkeypatch: pytest.MonkeyPatch) -> None:
     from graph_compiler.airflow_backend.provider.submit_operator import SubmitOperator
     from graph_compiler.airflow_backend.task.submitting import prepare_try
     from graph_compiler.airflow_backend.task.task_try import TaskTry
@@ -338,11 +326,7 @@ def test_the_door_passes_what_a_plan_says(
     pairs = list(zip(words[1:-2:2], words[2:-2:2], strict=True))
     settings = [word.partition("=") for option, word in pairs if option == "--conf"]
     assert {key: value for key, _, value in settings} == plan.conf
-    for option, value in (
-        ("--jars", plan.jars),
-        ("--archives", plan.archives),
-        ("--py-files", plan.py_files),
-    ):
+    for option, value in (("--jars", plan.jars), ("--archives", plan.archives), ("--py-files", plan.py_files)):
         assert (option, value) in pairs
     assert words[-2:] == [plan.application, "x"]
     assert given == {"spark.jars": "/theirs.jar"}, "the next try begins with them"

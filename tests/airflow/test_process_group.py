@@ -26,9 +26,7 @@ time.sleep(60)
 def test_children_end_at_once_and_an_unresponsive_leader_is_killed(tmp_path: Path) -> None:
     from graph_compiler.airflow_backend.provider.submit_process import end_group
 
-    leader = subprocess.Popen(
-        [sys.executable, "-c", LEADER, str(tmp_path / "pid")], text=True, start_new_session=True
-    )
+    leader = subprocess.Popen([sys.executable, "-c", LEADER, str(tmp_path / "pid")], text=True, start_new_session=True)
     wait_until(lambda: (tmp_path / "pid").exists() and bool((tmp_path / "pid").read_text()))
     child = int((tmp_path / "pid").read_text())
     end_group(leader, grace_seconds=1)
@@ -46,8 +44,7 @@ def test_an_ended_group_is_not_signaled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("is_elsewhere", "is_running", "signaled"),
-    [(False, False, True), (True, True, True), (True, False, False)],
+    ("is_elsewhere", "is_running", "signaled"), [(False, False, True), (True, True, True), (True, False, False)]
 )
 def test_the_group_of_a_submission_that_has_ended_may_belong_to_others(
     is_elsewhere: bool, is_running: bool, signaled: bool, monkeypatch: pytest.MonkeyPatch
@@ -69,9 +66,7 @@ class Submits:
 
     def submit(self, application: str, **kwargs: Any) -> str:
         command = [sys.executable, "-c", application]
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, universal_newlines=True, encoding="utf-8", **kwargs
-        )
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, universal_newlines=True, encoding="utf-8", **kwargs)
         return str(process.communicate()[0])
 
 

@@ -49,9 +49,7 @@ def forget_the_peak() -> int:
 
 def peak() -> int:
     """Return the peak of resident bytes since then."""
-    (line,) = [
-        line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line
-    ]
+    (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line]
     return int(line.split()[1]) * 1024
 
 
@@ -84,13 +82,7 @@ def process(code: str, **limits: Any) -> Any:
 
     command = (sys.executable, "-c", f"import os, signal, sys, time; {code}")
     return BoundedProcess(
-        **{
-            "command": command,
-            "environment": {"PYTHONPATH": PLUGINS},
-            "seconds": 20,
-            "most": 1_000,
-            **limits,
-        }
+        **{"command": command, "environment": {"PYTHONPATH": PLUGINS}, "seconds": 20, "most": 1_000, **limits}
     )
 
 
@@ -150,9 +142,7 @@ def test_the_process_gets_no_secret_of_the_server(monkeypatch: pytest.MonkeyPatc
     assert "AIRFLOW__API_AUTH__JWT_SECRET" not in shown
 
 
-def test_an_unreadable_answer_is_reported(
-    layout: StagingLayout, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_answer_is_reported(layout: StagingLayout, monkeypatch: pytest.MonkeyPatch) -> None:
     from graph_compiler.airflow_backend.web.rows import row_sample
 
     stage_rows(layout, schema_of(("id", "long")), [pa.table({"id": [1]})])
@@ -192,9 +182,7 @@ open_nothing_more()
 )  # fmt: skip
 def test_the_process_limits_itself(before: str, after: str, words: str, tmp_path: Path) -> None:
     code = LIMITS.format(before, after)
-    program = process(
-        "", command=(sys.executable, "-c", f"import os; os.chdir({str(tmp_path)!r})\n{code}")
-    )
+    program = process("", command=(sys.executable, "-c", f"import os; os.chdir({str(tmp_path)!r})\n{code}"))
     answer = program.answer_to(b"", ())
     assert answer.decode().strip() == words
 

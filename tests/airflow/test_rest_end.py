@@ -14,13 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from graph_compiler.run_client import (
-    AirflowRefusedError,
-    AirflowUnreachableError,
-    Login,
-    RunClient,
-    RunState,
-)
+from graph_compiler.run_client import AirflowRefusedError, AirflowUnreachableError, Login, RunClient, RunState
 from graph_compiler.run_client.run_status import Trigger
 from tests.harness.staging_trees import OUT, Run
 
@@ -113,9 +107,7 @@ def trickling() -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             is_header = "slow-header" in self.path
-            self.wfile.write(
-                b"HTTP/1.1 200 OK\r\nX-A: " if is_header else b"HTTP/1.1 200 OK\r\n\r\n"
-            )
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nX-A: " if is_header else b"HTTP/1.1 200 OK\r\n\r\n")
             while not over.wait(0.02):
                 try:
                     self.wfile.write(b" ")
@@ -170,18 +162,14 @@ def test_one_page_for_ever_is_noticed_at_once(server: Server) -> None:
 
 
 @pytest.mark.parametrize("status", [200, 400, 500])
-def test_json_that_is_nested_too_deeply_is_no_answer_of_airflow(
-    status: int, server: Server
-) -> None:
+def test_json_that_is_nested_too_deeply_is_no_answer_of_airflow(status: int, server: Server) -> None:
     server.replies["GET /api/v2/dags/sales"] = status, b'{"a":' * 100_000
     expected = AirflowUnreachableError if status == 500 else AirflowRefusedError
     with pytest.raises(expected):
         end_of(server).find_dag("sales")
 
 
-def test_an_answer_without_measure_is_refused(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_without_measure_is_refused(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     from graph_compiler.run_client import rest_end
 
     monkeypatch.setattr(rest_end, "_MOST_BYTES", 1 << 20)
@@ -203,10 +191,7 @@ def test_a_run_has_its_tasks_of_all_pages_and_a_link(server: Server) -> None:
     pages = iter([tasks[:2], tasks[2:]])
     server.replies = {
         f"GET {run}": (200, RUN),
-        f"GET {run}/taskInstances": lambda _: (
-            200,
-            {"task_instances": next(pages), "total_entries": 3},
-        ),
+        f"GET {run}/taskInstances": lambda _: (200, {"task_instances": next(pages), "total_entries": 3}),
     }
     found = end_of(server).find_run("sales", "manual__2013-01-01")
     assert [task.task_id for task in found.tasks] == ["t0", "t1", "t2"]
@@ -221,10 +206,7 @@ def test_names_with_slashes_stay_one_name(server: Server) -> None:
 
 
 def test_an_expired_token_is_replaced_but_not_a_given_one(server: Server) -> None:
-    server.replies["GET /api/v2/dags/sales"] = (
-        200,
-        {"is_paused": False, "has_import_errors": None},
-    )
+    server.replies["GET /api/v2/dags/sales"] = (200, {"is_paused": False, "has_import_errors": None})
     end = end_of(server)
     assert end.find_dag("sales").is_paused is False
     server.tokens = 5  # the server has forgotten the others
@@ -251,9 +233,7 @@ def test_a_wrong_password_of_a_file_is_refused_with_the_file(server: Server) -> 
     assert "wr0ng" not in str(refused.value)
 
 
-def test_what_is_sent_to_this_host_passes_no_proxy(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_sent_to_this_host_passes_no_proxy(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     monkeypatch.delenv("no_proxy", raising=False)
@@ -310,19 +290,14 @@ def test_a_run_is_started_once_though_the_connection_breaks(server: Server, tmp_
         server.replies[f"GET {run}/taskInstances"] = (200, empty)
 
     server.replies["POST /api/v2/dags/sales/dagRuns"] = start
-    server.replies["GET /api/v2/dags/sales"] = (
-        200,
-        {"is_paused": False, "has_import_errors": False},
-    )
+    server.replies["GET /api/v2/dags/sales"] = (200, {"is_paused": False, "has_import_errors": False})
     client = RunClient(end_of(server), staging_root=str(tmp_path), pause=lambda _: None)
     run = client.submit("sales", date="2013-01-01")
     assert list(runs) == [run.run_id]
     assert server.paths.count("POST /api/v2/dags/sales/dagRuns") == 1
 
 
-@pytest.mark.parametrize(
-    "reply", [b"<html>", {"detail": 1}, {**RUN, "dag_run_id": "r", "state": "exploded"}], ids=str
-)
+@pytest.mark.parametrize("reply", [b"<html>", {"detail": 1}, {**RUN, "dag_run_id": "r", "state": "exploded"}], ids=str)
 def test_another_server_is_reported(reply: Any, server: Server) -> None:
     run = "/api/v2/dags/sales/dagRuns/r"
     server.replies = {
@@ -351,9 +326,7 @@ def test_no_server_is_reported_with_its_address() -> None:
 
 
 def test_the_example_of_the_documentation_resumes_a_failed_run(
-    server: Server,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = (Path(__file__).parents[2] / "docs" / "airflow.md").read_text()
     section = text.partition("## A client for runs")[2]

@@ -24,9 +24,7 @@ def task_of(**options: str) -> Any:
     from graph_compiler.airflow_backend.dag.dag_builder import build_dag
 
     config = {f"restart-strategy.{key.replace('__', '.')}": value for key, value in options.items()}
-    env = StreamExecutionEnvironment(
-        "p", config={key.replace("_", "-"): value for key, value in config.items()}
-    )
+    env = StreamExecutionEnvironment("p", config={key.replace("_", "-"): value for key, value in config.items()})
     env.from_source(Csv("/in/a.csv"), "a").sink_to(Parquet("/out/a")).name("out")
     (task,) = build_dag(env, schedule=None, start_date=datetime(2013, 1, 1)).tasks
     return task
@@ -38,18 +36,12 @@ def task_of(**options: str) -> Any:
         ({}, 2, 10),
         ({"type": "none"}, 0, None),
         ({"type": "fixed-delay"}, 1, 1),
-        (
-            {"type": "fixed-delay", "fixed_delay__attempts": "5", "fixed_delay__delay": "2 min"},
-            5,
-            120,
-        ),
+        ({"type": "fixed-delay", "fixed_delay__attempts": "5", "fixed_delay__delay": "2 min"}, 5, 120),
         ({"type": "exponential-delay", "exponential_delay__initial_backoff": "3 s"}, 1_000_000, 3),
         ({"type": "failure-rate", "failure_rate__delay": "500 ms"}, 1_000_000, 0.5),
     ],
 )
-def test_a_strategy_becomes_airflows_retries(
-    options: dict[str, str], retries: int, seconds: float | None
-) -> None:
+def test_a_strategy_becomes_airflows_retries(options: dict[str, str], retries: int, seconds: float | None) -> None:
     task = task_of(**options)
     assert task.retries == retries
     if seconds is not None:
@@ -59,14 +51,10 @@ def test_a_strategy_becomes_airflows_retries(
 
 def test_the_policy_counts_the_failures_of_earlier_tries(tmp_path: Path) -> None:
     task = task_of(
-        type="failure-rate",
-        failure_rate__max_failures_per_interval="2",
-        failure_rate__failure_rate_interval="1 h",
+        type="failure-rate", failure_rate__max_failures_per_interval="2", failure_rate__failure_rate_interval="1 h"
     )
     task._settings = task._settings.model_copy(update={"staging_root": str(tmp_path)})
-    context: Any = {
-        "ti": SimpleNamespace(dag_id="p", task_id=task.task_id, map_index=-1, run_id="run", id="e2")
-    }
+    context: Any = {"ti": SimpleNamespace(dag_id="p", task_id=task.task_id, map_index=-1, run_id="run", id="e2")}
 
     def decide() -> str:
         return str(task.retry_policy.evaluate(ValueError(), 1, 9, context).action.value)

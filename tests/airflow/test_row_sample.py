@@ -79,12 +79,7 @@ VALUES: list[tuple[Any, pa.DataType, Any, str]] = [
         {"t": [MOMENT, None]},
         '{"t": ["2013-01-01 05:00:00.12Z", null]}',
     ),
-    (
-        {"type": "udt", "sqlType": TIMES},
-        pa.struct([("t", pa.list_(pa.timestamp("us")))]),
-        {"t": []},
-        '{"t": []}',
-    ),
+    ({"type": "udt", "sqlType": TIMES}, pa.struct([("t", pa.list_(pa.timestamp("us")))]), {"t": []}, '{"t": []}'),
 ]
 
 
@@ -136,9 +131,7 @@ def ids(*numbers: int) -> pa.Table:
 def test_rows_come_in_the_order_of_partitions_and_of_the_last_epoch(layout: StagingLayout) -> None:
     schema = schema_of(("id", "long"))
     stage_rows(layout, schema, [ids(9)])
-    stage_rows(
-        layout, schema, [ids(), ids(1, 2, 3), ids(), ids(4, 5, 6)], epoch=1, row_group_size=2
-    )
+    stage_rows(layout, schema, [ids(), ids(1, 2, 3), ids(), ids(4, 5, 6)], epoch=1, row_group_size=2)
     found = sample(layout, 4)
     assert (found.epoch, found.rows_in_result, found.notes) == (1, 6, ())
     assert found.rows == (("1",), ("2",), ("3",), ("4",))
@@ -167,9 +160,7 @@ def in_this_process(wanted: Any) -> Any:
 
 
 def read_bytes() -> int:
-    (line,) = [
-        line for line in Path("/proc/self/io").read_text().splitlines() if line.startswith("rchar")
-    ]
+    (line,) = [line for line in Path("/proc/self/io").read_text().splitlines() if line.startswith("rchar")]
     return int(line.split()[1])
 
 
@@ -203,11 +194,7 @@ def test_the_number_of_columns_is_limited(layout: StagingLayout) -> None:
 
 
 @pytest.mark.parametrize(
-    "heavy",
-    [
-        pa.array([bytes([n]) * 2_000_000 for n in range(50)]),
-        pa.array([[0] * 1_000_000] * 10 + [[]] * 40),
-    ],
+    "heavy", [pa.array([bytes([n]) * 2_000_000 for n in range(50)]), pa.array([[0] * 1_000_000] * 10 + [[]] * 40)]
 )
 def test_a_column_that_is_too_large_is_not_read(layout: StagingLayout, heavy: pa.Array) -> None:
     table = pa.table({"id": pa.array(range(50)), "heavy": heavy})
@@ -218,9 +205,7 @@ def test_a_column_that_is_too_large_is_not_read(layout: StagingLayout, heavy: pa
 
 
 def test_rows_stop_before_a_batch_that_is_too_large(layout: StagingLayout) -> None:
-    light, heavy = (
-        pa.table({"b": pa.array([bytes([n]) * size for n in range(50)])}) for size in (1, 2_000_000)
-    )
+    light, heavy = (pa.table({"b": pa.array([bytes([n]) * size for n in range(50)])}) for size in (1, 2_000_000))
     stage_rows(layout, schema_of(("b", "binary")), [light, heavy])
     found = sample(layout, 60)
     assert len(found.rows) == 50
@@ -242,9 +227,7 @@ def test_a_manifest_names_only_files_in_its_folder(staged: Any, name: str) -> No
         sample(layout)
 
 
-def test_the_folder_is_named_by_the_run_and_not_by_the_manifest(
-    staged: Any, tmp_path: Path
-) -> None:
+def test_the_folder_is_named_by_the_run_and_not_by_the_manifest(staged: Any, tmp_path: Path) -> None:
     layout, manifest, path = staged
     elsewhere = tmp_path / "elsewhere"
     path.parent.rename(elsewhere)
@@ -347,9 +330,7 @@ def test_a_page_that_was_changed_is_not_shown(layout: StagingLayout) -> None:
 def test_a_record_of_damage_that_cannot_be_read_counts_as_damage(staged: Any) -> None:
     layout, manifest, _ = staged
     LocalStore().put_if_absent(layout.damaged(RESULT, manifest.epoch), b"{")
-    with pytest.raises(
-        PartitionNotFoundError, match="was found damaged; the record of the damage cannot be read"
-    ):
+    with pytest.raises(PartitionNotFoundError, match="was found damaged; the record of the damage cannot be read"):
         sample(layout)
 
 

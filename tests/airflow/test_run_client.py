@@ -32,9 +32,7 @@ def client(airflow: FakeAirflow, tmp_path: Path) -> RunClient:
     return airflow.client(tmp_path / "staging")
 
 
-def test_a_run_is_named_after_its_date_and_two_runs_differ(
-    client: RunClient, airflow: FakeAirflow
-) -> None:
+def test_a_run_is_named_after_its_date_and_two_runs_differ(client: RunClient, airflow: FakeAirflow) -> None:
     run = client.submit("sales", params={"least": 3}, date="2013-01-01")
     assert run.run_id.startswith("manual__2013-01-01__")
     assert airflow.dates == {"2013-01-01T00:00:00+00:00": run.run_id}
@@ -42,28 +40,20 @@ def test_a_run_is_named_after_its_date_and_two_runs_differ(
     assert client.submit("sales").run_id != client.submit("sales").run_id
 
 
-@pytest.mark.parametrize(
-    "lost", [[AFTER], [BEFORE], [BEFORE, AFTER], [BEFORE, BEFORE, BEFORE]], ids=str
-)
-def test_a_lost_answer_starts_one_run(
-    lost: list[str | None], client: RunClient, airflow: FakeAirflow
-) -> None:
+@pytest.mark.parametrize("lost", [[AFTER], [BEFORE], [BEFORE, AFTER], [BEFORE, BEFORE, BEFORE]], ids=str)
+def test_a_lost_answer_starts_one_run(lost: list[str | None], client: RunClient, airflow: FakeAirflow) -> None:
     airflow.lost = lost
     run = client.submit("sales", date="2013-01-01")
     assert list(airflow.runs) == [run.run_id]
 
 
-def test_a_lost_answer_and_a_lost_look_start_one_run(
-    client: RunClient, airflow: FakeAirflow
-) -> None:
+def test_a_lost_answer_and_a_lost_look_start_one_run(client: RunClient, airflow: FakeAirflow) -> None:
     airflow.lost, airflow.silent_looks = [AFTER], 1
     run = client.submit("sales", date="2013-01-01")
     assert (list(airflow.runs), airflow.requests) == ([run.run_id], 2)
 
 
-def test_an_airflow_that_stays_silent_leaves_the_name_of_the_run(
-    client: RunClient, airflow: FakeAirflow
-) -> None:
+def test_an_airflow_that_stays_silent_leaves_the_name_of_the_run(client: RunClient, airflow: FakeAirflow) -> None:
     airflow.lost = [BEFORE] * 10
     with pytest.raises(AirflowUnreachableError, match="whether run 'mine' of 'sales' was started"):
         client.submit("sales", run_id="mine")
@@ -79,9 +69,7 @@ def test_a_run_that_was_started_is_named_though_airflow_is_silent_afterwards(
     assert len(airflow.runs) == 1
 
 
-def test_a_date_that_has_a_run_is_refused_with_that_run(
-    client: RunClient, airflow: FakeAirflow
-) -> None:
+def test_a_date_that_has_a_run_is_refused_with_that_run(client: RunClient, airflow: FakeAirflow) -> None:
     first = client.submit("sales", date="2013-01-01")
     with pytest.raises(RunStateError, match=f"already has a run of 2013.*: '{first.run_id}'"):
         client.submit("sales", date="2013-01-01")
@@ -128,9 +116,7 @@ def test_a_run_is_canceled_once(client: RunClient, airflow: FakeAirflow) -> None
         client.cancel("sales@many:emea", "a")
 
 
-def test_what_did_not_finish_runs_again_and_nothing_else(
-    client: RunClient, airflow: FakeAirflow
-) -> None:
+def test_what_did_not_finish_runs_again_and_nothing_else(client: RunClient, airflow: FakeAirflow) -> None:
     states = ("success", "failed", "upstream_failed", "skipped", None, "removed", "success")
     airflow.run("a", "failed", *(task(f"t{n}", state) for n, state in enumerate(states)))
     resumed = client.resume("sales", "a")
@@ -194,9 +180,7 @@ def test_a_finished_task_runs_again_if_its_rows_are_lost_and_needed(
     for region in lost:
         shutil.rmtree(folders[region])
     airflow.dags["p"] = DagFacts(is_paused=False, has_import_errors=False)
-    states = {
-        region: "failed" if region in failed else "success" for region in (FIRST, SECOND, OUT)
-    }
+    states = {region: "failed" if region in failed else "success" for region in (FIRST, SECOND, OUT)}
     airflow.run("a", "failed", *(task(name, state) for name, state in states.items()), dag_id="p")
     client = airflow.client(tmp_path)
     assert [one.task_id for one in client.resume("p", "a")] == again
@@ -244,8 +228,6 @@ def test_a_failure_is_part_of_the_result(airflow: FakeAirflow, tmp_path: Path) -
     run.end(OUT, "e0", ExecutionState.FAILED)
     client = airflow.client(tmp_path)
     for dag in ("many", "p@many:emea"):
-        assert client.result(dag, "a").failures == (
-            f"pipeline 'p@many:emea', region '{OUT}': broken",
-        )
+        assert client.result(dag, "a").failures == (f"pipeline 'p@many:emea', region '{OUT}': broken",)
     with pytest.raises(RunNotFoundError):
         client.result("p@many:apac", "a")

@@ -107,9 +107,7 @@ def test_hourly_runs_have_each_hour_of_both_nights_once(zone: str) -> None:
         (env("/out/{{ run_date }}", "day = :run_date"), "kept and out"),
     ],
 )
-def test_operators_that_use_the_day_are_named(
-    declared: StreamExecutionEnvironment, names: str
-) -> None:
+def test_operators_that_use_the_day_are_named(declared: StreamExecutionEnvironment, names: str) -> None:
     assert f"{names} would replace the rows" in warning_of(declared, "@daily", "Europe/London")
 
 

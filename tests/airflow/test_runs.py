@@ -22,9 +22,7 @@ class SalesParams(BaseModel):
     country: str = Field("at", pattern="^[a-z]{2}$")
 
 
-def environment(
-    path: str = "/in", target: str = "/out", **hints: Any
-) -> StreamExecutionEnvironment:
+def environment(path: str = "/in", target: str = "/out", **hints: Any) -> StreamExecutionEnvironment:
     env = StreamExecutionEnvironment("sales", **hints)
     env.from_source(Csv(path), "orders").sink_to(Parquet(target)).name("out")
     return env
@@ -44,9 +42,7 @@ def test_a_model_becomes_the_dags_params() -> None:
     assert shown["schema"] == {"title": "Least", "type": "integer", "minimum": 0}
 
 
-@pytest.mark.parametrize(
-    "conf", [{"least": -1}, {"least": "many"}, {"country": "' OR 1=1 --"}], ids=str
-)
+@pytest.mark.parametrize("conf", [{"least": -1}, {"least": "many"}, {"country": "' OR 1=1 --"}], ids=str)
 def test_bad_values_are_refused_before_anything_runs(conf: dict[str, object]) -> None:
     from airflow.sdk.exceptions import ParamValidationError
 
@@ -63,10 +59,7 @@ def test_a_dag_takes_the_pipelines_schedule_unless_overridden() -> None:
     )
     dag = build(env)
     assert (dag.schedule, dag.catchup, dag.description) == ("@hourly", False, "Sales.")
-    assert (dag.start_date, dag.end_date) == (
-        datetime(2026, 1, 1, tzinfo=UTC),
-        datetime(2026, 2, 1, tzinfo=UTC),
-    )
+    assert (dag.start_date, dag.end_date) == (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC))
     assert {"shop", "graph_compiler"} <= set(dag.tags)
     dag = build(env, schedule=None, start_date=datetime(2027, 1, 1))
     assert (dag.schedule, dag.start_date) == (None, datetime(2027, 1, 1, tzinfo=UTC))
@@ -91,11 +84,7 @@ def test_a_schedule_keeps_its_time_zone(start: date | None, given: dict[str, Any
 
     schedule = Schedule(cron="0 6 * * *", timezone="Europe/Vienna", start=start)
     dag = build(environment(schedule=schedule), **given)
-    (stored,) = [
-        value
-        for key, value in DagSerialization.to_dict(dag)["dag"]["timetable"].items()
-        if key == "__var"
-    ]
+    (stored,) = [value for key, value in DagSerialization.to_dict(dag)["dag"]["timetable"].items() if key == "__var"]
     assert stored["timezone"] == "Europe/Vienna"
 
 
@@ -106,9 +95,7 @@ def test_continuous_schedules_have_one_active_run() -> None:
 
 
 def test_an_interval_is_a_schedule() -> None:
-    assert build(environment(schedule=Schedule(every=timedelta(minutes=5)))).schedule == timedelta(
-        minutes=5
-    )
+    assert build(environment(schedule=Schedule(every=timedelta(minutes=5)))).schedule == timedelta(minutes=5)
 
 
 def test_scheduling_assets_have_the_names_that_producers_publish() -> None:
@@ -164,10 +151,7 @@ def test_a_path_with_an_undefined_variable_fails_without_retry() -> None:
     task = build(environment("/in/{{ ds }}")).get_task("out")
     with pytest.raises(AirflowFailException) as failed:
         task.render_template_fields(context(None))
-    assert (
-        "pipeline 'sales': 'ds' is undefined\n  found: in one of '/in/{{ ds }}' (orders.path)"
-        in str(failed.value)
-    )
+    assert "pipeline 'sales': 'ds' is undefined\n  found: in one of '/in/{{ ds }}' (orders.path)" in str(failed.value)
     assert "{{ run_date }} is the day in every run" in str(failed.value)
 
 
@@ -214,10 +198,7 @@ def test_sinks_with_the_same_name_have_an_event_each() -> None:
     assert {asset.uri for asset in assets} == {"file:///out/a", "file:///out/b"}
     events = {asset: SimpleNamespace(extra={}) for asset in assets}
     staged: Any = {"name": "Sink", "kind": "staged", "rows": 9, "bytes": 9, "location": "x"}
-    outputs: Any = [
-        staged,
-        *({**staged, "kind": "sink", "rows": n, "location": a.uri} for n, a in enumerate(assets)),
-    ]
+    outputs: Any = [staged, *({**staged, "kind": "sink", "rows": n, "location": a.uri} for n, a in enumerate(assets))]
     describe_events({"outlet_events": events}, written, outputs)  # type: ignore[typeddict-item]  # a double
     assert [events[asset].extra for asset in assets] == [
         {"rows": 0, "location": assets[0].uri},

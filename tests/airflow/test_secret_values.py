@@ -16,12 +16,7 @@ pytestmark = [
     pytest.mark.airflow,
     pytest.mark.filterwarnings("default"),  # Airflow's own imports warn of much
 ]
-CONNECTION = {
-    "conn_type": "postgres",
-    "login": "etl",
-    "password": "canary-pw",
-    "extra": {"app": "canary-app"},
-}
+CONNECTION = {"conn_type": "postgres", "login": "etl", "password": "canary-pw", "extra": {"app": "canary-app"}}
 
 
 def operator(tmp_path: Path, *secrets: Secret) -> Any:
@@ -31,9 +26,7 @@ def operator(tmp_path: Path, *secrets: Secret) -> Any:
 
     env = StreamExecutionEnvironment("p")
     options = {f"o{number}": secret for number, secret in enumerate(secrets)}
-    env.from_source(Jdbc("jdbc:x://db/x", table="t", options=options), "in").sink_to(
-        Parquet("/out")
-    )
+    env.from_source(Jdbc("jdbc:x://db/x", table="t", options=options), "in").sink_to(Parquet("/out"))
     described = describe_pipeline(compile_pipeline(env.pipeline()))
     found = DeploymentTaskOperator(
         plan=described.plan,
@@ -46,12 +39,7 @@ def operator(tmp_path: Path, *secrets: Secret) -> Any:
 
 
 def submitted(
-    found: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    master: str,
-    mode: str = "client",
-    seen: Path | None = None,
+    found: Any, monkeypatch: pytest.MonkeyPatch, *, master: str, mode: str = "client", seen: Path | None = None
 ) -> Any:
     """Execute with a replaced spark-submit; return the environment and arguments of its process.
 
@@ -64,11 +52,7 @@ def submitted(
 
     from graph_compiler.airflow_backend.provider.submit_operator import SubmitOperator
 
-    extra = {
-        "deploy-mode": mode,
-        "namespace": "spark",
-        "yarn_resourcemanager_webapp_address": "127.0.0.1:9",
-    }
+    extra = {"deploy-mode": mode, "namespace": "spark", "yarn_resourcemanager_webapp_address": "127.0.0.1:9"}
     spark = {"conn_type": "spark", "host": master, "extra": extra}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(spark))
     monkeypatch.setenv("AIRFLOW_CONN_DB", json.dumps(CONNECTION))
@@ -107,9 +91,7 @@ def submitted(
     return calls, raised.value
 
 
-def test_secrets_are_only_in_the_environment_of_the_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_secrets_are_only_in_the_environment_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     secrets = [Secret("db"), Secret("db", "login"), Secret("db", "app")]
     found = operator(tmp_path, *secrets)
     ((command, environment),), _ = submitted(found, monkeypatch, master="local[2]")
@@ -121,9 +103,7 @@ def test_secrets_are_only_in_the_environment_of_the_process(
     assert "canary" not in json.dumps([command, documents, rendered], default=str)
 
 
-def test_the_log_of_a_task_masks_passwords_and_extras(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_log_of_a_task_masks_passwords_and_extras(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from graph_compiler.airflow_backend.task import secret_values
 
     masked: list[str] = []
@@ -151,11 +131,7 @@ def test_in_cluster_mode_on_yarn_a_file_of_its_owner_has_them_until_the_executio
 ) -> None:
     secrets = [Secret("db"), Secret("db", "login")]
     ((command, environment),), _ = submitted(
-        operator(tmp_path, *secrets),
-        monkeypatch,
-        master="yarn",
-        mode="cluster",
-        seen=tmp_path / "seen",
+        operator(tmp_path, *secrets), monkeypatch, master="yarn", mode="cluster", seen=tmp_path / "seen"
     )
     file, mode, values = json.loads((tmp_path / "seen").read_text())
     assert mode == 0o600
@@ -166,9 +142,7 @@ def test_in_cluster_mode_on_yarn_a_file_of_its_owner_has_them_until_the_executio
     assert not {each.variable for each in secrets} & set(environment)
 
 
-def test_a_driver_takes_the_values_and_removes_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_driver_takes_the_values_and_removes_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from graph_compiler.spark_runtime.secret_values import reveal, take_secrets
 
     secret, file = Secret("db"), tmp_path / "secrets.json"
@@ -185,14 +159,10 @@ def test_a_driver_takes_the_values_and_removes_the_file(
     take_secrets(f"{tmp_path}/descriptor.json")  # a pipeline without secrets has no file
 
 
-def test_a_staging_root_of_a_group_is_no_place_for_values(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_staging_root_of_a_group_is_no_place_for_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "s").mkdir()
     (tmp_path / "s").chmod(0o2770)
-    calls, error = submitted(
-        operator(tmp_path, Secret("db")), monkeypatch, master="yarn", mode="cluster"
-    )
+    calls, error = submitted(operator(tmp_path, Secret("db")), monkeypatch, master="yarn", mode="cluster")
     assert calls == []
     assert "below the staging root, which is open to a group" in str(error)
 
@@ -216,23 +186,17 @@ def test_in_cluster_mode_on_kubernetes_the_settings_to_add_are_named(
 
     found = operator(tmp_path / "again", *secrets)
     found.conf = {f"{prefix}.{each.variable}": "database:key" for each in secrets}
-    ((command, environment),), _ = submitted(
-        found, monkeypatch, master="k8s://https://h:443", mode="cluster"
-    )
+    ((command, environment),), _ = submitted(found, monkeypatch, master="k8s://https://h:443", mode="cluster")
     assert f"{prefix}.{secrets[0].variable}=database:key" in command
     assert "canary" not in " ".join(command)
     assert not {each.variable for each in secrets} & set(environment)
 
 
-def test_nothing_of_this_host_reaches_a_driver_on_another_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_of_this_host_reaches_a_driver_on_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Spark's client for YARN hands PYTHONPATH and the Pythons of its own environment to the driver."""
     for name in ("PYTHONPATH", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         monkeypatch.setenv(name, f"/this/host/{name}")
-    ((command, environment),), _ = submitted(
-        operator(tmp_path), monkeypatch, master="yarn", mode="cluster"
-    )
+    ((command, environment),), _ = submitted(operator(tmp_path), monkeypatch, master="yarn", mode="cluster")
     assert "/this/host" not in json.dumps([command[1:], environment])
     application = command[-2]
     assert Path(application).is_relative_to(tmp_path / "s")
@@ -247,17 +211,13 @@ def test_nothing_of_this_host_reaches_a_driver_on_another_one(
         (Secret("db", "ap"), "the Airflow connection 'db' has no ap"),
     ],
 )
-def test_a_missing_secret_is_named(
-    secret: Secret, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_secret_is_named(secret: Secret, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls, error = submitted(operator(tmp_path, secret), monkeypatch, master="local[2]")
     assert calls == []
     assert str(error).startswith(f"pipeline 'p': {words}")
     assert "canary" not in str(error)
 
 
-def test_a_pipeline_without_secrets_runs_on_any_master(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pipeline_without_secrets_runs_on_any_master(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls, _ = submitted(operator(tmp_path), monkeypatch, master="yarn")
     assert len(calls) == 1

@@ -18,14 +18,8 @@ from graph_compiler import Parquet, StreamExecutionEnvironment, Values
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.descriptor import VERSION as DESCRIPTOR_VERSION
-from graph_compiler.deployment.documents.descriptor import (
-    ExecutionAttempt,
-    TaskDeploymentDescriptor,
-)
-from graph_compiler.deployment.documents.report import (
-    ExecutionReport,
-    Output,
-)
+from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.report import ExecutionReport, Output
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
@@ -76,9 +70,7 @@ def task(root: Path, execution_id: str) -> TaskDeploymentDescriptor:
     (region,) = describe_regions(compile_pipeline(env.pipeline()))
     return TaskDeploymentDescriptor(
         version=DESCRIPTOR_VERSION,
-        identity=RunIdentity(
-            dag_id="nightly", group_path="emea", pipeline="p", run_id="r", map_index=2
-        ),
+        identity=RunIdentity(dag_id="nightly", group_path="emea", pipeline="p", run_id="r", map_index=2),
         region=region,
         attempt=ExecutionAttempt(execution_id=execution_id, attempt_number=0),
         staging_root=str(root),
@@ -124,9 +116,7 @@ def test_each_execution_is_reported_once(statsd: Receiver, tmp_path: Path) -> No
     assert {one.tags["task_id"] for one in statsd.own()} == {"emea.out_a_b_c"}
 
 
-def test_those_that_died_are_reported_by_the_next_and_once(
-    statsd: Receiver, tmp_path: Path
-) -> None:
+def test_those_that_died_are_reported_by_the_next_and_once(statsd: Receiver, tmp_path: Path) -> None:
     for name in ("dead", "dead too"):
         start(tmp_path, name)
     kept = start(tmp_path, "kept")
@@ -139,13 +129,8 @@ def test_those_that_died_are_reported_by_the_next_and_once(
     assert statsd.total("graph_compiler.restarts") == 2
 
 
-@pytest.mark.parametrize(
-    ("name", "sent"),
-    [("a|c\nairflow.x:1|c,=#", "a_c_nairflow.x_1_c___"), ("abc\n", "abc_n")],
-)
-def test_names_of_operators_do_not_add_lines(
-    name: str, sent: str, statsd: Receiver, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(("name", "sent"), [("a|c\nairflow.x:1|c,=#", "a_c_nairflow.x_1_c___"), ("abc\n", "abc_n")])
+def test_names_of_operators_do_not_add_lines(name: str, sent: str, statsd: Receiver, tmp_path: Path) -> None:
     done = replace(bare_report(), outputs=(replace(OUTPUT, name=name),))
     end(start(tmp_path, "one"), FINISHED, done)
     assert {one.tags["output"] for one in wait_for(statsd) if "sink" in one.name} == {sent}
@@ -155,9 +140,7 @@ def test_names_of_operators_do_not_add_lines(
 def test_without_metrics_nothing_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from graph_compiler.airflow_backend.task import ended_attempts
 
-    monkeypatch.setattr(
-        ended_attempts, "AttemptDocuments", lambda *_: pytest.fail("a document was read")
-    )
+    monkeypatch.setattr(ended_attempts, "AttemptDocuments", lambda *_: pytest.fail("a document was read"))
     end(start(tmp_path, "one"), FINISHED)
 
 
@@ -171,9 +154,7 @@ def test_what_goes_wrong_does_not_reach_the_task(
     assert statsd.own() == []
 
 
-def test_a_collector_that_does_not_answer_does_not_hold_a_task(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_collector_that_does_not_answer_does_not_hold_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
     from graph_compiler.airflow_backend.task import ended_attempts, metrics
 
     asked, answers = threading.Event(), threading.Event()
@@ -216,11 +197,7 @@ def test_metrics_arrive_before_a_stopped_process_is_killed(tmp_path: Path) -> No
             "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE": "delta",
         }
         process = subprocess.run(
-            [sys.executable, "-c", dedent(KILLED), key],
-            cwd=ROOT,
-            env=os.environ | settings,
-            timeout=120,
-            check=False,
+            [sys.executable, "-c", dedent(KILLED), key], cwd=ROOT, env=os.environ | settings, timeout=120, check=False
         )
     assert process.returncode == -signal.SIGKILL
     assert receiver.total("graph_compiler.execution.finish", state="CANCELED", pipeline="p") == 1

@@ -12,14 +12,7 @@ import pytest
 from graph_compiler import Parquet, StreamExecutionEnvironment, Values
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
-from graph_compiler.deployment.documents.report import (
-    VERSION,
-    ExecutionReport,
-    Failure,
-    Outcome,
-    Output,
-    ThrowableType,
-)
+from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, Failure, Outcome, Output, ThrowableType
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import path_segment
@@ -79,9 +72,7 @@ def report(failure: ThrowableType | None = None, *outputs: Output) -> str:
             recomputed=(),
             failure=None
             if failure is None
-            else Failure(
-                throwable_type=failure, operator=None, declared_at=None, message=f"it is {failure}"
-            ),
+            else Failure(throwable_type=failure, operator=None, declared_at=None, message=f"it is {failure}"),
         )
     )
 
@@ -106,12 +97,7 @@ def execute(
 
     monkeypatch.setattr(SparkSubmitHook, "submit", submit)
     instance = SimpleNamespace(
-        dag_id="p",
-        task_id=operator.task_id,
-        map_index=-1,
-        run_id=RUN,
-        id=f"e{number}",
-        try_number=number,
+        dag_id="p", task_id=operator.task_id, map_index=-1, run_id=RUN, id=f"e{number}", try_number=number
     )
     events: Any = defaultdict(lambda: SimpleNamespace(extra={}))
     run = SimpleNamespace(logical_date=None, conf=conf)
@@ -170,9 +156,7 @@ def test_of_several_failures_one_that_a_retry_may_help_decides(
     def driver(folders: dict[str, Path]) -> None:
         for name, kind in {"in": None, "one": first, "two": second}.items():
             begin(folders[name])
-            (folders[name] / "report.json").write_text(
-                report(ThrowableType(kind) if kind else None)
-            )
+            (folders[name] / "report.json").write_text(report(ThrowableType(kind) if kind else None))
         failing()
 
     with pytest.raises(AirflowException) as raised:
@@ -216,9 +200,7 @@ def test_a_task_that_is_killed_cancels_what_has_not_finished(
     assert outcomes(tmp_path) == {"in": "FINISHED", "one": "CANCELED", "two": "CANCELED"}
 
 
-def test_what_a_retry_has_kept_counts_as_its_own(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_what_a_retry_has_kept_counts_as_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from airflow.sdk.exceptions import AirflowException
 
     def fails(folders: dict[str, Path]) -> None:
@@ -276,10 +258,7 @@ def test_a_driver_that_has_left_a_region_out_has_done_its_work(
     ],
 )
 def test_a_run_may_ask_to_keep_nothing(
-    conf: object,
-    is_asked: bool,
-    operator: "DeploymentTaskOperator",
-    monkeypatch: pytest.MonkeyPatch,
+    conf: object, is_asked: bool, operator: "DeploymentTaskOperator", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
 

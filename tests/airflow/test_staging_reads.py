@@ -62,13 +62,9 @@ def test_hanging_threads_are_limited(hang: threading.Event) -> None:
     with ThreadPoolExecutor(45) as requests:
         asked = [requests.submit(lambda: refused(lambda: read(hang.wait))) for _ in range(45)]
         assert all(one.result() for one in asked)
-    hanging = [
-        one for one in threading.enumerate() if one.name == "staging-read" and one.is_alive()
-    ]
+    hanging = [one for one in threading.enumerate() if one.name == "staging-read" and one.is_alive()]
     assert len(hanging) == 3
-    assert refused(lambda: read(lambda: 7)) == (
-        "the staging root does not answer: reads of it do not return"
-    )
+    assert refused(lambda: read(lambda: 7)) == ("the staging root does not answer: reads of it do not return")
 
 
 def test_reads_recover_when_the_disk_does(hang: threading.Event) -> None:

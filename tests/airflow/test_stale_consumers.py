@@ -12,11 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
-from graph_compiler.deployment.documents.descriptor import (
-    VERSION,
-    ExecutionAttempt,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import VERSION, ExecutionAttempt, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.manifest import VERSION as MANIFEST_VERSION
 from graph_compiler.deployment.documents.manifest import Manifest, StagedRead
 from graph_compiler.deployment.documents.report import VERSION as REPORT_VERSION
@@ -61,9 +57,7 @@ class Handler(BaseHTTPRequestHandler):
     server: FakeApi
 
     def do_GET(self) -> None:  # http.server's name
-        found = [
-            {"task_id": task_id, "map_index": index} for task_id, index in self.server.instances()
-        ]
+        found = [{"task_id": task_id, "map_index": index} for task_id, index in self.server.instances()]
         self._answer(None, {"task_instances": found, "total_entries": len(found)})
 
     def do_POST(self) -> None:  # http.server's name
@@ -151,9 +145,7 @@ class Run:
         )
 
     def begin_again(self, name: str) -> None:
-        attempt = replace(
-            self.tasks[name].attempt, execution_id=f"{name}-running", attempt_number=1
-        )
+        attempt = replace(self.tasks[name].attempt, execution_id=f"{name}-running", attempt_number=1)
         self.tasks[name] = task = replace(self.tasks[name], attempt=attempt)
         key = self.layout.descriptor(task.region.region_id, attempt.execution_id)
         LocalStore().put_if_absent(key, task.to_json().encode())
@@ -175,9 +167,7 @@ class Run:
         )
         where = task.region.region_id, task.attempt.execution_id
         store.put_if_absent(self.layout.descriptor(*where), task.to_json().encode())
-        store.put_if_absent(
-            self.layout.execution(*where) + "/report.json", to_json(report).encode()
-        )
+        store.put_if_absent(self.layout.execution(*where) + "/report.json", to_json(report).encode())
 
     def rerun_stale_consumers(self, of: str, conn_id: str | None) -> tuple[RegionId, ...]:
         from graph_compiler.airflow_backend.task.stale_consumers import rerun_stale_consumers
@@ -235,9 +225,7 @@ def test_no_request_is_made_while_consumers_are_current(run: Run, api: FakeApi) 
 
 
 @pytest.mark.parametrize("checksum", ["bb", None])
-def test_stale_consumers_are_cleared_with_their_downstream_tasks(
-    checksum: str | None, run: Run, api: FakeApi
-) -> None:
+def test_stale_consumers_are_cleared_with_their_downstream_tasks(checksum: str | None, run: Run, api: FakeApi) -> None:
     run.commit("first", epoch=1, checksum=checksum)
     api.succeeded = ["one", "last_out", "two_out", "first"]
     run.rerun_stale_consumers("first", "api")
@@ -249,12 +237,7 @@ def test_stale_consumers_are_cleared_with_their_downstream_tasks(
     assert api.asked[0][2] == {"username": "u", "password": "p"}
     body = api.asked[2][2]
     assert sorted(body.pop("task_ids")) == ["last_out", "one", "two_out"]
-    assert body == {
-        "dry_run": False,
-        "dag_run_id": "r/1",
-        "only_failed": False,
-        "reset_dag_runs": True,
-    }
+    assert body == {"dry_run": False, "dag_run_id": "r/1", "only_failed": False, "reset_dag_runs": True}
 
 
 def test_the_asking_task_and_pending_tasks_are_not_cleared(run: Run, api: FakeApi) -> None:
@@ -280,9 +263,7 @@ def test_a_task_whose_input_was_recomputed_meanwhile_is_retried(run: Run, api: F
     assert api.asked[2][2]["task_ids"] == ["one"], "the others are seen to first"
 
 
-def test_without_a_connection_the_command_is_in_the_log(
-    run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_connection_the_command_is_in_the_log(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     run.commit("first", epoch=1, checksum="bb")
     run.rerun_stale_consumers("first", None)
     assert "in Airflow's UI, clear one and two_out of run 'r/1'" in capsys.readouterr().out
@@ -313,9 +294,7 @@ def test_a_consumer_that_has_since_rerun_is_not_cleared(run: Run, api: FakeApi) 
 MAPPED = RunIdentity.named("p@many:each:1", "r/1")
 
 
-def test_only_the_matching_mapped_instance_is_cleared_with_its_downstream(
-    tmp_path: Path, api: FakeApi
-) -> None:
+def test_only_the_matching_mapped_instance_is_cleared_with_its_downstream(tmp_path: Path, api: FakeApi) -> None:
     run = Run(tmp_path, MAPPED)
     run.commit("first", epoch=1, checksum="bb")
     api.succeeded = ["each.one", "each.last_out", "each.two_out", "after"]
@@ -338,9 +317,7 @@ def test_unsuccessful_instances_are_not_cleared(tmp_path: Path, api: FakeApi) ->
     assert [path for _, path, _ in api.asked if path.endswith("clearTaskInstances")] == []
 
 
-def test_the_command_names_the_tasks_of_the_dag_they_are_in(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_names_the_tasks_of_the_dag_they_are_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = Run(tmp_path, MAPPED)
     run.commit("first", epoch=1, checksum="bb")
     run.rerun_stale_consumers("first", None)

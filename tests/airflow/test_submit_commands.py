@@ -76,9 +76,7 @@ def test_it_is_the_command_of_the_execution_with_passwords_masked(
     assert "--py-files" in words  # a standalone cluster's executors do not see this host's files
 
 
-def test_code_is_shipped_beside_files_that_the_settings_name(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_code_is_shipped_beside_files_that_the_settings_name(monkeypatch: pytest.MonkeyPatch) -> None:
     from graph_compiler.airflow_backend.installation.submit_commands import submit_commands
 
     monkeypatch.setitem(OPTIONS, "spark.submit.pyFiles", "/own.zip")

@@ -44,9 +44,7 @@ def command(dag: "DAG", task_id: str) -> list[str]:
     return [f"{option} {value}" for option, value in pairs if option not in common]
 
 
-def test_every_setting_reaches_spark_submit_and_the_groups_conf_wins_over_the_installations() -> (
-    None
-):
+def test_every_setting_reaches_spark_submit_and_the_groups_conf_wins_over_the_installations() -> None:
     assert sorted(command(dag_of(BIG), "in")) == [
         "--conf spark.driver.cores=2",
         "--conf spark.sql.shuffle.partitions=8",
@@ -61,9 +59,7 @@ def test_every_setting_reaches_spark_submit_and_the_groups_conf_wins_over_the_in
 
 
 @pytest.mark.parametrize("group", ["big", SlotSharingGroup("big")])
-def test_a_group_without_settings_uses_the_installations(
-    group: str | SlotSharingGroup,
-) -> None:
+def test_a_group_without_settings_uses_the_installations(group: str | SlotSharingGroup) -> None:
     dag = dag_of(group)
     installation = ["--conf spark.ui.enabled=false", "--conf spark.sql.shuffle.partitions=8"]
     assert command(dag, "in") == command(dag, "out") == installation

@@ -32,11 +32,7 @@ def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def dag_of(group: str | SlotSharingGroup = "big", **options: str) -> "DAG":
     from graph_compiler.airflow_backend import build_dag
 
-    keys = {
-        "target": "execution.target",
-        "mode": "execution.deploy-mode",
-        "conn": "airflow.conn-id",
-    }
+    keys = {"target": "execution.target", "mode": "execution.deploy-mode", "conn": "airflow.conn-id"}
     config = {keys.get(name, name): value for name, value in options.items()}
     env = StreamExecutionEnvironment("p", config=config)
     rows = env.from_source(Csv("/in"), "in").slot_sharing_group(group)
@@ -82,9 +78,7 @@ def test_a_group_is_submitted_elsewhere_with_its_own_settings() -> None:
     assert ("--conf spark.a=group" in big, "--conf spark.a=pipeline" in rest) == (True, True)
 
 
-def test_a_connection_with_the_master_of_another_target_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_connection_with_the_master_of_another_target_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert refusal(dag_of(target="yarn"), "in", monkeypatch) == (
         "pipeline 'p': task 'in' is declared for execution target 'yarn', but Airflow connection "
         "'spark_default' has master 'local[2]'\n"

@@ -48,13 +48,7 @@ def values(task: Any, map_index: int = -1, **params: object) -> dict[str, str]:
     dag_run = SimpleNamespace(logical_date=datetime(2013, 1, 1, tzinfo=UTC), run_after=None)
     ti = SimpleNamespace(map_index=map_index, task=task, get_relevant_upstream_map_indexes=None)
     known = {**dict(task.params), **params}
-    context: Any = {
-        "ti": ti,
-        "task_instance": ti,
-        "dag_run": dag_run,
-        "params": known,
-        "task": task,
-    }
+    context: Any = {"ti": ti, "task_instance": ti, "dag_run": dag_run, "params": known, "task": task}
     task.render_template_fields(context)
     return {**task.places, **task.parameters}
 
@@ -86,10 +80,7 @@ def test_parameters_are_arguments_then_the_dags_then_the_pipelines() -> None:
     from graph_compiler.airflow_backend import build_task_group
 
     def add(_: "DAG") -> None:
-        build_task_group(
-            sales(),
-            params={"country": "{{ params.of or 'x' }}", "day": date(2026, 2, 3)},
-        )
+        build_task_group(sales(), params={"country": "{{ params.of or 'x' }}", "day": date(2026, 2, 3)})
 
     def report() -> Any:
         return dag_with(add, params={"least": 7, "of": "de"}).get_task("sales.report")
@@ -251,9 +242,7 @@ def test_two_groups_may_add_to_one_target(mode: str) -> None:
     dag_with(lambda _: [build_task_group(env, "a"), build_task_group(env, "b")])
 
 
-def test_the_work_for_a_group_does_not_grow_with_the_number_of_groups(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_work_for_a_group_does_not_grow_with_the_number_of_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     from graph_compiler.airflow_backend import build_task_group
     from graph_compiler.airflow_backend.dag import overwritten_targets
     from graph_compiler.declaration.connectors.files import FileConnector
@@ -277,8 +266,7 @@ def test_the_work_for_a_group_does_not_grow_with_the_number_of_groups(
         env = sales()
         dag_with(
             lambda _: [
-                build_task_group(env, f"g{number}", params={"country": f"c{number}"})
-                for number in range(groups)
+                build_task_group(env, f"g{number}", params={"country": f"c{number}"}) for number in range(groups)
             ]
         )
         return dict(calls)
@@ -412,10 +400,7 @@ def test_groups_are_told_apart_by_what_a_dag_file_shows(
 def test_values_stay_text_in_a_dag_of_native_objects(value: str) -> None:
     from graph_compiler.airflow_backend import build_task_group
 
-    dag = dag_with(
-        lambda _: build_task_group(sales(), params={"country": value}),
-        render_template_as_native_obj=True,
-    )
+    dag = dag_with(lambda _: build_task_group(sales(), params={"country": value}), render_template_as_native_obj=True)
     found = values(dag.get_task("sales.report"))
     assert (found["country"], found["report.path"]) == (value, f"/out/{value}")
 

@@ -12,18 +12,9 @@ import pytest
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.describe.templates import find_places
-from graph_compiler.deployment.documents.descriptor import (
-    RegionDescriptor,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.jvm_settings import OPTIONS
-from graph_compiler.deployment.documents.report import (
-    VERSION,
-    ExecutionReport,
-    Failure,
-    Output,
-    ThrowableType,
-)
+from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, Failure, Output, ThrowableType
 from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.identifiers import TaskName
 from pipelines.flights import env as flights
@@ -59,12 +50,7 @@ def operator(tmp_path: Path) -> "DeploymentTaskOperator":
         key: value.replace("{{ params.input }}", "/in").replace("{{ params.output }}", "/out")
         for key, value in operator.places.items()
     }
-    operator.parameters = {
-        "run_date": "2013-01-01",
-        "input": "/in",
-        "output": "/out",
-        "late_after": "20",
-    }
+    operator.parameters = {"run_date": "2013-01-01", "input": "/in", "output": "/out", "late_after": "20"}
     return operator
 
 
@@ -78,9 +64,7 @@ def run(
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
     from airflow.sdk.exceptions import AirflowException
 
-    def submit(
-        hook: Any, _: str, *, env: dict[str, str], start_new_session: bool, errors: str
-    ) -> None:
+    def submit(hook: Any, _: str, *, env: dict[str, str], start_new_session: bool, errors: str) -> None:
         assert "PYTHONPATH" in env
         assert start_new_session
         assert errors == "replace"
@@ -119,9 +103,7 @@ def finished(*outputs: Output) -> ExecutionReport:
 
 
 def failed(throwable_type: ThrowableType) -> ExecutionReport:
-    failure = Failure(
-        throwable_type=throwable_type, operator="flown", declared_at=None, message="no column 'x'"
-    )
+    failure = Failure(throwable_type=throwable_type, operator="flown", declared_at=None, message="no column 'x'")
     return ExecutionReport(
         version=VERSION,
         application_id="local-1",
@@ -140,28 +122,11 @@ def test_the_descriptor_is_private_typed_and_complete(
 ) -> None:
     output = Output(kind="sink", name="cancelled", location="/out/cancelled", rows=3, bytes=9)
     assert run(operator, finished(output), monkeypatch) == {
-        "outputs": [
-            {
-                "name": "cancelled",
-                "kind": "sink",
-                "rows": 3,
-                "bytes": 9,
-                "location": "/out/cancelled",
-            }
-        ],
+        "outputs": [{"name": "cancelled", "kind": "sink", "rows": 3, "bytes": 9, "location": "/out/cancelled"}],
         "vertices": [],
         "left_out": None,
     }
-    path = (
-        tmp_path
-        / "staging"
-        / "flights"
-        / "manual__1"
-        / "tasks"
-        / "with_weather"
-        / "01a1"
-        / "descriptor.json"
-    )
+    path = tmp_path / "staging" / "flights" / "manual__1" / "tasks" / "with_weather" / "01a1" / "descriptor.json"
     assert os.stat(path).st_mode & 0o777 == 0o600
     task = TaskDeploymentDescriptor.from_json(path.read_text())
     assert (task.try_number, task.attempt.attempt_number) == (2, 0), "no earlier try has begun"
@@ -189,14 +154,10 @@ def test_a_permanent_failure_uses_no_retries(
         run(operator, failed(ThrowableType.NON_RECOVERABLE_ERROR), monkeypatch)
 
 
-def test_a_dead_driver_is_reported(
-    operator: "DeploymentTaskOperator", monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dead_driver_is_reported(operator: "DeploymentTaskOperator", monkeypatch: pytest.MonkeyPatch) -> None:
     from airflow.sdk.exceptions import AirflowException
 
-    with pytest.raises(
-        AirflowException, match="the Spark driver ended without a report: .*Error code is: 1"
-    ):
+    with pytest.raises(AirflowException, match="the Spark driver ended without a report: .*Error code is: 1"):
         run(operator, None, monkeypatch)
 
 
@@ -219,11 +180,7 @@ def test_a_staging_root_without_a_commit_store_is_refused(monkeypatch: pytest.Mo
     ],
 )
 def test_a_target_that_cannot_be_published_to_is_refused_before_anything_runs(
-    path: str,
-    words: str,
-    operator: "DeploymentTaskOperator",
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    path: str, words: str, operator: "DeploymentTaskOperator", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from airflow.sdk.exceptions import AirflowFailException
 
@@ -240,15 +197,11 @@ def test_a_parameter_of_another_type_is_refused_by_name(
     from airflow.sdk.exceptions import AirflowFailException
 
     operator.parameters["late_after"] = "soon"
-    with pytest.raises(
-        AirflowFailException, match="pipeline 'flights': parameter 'late_after' is 'soon'"
-    ):
+    with pytest.raises(AirflowFailException, match="pipeline 'flights': parameter 'late_after' is 'soon'"):
         run(operator, finished(), monkeypatch)
 
 
-def test_what_airflow_stores_of_a_task_holds_nothing_of_this_host(
-    operator: "DeploymentTaskOperator",
-) -> None:
+def test_what_airflow_stores_of_a_task_holds_nothing_of_this_host(operator: "DeploymentTaskOperator") -> None:
     assert operator.env_vars is None
 
 
@@ -258,9 +211,7 @@ def test_a_task_with_inputs_requires_the_run_marker(
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
     operator._regions = described_tasks()[TaskName("late_routes")]
-    operator.places = {
-        key: f"/{number}" for number, key in enumerate(find_places(operator.regions))
-    }
+    operator.places = {key: f"/{number}" for number, key in enumerate(find_places(operator.regions))}
     with pytest.raises(AirflowException, match="is not shared with this worker") as error:
         run(operator, finished(), monkeypatch)
     assert not isinstance(error.value, AirflowFailException), "another worker may see it"
@@ -305,9 +256,7 @@ def test_a_task_whose_input_has_another_plan_fails_without_retry(
     assert document.count(result.fingerprint) == 1
     descriptor.write_text(document.replace(result.fingerprint, "f" * 64))
     operator._regions = described_tasks()[TaskName("late_routes")]
-    operator.places = {
-        key: f"/{number}" for number, key in enumerate(find_places(operator.regions))
-    }
+    operator.places = {key: f"/{number}" for number, key in enumerate(find_places(operator.regions))}
     with pytest.raises(AirflowFailException, match="the pipeline was changed during this run"):
         run(operator, finished(), monkeypatch, execution_id="01a2")
     assert not list(tmp_path.rglob("submission.json"))[1:], "no spark-submit"
@@ -344,8 +293,4 @@ def test_the_jvm_exits_on_out_of_memory_whatever_options_are_set(
         else:
             monkeypatch.setenv("SPARK_SUBMIT_OPTS", options)
         found.append(driver_environment(operator.regions)["SPARK_SUBMIT_OPTS"])
-    assert found == [
-        f"{ends} {OPTIONS}",
-        f"-Xss4m {ends} {OPTIONS}",
-        f"{ends} -Xss4m {OPTIONS}",
-    ]
+    assert found == [f"{ends} {OPTIONS}", f"-Xss4m {ends} {OPTIONS}", f"{ends} -Xss4m {OPTIONS}"]

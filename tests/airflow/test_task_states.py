@@ -46,10 +46,6 @@ def test_settings_of_the_api_and_its_passwords_have_these_names_and_defaults() -
     described = core["simple_auth_manager_passwords_file"]["description"]
     assert "AIRFLOW_HOME/simple_auth_manager_passwords.json.generated" in described
     api = conf.configuration_description["api"]["options"]
-    assert [api[key]["default"] for key in ("base_url", "host", "port")] == [
-        None,
-        "0.0.0.0",
-        "8080",
-    ]
+    assert [api[key]["default"] for key in ("base_url", "host", "port")] == [None, "0.0.0.0", "8080"]
     for name, earlier in login._EARLIER.items():
         assert conf.deprecated_options[name][:2] == earlier

@@ -41,15 +41,9 @@ ACTION = ActionMetrics(
 )
 
 
-def vertex(
-    name: str, rows: int | None, seconds: float | None, *, may_be_too_high: bool = False
-) -> VertexMetrics:
-    operator = OperatorMetrics(
-        name=name, rows_in=None, rows_out=rows, side_rows=(), may_be_too_high=may_be_too_high
-    )
-    return VertexMetrics(
-        vertex_id=JobVertexId("v"), name=name, operators=(operator,), seconds=seconds
-    )
+def vertex(name: str, rows: int | None, seconds: float | None, *, may_be_too_high: bool = False) -> VertexMetrics:
+    operator = OperatorMetrics(name=name, rows_in=None, rows_out=rows, side_rows=(), may_be_too_high=may_be_too_high)
+    return VertexMetrics(vertex_id=JobVertexId("v"), name=name, operators=(operator,), seconds=seconds)
 
 
 def report(*vertices: VertexMetrics) -> ExecutionReport:
@@ -93,9 +87,7 @@ def test_each_output_vertex_and_action_has_a_line_in_the_log() -> None:
         (1.0, 10.0, "bytes shuffled"),  # not long
     ],
 )
-def test_a_task_that_delayed_others_is_in_the_log(
-    median: float, longest: float, ending: str
-) -> None:
+def test_a_task_that_delayed_others_is_in_the_log(median: float, longest: float, ending: str) -> None:
     from graph_compiler.airflow_backend.task.task_summary import log_lines
 
     slowest = SlowestTask(stage_id=5, tasks=4, median_seconds=median, longest_seconds=longest)
@@ -135,7 +127,5 @@ def test_a_summary_has_the_outputs_and_vertices_of_all_reports() -> None:
 
 
 def test_a_report_of_another_version_is_refused() -> None:
-    with pytest.raises(
-        DescriptorError, match="the ExecutionReport has version 1; this program reads"
-    ):
+    with pytest.raises(DescriptorError, match="the ExecutionReport has version 1; this program reads"):
         ExecutionReport.from_json('{"type": "ExecutionReport", "version": 1}')

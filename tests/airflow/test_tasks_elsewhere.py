@@ -12,27 +12,14 @@ from graph_compiler import Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.connectors import Range
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
-from graph_compiler.deployment.documents.descriptor import (
-    VERSION,
-    ExecutionAttempt,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import VERSION, ExecutionAttempt, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import RegionId, TaskId
 from graph_compiler.staging.attempts.attempts import executions
 from graph_compiler.staging.gc.survey import survey
 from graph_compiler.staging.store.local_store import LocalStore
-from tests.airflow.web_server import (
-    API,
-    application,
-    client,
-    forget,
-    make_database,
-    set_task,
-    start_run,
-    store,
-)
+from tests.airflow.web_server import API, application, client, forget, make_database, set_task, start_run, store
 
 if TYPE_CHECKING:
     from airflow.sdk import DAG
@@ -45,9 +32,7 @@ pytestmark = [
 ]
 STORE = LocalStore()
 PIPELINE = "p"
-IN_GROUPS = [
-    f"{PIPELINE}@many:{place}" for place in ("emea", "asia", "mapped.inner:0", "mapped.inner:1")
-]
+IN_GROUPS = [f"{PIPELINE}@many:{place}" for place in ("emea", "asia", "mapped.inner:0", "mapped.inner:1")]
 
 
 def pipeline() -> StreamExecutionEnvironment:
@@ -108,9 +93,7 @@ def dags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, "DAG"]:
     return build_dags()
 
 
-def test_each_task_writes_its_documents_to_its_own_run(
-    dags: dict[str, "DAG"], tmp_path: Path
-) -> None:
+def test_each_task_writes_its_documents_to_its_own_run(dags: dict[str, "DAG"], tmp_path: Path) -> None:
     places = [(PIPELINE, "", -1), ("many", "emea.", -1), ("many", "asia.", -1)]
     places += [("many", "mapped.inner.", 0), ("many", "mapped.inner.", 1)]
     for dag_id, prefix, map_index in places:
@@ -131,9 +114,7 @@ def test_restarts_are_counted_separately(dags: dict[str, "DAG"]) -> None:
     begin(first, map_index=0)
 
     def failures(map_index: int) -> int:
-        ti = SimpleNamespace(
-            dag_id="many", task_id="mapped.inner.first", map_index=map_index, run_id="r", id="now"
-        )
+        ti = SimpleNamespace(dag_id="many", task_id="mapped.inner.first", map_index=map_index, run_id="r", id="now")
         return len(first._failures({"ti": ti}))
 
     assert [failures(0), failures(1)] == [1, 0]
@@ -144,9 +125,7 @@ def test_a_task_id_that_differs_from_its_name_is_refused(dags: dict[str, "DAG"])
 
     task: Any = dags[PIPELINE].get_task("first")
     ti = SimpleNamespace(dag_id=PIPELINE, task_id="other", map_index=-1, run_id="r", id="now")
-    with pytest.raises(
-        AirflowFailException, match="task 'other' is 'first' of its pipeline; allowed"
-    ):
+    with pytest.raises(AirflowFailException, match="task 'other' is 'first' of its pipeline; allowed"):
         task._failures({"ti": ti})
 
 
@@ -271,10 +250,7 @@ def test_the_pipelines_of_a_dag_are_listed_by_their_groups() -> None:
     assert nothing == []
     listed = viewer.get(f"{API}/pipelines").json()["pipelines"]
     ours = [one for one in listed if one["dag_id"] in ("many", PIPELINE)]
-    assert [(one["dag_id"], one["group"]) for one in ours] == [
-        *(("many", group) for group in groups),
-        (PIPELINE, ""),
-    ]
+    assert [(one["dag_id"], one["group"]) for one in ours] == [*(("many", group) for group in groups), (PIPELINE, "")]
     for group in ("", "asia"):
         plan = viewer.get(f"{API}/dags/many/plan?group={group}").json()
         assert [region["id"] for region in plan["regions"]] == ["first", "last"]

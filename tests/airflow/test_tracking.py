@@ -49,9 +49,7 @@ class Yarn:
         self.submitted.append(command)
         id = f"application_1_{len(self.submitted):04}"
         self.states[id] = list(self.next)
-        return SimpleNamespace(
-            pid=-1, stdout=[f"Submitted application {id}\n"], wait=lambda: 0, poll=lambda: 0
-        )
+        return SimpleNamespace(pid=-1, stdout=[f"Submitted application {id}\n"], wait=lambda: 0, poll=lambda: 0)
 
     def get(self, url: str, **_: Any) -> Any:
         self.when_asked()
@@ -186,10 +184,7 @@ def test_the_failure_that_a_followed_driver_reports_is_the_message(
 
     die(yarn, operator, store, tmp_path)
     words = Failure(
-        throwable_type=ThrowableType.NON_RECOVERABLE_ERROR,
-        operator="in",
-        declared_at=None,
-        message="no column 'x'",
+        throwable_type=ThrowableType.NON_RECOVERABLE_ERROR, operator="in", declared_at=None, message="no column 'x'"
     )
     yarn.states["application_1_0001"] = [RUNNING, BROKEN]
 
@@ -205,19 +200,13 @@ def test_the_failure_that_a_followed_driver_reports_is_the_message(
 
 @pytest.mark.parametrize("states", [[BROKEN], [KILLED], [SUCCEEDED], []])
 def test_an_application_that_ended_without_a_report_is_submitted_anew(
-    states: list[tuple[str, str]],
-    yarn: Yarn,
-    operator: "DeploymentTaskOperator",
-    store: Store,
-    tmp_path: Path,
+    states: list[tuple[str, str]], yarn: Yarn, operator: "DeploymentTaskOperator", store: Store, tmp_path: Path
 ) -> None:
     """The last one is an application that YARN has forgotten: it answers 404."""
     die(yarn, operator, store, tmp_path)
     yarn.states["application_1_0001"] = states
     yarn.next = [SUCCEEDED]
-    yarn.when_asked = lambda: (
-        leave_report(tmp_path, SECOND) if folder(tmp_path, SECOND).exists() else None
-    )
+    yarn.when_asked = lambda: leave_report(tmp_path, SECOND) if folder(tmp_path, SECOND).exists() else None
     execute(operator_of(tmp_path), store, SECOND)
     assert len(yarn.submitted) == 2
     assert (outcome(tmp_path, FIRST), outcome(tmp_path, SECOND)) == ("FAILED", "FINISHED")
@@ -301,11 +290,7 @@ def test_a_changed_pipeline_is_submitted_anew(
 
 
 def test_another_deploy_mode_is_submitted_anew(
-    yarn: Yarn,
-    operator: "DeploymentTaskOperator",
-    store: Store,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    yarn: Yarn, operator: "DeploymentTaskOperator", store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The provider would ask a standalone master for the application, at each try."""
     from airflow.sdk.exceptions import AirflowException

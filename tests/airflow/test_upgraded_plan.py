@@ -19,11 +19,7 @@ def test_each_region_has_its_task() -> None:
     plan = unpack((BEFORE / "plan_document.txt").read_text().strip())
     regions = plan.view["regions"]
     assert isinstance(regions, list)
-    assert [region["task"] for region in regions if isinstance(region, dict)] == [
-        "clean",
-        "by_region",
-        "large_orders",
-    ]
+    assert [region["task"] for region in regions if isinstance(region, dict)] == ["clean", "by_region", "large_orders"]
 
 
 def test_it_is_compared_with_the_plan_of_this_version_and_says_what_is_stricter() -> None:
@@ -64,8 +60,4 @@ def test_a_serialized_dag_of_before_task_groups_is_read() -> None:
     assert list(plans) == [""]
     regions = plans[""].view["regions"]
     assert isinstance(regions, list)
-    assert [region["id"] for region in regions if isinstance(region, dict)] == [
-        "clean",
-        "by_region",
-        "large_orders",
-    ]
+    assert [region["id"] for region in regions if isinstance(region, dict)] == ["clean", "by_region", "large_orders"]

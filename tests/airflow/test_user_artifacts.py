@@ -39,9 +39,7 @@ def submitted(
     from graph_compiler.airflow_backend.task.submitting import prepare_try
     from graph_compiler.airflow_backend.task.task_try import TaskTry
 
-    prepared = prepare_try(
-        operator_to(master, monkeypatch, **settings), TaskTry([task]), (), UNDECLARED
-    )
+    prepared = prepare_try(operator_to(master, monkeypatch, **settings), TaskTry([task]), (), UNDECLARED)
     prepared.ship()
     return list(prepared.submission.command), dict(prepared.plan.conf)
 
@@ -79,11 +77,7 @@ def test_a_file_that_changed_after_the_pipeline_was_loaded_fails_the_attempt(
     ],
 )
 def test_a_python_of_an_archive_runs_where_it_is_unpacked(
-    task: TaskDeploymentDescriptor,
-    master: str,
-    python: str,
-    is_passed: bool,
-    monkeypatch: pytest.MonkeyPatch,
+    task: TaskDeploymentDescriptor, master: str, python: str, is_passed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     env = StreamExecutionEnvironment("p", config={"python.executable": python})
     env.from_source(Csv("/in"), "in").sink_to(Parquet("/out"))

@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
-from graph_compiler.deployment.documents.manifest import (
-    ContractCount,
-    DataFile,
-    Manifest,
-    ManifestPartition,
-)
+from graph_compiler.deployment.documents.manifest import ContractCount, DataFile, Manifest, ManifestPartition
 from graph_compiler.deployment.documents.progress import CurrentStep, ExecutionProgress
 from graph_compiler.deployment.documents.report import (
     VERSION,
@@ -34,13 +29,7 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import to_json, to_wire
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import (
-    IntermediateDataSetId,
-    JobVertexId,
-    RegionId,
-    TaskId,
-    TaskName,
-)
+from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, RegionId, TaskId, TaskName
 from graph_compiler.staging.attempts.attempt import Attempt
 
 if TYPE_CHECKING:
@@ -77,11 +66,7 @@ def a_try(number: int, state: str | None, *, is_current: bool = False, id: str =
 def an_attempt(number: int, state: ExecutionState, **more: Any) -> Attempt:
     values: dict[str, Any] = dict.fromkeys(("host", "ended", "reason", "report", "progress"))
     return Attempt(
-        execution_id=f"e{number}",
-        attempt_number=number - 1,
-        state=state,
-        started=number + 0.5,
-        **(values | more),
+        execution_id=f"e{number}", attempt_number=number - 1, state=state, started=number + 0.5, **(values | more)
     )
 
 
@@ -103,10 +88,7 @@ def joined(tries: list["TryRow"], attempts: list[Attempt], history: str | None =
     )
     found = RunWithTries(run=run, version=None, tries=tuple(tries))
     documents = Documents(
-        are_there=True,
-        attempts={LATE: tuple(attempts)} if attempts else {},
-        tasks=12_000,
-        tasks_read=10_000,
+        are_there=True, attempts={LATE: tuple(attempts)} if attempts else {}, tasks=12_000, tasks_read=10_000
     )
     links = Links(history_server=history)
     identity, tasks = RunIdentity.own("flights", RUN_ID), {TaskName(LATE): (LATE,)}
@@ -173,11 +155,7 @@ def test_attempts_unknown_to_airflow_keep_their_last_state() -> None:
     tries = [a_try(3, "running", is_current=True)]
     left = [an_attempt(1, ExecutionState.FAILED), an_attempt(2, ExecutionState.CANCELED)]
     found = region(tries, [*left, an_attempt(3, ExecutionState.RUNNING)])
-    assert [(one.number, one.state.value) for one in found.attempts] == [
-        (0, "FAILED"),
-        (1, "CANCELED"),
-        (2, "RUNNING"),
-    ]
+    assert [(one.number, one.state.value) for one in found.attempts] == [(0, "FAILED"), (1, "CANCELED"), (2, "RUNNING")]
     (alone,) = joined([], left).regions
     assert (alone.state, alone.airflow_state) == (ExecutionState.CANCELED, None)
 
@@ -206,10 +184,7 @@ def test_an_attempt_without_a_report_shows_the_last_progress() -> None:
         vertices=report().vertices,
         actions=report().actions,
     )
-    for of_airflow, state in (
-        ("running", ExecutionState.RUNNING),
-        ("failed", ExecutionState.FAILED),
-    ):
+    for of_airflow, state in (("running", ExecutionState.RUNNING), ("failed", ExecutionState.FAILED)):
         left = an_attempt(1, state, progress=told)
         (found,) = region([a_try(1, of_airflow, is_current=True)], [left]).attempts
         assert found.current is not None
@@ -243,10 +218,7 @@ def test_the_slowest_task_is_the_one_that_cost_most_time() -> None:
         slowest = SlowestTask(stage_id=4, tasks=9, median_seconds=median, longest_seconds=longest)
         return replace(report().actions[0], operator=operator, slowest_task=slowest)
 
-    found = replace(
-        report(),
-        actions=(action("even", 50.0, 60.0), action("skewed", 1.0, 30.0), report().actions[0]),
-    )
+    found = replace(report(), actions=(action("even", 50.0, 60.0), action("skewed", 1.0, 30.0), report().actions[0]))
     finished = an_attempt(1, ExecutionState.FINISHED, report=found)
     (shown,) = region([a_try(1, "success", is_current=True)], [finished]).attempts
     assert shown.work is not None
@@ -256,12 +228,7 @@ def test_the_slowest_task_is_the_one_that_cost_most_time() -> None:
 
 
 def test_a_failure_has_a_message_and_a_place() -> None:
-    failure = Failure(
-        throwable_type=ThrowableType.RECOVERABLE_ERROR,
-        operator="flown",
-        declared_at=None,
-        message="no",
-    )
+    failure = Failure(throwable_type=ThrowableType.RECOVERABLE_ERROR, operator="flown", declared_at=None, message="no")
     failed = an_attempt(1, ExecutionState.FAILED, reason="no", report=report(failure))
     (found,) = region([a_try(1, "failed", is_current=True)], [failed]).attempts
     assert (found.reason, found.failed_operator) == ("no", "flown")
@@ -269,14 +236,9 @@ def test_a_failure_has_a_message_and_a_place() -> None:
 
 
 def test_links_lead_to_the_log_and_to_the_history_server_where_there_is_one() -> None:
-    tries, left = (
-        [a_try(1, "success", is_current=True)],
-        [an_attempt(1, ExecutionState.FINISHED, report=report())],
-    )
+    tries, left = ([a_try(1, "success", is_current=True)], [an_attempt(1, ExecutionState.FINISHED, report=report())])
     (found,) = joined(tries, left).regions[0].attempts
-    assert found.log_url == (
-        "/dags/flights/runs/manual__2013-01-01T00%3A00%3A00%2B00%3A00/tasks/late?try_number=1"
-    )
+    assert found.log_url == ("/dags/flights/runs/manual__2013-01-01T00%3A00%3A00%2B00%3A00/tasks/late?try_number=1")
     assert found.spark_url is None
     (found,) = joined(tries, left, "https://spark.example/").regions[0].attempts
     assert found.spark_url == "https://spark.example/history/local-1/jobs/"
@@ -320,21 +282,14 @@ def test_progress_is_read_again_when_it_changes(layout: StagingLayout) -> None:
     for operator in ("flown", "lateness"):
         step = CurrentStep(operator=operator, phase=Phase.STAGE, since=1.0)
         told = ExecutionProgress(
-            version=1,
-            application_id="local-1",
-            ui_url="http://driver:4040",
-            current=step,
-            vertices=(),
-            actions=(),
+            version=1, application_id="local-1", ui_url="http://driver:4040", current=step, vertices=(), actions=()
         )
         leave(layout, progress=told)
         (found,) = read_documents(layout).attempts[LATE]
         assert found.progress == told
 
 
-def test_a_run_shows_how_many_of_its_tasks_were_read(
-    layout: StagingLayout, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_shows_how_many_of_its_tasks_were_read(layout: StagingLayout, monkeypatch: pytest.MonkeyPatch) -> None:
     from graph_compiler.airflow_backend.web.runs import attempts
 
     for region_id in ("a", "b", "late"):
@@ -360,9 +315,7 @@ def test_unreadable_documents_are_left_out(layout: StagingLayout) -> None:
     assert len(read_documents(layout).attempts[LATE]) == 1
 
 
-def test_special_files_are_left_out_and_do_not_block(
-    layout: StagingLayout, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_special_files_are_left_out_and_do_not_block(layout: StagingLayout, monkeypatch: pytest.MonkeyPatch) -> None:
     from graph_compiler.airflow_backend.web.runs import attempts
 
     folder = leave(layout)
@@ -411,9 +364,7 @@ def test_a_staged_result_is_described_by_its_last_commit(layout: StagingLayout) 
     ]
 
 
-@pytest.mark.parametrize(
-    "result", ["../../secret", "", f"{RESULT}/../x", "x" * 32 + "-0", f"{RESULT}\n"]
-)
+@pytest.mark.parametrize("result", ["../../secret", "", f"{RESULT}/../x", "x" * 32 + "-0", f"{RESULT}\n"])
 def test_only_the_id_of_a_result_becomes_a_path(layout: StagingLayout, result: str) -> None:
     from graph_compiler.airflow_backend.web.rows.staged_files import find_result
 
@@ -459,9 +410,7 @@ def report(failure: Failure | None = None) -> ExecutionReport:
             Output(kind="sink", name="out", location="/out", rows=7, bytes=70),
         ),
         contracts=(ContractCount(contract="holds", on_violation="warn", rows=5, violations=2),),
-        vertices=(
-            VertexMetrics(vertex_id=vertex, name="flown", operators=(metrics,), seconds=1.0),
-        ),
+        vertices=(VertexMetrics(vertex_id=vertex, name="flown", operators=(metrics,), seconds=1.0),),
         actions=(action, action),
         reads=(),
         recomputed=(again,),

@@ -40,10 +40,7 @@ def built(tmp_path: Path) -> Path:
 
 def test_the_page_and_its_files_are_served_with_their_types(built: Path) -> None:
     page = browser(built).get("/app/")
-    assert (page.text, page.headers["Content-Type"]) == (
-        "<!doctype html>",
-        "text/html; charset=utf-8",
-    )
+    assert (page.text, page.headers["Content-Type"]) == ("<!doctype html>", "text/html; charset=utf-8")
     script = browser(built).get("/app/assets/app.js")
     assert script.headers["Content-Type"] == "text/javascript; charset=utf-8"
 
@@ -58,9 +55,7 @@ def test_a_file_is_sent_again_only_when_it_has_changed(built: Path) -> None:
     assert browser(built).get("/app/assets/app.js", headers=known).text == "2"
 
 
-@pytest.mark.parametrize(
-    "name", ["../index.html", "..%2f..%2fsecret", "%2e%2e/index.html", "/etc/passwd", "", "link"]
-)
+@pytest.mark.parametrize("name", ["../index.html", "..%2f..%2fsecret", "%2e%2e/index.html", "/etc/passwd", "", "link"])
 def test_other_paths_are_not_served(built: Path, name: str) -> None:
     assert browser(built).get(f"/app/assets/{name}").status_code == 404
 

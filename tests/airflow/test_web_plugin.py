@@ -46,8 +46,7 @@ def test_the_view_is_in_the_navigation_and_on_every_dag_page() -> None:
         "dag": "graph-compiler/app/?dag_id={DAG_ID}",
         "dag_run": "graph-compiler/app/?dag_id={DAG_ID}&run_id={RUN_ID}",
         "task": "graph-compiler/app/?dag_id={DAG_ID}&region={TASK_ID}",
-        "task_instance": "graph-compiler/app/?dag_id={DAG_ID}&run_id={RUN_ID}&region={TASK_ID}"
-        "&map_index={MAP_INDEX}",
+        "task_instance": "graph-compiler/app/?dag_id={DAG_ID}&run_id={RUN_ID}&region={TASK_ID}&map_index={MAP_INDEX}",
     }
     assert len({view.url_route for view in views}) == len(views)
     # Below any path that Airflow may be served under.
@@ -58,10 +57,6 @@ def test_the_icons_are_among_the_files_of_the_page() -> None:
     from graph_compiler.airflow_backend.web.routes.pages import STATIC
     from graph_compiler.graph_compiler_plugin import PAGE, GraphCompilerPlugin
 
-    icons = {
-        view[key]
-        for view in GraphCompilerPlugin.external_views
-        for key in ("icon", "icon_dark_mode")
-    }
+    icons = {view[key] for view in GraphCompilerPlugin.external_views for key in ("icon", "icon_dark_mode")}
     assert len(icons) == 2
     assert all((STATIC / icon.removeprefix(PAGE)).is_file() for icon in icons)

@@ -101,9 +101,7 @@ def viewer(app: Any) -> Any:
 
 
 def test_every_route_requires_a_login(app: Any) -> None:
-    assert {route: client(app).get(route).status_code for route in ROUTES} == dict.fromkeys(
-        ROUTES, 401
-    )
+    assert {route: client(app).get(route).status_code for route in ROUTES} == dict.fromkeys(ROUTES, 401)
 
 
 def test_users_without_dag_permission_see_no_dag(app: Any) -> None:
@@ -127,9 +125,7 @@ def test_a_forged_token_is_refused(app: Any) -> None:
     assert forged.get(f"{API}/pipelines").status_code == 403
 
 
-def test_the_list_has_only_dags_that_the_user_may_read(
-    viewer: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_list_has_only_dags_that_the_user_may_read(viewer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
 
     is_authorized = SimpleAuthManager.is_authorized_dag
@@ -149,9 +145,7 @@ def test_the_list_has_only_dags_that_the_user_may_read(
     assert viewer.get(f"{API}/dags/evil/plan?dag_id=flights").status_code == 403
 
 
-def test_the_list_hides_runs_without_permission(
-    viewer: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_list_hides_runs_without_permission(viewer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
     from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
 
@@ -216,16 +210,11 @@ def test_a_lone_surrogate_in_a_reason_is_served() -> None:
 
 def test_missing_things_are_404_with_a_message(viewer: Any) -> None:
     run = RUN.replace("+", "%2B")
-    missing = {
-        f"by_hand/{route}": "there is no "
-        for route in ("plan", "versions", "runs", f"run?run_id={run}")
-    }
+    missing = {f"by_hand/{route}": "there is no " for route in ("plan", "versions", "runs", f"run?run_id={run}")}
     missing |= {"~/plan": "there is no ", "unknown/plan": "there is no "}
     missing |= {"flights/plan?version=99": "there is no compiled pipeline 'flights' in version 99"}
     missing |= {"flights/plan?run_id=other": "there is no run 'other' of 'flights'"}
-    missing |= {
-        "flights/compare?old=1&new=99": "there is no compiled pipeline 'flights' in version 99"
-    }
+    missing |= {"flights/compare?old=1&new=99": "there is no compiled pipeline 'flights' in version 99"}
     missing |= {"flights/run?run_id=other": "there is no run 'other' of 'flights'"}
     missing |= {f"flights/result?run_id={run}&result=../../x": "has committed no result"}
     for path, words in missing.items():
@@ -296,9 +285,7 @@ def test_a_run_shows_its_own_plan_and_the_dag_the_current_one(viewer: Any) -> No
 
 def test_versions_are_compared_like_the_diff_command(viewer: Any) -> None:
     found = viewer.get(f"{API}/dags/flights/compare?old=1&new=2").json()
-    assert found["summary"] == (
-        "flights: 1 of 1 staged results reusable · tasks: 12 added, 1 removed, 1 changed"
-    )
+    assert found["summary"] == ("flights: 1 of 1 staged results reusable · tasks: 12 added, 1 removed, 1 changed")
     assert {"operators", "results", "tasks"} <= set(found)
     same = viewer.get(f"{API}/dags/flights/compare?old=2&new=2").json()
     assert same["summary"] == "flights: nothing changed (13 tasks)"
@@ -388,24 +375,15 @@ def test_a_retry_is_two_attempts_and_a_waiting_task_has_none(viewer: Any) -> Non
     fail_and_wait("evil", first, "manual__retried")
     found = region(first)
     assert (found["state"], found["airflow_state"]) == ("FAILED", "up_for_retry")
-    assert [(one["number"], one["state"], one["execution_id"]) for one in found["attempts"]] == [
-        (0, "FAILED", own)
-    ]
+    assert [(one["number"], one["state"], one["execution_id"]) for one in found["attempts"]] == [(0, "FAILED", own)]
     again = set_task("evil", first, "manual__retried", try_number=2, state="queued")
     found = region(first)
     assert found["state"] == "DEPLOYING"
-    assert [(one["try_number"], one["execution_id"]) for one in found["attempts"]] == [
-        (1, own),
-        (2, again),
-    ]
-    assert found["attempts"][1]["log_url"] == (
-        f"/dags/evil/runs/manual__retried/tasks/{first}?try_number=2"
-    )
+    assert [(one["try_number"], one["execution_id"]) for one in found["attempts"]] == [(1, own), (2, again)]
+    assert found["attempts"][1]["log_url"] == (f"/dags/evil/runs/manual__retried/tasks/{first}?try_number=2")
 
 
-def test_failure_messages_require_permission_to_read_logs(
-    viewer: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failure_messages_require_permission_to_read_logs(viewer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
     from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
 
@@ -445,17 +423,13 @@ def test_failure_messages_require_permission_to_read_logs(
 def test_a_run_that_has_not_changed_is_not_sent_again(viewer: Any) -> None:
     first = viewer.get(f"{API}/dags/flights/run", params={"run_id": RUN})
     again = viewer.get(
-        f"{API}/dags/flights/run",
-        params={"run_id": RUN},
-        headers={"If-None-Match": first.headers["ETag"]},
+        f"{API}/dags/flights/run", params={"run_id": RUN}, headers={"If-None-Match": first.headers["ETag"]}
     )
     assert (again.status_code, again.content) == (304, b"")
     assert again.headers["ETag"] == first.headers["ETag"]
     set_task("flights", "late_routes", state="scheduled")
     changed = viewer.get(
-        f"{API}/dags/flights/run",
-        params={"run_id": RUN},
-        headers={"If-None-Match": first.headers["ETag"]},
+        f"{API}/dags/flights/run", params={"run_id": RUN}, headers={"If-None-Match": first.headers["ETag"]}
     )
     assert changed.status_code == 200
 
@@ -469,10 +443,7 @@ def test_queries_are_few_and_do_not_grow_with_tasks(viewer: Any) -> None:
 
     start_run("flights", "manual__wide")  # 13 tasks; that of `evil` has 2
     start_run("evil", "manual__narrow")
-    wide, narrow = (
-        queries("dags/flights/run?run_id=manual__wide"),
-        queries("dags/evil/run?run_id=manual__narrow"),
-    )
+    wide, narrow = (queries("dags/flights/run?run_id=manual__wide"), queries("dags/evil/run?run_id=manual__narrow"))
     found = {
         "run": wide,
         "pipelines": queries("pipelines"),

@@ -66,9 +66,7 @@ def show(app: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     from graph_compiler.airflow_backend.installation.settings import Settings
     from graph_compiler.airflow_backend.web.application import build_application
 
-    (mount,) = [
-        one for one in app.routes if isinstance(one, Mount) and one.path == "/graph-compiler"
-    ]
+    (mount,) = [one for one in app.routes if isinstance(one, Mount) and one.path == "/graph-compiler"]
 
     def shown(rows: int) -> StagingLayout:
         settings = Settings(staging_root=str(tmp_path), row_samples=rows)
@@ -107,9 +105,7 @@ def test_rows_have_a_separate_permission(app: Any, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(SimpleAuthManager, "is_authorized_custom_view", refuse)
     answer = operator.get(ROWS)
     assert answer.status_code == 403
-    assert (
-        answer.json()["detail"] == "you do not have permission to read 'Graph Compiler Row Samples'"
-    )
+    assert answer.json()["detail"] == "you do not have permission to read 'Graph Compiler Row Samples'"
     assert asked == [("GET", "Graph Compiler Row Samples", "olga")]
     assert operator.get(OF_RESULT).json()["rows_are_shown"] is False
 
@@ -136,10 +132,7 @@ def test_the_first_rows_are_text_and_not_cached(app: Any) -> None:
     assert answer.json() == {
         "epoch": 0,
         "rows_in_result": 3,
-        "columns": [
-            {"name": "n", "type": "long", "nullable": True},
-            {"name": "s", "type": "string", "nullable": True},
-        ],
+        "columns": [{"name": "n", "type": "long", "nullable": True}, {"name": "s", "type": "string", "nullable": True}],
         "rows": [["1", SCRIPT], [None, "null"]],
         "notes": [],
     }
@@ -165,17 +158,13 @@ def test_rows_are_off_until_a_limit_is_set(app: Any, show: Any, layout: StagingL
     show(0)
     answer = client(app, "admin").get(ROWS)
     assert answer.status_code == 404
-    assert answer.json()["detail"] == (
-        "no rows are shown here: setting [graph_compiler] row_samples is 0"
-    )
+    assert answer.json()["detail"] == ("no rows are shown here: setting [graph_compiler] row_samples is 0")
     assert client(app, "viewer").get(ROWS).status_code == 403
     assert client(app).get(ROWS).status_code == 401
 
 
 @pytest.mark.parametrize("number", ["-1", "201", "many"])
-def test_the_setting_is_a_number_of_rows_that_a_page_holds(
-    monkeypatch: pytest.MonkeyPatch, number: str
-) -> None:
+def test_the_setting_is_a_number_of_rows_that_a_page_holds(monkeypatch: pytest.MonkeyPatch, number: str) -> None:
     from airflow.exceptions import AirflowConfigException
 
     from graph_compiler.airflow_backend.installation.settings import read_settings
@@ -195,12 +184,8 @@ def refusal(app: Any, path: str = ROWS) -> str:
 
 def test_missing_results_are_404_with_a_message(app: Any, layout: StagingLayout) -> None:
     rows = f"{API}/dags/sampled/rows"
-    assert refusal(app, f"{rows}?run_id=other&result={RESULT}") == (
-        "there is no run 'other' of 'sampled'"
-    )
-    assert "has committed no result '../../x'" in refusal(
-        app, f"{rows}?run_id=manual__1&result=../../x"
-    )
+    assert refusal(app, f"{rows}?run_id=other&result={RESULT}") == ("there is no run 'other' of 'sampled'")
+    assert "has committed no result '../../x'" in refusal(app, f"{rows}?run_id=manual__1&result=../../x")
     (file,) = Path(layout.run, "data").rglob("*.parquet")
     file.write_bytes(bytes(file.stat().st_size))
     assert "the rows cannot be read here: " in refusal(app)
@@ -211,19 +196,14 @@ def test_missing_results_are_404_with_a_message(app: Any, layout: StagingLayout)
 
 
 def test_a_released_result_names_its_last_reader(app: Any, layout: StagingLayout) -> None:
-    record = ReleasedResult(
-        result_id=RESULT, epoch=0, region_id=RegionId("out"), execution_id="e1", time=1.0, bytes=1
-    )
+    record = ReleasedResult(result_id=RESULT, epoch=0, region_id=RegionId("out"), execution_id="e1", time=1.0, bytes=1)
     LocalStore().put_if_absent(layout.released(RESULT, 0), to_json(record).encode())
     assert "was released by its last consumer, 'out'" in refusal(app)
 
 
 def test_looking_at_rows_changes_nothing(app: Any, layout: StagingLayout) -> None:
     def everything() -> dict[str, tuple[int, int]]:
-        return {
-            str(path): (path.stat().st_mtime_ns, path.stat().st_size)
-            for path in Path(layout.root).rglob("*")
-        }
+        return {str(path): (path.stat().st_mtime_ns, path.stat().st_size) for path in Path(layout.root).rglob("*")}
 
     before = everything()
     assert client(app, "op").get(ROWS).status_code == 200
@@ -233,9 +213,7 @@ def test_looking_at_rows_changes_nothing(app: Any, layout: StagingLayout) -> Non
 
 
 @pytest.mark.usefixtures("layout")
-def test_a_missing_pyarrow_is_reported(
-    app: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_missing_pyarrow_is_reported(app: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "pyarrow.py").write_text("raise ImportError")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert "pip install 'pyarrow>=18'" in refusal(app)

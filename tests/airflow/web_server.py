@@ -35,9 +35,7 @@ def store(dag: Any) -> None:
         session.merge(DagBundleModel(name=BUNDLE))
         session.flush()
         dag.relative_fileloc = "dags.py"
-        update_dag_parsing_results_in_db(
-            BUNDLE, None, [LazyDeserializedDAG.from_dag(dag)], {}, None, set(), session
-        )
+        update_dag_parsing_results_in_db(BUNDLE, None, [LazyDeserializedDAG.from_dag(dag)], {}, None, set(), session)
 
 
 def forget(dag_id: str) -> None:
@@ -69,9 +67,7 @@ def start_run(dag_id: str, run_id: str = RUN, state: str = "running") -> None:
         )
 
 
-def set_task(
-    dag_id: str, task_id: str, run_id: str = RUN, *, index: int = -1, **values: Any
-) -> str:
+def set_task(dag_id: str, task_id: str, run_id: str = RUN, *, index: int = -1, **values: Any) -> str:
     """Set columns of the task instance with a map index, and return its id."""
     from airflow.utils.session import create_session
 

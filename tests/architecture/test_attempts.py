@@ -11,9 +11,7 @@ import graph_compiler
 PACKAGE = Path(graph_compiler.__file__).parent
 ROOM = PACKAGE / "staging" / "attempts"
 LAYOUT = "graph_compiler.deployment.documents.staging_layout"
-NAMES = frozenset(
-    {"DESCRIPTOR", "DISCARDED", "DRIVER", "KEPT", "OUTCOME", "PROGRESS", "REPORT", "SUBMISSION"}
-)
+NAMES = frozenset({"DESCRIPTOR", "DISCARDED", "DRIVER", "KEPT", "OUTCOME", "PROGRESS", "REPORT", "SUBMISSION"})
 """The names of an attempt's documents."""
 KEYS = frozenset({"descriptor", "driver", "outcome", "progress", "report", "submission"})
 """The methods of a layout that return their keys."""

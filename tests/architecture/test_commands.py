@@ -17,19 +17,13 @@ from graph_compiler.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
-DOCUMENTS = [
-    *ROOT.glob("*.md"),
-    *(ROOT / "docs").rglob("*.md"),
-    ROOT / "web" / "README.md",
-]
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "web" / "README.md"]
 CI = ".ci/run"
 BY_HAND = "by hand"
 ROWS = {
     command: (run_by, day)
     for command, run_by, day in re.findall(
-        r"^\| `((?:make|python -m|graph-compiler) [^`]+)` \| (.+?) \| (.*?) ?\|$",
-        CONTRIBUTING,
-        re.MULTILINE,
+        r"^\| `((?:make|python -m|graph-compiler) [^`]+)` \| (.+?) \| (.*?) ?\|$", CONTRIBUTING, re.MULTILINE
     )
 }
 COMMAND = re.compile(
@@ -77,9 +71,7 @@ def test_the_table_has_every_target_and_every_command() -> None:
     assert {row for row in ROWS if not row.startswith("python")} == expected
 
 
-@pytest.mark.parametrize(
-    "document", DOCUMENTS, ids=[str(path.relative_to(ROOT)) for path in DOCUMENTS]
-)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=[str(path.relative_to(ROOT)) for path in DOCUMENTS])
 def test_a_command_of_a_document_is_in_the_table(document: Path) -> None:
     groups = {name.partition(" ")[0] for name in cli_commands() if " " in name}
     named = commands_of(document.read_text()) - {f"graph-compiler {name}" for name in groups}

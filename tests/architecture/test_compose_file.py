@@ -70,16 +70,12 @@ def test_every_variable_is_written_by_make_up_or_documented() -> None:
     assert WRITTEN <= VARIABLES
 
 
-@pytest.mark.parametrize(
-    ("name", "default"), sorted(set(re.findall(r"(?<!\$)\$\{(\w+):-([^}]+)\}", TEXT)))
-)
+@pytest.mark.parametrize(("name", "default"), sorted(set(re.findall(r"(?<!\$)\$\{(\w+):-([^}]+)\}", TEXT))))
 def test_a_documented_default_is_the_one_in_the_file(name: str, default: str) -> None:
     if name in WRITTEN:
         return
     names, defaults = next(
-        row
-        for row in re.findall(r"^\| (`[A-Z].+?) \| (.+?) \|", PAGE, re.MULTILINE)
-        if name in row[0]
+        row for row in re.findall(r"^\| (`[A-Z].+?) \| (.+?) \|", PAGE, re.MULTILINE) if name in row[0]
     )
     position = re.findall(r"`(\w+)`", names).index(name)
     assert defaults.replace("`", "").split(", ")[position] == default

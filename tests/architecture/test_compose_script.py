@@ -30,9 +30,7 @@ class Project:
 
     folder: Path
 
-    def run(
-        self, *words: str, answer: str = "", **variables: str
-    ) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str, answer: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
         environment = {
             "PATH": f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
             "CALLS": str(self.folder / "calls"),

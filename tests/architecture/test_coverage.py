@@ -40,9 +40,7 @@ def report(**files: tuple[int, int]) -> dict[str, dict[str, dict[str, list[int]]
 
 
 def answer(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    **files: tuple[int, int],
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], **files: tuple[int, int]
 ) -> tuple[int, str]:
     monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(report(**files))))
     return main(), capsys.readouterr().out
@@ -58,13 +56,8 @@ def test_every_file_is_measured_unless_there_is_a_reason() -> None:
 
 
 def test_a_room_is_all_below_its_folder_and_modules_in_none_are_together() -> None:
-    rooms = rooms_of(
-        report(graphs__topology=(3, 1), errors=(2, 0), graphs__a__b=(4, 0), identifiers=(1, 1))
-    )
-    assert [(room.name, room.lines, room.covered) for room in rooms] == [
-        (MODULES, 4, 750),
-        ("graphs", 8, 875),
-    ]
+    rooms = rooms_of(report(graphs__topology=(3, 1), errors=(2, 0), graphs__a__b=(4, 0), identifiers=(1, 1)))
+    assert [(room.name, room.lines, room.covered) for room in rooms] == [(MODULES, 4, 750), ("graphs", 8, 875)]
 
 
 def test_a_room_that_has_too_little_does_not_hide_behind_the_others(
@@ -79,16 +72,10 @@ def test_a_room_that_has_too_little_does_not_hide_behind_the_others(
 
 @pytest.mark.parametrize(("run", "missed", "code"), [(95, 5, 0), (9499, 501, 1)])
 def test_it_is_not_rounded_up(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    run: int,
-    missed: int,
-    code: int,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], run: int, missed: int, code: int
 ) -> None:
     assert answer(monkeypatch, capsys, graphs__a=(run, missed))[0] == code
 
 
-def test_a_report_of_nothing_is_not_enough(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_report_of_nothing_is_not_enough(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(monkeypatch, capsys)[0] == 1

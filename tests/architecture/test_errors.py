@@ -102,9 +102,7 @@ def below(kind: type) -> Iterator[Branch]:
     children: list[type] = kind.__subclasses__()
     for child in children:
         room = child.__module__.split(".")[1]
-        if child.__module__.startswith("graph_compiler.") and hasattr(
-            sys.modules[child.__module__], child.__name__
-        ):
+        if child.__module__.startswith("graph_compiler.") and hasattr(sys.modules[child.__module__], child.__name__):
             yield Branch(child.__name__, kind.__name__, None if room == "errors" else room)
         yield from below(child)
 

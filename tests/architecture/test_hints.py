@@ -11,9 +11,7 @@ LOSING = re.compile(
     r"filter (?:\w+ )*out|filter these rows|overwrite the target|\boverwrite it\b|drop the rows|"
     r"delete (?:the|its) rows|deduplicate\("
 )
-SAYS = re.compile(
-    r"not written|sets? .*aside|keeps? (?:one|the first)|to keep one|removes? all rows"
-)
+SAYS = re.compile(r"not written|sets? .*aside|keeps? (?:one|the first)|to keep one|removes? all rows")
 
 
 def hints(source: str) -> list[str]:

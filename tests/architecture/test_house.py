@@ -18,9 +18,7 @@ SPLINTERS = {
 }
 """Small modules with one importer in their room that stay, and why."""
 LARGE_MODULES: Mapping[str, str] = {}
-FULL_ROOMS = {
-    "spark_runtime/spark_internals": "a module for each part of Spark's private API",
-}
+FULL_ROOMS = {"spark_runtime/spark_internals": "a module for each part of Spark's private API"}
 _COMMAND = "a command, or a route, is a function with the word that a user types"
 _CARRIERS = "each publication has the steps of its store"
 _TOLD = "metrics and lineage are told the same"
@@ -125,10 +123,7 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
                 seen.add(one)
                 todo += graph.get(one, ())
         reached[start] = seen
-    groups = {
-        frozenset(other for other in graph if other in reached[one] and one in reached[other])
-        for one in graph
-    }
+    groups = {frozenset(other for other in graph if other in reached[one] and one in reached[other]) for one in graph}
     return [sorted(group) for group in groups if len(group) > 1]
 
 
@@ -142,9 +137,7 @@ def test_only_the_types_of_streams_and_their_environment_name_each_other() -> No
     graph = {name: set(imported(ast.walk(tree))) - {name} for name, tree in modules().items()}
     (circle,) = circles(graph)
     assert {room(module) for module in circle} == {"declaration", "declaration.streams"}
-    assert [module for module in circle if room(module) == "declaration"] == [
-        "declaration.environment"
-    ]
+    assert [module for module in circle if room(module) == "declaration"] == ["declaration.environment"]
 
 
 SCHEMES = {
@@ -198,12 +191,7 @@ def methods(node: ast.ClassDef) -> Mapping[str, ast.FunctionDef]:
 
 
 def test_a_public_method_has_a_description_unless_it_overrides_one() -> None:
-    classes = {
-        node.name: node
-        for tree in modules().values()
-        for node in tree.body
-        if isinstance(node, ast.ClassDef)
-    }
+    classes = {node.name: node for tree in modules().values() for node in tree.body if isinstance(node, ast.ClassDef)}
     without = [
         f"{name}.{method}"
         for name, node in classes.items()

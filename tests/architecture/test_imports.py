@@ -22,29 +22,17 @@ def modules_after(code: str) -> set[str]:
 def all_modules_after(code: str) -> set[str]:
     """Run code in a fresh interpreter; return the modules that it has loaded."""
     program = f"import sys; sys.path[:0] = ['plugins', '.']; {code}; print(*sys.modules)"
-    measured = (
-        "COVERAGE_PROCESS_CONFIG",
-        "COVERAGE_PROCESS_START",
-    )  # coverage would be loaded, too
+    measured = ("COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START")  # coverage would be loaded, too
     environment = {name: value for name, value in os.environ.items() if name not in measured}
     done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     )
     return set(done.stdout.split())
 
 
 def test_declaring_loads_only_the_standard_library() -> None:
     loaded = modules_after("import pipelines.flights")
-    foreign = (
-        loaded
-        - set(sys.stdlib_module_names)
-        - {"graph_compiler", "pipelines", "__main__", "__mp_main__"}
-    )
+    foreign = loaded - set(sys.stdlib_module_names) - {"graph_compiler", "pipelines", "__main__", "__mp_main__"}
     assert not {name for name in foreign if not name.startswith("_")}, foreign
 
 
@@ -79,7 +67,5 @@ def test_the_driver_needs_neither_pydantic_nor_mmh3_nor_airflow() -> None:
 @pytest.mark.airflow
 def test_collecting_tests_does_not_import_airflow() -> None:
     """Airflow reads its home when it is imported; a test sets its own home first."""
-    modules = sorted(
-        f"tests.airflow.{path.stem}" for path in (ROOT / "tests" / "airflow").glob("test_*.py")
-    )
+    modules = sorted(f"tests.airflow.{path.stem}" for path in (ROOT / "tests" / "airflow").glob("test_*.py"))
     assert "airflow" not in modules_after(f"import {', '.join(modules)}")

@@ -29,10 +29,7 @@ def test_the_days_and_commits_of_the_table_are_read() -> None:
         "| `make test-hdfs` | by hand; a part in `.ci/run` | 2026-11-22 at 48bb8b3a |\n"
         "| `make lint` | `.ci/run` | |\n| `make lock` | by hand | 2026-11-21 |\n"
     )
-    assert found == (
-        LastRun("2026-11-22", "make test-hdfs", "48bb8b3a"),
-        LastRun("2026-11-23", "make test-yarn"),
-    )
+    assert found == (LastRun("2026-11-22", "make test-hdfs", "48bb8b3a"), LastRun("2026-11-23", "make test-yarn"))
     assert len(LastRun.all_of((ROOT / "CONTRIBUTING.md").read_text())) == len(SUITES)
 
 

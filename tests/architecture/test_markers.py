@@ -46,9 +46,7 @@ def is_marked(node: ast.AST) -> bool:
     return MARKER.search(ast.unparse(node)) is not None
 
 
-@pytest.mark.parametrize(
-    "file", [pytest.param(it, id=str(it.relative_to(ROOT))) for it in left_out()]
-)
+@pytest.mark.parametrize("file", [pytest.param(it, id=str(it.relative_to(ROOT))) for it in left_out()])
 def test_what_the_core_leaves_out_has_a_marker(file: Path) -> None:
     assert unmarked(file.read_text()) == []
 

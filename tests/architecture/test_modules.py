@@ -19,9 +19,7 @@ TESTS = Path(__file__).parents[1]
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
-@pytest.mark.parametrize(
-    "module", MODULES, ids=[str(path.relative_to(PACKAGE)) for path in MODULES]
-)
+@pytest.mark.parametrize("module", MODULES, ids=[str(path.relative_to(PACKAGE)) for path in MODULES])
 def test_a_module_shadows_nothing(module: Path) -> None:
     # spark-submit puts the script's folder first on sys.path, and Airflow loads plugins by their bare file name
     assert module.stem in ("__init__", "__main__") or module.stem not in sys.stdlib_module_names
@@ -54,9 +52,7 @@ def test_every_partitioner_and_operator_has_a_runtime() -> None:
     from graph_compiler.spark_runtime.exchange.distribution import distribute
     from graph_compiler.spark_runtime.operators import evaluations
 
-    assert all(
-        distribute.dispatch(kind) is not distribute.dispatch(object) for kind in leaves(Partitioner)
-    )
+    assert all(distribute.dispatch(kind) is not distribute.dispatch(object) for kind in leaves(Partitioner))
     kinds = {kind for kind in leaves(Operator) if kind.has_factory and not leaves(kind)}
     assert kinds - {Sink} <= evaluations()
 

@@ -38,9 +38,7 @@ def opening_stumbles(source: str) -> Iterator[str]:
                 yield f"'{docstring[:40]}' begins with '{found[0].strip()}'; better: {better}"
 
 
-@pytest.mark.parametrize(
-    "path", [*DOCUMENTS, *MODULES], ids=lambda path: str(path.relative_to(ROOT))
-)
+@pytest.mark.parametrize("path", [*DOCUMENTS, *MODULES], ids=lambda path: str(path.relative_to(ROOT)))
 def test_texts_are_in_plain_words(path: Path) -> None:
     text = path.read_text()
     assert list(stumbles(text)) == []
@@ -64,6 +62,4 @@ def test_the_words_are_found() -> None:
 
 def test_the_openings_are_found() -> None:
     source = 'def rows() -> int:\n    """Give the rows."""\n\n\ndef more() -> int:\n    """Return more."""\n'
-    assert list(opening_stumbles(source)) == [
-        "'Give the rows.' begins with 'Give'; better: Return …, Yield …"
-    ]
+    assert list(opening_stumbles(source)) == ["'Give the rows.' begins with 'Give'; better: Return …, Yield …"]

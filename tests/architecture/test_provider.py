@@ -84,11 +84,7 @@ def test_the_provider_is_imported_in_few_modules() -> None:
 def test_the_installed_provider_has_each_name_that_the_door_uses() -> None:
     tree = ast.parse(DOOR.read_text())
     ours = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    used = {
-        node.attr
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and node.attr.startswith("_")
-    }
+    used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr.startswith("_")}
     assert len(used) > 20
     assert used - ours - provider_names() == set()
 

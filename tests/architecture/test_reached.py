@@ -98,12 +98,7 @@ def unreached() -> set[str]:
     looked_at = [module for module in modules if module.is_looked_at]
     waiting = [one for module in looked_at for one in module.definitions()]
     reached = {symbol for module in looked_at for symbol in module.at_import()}
-    reached |= {
-        symbol
-        for module in modules
-        if not module.is_looked_at
-        for symbol in module.reads(module.tree)
-    }
+    reached |= {symbol for module in modules if not module.is_looked_at for symbol in module.reads(module.tree)}
     while found := [one for one in waiting if one.is_in(reached)]:
         waiting = [one for one in waiting if one not in found]
         reached = reached.union(*(one.reads for one in found))
@@ -114,9 +109,7 @@ def for_conformance_only() -> dict[str, str]:
     """Return the symbols that the page on Flink exempts, each with its reason."""
     _, _, section = (ROOT / "docs" / "flink.md").read_text().partition(ONLY)
     rows = re.findall(r"^\| ((?:`[\w.:]+`(?:, )?)+) \| (.+) \|$", section, re.M)
-    return {
-        symbol: reason for symbols, reason in rows for symbol in re.findall(r"`(.+?)`", symbols)
-    }
+    return {symbol: reason for symbols, reason in rows for symbol in re.findall(r"`(.+?)`", symbols)}
 
 
 def test_unreached_code_is_for_conformance_and_documented() -> None:

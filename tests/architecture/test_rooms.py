@@ -78,18 +78,13 @@ def test_only_the_command_line_and_programs_that_answer_on_stdout_print() -> Non
 @pytest.mark.parametrize("name", THIRD_PARTY)
 def test_a_room_imports_the_packages_it_may(name: str) -> None:
     imported = {
-        package
-        for module in (PACKAGE / name).rglob("*.py")
-        for package in packages(ast.parse(module.read_text()))
+        package for module in (PACKAGE / name).rglob("*.py") for package in packages(ast.parse(module.read_text()))
     }
     foreign = imported - sys.stdlib_module_names - {"graph_compiler"}
     assert foreign == THIRD_PARTY[name]
 
 
-LOCAL = (
-    *("bounded_read", "folder_exchange", "hadoop_checksums", "in_memory_store", "local_store"),
-    "folder_access",
-)
+LOCAL = (*("bounded_read", "folder_exchange", "hadoop_checksums", "in_memory_store", "local_store"), "folder_access")
 KNOW_THE_DISK = {
     "airflow_backend/web/rows/staged_files.py": "rows of files that lie on this server's disk",
     "cli/commands/ui.py": "the folder of a password",
@@ -97,9 +92,7 @@ KNOW_THE_DISK = {
     "cli/running/in_process_run.py": "a lock of this machine's",
     "staging/publications/on_disk/file_publication.py": "targets that are folders of a disk",
 }
-TAKE_PATHS = {
-    "cli/running/in_process_run.py": "the lock of a run is the machine's own",
-}
+TAKE_PATHS = {"cli/running/in_process_run.py": "the lock of a run is the machine's own"}
 
 
 def test_a_store_is_created_in_one_place_and_used_for_all_it_contains() -> None:
@@ -149,10 +142,7 @@ JOIN_RUN_IDS = {
 
 
 def test_run_identities_are_made_in_few_places_and_their_parts_joined_nowhere_else() -> None:
-    trees = {
-        room(module): list(ast.walk(ast.parse(module.read_text())))
-        for module in PACKAGE.rglob("*.py")
-    }
+    trees = {room(module): list(ast.walk(ast.parse(module.read_text()))) for module in PACKAGE.rglob("*.py")}
     made = {name for name, nodes in trees.items() if any(map(makes_an_identity, nodes))}
     assert made == set(MAKE_IDENTITIES)
     joined = {name for name, nodes in trees.items() if any(map(joins_a_run_id, nodes))}

@@ -37,9 +37,7 @@ def test_only_one_folder_uses_what_spark_keeps_private() -> None:
 @pytest.mark.parametrize("module", INSIDE, ids=[module.stem for module in INSIDE])
 def test_a_module_says_which_versions_of_spark_have_what_it_uses(module: Path) -> None:
     documented = ast.AsyncFunctionDef, ast.ClassDef, ast.FunctionDef, ast.Module
-    nodes = [
-        node for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, documented)
-    ]
+    nodes = [node for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, documented)]
     assert any(VERSION.search(ast.get_docstring(node) or "") for node in nodes)
 
 

@@ -28,10 +28,7 @@ UNTRUE = [
     ("docs/connectors.md", "as the source's parallelism"),
     ("docs/connectors.md", "in the environment of that process"),
     ("docs/connectors.md", "the target gets new columns; types"),
-    (
-        "docs/guide.md",
-        "A sink needs an absolute path or a `file:` URI that all workers can access; ",
-    ),
+    ("docs/guide.md", "A sink needs an absolute path or a `file:` URI that all workers can access; "),
     ("docs/guide.md", "after every sink of its task is written"),
     ("docs/guide.md", "every problem of every pipeline"),
     ("docs/cli.md", "every problem of every pipeline"),
@@ -58,21 +55,12 @@ UNTRUE = [
     ("docs/staging.md", "| order | no attempt at that task commits,"),
     ("docs/cli.md", "shows every attempt at every task of a run"),
     ("docs/guide.md", "every attempt at every task"),
-    (
-        "docs/failures.md",
-        "shows the current attempt at every task of a run and the sixteen before it",
-    ),
+    ("docs/failures.md", "shows the current attempt at every task of a run and the sixteen before it"),
     ("plugins/graph_compiler/options/model.py", "How many earlier attempts at a task `"),
-    (
-        "plugins/graph_compiler/options/flink_options.py",
-        "it is `region`, always: a failure repeats one task",
-    ),
+    ("plugins/graph_compiler/options/flink_options.py", "it is `region`, always: a failure repeats one task"),
     ("docs/options.md", "`region`, always: a failure repeats one task"),
     ("docs/threats.md", "in its targets exactly once, or the task fails with a clear message |"),
-    (
-        "plugins/graph_compiler/declaration/streams/partitioning_methods.py",
-        "Spread the rows at random",
-    ),
+    ("plugins/graph_compiler/declaration/streams/partitioning_methods.py", "Spread the rows at random"),
     (
         "plugins/graph_compiler/declaration/connectors/connector.py",
         "have published are replaced, not added to. Merging",
@@ -111,9 +99,7 @@ def test_the_guide_shows_what_explain_prints() -> None:
 
 
 def test_flinks_states_all_have_a_row() -> None:
-    table = (
-        text_of("docs/failures.md").partition("| Flink's ExecutionState |")[2].partition("\n\n")[0]
-    )
+    table = text_of("docs/failures.md").partition("| Flink's ExecutionState |")[2].partition("\n\n")[0]
     assert set(re.findall(r"^\| ([A-Z]+) \|", table, re.MULTILINE)) == {*ExecutionState}
 
 
@@ -139,9 +125,7 @@ def test_every_way_of_a_secret_is_described() -> None:
 
 
 def test_the_client_of_runs_has_the_commands_that_flink_md_names() -> None:
-    (row,) = re.findall(
-        r"^\| attached and detached mode, JobClient .*$", text_of("docs/flink.md"), re.M
-    )
+    (row,) = re.findall(r"^\| attached and detached mode, JobClient .*$", text_of("docs/flink.md"), re.M)
     for command in ("submit", "status", "cancel", "resume", "result"):
         assert f"`{command}`" in row or f"`graph-compiler {command}`" in row
         assert callable(getattr(RunClient, command))
@@ -152,9 +136,7 @@ class AtTheEnd(Operator):
     """An operator as CONTRIBUTING.md describes it."""
 
     default_name = "At the end"
-    attributes: OperatorAttributes = field(
-        default=OperatorAttributes(outputs_only_after_end=True), kw_only=True
-    )
+    attributes: OperatorAttributes = field(default=OperatorAttributes(outputs_only_after_end=True), kw_only=True)
 
 
 def test_a_package_sets_attributes_as_contributing_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,10 +168,6 @@ def test_numbers_of_the_documents_are_those_of_the_code() -> None:
 
 def test_no_text_tells_to_install_what_is_not_released() -> None:
     assert "Nothing is released yet" in text_of("CHANGELOG.md")
-    sources = [
-        *(ROOT / "plugins").rglob("*.py"),
-        *(ROOT / "docs").rglob("*.md"),
-        ROOT / "README.md",
-    ]
+    sources = [*(ROOT / "plugins").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
     wrong = re.compile(r"pip install ['\"]?graph-compiler")
     assert [str(path) for path in sources if wrong.search(path.read_text())] == []

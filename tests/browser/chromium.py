@@ -26,12 +26,8 @@ def chromium_of_this_machine() -> Iterator[Browser]:
         browser.close()
 
 
-def logged_in(
-    browser: Browser, api: Api, scheme: Scheme = "light", size: ViewportSize = SIZE
-) -> BrowserContext:
+def logged_in(browser: Browser, api: Api, scheme: Scheme = "light", size: ViewportSize = SIZE) -> BrowserContext:
     """Return a browser context with the cookie of Airflow's login."""
-    context = browser.new_context(
-        viewport=size, base_url=api.url, color_scheme=scheme, accept_downloads=True
-    )
+    context = browser.new_context(viewport=size, base_url=api.url, color_scheme=scheme, accept_downloads=True)
     context.add_cookies([{"name": "_token", "value": api.token, "url": api.url}])
     return context

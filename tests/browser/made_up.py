@@ -25,13 +25,7 @@ from graph_compiler.explain.documents.view_answers import (
     RunList,
 )
 from graph_compiler.explain.documents.view_plan import ViewPlan, view_plan
-from graph_compiler.explain.documents.view_run import (
-    ViewAttempt,
-    ViewOutputRun,
-    ViewRegionRun,
-    ViewRun,
-    ViewVertexRun,
-)
+from graph_compiler.explain.documents.view_run import ViewAttempt, ViewOutputRun, ViewRegionRun, ViewRun, ViewVertexRun
 from graph_compiler.graphs.execution import ExecutionState
 from pipelines.flights import env
 
@@ -46,12 +40,7 @@ REASON = (
     "  hint: name the column that has the weather\n"
     "  declared at pipelines/flights.py:58"
 )
-TYPES = {
-    ".html": "text/html",
-    ".js": "text/javascript",
-    ".css": "text/css",
-    ".svg": "image/svg+xml",
-}
+TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
 def plan() -> ViewPlan:
@@ -69,18 +58,8 @@ def run(state: str) -> ViewRun:
         "waiting": (ExecutionState.FAILED, ExecutionState.CANCELED),
         "running": (ExecutionState.RUNNING, ExecutionState.CREATED),
     }[state]
-    attempts = (
-        _attempt(shown, first, states[0], BEGUN + 120),
-        _attempt(shown, second, states[1], BEGUN + 180),
-    )
-    retried = replace(
-        attempts[1],
-        number=1,
-        try_number=3,
-        execution_id="again",
-        started=BEGUN + 220,
-        ended=BEGUN + 250,
-    )
+    attempts = (_attempt(shown, first, states[0], BEGUN + 120), _attempt(shown, second, states[1], BEGUN + 180))
+    retried = replace(attempts[1], number=1, try_number=3, execution_id="again", started=BEGUN + 220, ended=BEGUN + 250)
     tries = (attempts[1], retried) if state == "failed" else (attempts[1],)
     never = states[1] in {ExecutionState.CANCELED, ExecutionState.CREATED}
     return ViewRun(
@@ -103,12 +82,8 @@ def run(state: str) -> ViewRun:
         tasks_read=2,
         reasons_are_shown=True,
         regions=(
-            ViewRegionRun(
-                id=first, state=states[0], airflow_state="success", attempts=(attempts[0],)
-            ),
-            ViewRegionRun(
-                id=second, state=states[1], airflow_state=None, attempts=() if never else tries
-            ),
+            ViewRegionRun(id=first, state=states[0], airflow_state="success", attempts=(attempts[0],)),
+            ViewRegionRun(id=second, state=states[1], airflow_state=None, attempts=() if never else tries),
         ),
     )
 
@@ -131,20 +106,11 @@ def _attempt(shown: ViewPlan, region: str, state: ExecutionState, started: float
         failed_operator=FAILED_OPERATOR if is_failed else None,
         current=None,
         recomputed=(),
-        vertices=tuple(
-            ViewVertexRun(id=one.id, rows=336_776, seconds=12.5, operators=()) for one in own
-        )
+        vertices=tuple(ViewVertexRun(id=one.id, rows=336_776, seconds=12.5, operators=()) for one in own)
         if is_finished
         else (),
         outputs=tuple(
-            ViewOutputRun(
-                kind="staged",
-                name=region,
-                location="there",
-                rows=336_776,
-                bytes=7_500_000,
-                result=one,
-            )
+            ViewOutputRun(kind="staged", name=region, location="there", rows=336_776, bytes=7_500_000, result=one)
             for one in results
             if one and is_finished
         ),
@@ -160,21 +126,14 @@ def pipelines() -> PipelineList:
     """Return a list: a Dag that runs with a backfill queued behind it, one that is only queued, one that never ran."""
 
     def ran(id: str, state: str, started: float | None, ended: float | None) -> LastRun:
-        return LastRun(
-            run_id=id, state=state, run_type="backfill", queued=BEGUN, started=started, ended=ended
-        )
+        return LastRun(run_id=id, state=state, run_type="backfill", queued=BEGUN, started=started, ended=ended)
 
     ended = tuple(
-        ran(f"run {number}", state, BEGUN, BEGUN + 200)
-        for number, state in enumerate(("success", "failed", "success"))
+        ran(f"run {number}", state, BEGUN, BEGUN + 200) for number, state in enumerate(("success", "failed", "success"))
     )
     of = {
-        "busy": DagOutcomes(
-            last_run=ran("now", "running", BEGUN, None), running=1, queued=29, ended=ended
-        ),
-        "waiting": DagOutcomes(
-            last_run=ran("later", "queued", None, None), running=0, queued=3, ended=()
-        ),
+        "busy": DagOutcomes(last_run=ran("now", "running", BEGUN, None), running=1, queued=29, ended=ended),
+        "waiting": DagOutcomes(last_run=ran("later", "queued", None, None), running=0, queued=3, ended=()),
         "new": DagOutcomes(last_run=None, running=0, queued=0, ended=()),
     }
     return PipelineList(

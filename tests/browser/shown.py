@@ -33,9 +33,7 @@ class Shown:
     def trigger(self, dag_id: str) -> str:
         """Start a run and return its id."""
         conf = self.home.params if dag_id == "flights" else {"output": str(self.home.output)}
-        run = self.api.call(
-            "POST", f"/api/v2/dags/{dag_id}/dagRuns", {"logical_date": None, "conf": conf}
-        )
+        run = self.api.call("POST", f"/api/v2/dags/{dag_id}/dagRuns", {"logical_date": None, "conf": conf})
         return str(run["dag_run_id"])
 
     def dag_file(self, dag_id: str) -> Path:
@@ -51,9 +49,7 @@ class Shown:
     def end_of(self, dag_id: str, run_id: str) -> str:
         """Wait for the end of a run, and return its state."""
         path = f"/api/v2/dags/{dag_id}/dagRuns/{quote(run_id, safe='')}"
-        state: str = until(
-            lambda: ended(self.api.call("GET", path)["state"]), f"{dag_id} to end", seconds=900
-        )
+        state: str = until(lambda: ended(self.api.call("GET", path)["state"]), f"{dag_id} to end", seconds=900)
         return state
 
 
@@ -61,9 +57,6 @@ class Shown:
 def shown_airflow(folder: Path) -> Iterator[Shown]:
     """Start it; it ends with the context."""
     home = Home(folder / "airflow")
-    more: Mapping[str, str] = {
-        STAGING: str(home.folder / "staging"),
-        "AIRFLOW__GRAPH_COMPILER__ROW_SAMPLES": "20",
-    }
+    more: Mapping[str, str] = {STAGING: str(home.folder / "staging"), "AIRFLOW__GRAPH_COMPILER__ROW_SAMPLES": "20"}
     with standalone(partial(home.environment, **more), folder, DAGS, viewers=[VIEWER]) as api:
         yield Shown(api=api, home=home, folder=folder)

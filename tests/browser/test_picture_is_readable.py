@@ -78,17 +78,13 @@ def is_inside(one: FloatRect, frame: FloatRect) -> bool:
 
 
 @pytest.mark.parametrize("run_id", [None, *RUNS])
-def test_no_text_of_a_picture_is_small_empty_or_over_another(
-    sized: Page, run_id: str | None
-) -> None:
+def test_no_text_of_a_picture_is_small_empty_or_over_another(sized: Page, run_id: str | None) -> None:
     show(sized, run_id)
     sizes = sized.locator(".graph-drawing text").evaluate_all(TEXT_SIZES)
     assert len(sizes) > 5
     assert [(text, size) for text, size in sizes if size < LEAST_TEXT or not text.strip()] == []
     texts = sized.locator("[data-kind=node] text, [data-part=title] text").all()
-    for (one, first), (other, second) in combinations(
-        [(t.text_content(), ink(box(t))) for t in texts], 2
-    ):
+    for (one, first), (other, second) in combinations([(t.text_content(), ink(box(t))) for t in texts], 2):
         assert not overlap(first, second), (one, other)
     # Every title is above the lines, and no vertex is over one.
     nodes = [box(node) for node in sized.locator("[data-kind=node]").all()]
@@ -111,9 +107,7 @@ def test_the_reason_of_a_cut_and_the_rows_are_on_the_picture(sized: Page) -> Non
     show(sized, "success")
     sized.get_by_role("button", name="Fit the whole graph").click()
     sized.get_by_role("application").press("0")
-    for _ in range(
-        12
-    ):  # to full scale, around the middle, where the cut is drawn though it may be outside
+    for _ in range(12):  # to full scale, around the middle, where the cut is drawn though it may be outside
         sized.get_by_role("button", name="Zoom in").click()
         if "staged" in (sized.locator(".graph-drawing").text_content() or ""):
             break
@@ -144,10 +138,7 @@ def test_what_never_ran_has_no_state_and_no_bar(sized: Page) -> None:
     row = sized.locator(".timeline-row").last
     expect(row).to_contain_text("CANCELED · did not run")
     expect(row.locator(".bar")).to_have_count(0)
-    assert (
-        row.locator(".bars").evaluate("one => getComputedStyle(one).backgroundColor")
-        == "rgba(0, 0, 0, 0)"
-    )
+    assert row.locator(".bars").evaluate("one => getComputedStyle(one).backgroundColor") == "rgba(0, 0, 0, 0)"
 
 
 def test_the_timeline_says_what_was_waited_for(sized: Page) -> None:
@@ -206,9 +197,7 @@ def test_the_list_shows_what_runs_and_how_often_it_succeeds(sized: Page) -> None
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
-def test_axe_finds_nothing_serious_in_any_size(
-    chromium: Browser, size: str, scheme: Scheme
-) -> None:
+def test_axe_finds_nothing_serious_in_any_size(chromium: Browser, size: str, scheme: Scheme) -> None:
     with opened(chromium.new_context(viewport=SIZES[size], color_scheme=scheme)) as page:
         serve(page)
         page.goto(APP)

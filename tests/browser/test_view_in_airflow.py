@@ -53,9 +53,7 @@ def recovered(shown: Shown, chromium: Browser) -> str:
         assert len(asked) == count, "a run that has ended is not asked about again"
         bodies = [answer.body() for answer in asked if answer.status == HTTPStatus.OK]
     unchanged = sum(answer.status == HTTPStatus.NOT_MODIFIED for answer in asked)
-    print(
-        f"{count} questions about a run of {seconds_of(shown, run_id):.0f} s, {unchanged} unchanged"
-    )
+    print(f"{count} questions about a run of {seconds_of(shown, run_id):.0f} s, {unchanged} unchanged")
     assert len(bodies) + unchanged == count
     assert unchanged > 0
     assert all(one != other for one, other in pairwise(bodies)), "nothing is sent twice"
@@ -63,9 +61,7 @@ def recovered(shown: Shown, chromium: Browser) -> str:
 
 
 @pytest.mark.usefixtures("runs")
-def test_a_login_leads_to_the_list_of_pipelines_and_on_to_their_runs(
-    shown: Shown, chromium: Browser
-) -> None:
+def test_a_login_leads_to_the_list_of_pipelines_and_on_to_their_runs(shown: Shown, chromium: Browser) -> None:
     page = chromium.new_page(base_url=shown.api.url)  # whose first question Airflow answers 401
     page.goto("/")
     page.get_by_role("textbox", name="Username").fill("admin")
@@ -111,9 +107,7 @@ def test_a_dag_shows_its_plan_and_the_reasons_for_its_cuts(airflow_page: Page) -
     expect(view.locator("#view")).to_contain_text("13 subtasks of 13 vertices")
 
 
-def test_pipelines_in_a_dag_of_a_users_own_are_chosen_by_group_and_instance(
-    airflow_page: Page, shown: Shown
-) -> None:
+def test_pipelines_in_a_dag_of_a_users_own_are_chosen_by_group_and_instance(airflow_page: Page, shown: Shown) -> None:
     run_id = shown.trigger("nightly")
     assert shown.end_of("nightly", run_id) == "failed"
     airflow_page.goto(tab("nightly", run_id))
@@ -156,9 +150,7 @@ def test_the_graph_is_navigated_by_search_and_keys(airflow_page: Page) -> None:
     expect(details).to_have_count(0)
 
 
-def test_a_run_that_succeeded_leads_to_its_log_and_to_what_it_staged(
-    airflow_page: Page, runs: dict[str, str]
-) -> None:
+def test_a_run_that_succeeded_leads_to_its_log_and_to_what_it_staged(airflow_page: Page, runs: dict[str, str]) -> None:
     airflow_page.goto(tab("flights", runs["flights"]))
     view = airflow_page.frame_locator("iframe")
     expect(view.locator(".summary")).to_contain_text("2 of 2 tasks finished", timeout=SECONDS)
@@ -171,22 +163,16 @@ def test_a_run_that_succeeded_leads_to_its_log_and_to_what_it_staged(
     expect(details.locator("h2")).to_have_text("late_routes")
     details.get_by_role("link", name="log").click()
     airflow_page.wait_for_url(re.compile(r"/tasks/late_routes\?try_number=1$"))
-    expect(airflow_page.get_by_text("graph_compiler: sink late_routes")).to_be_visible(
-        timeout=SECONDS
-    )
+    expect(airflow_page.get_by_text("graph_compiler: sink late_routes")).to_be_visible(timeout=SECONDS)
 
 
-def test_the_url_keeps_the_selection_and_leads_to_airflows_search(
-    airflow_page: Page, runs: dict[str, str]
-) -> None:
+def test_the_url_keeps_the_selection_and_leads_to_airflows_search(airflow_page: Page, runs: dict[str, str]) -> None:
     airflow_page.goto(tab("flights", runs["flights"]))
     view = airflow_page.frame_locator("iframe")
     view.get_by_role("tab", name="Stream graph").click()
     expect(airflow_page).to_have_url(re.compile(r"/plugin/graph-compiler-run-plan\?tab=stream$"))
     airflow_page.reload()
-    expect(view.get_by_role("tab", name="Stream graph")).to_have_attribute(
-        "aria-selected", "true", timeout=SECONDS
-    )
+    expect(view.get_by_role("tab", name="Stream graph")).to_have_attribute("aria-selected", "true", timeout=SECONDS)
     view.get_by_role("tab", name="Execution graph").click()
     airflow_page.go_back()
     expect(view.get_by_role("tab", name="Stream graph")).to_have_attribute("aria-selected", "true")
@@ -213,9 +199,7 @@ def test_rows_are_shown_on_request_to_permitted_users(
     expect(rows.locator("thead")).to_contain_text("arr_delay")
 
 
-def test_a_failed_region_shows_why_and_which_tasks_did_not_start(
-    airflow_page: Page, runs: dict[str, str]
-) -> None:
+def test_a_failed_region_shows_why_and_which_tasks_did_not_start(airflow_page: Page, runs: dict[str, str]) -> None:
     airflow_page.goto(tab("broken", runs["broken"]))
     view = airflow_page.frame_locator("iframe")
     expect(region(view, "halved")).to_contain_text("FAILED", timeout=SECONDS)
@@ -230,9 +214,7 @@ def test_a_failed_region_shows_why_and_which_tasks_did_not_start(
     expect(view.locator("img, iframe, b, i")).to_have_count(0)
 
 
-def test_a_recovered_run_shows_what_was_recomputed_and_why(
-    airflow_page: Page, recovered: str
-) -> None:
+def test_a_recovered_run_shows_what_was_recomputed_and_why(airflow_page: Page, recovered: str) -> None:
     airflow_page.goto(tab("recovered", recovered))
     view = airflow_page.frame_locator("iframe")
     expect(region(view, "climate")).to_contain_text("attempt 2", timeout=SECONDS)
@@ -240,9 +222,7 @@ def test_a_recovered_run_shows_what_was_recomputed_and_why(
     expect(view.locator(".bar.is-recomputed")).to_have_count(1)
     notes = view.locator(".notes li")
     expect(notes.first).to_contain_text("the disk of the stage went away")
-    expect(notes.last).to_contain_text(
-        "computed the result of stations again (readings, stations): 20,000 rows"
-    )
+    expect(notes.last).to_contain_text("computed the result of stations again (readings, stations): 20,000 rows")
 
 
 def test_the_tab_of_a_task_has_its_region_selected(airflow_page: Page, recovered: str) -> None:
@@ -253,9 +233,7 @@ def test_the_tab_of_a_task_has_its_region_selected(airflow_page: Page, recovered
     expect(details).to_contain_text("2 attempts")
 
 
-def test_two_versions_are_compared_as_a_picture(
-    shown: Shown, airflow_page: Page, recovered: str
-) -> None:
+def test_two_versions_are_compared_as_a_picture(shown: Shown, airflow_page: Page, recovered: str) -> None:
     file = shown.dag_file("recovered")
     more = '.name("stations")\n    .filter("celsius > 0")\n    .name("warm")'
     file.write_text(file.read_text().replace('.name("stations")', more))
@@ -309,9 +287,7 @@ def test_a_dag_that_is_not_a_pipeline_is_reported(chromium: Browser, shown: Show
     page.context.close()
 
 
-def test_only_permitted_users_see_the_view(
-    shown: Shown, viewers_page: Page, page: Page, runs: dict[str, str]
-) -> None:
+def test_only_permitted_users_see_the_view(shown: Shown, viewers_page: Page, page: Page, runs: dict[str, str]) -> None:
     viewers_page.goto(tab("flights", runs["flights"]))
     view = viewers_page.frame_locator("iframe")
     expect(view.locator(".summary")).to_contain_text("success", timeout=SECONDS)

@@ -30,18 +30,12 @@ IS_ARRAY = Refusal(words=("record: '['",), hint='options={"multiLine": "true"}')
 POINT = pyarrow.struct([("lon", pyarrow.float64()), ("lat", pyarrow.float64())])
 POINTS = pyarrow.array([{"lon": 16.4, "lat": 48.2}, {"lon": 13.4, "lat": 52.5}], POINT)
 DAYS = "id,d,t\n1,2024-01-05 banana,2024-01-05 10:00:00\n2,2024,2024-01-05\n3,2024-03,2024\n"
-BELOW = {
-    "in/new.parquet": pyarrow.table({"id": [1]}),
-    "in/2023/12/old.parquet": pyarrow.table({"id": [2]}),
-}
+BELOW = {"in/new.parquet": pyarrow.table({"id": [1]}), "in/2023/12/old.parquet": pyarrow.table({"id": [2]})}
 WIDENED = {
     "in/1.parquet": pyarrow.table({"id": pyarrow.array([1], pyarrow.int32())}),
     "in/2.parquet": pyarrow.table({"id": pyarrow.array([2**40], pyarrow.int64())}),
 }
-WITH_NULLS = {
-    "in/1.parquet": pyarrow.table({"n": [5, 6]}),
-    "in/2.parquet": pyarrow.table({"n": [7.0, None]}),
-}
+WITH_NULLS = {"in/1.parquet": pyarrow.table({"n": [5, 6]}), "in/2.parquet": pyarrow.table({"n": [7.0, None]})}
 TIMES = '{"id":1,"at":1711849800000}\n{"id":2,"at":1711849800123}\n'
 
 
@@ -126,15 +120,8 @@ CASES = {
     "a line break in quotes": Case(
         files={"in.csv": 'id,address\n1,"Main St 5\n12345, Springfield"\n2,"Oak Rd 1"\n'},
         source=Csv("in.csv", schema="id INT, address STRING"),
-        refusals=(
-            Refusal(
-                words=("record: '1,\"Main St 5'", "in.csv"), hint='options={"multiLine": "true"}'
-            ),
-        ),
-        rows=[
-            {"id": 1, "address": "Main St 5\n12345, Springfield"},
-            {"id": 2, "address": "Oak Rd 1"},
-        ],
+        refusals=(Refusal(words=("record: '1,\"Main St 5'", "in.csv"), hint='options={"multiLine": "true"}'),),
+        rows=[{"id": 1, "address": "Main St 5\n12345, Springfield"}, {"id": 2, "address": "Oak Rd 1"}],
     ),
     "a line break in quotes, and doubled quotes": Case(
         files={"in.csv": 'id,text\n1,"two\nlines"\n2,"say ""hi"""\n'},
@@ -148,9 +135,7 @@ CASES = {
     "doubled quotes": Case(
         files={"in.csv": NOTES},
         source=Csv("in.csv", schema="id INT, text STRING, city STRING"),
-        refusals=(
-            Refusal(words=('record: \'1,"say ""hi""",Rome\'',), hint=r'options={"escape": "\""}'),
-        ),
+        refusals=(Refusal(words=('record: \'1,"say ""hi""",Rome\'',), hint=r'options={"escape": "\""}'),),
         rows=[
             {"id": 1, "text": 'say "hi"', "city": "Rome"},
             {"id": 2, "text": '12" pipe, old', "city": "Oslo"},
@@ -161,10 +146,7 @@ CASES = {
         files={"in.csv": RAGGED},
         source=Csv("in.csv"),
         refusals=(Refusal(words=(FIELDS, "record: '2,bob'"), hint='rejects="bad"'),),
-        rows=[
-            {"id": 1, "name": "ann", "amount": "5"},
-            {"id": 4, "name": "dora", "amount": "oops"},
-        ],
+        rows=[{"id": 1, "name": "ann", "amount": "5"}, {"id": 4, "name": "dora", "amount": "oops"}],
         bad=["2,bob", "3,carl,7,extra,9"],
     ),
     "too few and too many fields, counted only": Case(
@@ -225,42 +207,26 @@ CASES = {
         rows=[{"id": 1}, {"id": 2}],
     ),
     "JSON that is one array, inferred": Case(
-        files={"in.json": ARRAY},
-        source=Json("in.json"),
-        refusals=(IS_ARRAY,),
-        rows=[{"id": 1}, {"id": 2}],
+        files={"in.json": ARRAY}, source=Json("in.json"), refusals=(IS_ARRAY,), rows=[{"id": 1}, {"id": 2}]
     ),
     "Latin-1": Case(
         files={"in.csv": "id,name\n1,Müller\n2,Café\n".encode("latin-1")},
         source=Csv("in.csv", schema="id INT, name STRING"),
-        refusals=(
-            Refusal(
-                words=("bytes that are not of its encoding",),
-                hint='options={"encoding": "ISO-8859-1"}',
-            ),
-        ),
+        refusals=(Refusal(words=("bytes that are not of its encoding",), hint='options={"encoding": "ISO-8859-1"}'),),
         rows=[{"id": 1, "name": "Müller"}, {"id": 2, "name": "Café"}],
     ),
     "fields of a struct in another order": Case(
         files={"in.parquet": pyarrow.table({"id": [1, 2], "pos": POINTS})},
         source=Parquet(
-            "in.parquet",
-            schema="id BIGINT, pos STRUCT<lat: DOUBLE, lon: DOUBLE>",
-            on_schema_change="ignore",
+            "in.parquet", schema="id BIGINT, pos STRUCT<lat: DOUBLE, lon: DOUBLE>", on_schema_change="ignore"
         ),
-        rows=[
-            {"id": 1, "pos": {"lat": 48.2, "lon": 16.4}},
-            {"id": 2, "pos": {"lat": 52.5, "lon": 13.4}},
-        ],
+        rows=[{"id": 1, "pos": {"lat": 48.2, "lon": 16.4}}, {"id": 2, "pos": {"lat": 52.5, "lon": 13.4}}],
     ),
     "dates with something behind them": Case(
         files={"in.csv": DAYS},
         source=Csv("in.csv", schema="id INT, d DATE, t TIMESTAMP"),
         refusals=(
-            Refusal(
-                words=("the value '2024-01-05 banana' does not fit column 'd', DATE",),
-                hint='on_misfit="null"',
-            ),
+            Refusal(words=("the value '2024-01-05 banana' does not fit column 'd', DATE",), hint='on_misfit="null"'),
         ),
         rows=[
             {"id": 1, "d": None, "t": datetime(2024, 1, 5, 10, tzinfo=UTC)},
@@ -272,10 +238,7 @@ CASES = {
         files=BELOW,
         source=Parquet("in", schema="id BIGINT"),
         refusals=(
-            Refusal(
-                words=("1 file below", "in/2023/12/old.parquet"),
-                hint="options={'recursiveFileLookup': 'true'}",
-            ),
+            Refusal(words=("1 file below", "in/2023/12/old.parquet"), hint="options={'recursiveFileLookup': 'true'}"),
         ),
         rows=[{"id": 1}, {"id": 2}],
     ),
@@ -336,9 +299,7 @@ CASES = {
         source=Csv("today", schema="id INT"),
         refusals=(
             Refusal(
-                words=("today does not exist",),
-                hint="create the folder and declare schema=",
-                changes={"path": "in"},
+                words=("today does not exist",), hint="create the folder and declare schema=", changes={"path": "in"}
             ),
         ),
         rows=[],

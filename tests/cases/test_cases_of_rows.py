@@ -19,9 +19,7 @@ IDS = Values([("a", ID), ("a", None), ("b", ID)], COLUMNS)
 
 
 @pytest.mark.parametrize("files", [1, 3])
-def test_a_sort_is_kept_in_one_file_and_in_several(
-    files: int, run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_a_sort_is_kept_in_one_file_and_in_several(files: int, run_pipeline: RunPipeline, tmp_path: Path) -> None:
     env = StreamExecutionEnvironment("sorted_files")
     rows = env.from_source(Range(0, 2000), "rows").select(x="(id * 7919) % 2000")
     rows.sort("x").name("ordered").sink_to(Csv(f"{tmp_path}/out"), files=files).name("out")
@@ -85,14 +83,8 @@ def test_a_field_that_is_added_to_a_struct_evolves_the_target_or_is_left_out(
     assert "on_schema_change='evolve' accepts these changes" in message
     assert "on_schema_change='ignore' leaves out s.b" in message
     assert appended(1, "named_struct('a', 2, 'b', 20)", "ignore") is None
-    assert published(tmp_path / "out") == in_order(
-        [{"id": 0, "s": {"a": 1}}, {"id": 1, "s": {"a": 2}}]
-    )
+    assert published(tmp_path / "out") == in_order([{"id": 0, "s": {"a": 1}}, {"id": 1, "s": {"a": 2}}])
     assert appended(2, "named_struct('b', 30, 'a', 3)", "evolve") is None
     files = sorted((tmp_path / "out").glob("*.parquet"))
     found = [row for file in files for row in pyarrow.parquet.read_table(file).to_pylist()]
-    assert {row["id"]: row["s"] for row in found} == {
-        0: {"a": 1},
-        1: {"a": 2},
-        2: {"a": 3, "b": 30},
-    }
+    assert {row["id"]: row["s"] for row in found} == {0: {"a": 1}, 1: {"a": 2}, 2: {"a": 3, "b": 30}}

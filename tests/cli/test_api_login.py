@@ -11,15 +11,7 @@ import pytest
 from graph_compiler.errors import ConfigurationError, ParameterError
 from graph_compiler.run_client import AirflowUnreachableError, Login
 from graph_compiler.run_client import login as logins
-from graph_compiler.run_client.login import (
-    PASSWORD,
-    TOKEN,
-    USER,
-    HostAirflow,
-    checked_url,
-    is_loopback,
-    listeners,
-)
+from graph_compiler.run_client.login import PASSWORD, TOKEN, USER, HostAirflow, checked_url, is_loopback, listeners
 
 FILE = "simple_auth_manager_passwords.json.generated"
 ALLOWED = f"allowed: {TOKEN}, or {USER} and {PASSWORD}"
@@ -32,11 +24,7 @@ def host(tmp_path: Path) -> Callable[..., HostAirflow]:
 
     def of(cfg: str = "", **environment: str) -> HostAirflow:
         (tmp_path / "airflow.cfg").write_text(cfg)
-        return HostAirflow(
-            home=tmp_path,
-            environment=environment,
-            ui_passwords=tmp_path / "ui" / "passwords.json",
-        )
+        return HostAirflow(home=tmp_path, environment=environment, ui_passwords=tmp_path / "ui" / "passwords.json")
 
     return of
 
@@ -59,11 +47,7 @@ def server() -> Iterator[int]:
         ("[api]\nhost = db7\nssl_cert = /c.pem\n", {}, "https://db7:8080"),
         ("[webserver]\nbase_url = http://old:80\n", {}, "http://old:80"),
         ("[webserver]\nweb_server_port = 81\n", {}, "http://127.0.0.1:81"),
-        (
-            "[api]\nbase_url = http://file\n",
-            {"AIRFLOW__API__BASE_URL": "http://var"},
-            "http://var",
-        ),
+        ("[api]\nbase_url = http://file\n", {"AIRFLOW__API__BASE_URL": "http://var"}, "http://var"),
         ("[api]\nbase_url = http://file\n", {"AIRFLOW__API__PORT": "1"}, "http://file"),
         ("", {"AIRFLOW__API__HOST": "127.0.0.1", "AIRFLOW__API__PORT": "1"}, "http://127.0.0.1:1"),
     ],
@@ -74,9 +58,7 @@ def test_the_address_is_the_one_in_airflows_configuration(
     assert host(cfg, **environment).api_url == url
 
 
-def test_an_address_that_is_not_valid_is_refused_with_its_place(
-    host: Callable[..., HostAirflow],
-) -> None:
+def test_an_address_that_is_not_valid_is_refused_with_its_place(host: Callable[..., HostAirflow]) -> None:
     for cfg in ("base_url = ftp://x", "base_url = http://ann:s3cret@x", "port = x", "base_url = x"):
         with pytest.raises(ParameterError, match=r"airflow.cfg, \[api\]|section \[api\]") as bad:
             _ = host(f"[api]\n{cfg}\n").api_url
@@ -85,9 +67,7 @@ def test_an_address_that_is_not_valid_is_refused_with_its_place(
         _ = host("[api]\nport = 100%\n").api_url
 
 
-def test_variables_come_before_the_password_file(
-    host: Callable[..., HostAirflow], tmp_path: Path
-) -> None:
+def test_variables_come_before_the_password_file(host: Callable[..., HostAirflow], tmp_path: Path) -> None:
     (tmp_path / FILE).write_text(json.dumps({"admin": "fr0m-file"}))
     found = host(**{USER: "ann", PASSWORD: "s3cret", TOKEN: "t0ken"}).login("http://127.0.0.1:1")
     assert "s3cret" not in repr(found)
@@ -135,9 +115,7 @@ def test_the_file_may_have_another_place_or_be_that_of_the_ui(
     assert host(**named).login(url).password == "named"
 
 
-def test_an_airflow_that_lets_everybody_in_needs_no_password(
-    host: Callable[..., HostAirflow],
-) -> None:
+def test_an_airflow_that_lets_everybody_in_needs_no_password(host: Callable[..., HostAirflow]) -> None:
     found = host("[core]\nsimple_auth_manager_all_admins = True\n").login("http://127.0.0.1:1")
     assert found.user == "Anonymous"
 
@@ -149,13 +127,7 @@ def test_an_airflow_that_lets_everybody_in_needs_no_password(
         ("http://127.0.0.1:1", "", None, {USER: "ann"}, f"/{FILE} when it starts"),
         ("http://127.0.0.1:1", "", None, {TOKEN: ""}, f"/{FILE} when it starts"),
         ("http://127.0.0.1:1", "", None, {PASSWORD: "s3cret"}, f"but {USER} is not"),
-        (
-            "http://127.0.0.1:1",
-            "",
-            '{"admin": "s3cret"}',
-            {USER: "ann"},
-            "password of user 'ann', only of: admin",
-        ),
+        ("http://127.0.0.1:1", "", '{"admin": "s3cret"}', {USER: "ann"}, "password of user 'ann', only of: admin"),
         ("http://127.0.0.1:1", "", "{}", {}, "has no passwords yet"),
         ("http://127.0.0.1:1", "", '"s3cret"', {}, "not a JSON object"),
         ("http://127.0.0.1:1", "", '{"admin": ["s3cret"]}', {}, "not a JSON object"),
@@ -173,12 +145,7 @@ def test_an_airflow_that_lets_everybody_in_needs_no_password(
     ],
 )
 def test_without_a_login_the_message_says_how_to_get_one(
-    url: str,
-    cfg: str,
-    content: str | None,
-    environment: dict[str, str],
-    hint: str,
-    host: Callable[..., HostAirflow],
+    url: str, cfg: str, content: str | None, environment: dict[str, str], hint: str, host: Callable[..., HostAirflow]
 ) -> None:
     found = host(cfg, **environment)
     if content is not None:
@@ -214,9 +181,7 @@ def test_a_password_is_sent_to_no_program_of_another_user(
     assert "s3cret" not in str(refused.value)
 
 
-def test_a_password_is_not_sent_while_no_server_listens(
-    host: Callable[..., HostAirflow], tmp_path: Path
-) -> None:
+def test_a_password_is_not_sent_while_no_server_listens(host: Callable[..., HostAirflow], tmp_path: Path) -> None:
     (tmp_path / FILE).write_text('{"admin": "s3cret"}')
     with pytest.raises(AirflowUnreachableError, match="no server listens at http://127.0.0.1:1\n"):
         host().login("http://127.0.0.1:1")
@@ -232,23 +197,15 @@ def test_the_users_who_listen_on_a_port_are_found(server: int) -> None:
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
-        *(
-            (f"http://{host}:8080/x", True)
-            for host in ("127.0.0.1", "127.9.9.9", "[::1]", "localhost")
-        ),
-        *(
-            (f"http://{host}", False)
-            for host in ("0.0.0.0", "127.0.0.1.x", "localhost.x", "10.0.0.1")
-        ),
+        *((f"http://{host}:8080/x", True) for host in ("127.0.0.1", "127.9.9.9", "[::1]", "localhost")),
+        *((f"http://{host}", False) for host in ("0.0.0.0", "127.0.0.1.x", "localhost.x", "10.0.0.1")),
     ],
 )
 def test_an_address_is_on_loopback_or_not(url: str, expected: bool) -> None:
     assert is_loopback(url) is expected
 
 
-@pytest.mark.parametrize(
-    "url", ["", "airflow", "ftp://host", "http://", "http://h:x", "http://h?a=1", "http://[h"]
-)
+@pytest.mark.parametrize("url", ["", "airflow", "ftp://host", "http://", "http://h:x", "http://h?a=1", "http://[h"])
 def test_an_address_that_is_not_valid_is_refused(url: str) -> None:
     with pytest.raises(ParameterError, match="allowed: http"):
         checked_url(url)

@@ -40,9 +40,7 @@ def called(*words: str) -> Result:
 
 
 def test_a_detached_run_prints_its_id_and_the_next_commands(airflow: FakeAirflow) -> None:
-    done = called(
-        "submit", "sales", "-d", "--param", "least=3", "--param", "who=ann", "--api-url", "http://h"
-    )
+    done = called("submit", "sales", "-d", "--param", "least=3", "--param", "who=ann", "--api-url", "http://h")
     assert done.exit_code == 0, done.stderr
     (run_id,) = airflow.runs
     assert done.stdout == f"{run_id}\n"
@@ -59,9 +57,7 @@ def test_an_attached_run_is_followed_to_its_end(airflow: FakeAirflow) -> None:
     assert len(airflow.runs) == 2
 
 
-def test_ctrl_c_stops_following_and_the_run_continues(
-    airflow: FakeAirflow, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_stops_following_and_the_run_continues(airflow: FakeAirflow, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -74,9 +70,7 @@ def test_ctrl_c_stops_following_and_the_run_continues(
     assert f"cancel sales {run.run_id}" in done.stderr
 
 
-def test_an_airflow_that_does_not_answer_is_code_1_and_a_refusal_code_2(
-    airflow: FakeAirflow,
-) -> None:
+def test_an_airflow_that_does_not_answer_is_code_1_and_a_refusal_code_2(airflow: FakeAirflow) -> None:
     airflow.lost = [BEFORE] * 4
     silent = called("submit", "sales", "-d", "--run-id", "mine")
     assert (silent.exit_code, silent.stdout) == (1, "")
@@ -111,10 +105,7 @@ def test_a_failed_run_is_code_1_and_shows_why(airflow: FakeAirflow, tmp_path: Pa
     assert (resumed.exit_code, airflow.cleared) == (0, [OUT])
     assert f"runs again: {OUT}\n" in resumed.stdout
     document = json.loads(called("status", "p", "a", "--json").stdout)
-    assert [(one["task"], one["state"]) for one in document["tasks"]] == [
-        (FIRST, "FINISHED"),
-        (OUT, "FAILED"),
-    ]
+    assert [(one["task"], one["state"]) for one in document["tasks"]] == [(FIRST, "FINISHED"), (OUT, "FAILED")]
     canceled = called("cancel", "p", "a")
     assert canceled.exit_code == 0
     assert "resume p a" in canceled.stdout

@@ -9,9 +9,7 @@ from graph_compiler.cli.console import speaking_plainly
 from graph_compiler.errors import StagingError
 
 
-def test_errors_of_this_package_and_of_a_store_are_printed(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_errors_of_this_package_and_of_a_store_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     for error, words in (
         (StagingError("no such root"), "no such root\n"),
         (

@@ -18,9 +18,7 @@ LOADS_ALL = "globals().update(load_dags(folder))\n"
 
 
 def module(folder: Path, suffix: str = ".py") -> PipelineFile:
-    return PipelineFile(
-        name="pipelines.sales", file=folder / "pipelines" / f"sales{suffix}", root=folder
-    )
+    return PipelineFile(name="pipelines.sales", file=folder / "pipelines" / f"sales{suffix}", root=folder)
 
 
 @pytest.fixture
@@ -57,21 +55,16 @@ def test_pipelines_with_a_schedule_share_one_dag_file(dags: Path, suffix: str) -
     require_dag(pipeline, module(dags.parent, suffix), dags)
 
 
-def test_with_dag_bundles_airflow_is_asked_for_dags(
-    dags: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_with_dag_bundles_airflow_is_asked_for_dags(dags: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST", "[]")
     require_dag(PIPELINE, module(dags.parent), dags)
 
 
-def test_run_refuses_before_airflow_is_started(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_refuses_before_airflow_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(__file__).parents[2])
     monkeypatch.setenv("AIRFLOW__CORE__DAGS_FOLDER", str(tmp_path))
     monkeypatch.setattr(
-        "graph_compiler.cli.commands.run.run_under_airflow",
-        lambda *_: pytest.fail("Airflow was started"),
+        "graph_compiler.cli.commands.run.run_under_airflow", lambda *_: pytest.fail("Airflow was started")
     )
     done = CliRunner().invoke(app, ["run", "flights"])
     assert done.exit_code == 2

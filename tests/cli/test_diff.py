@@ -117,11 +117,7 @@ def test_a_path_may_be_relative_to_the_folder_as_in_git(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     git(tmp_path, "add", "-A")
     git(tmp_path, "commit", "-qm", "first")
-    for folder, path in (
-        (pipelines.parent, "./pipelines/"),
-        (pipelines, "./"),
-        (pipelines, "../pipelines/"),
-    ):
+    for folder, path in ((pipelines.parent, "./pipelines/"), (pipelines, "./"), (pipelines, "../pipelines/")):
         found = diff(folder, f"HEAD:{path}sales.yaml", f"{pipelines}/sales.yaml")
         assert found.stdout.startswith("sales: nothing changed ("), found.stderr
     wrong = diff(pipelines.parent, "HEAD:pipelines/sales.yaml", "sales")
@@ -131,22 +127,16 @@ def test_a_path_may_be_relative_to_the_folder_as_in_git(tmp_path: Path) -> None:
 
 
 def test_imported_modules_are_read_from_the_same_revision(project: Path) -> None:
-    found = json.loads(
-        diff(project, "first:pipelines/sales.py", "HEAD:pipelines/sales.py", "--json").stdout
-    )
+    found = json.loads(diff(project, "first:pipelines/sales.py", "HEAD:pipelines/sales.py", "--json").stdout)
     changed, *affected = found["operators"]
     assert (changed["name"], changed["kind"]) == ("clean", "CHANGED")
     assert {change["kind"] for change in affected} == {"AFFECTED"}
     assert [fact["fact"] for fact in changed["facts"]] == ["function.source_digest"]
-    assert [(result["name"], result["kind"]) for result in found["results"]] == [
-        ("clean", "RECOMPUTED")
-    ]
+    assert [(result["name"], result["kind"]) for result in found["results"]] == [("clean", "RECOMPUTED")]
     assert found["summary"].startswith("sales: operators: 1 changed, 2 affected")
 
 
-def test_a_file_elsewhere_is_compared_with_a_module_of_the_same_name(
-    project: Path, tmp_path: Path
-) -> None:
+def test_a_file_elsewhere_is_compared_with_a_module_of_the_same_name(project: Path, tmp_path: Path) -> None:
     put(tmp_path / "other", least=7)
     (project / "pipelines" / "__init__.py").touch()  # would come before a folder that has none
     done = diff(project, str(tmp_path / "other" / "pipelines" / "sales.py"), "sales", "--summary")
@@ -155,9 +145,7 @@ def test_a_file_elsewhere_is_compared_with_a_module_of_the_same_name(
     assert "1 changed, 1 affected · 1 of 1 staged results reusable" in done.stdout
 
 
-def test_sources_that_an_earlier_compiler_of_a_revision_read_less_strictly_are_reported(
-    project: Path,
-) -> None:
+def test_sources_that_an_earlier_compiler_of_a_revision_read_less_strictly_are_reported(project: Path) -> None:
     options = project / "plugins" / "graph_compiler" / "options" / "model.py"
     options.parent.mkdir(parents=True)
     options.write_text("class PipelineOptions: ...\n")

@@ -31,10 +31,7 @@ def staging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     large = cleaned.filter("x > 1").name("large").stage("for another task")
     large.filter("x > 2").sink_to(Parquet("/largest")).name("largest")
     run = DeskRun(day="2024-01-01", params={}, run_id="r", staging_root=str(root))
-    tasks = [
-        desk_task(region, run, execution_id="e")
-        for region in describe_regions(compile_pipeline(env.pipeline()))
-    ]
+    tasks = [desk_task(region, run, execution_id="e") for region in describe_regions(compile_pipeline(env.pipeline()))]
     mark_run(LocalStore(), RunMarker.of(tasks[0], host="here", time=0.0))
     assert all(begin(LocalStore(), task) for task in tasks)
     return root
@@ -57,12 +54,9 @@ def test_a_region_is_named_by_its_own_id(staging: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
-    [(("sales", "r", "nothing"), "found: "), (("sales", "other", "all"), "found: r")],
+    ("words", "found"), [(("sales", "r", "nothing"), "found: "), (("sales", "other", "all"), "found: r")]
 )
-def test_what_was_not_run_is_refused_with_what_was(
-    words: tuple[str, ...], found: str, staging: Path
-) -> None:
+def test_what_was_not_run_is_refused_with_what_was(words: tuple[str, ...], found: str, staging: Path) -> None:
     done = CliRunner().invoke(app, ["discard", *words])
     assert (done.exit_code, done.stdout) == (2, "")
     assert found in done.stderr

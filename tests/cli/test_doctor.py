@@ -138,10 +138,7 @@ def test_the_jars_must_be_those_of_the_package() -> None:
     jar = "spark-core_2.13-{}.jar".format
     assert judge_jars([jar("4.3.0")], "4.3.0", "/s/jars", has_home=False).state is State.OK
     older = judge_jars([jar("4.0.0")], "4.3.0", "/s/jars", has_home=True)
-    assert (older.found, older.cure) == (
-        "4.0.0 in /s/jars, and pyspark is 4.3.0",
-        "unset SPARK_HOME",
-    )
+    assert (older.found, older.cure) == ("4.0.0 in /s/jars, and pyspark is 4.3.0", "unset SPARK_HOME")
     two = judge_jars([jar("4.0.0"), jar("4.3.0")], "4.3.0", "/s/jars", has_home=False)
     assert two.state is State.FAILED
     assert judge_jars([], "4.3.0", "/s/jars", has_home=False).found.startswith("none in")
@@ -178,28 +175,18 @@ def test_a_staging_root_that_is_open_to_others_is_a_warning(tmp_path: Path) -> N
     assert found["staging is private"].cure == f"chmod 700 {root}"
 
 
-def test_a_file_system_that_gives_a_name_twice_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_system_that_gives_a_name_twice_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LocalStore, "put_if_absent", lambda *_: True)
-    found = {
-        answer.name: answer.finding for answer in judge_staging_root(StagingRoot(folder=tmp_path))
-    }
+    found = {answer.name: answer.finding for answer in judge_staging_root(StagingRoot(folder=tmp_path))}
     assert found["staging commits"].state is State.FAILED
     assert found["staging renames"].state is State.OK
 
 
 def test_a_good_airflow_passes() -> None:
     assert {name: finding.state for name, finding in states({}).items()} == dict.fromkeys(
-        (
-            *("Airflow", "plugin", "settings", "Spark connection", "API connection"),
-            *("pools", "triggerer"),
-        ),
-        State.OK,
+        (*("Airflow", "plugin", "settings", "Spark connection", "API connection"), *("pools", "triggerer")), State.OK
     )
-    assert states({})["Spark connection"].found == (
-        "spark_default: spark://master:7077, deploy mode client"
-    )
+    assert states({})["Spark connection"].found == ("spark_default: spark://master:7077, deploy mode client")
 
 
 def test_pools_are_unknown_until_a_pipeline_is_parsed() -> None:
@@ -252,13 +239,7 @@ def test_a_triggerer_that_runs_is_enough() -> None:
         ),
         (
             "pools",
-            {
-                "value": {
-                    "dags": 1,
-                    "named": ["a", "b"],
-                    "missing": {"b": ["d.1", "d.2", "d.3", "d.4", "d.5"]},
-                }
-            },
+            {"value": {"dags": 1, "named": ["a", "b"], "missing": {"b": ["d.1", "d.2", "d.3", "d.4", "d.5"]}}},
             "pools",
             State.FAILED,
             "there is no pool 'b', so d.1, d.2, d.3 and 2 others will never be scheduled",
@@ -293,24 +274,14 @@ def test_each_fact_about_airflow_is_checked(
 def test_a_connection_without_a_master_is_reported() -> None:
     value = {"conn_id": "c", "problem": None, "type": "spark", "host": "", "port": None}
     assert (
-        states({"spark_connection": {"value": {**value, "deploy_mode": None}}})[
-            "Spark connection"
-        ].found
+        states({"spark_connection": {"value": {**value, "deploy_mode": None}}})["Spark connection"].found
         == "c names no master"
     )
 
 
 def test_a_provider_that_a_master_needs_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    value = {
-        "conn_id": "c",
-        "problem": None,
-        "type": "spark",
-        "host": "k8s://https://h",
-        "port": 6443,
-    }
-    facts: dict[str, dict[str, object]] = {
-        "spark_connection": {"value": {**value, "deploy_mode": "cluster"}}
-    }
+    value = {"conn_id": "c", "problem": None, "type": "spark", "host": "k8s://https://h", "port": 6443}
+    facts: dict[str, dict[str, object]] = {"spark_connection": {"value": {**value, "deploy_mode": "cluster"}}}
     installed: dict[str, str] = {}
 
     def version(package: str) -> str:
@@ -322,8 +293,7 @@ def test_a_provider_that_a_master_needs_is_reported(monkeypatch: pytest.MonkeyPa
     package = "apache-airflow-providers-cncf-kubernetes"
     found = states(facts)["Spark connection"]
     assert found == failed(
-        f"c: k8s://https://h:6443, deploy mode cluster; {package} is not installed",
-        f"pip install {package}",
+        f"c: k8s://https://h:6443, deploy mode cluster; {package} is not installed", f"pip install {package}"
     )
     installed[package] = "10"
     assert states(facts)["Spark connection"].state is State.OK
@@ -336,15 +306,10 @@ def test_an_unreachable_airflow_is_one_finding() -> None:
     assert "No module named 'airflow'" in answers["Airflow"].found
 
 
-def test_deployment_settings_are_named_with_their_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deployment_settings_are_named_with_their_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     airflow = EmbeddedAirflow(tmp_path)
     monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path))
-    assert (configuration(airflow).state, deployment_findings(airflow).state) == (
-        State.OK,
-        State.OK,
-    )
+    assert (configuration(airflow).state, deployment_findings(airflow).state) == (State.OK, State.OK)
     monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__OPTIONS", '{"nothing": 1}')
     monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT", "s3://bucket")
     found = deployment_findings(airflow)

@@ -59,9 +59,7 @@ def test_programs_are_found_beside_the_running_python_first(
     assert found == [str(Path(sys.executable).parent), "/other/.venv/bin"]
 
 
-def test_the_parts_of_an_airflow_run_under_this_python_whatever_is_on_the_path(
-    tmp_path: Path,
-) -> None:
+def test_the_parts_of_an_airflow_run_under_this_python_whatever_is_on_the_path(tmp_path: Path) -> None:
     """Airflow starts them as `airflow`; the one of a copied project names the Python it was copied from."""
     others, home, packages = tmp_path / "others", tmp_path / "a home", tmp_path / "packages"
     for folder in (others, packages / "airflow"):
@@ -70,14 +68,10 @@ def test_the_parts_of_an_airflow_run_under_this_python_whatever_is_on_the_path(
     program.write_text("#!/bin/sh\necho another\n")
     program.chmod(0o700)
     (packages / "airflow" / "__init__.py").touch()
-    (packages / "airflow" / "__main__.py").write_text(
-        "import sys\nprint(sys.executable, *sys.argv[1:])\n"
-    )
+    (packages / "airflow" / "__main__.py").write_text("import sys\nprint(sys.executable, *sys.argv[1:])\n")
     path = os.pathsep.join([str(others), os.environ["PATH"]])
     found = starting_this_airflow({"PATH": path, "PYTHONPATH": str(packages)}, home)
-    done = subprocess.run(
-        ["airflow", "scheduler", "a b"], env=found, cwd=tmp_path, stdout=subprocess.PIPE, check=True
-    )
+    done = subprocess.run(["airflow", "scheduler", "a b"], env=found, cwd=tmp_path, stdout=subprocess.PIPE, check=True)
     assert done.stdout.decode() == f"{sys.executable} scheduler a b\n"
 
 

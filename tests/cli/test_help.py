@@ -76,9 +76,7 @@ def test_every_command_is_in_the_documentation() -> None:
     ("line", "completed"),
     [("vali", "validate"), ("explain one", "one_pipeline"), ("explain x --format mer", "mermaid")],
 )
-def test_a_shell_completes_commands_pipelines_and_choices(
-    line: str, completed: str, tmp_path: Path
-) -> None:
+def test_a_shell_completes_commands_pipelines_and_choices(line: str, completed: str, tmp_path: Path) -> None:
     (tmp_path / "pipelines").mkdir()
     (tmp_path / "pipelines" / "one_pipeline.py").touch()
     words = f"graph-compiler {line}"

@@ -15,27 +15,19 @@ from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 
 
-def test_a_pipelines_settings_win_over_the_installations(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(
-        "AIRFLOW__GRAPH_COMPILER__SPARK_CONF", '{"spark.a": "all", "spark.b": "all"}'
-    )
+def test_a_pipelines_settings_win_over_the_installations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__SPARK_CONF", '{"spark.a": "all", "spark.b": "all"}')
     env = StreamExecutionEnvironment("p", config={"spark.b": "own one", "execution.target": "yarn"})
     env.from_source(Csv("/in"), "in").sink_to(Parquet("/out"))
-    assert submit_arguments(
-        local_settings(compile_pipeline(env.pipeline()), EmbeddedAirflow(tmp_path))
-    ) == ("--master 'local[*]' --conf spark.a=all --conf 'spark.b=own one' pyspark-shell")
+    assert submit_arguments(local_settings(compile_pipeline(env.pipeline()), EmbeddedAirflow(tmp_path))) == (
+        "--master 'local[*]' --conf spark.a=all --conf 'spark.b=own one' pyspark-shell"
+    )
 
 
-def test_every_missing_secret_is_named_before_spark_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_missing_secret_is_named_before_spark_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     login, password, other = Secret("db", "login"), Secret("db"), Secret("other", "token")
     env = StreamExecutionEnvironment("p")
-    source = Jdbc(
-        "jdbc:x://h/x", table="t", user=login, password=password, options={"token": other}
-    )
+    source = Jdbc("jdbc:x://h/x", table="t", user=login, password=password, options={"token": other})
     rows = env.from_source(source, "orders")
     rows.sink_to(Parquet(f"{tmp_path}/a")).name("a")
     env.from_source(Jdbc("jdbc:x://h/x", table="u", password=password), "more").union(rows).sink_to(
@@ -44,11 +36,7 @@ def test_every_missing_secret_is_named_before_spark_starts(
     monkeypatch.setenv(login.variable, "etl")
     monkeypatch.setenv(other.variable, "")
     run = InProcessRun(
-        compiled=compile_pipeline(env.pipeline()),
-        day="2013-01-01",
-        params={},
-        until=None,
-        preview_sorted_by=None,
+        compiled=compile_pipeline(env.pipeline()), day="2013-01-01", params={}, until=None, preview_sorted_by=None
     )
     with pytest.raises(InvalidPipelineError) as refused:
         run_in_process(run, EmbeddedAirflow(tmp_path), Console())
@@ -82,9 +70,7 @@ TODAY = "2013-01-02"
         ("/in/{{ params.ds }}", "its input /in/2013-01-02 does not exist", False),
     ],
 )
-def test_a_failure_that_names_today_names_the_option_of_the_date(
-    path: str, failure: str, is_hinted: bool
-) -> None:
+def test_a_failure_that_names_today_names_the_option_of_the_date(path: str, failure: str, is_hinted: bool) -> None:
     compiled = reading(path.replace("params.ds", "params.day"))
     hint = hint_of_day(None, TODAY, compiled, failure)
     assert (hint is not None) is is_hinted

@@ -33,9 +33,7 @@ def test_commands_without_json_exist_and_have_a_reason() -> None:
 
 
 @pytest.mark.parametrize("command", ["env", "options", "options flights", "staging list"])
-def test_standard_output_is_one_document(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_standard_output_is_one_document(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(__file__).parents[2])
     monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path / "home"))
     done = CliRunner().invoke(app, [*command.split(), "--json"])
@@ -55,9 +53,7 @@ def test_standard_output_is_one_document(
         "new class --json",
     ],
 )
-def test_errors_go_to_stderr_and_stdout_is_empty(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_errors_go_to_stderr_and_stdout_is_empty(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(__file__).parents[2])
     monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path / "home"))
     done = CliRunner().invoke(app, command.split())

@@ -86,9 +86,7 @@ def test_pipelines_in_yaml_share_one_dag_file(project: Path) -> None:
 @FORMS
 def test_generated_files_pass_ruff(form: list[str], project: Path) -> None:
     said = new("sales", *form, "--json")
-    (project / "plugins").symlink_to(
-        ROOT / "plugins"
-    )  # so that ruff takes both for the project's own
+    (project / "plugins").symlink_to(ROOT / "plugins")  # so that ruff takes both for the project's own
     files = [file for file in json.loads(said.stdout)["files"] if file.endswith(".py")]
     for check in (["check"], ["format", "--check"]):
         done = run(project, "ruff", *check, "--config", str(ROOT / "pyproject.toml"), *files)
@@ -106,10 +104,7 @@ def test_both_forms_declare_the_same(project: Path) -> None:
     exported = project / "exported.yaml"
     exported.write_text(written.stdout)
     of_python, of_yaml = (
-        [
-            (region.plan_id, region.region_id)
-            for region in describe_regions(compile_pipeline(read_pipeline(path)))
-        ]
+        [(region.plan_id, region.region_id) for region in describe_regions(compile_pipeline(read_pipeline(path)))]
         for path in (exported, project / "apart" / "pipelines" / "sales.yaml")
     )
     assert of_python == of_yaml

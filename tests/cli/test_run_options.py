@@ -12,25 +12,12 @@ from typer.testing import CliRunner
 from graph_compiler.cli.app import app
 from graph_compiler.cli.running.finished_run import FinishedRun, FirstRows, task_words
 from graph_compiler.cli.running.run_document import run_json
-from graph_compiler.cli.running.run_view import (
-    airflow_step,
-    failure_words,
-    preview_table,
-    progress_line,
-    step_words,
-)
+from graph_compiler.cli.running.run_view import airflow_step, failure_words, preview_table, progress_line, step_words
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.documents.in_process_run import Step
 from graph_compiler.deployment.documents.manifest import ContractCount
 from graph_compiler.deployment.documents.progress import CurrentStep, ExecutionProgress
-from graph_compiler.deployment.documents.report import (
-    VERSION,
-    ExecutionReport,
-    Failure,
-    Output,
-    Phase,
-    ThrowableType,
-)
+from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, Failure, Output, Phase, ThrowableType
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.attempts.attempt import Attempt
@@ -53,13 +40,9 @@ FIRST, SECOND = RegionId("with_weather"), RegionId("late_routes")
         ("--in-process --date soon", "--date is 'soon'"),
     ],
 )
-def test_an_invalid_call_runs_nothing(
-    arguments: str, words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_invalid_call_runs_nothing(arguments: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    done = CliRunner().invoke(
-        app, ["run", "flights", *arguments.split()], env={"COLUMNS": "200", "TERM": "dumb"}
-    )
+    done = CliRunner().invoke(app, ["run", "flights", *arguments.split()], env={"COLUMNS": "200", "TERM": "dumb"})
     assert done.exit_code == 2
     assert words in done.stderr
 
@@ -110,9 +93,7 @@ def finished(**settings: object) -> FinishedRun:
 
 
 def test_a_run_prints_one_json_document() -> None:
-    preview = FirstRows(
-        name="flown", columns=(("a", "INT"), ("a", "DATE")), rows=[[1, None]], total=2
-    )
+    preview = FirstRows(name="flown", columns=(("a", "INT"), ("a", "DATE")), rows=[[1, None]], total=2)
     document = json.loads(run_json(finished(preview=preview)))
     assert document == {
         "pipeline": "flights",
@@ -121,20 +102,8 @@ def test_a_run_prints_one_json_document() -> None:
         "seconds": 3.2,
         "failure": None,
         "tasks": [
-            {
-                "task": "with_weather",
-                "state": "FINISHED",
-                "attempt": 1,
-                "seconds": 2.5,
-                "vertices": [],
-            },
-            {
-                "task": "late_routes",
-                "state": "CREATED",
-                "attempt": None,
-                "seconds": None,
-                "vertices": [],
-            },
+            {"task": "with_weather", "state": "FINISHED", "attempt": 1, "seconds": 2.5, "vertices": []},
+            {"task": "late_routes", "state": "CREATED", "attempt": None, "seconds": None, "vertices": []},
         ],
         "sinks": [{"sink": "cancelled", "rows": 7, "bytes": 70, "path": "/out/cancelled"}],
         "contracts": [{"contract": "known", "rows": 9, "violations": 2, "on_violation": "warn"}],
@@ -169,9 +138,7 @@ def test_operator_rows_are_shown_in_full_and_sink_rows_as_a_preview() -> None:
 
 def test_columns_that_do_not_fit_are_left_out_and_named() -> None:
     columns = tuple((f"o_column_{number}", "string") for number in range(9))
-    wide = FirstRows(
-        name="o", columns=columns, rows=[["x" * 60] + ["y"] * 8], total=1, is_glance=True
-    )
+    wide = FirstRows(name="o", columns=columns, rows=[["x" * 60] + ["y"] * 8], total=1, is_glance=True)
     found = shown(preview_table(wide, 81), width=81)
     assert all(len(line) <= 81 for line in found.splitlines() if "not shown" not in line)
     assert "not shown for lack of space: o_column_4" in found
@@ -193,11 +160,7 @@ def test_no_header_is_broken_whatever_the_width(is_glance: bool) -> None:
     )
     row = [1, 36901, "O", 173665.47, "1996-01-02", "5-LOW", "Clerk#000000951", "x" * 70, "y" * 90]
     wide = FirstRows(
-        name="orders",
-        columns=tuple((name, "string") for name in names),
-        rows=[row],
-        total=1,
-        is_glance=is_glance,
+        name="orders", columns=tuple((name, "string") for name in names), rows=[row], total=1, is_glance=is_glance
     )
     for width in range(20, 260):
         lines = shown(preview_table(wide, width), width=width).splitlines()
@@ -210,17 +173,13 @@ def test_no_header_is_broken_whatever_the_width(is_glance: bool) -> None:
 
 
 def test_rows_without_columns_are_shown_at_any_width() -> None:
-    assert "o: 1 of 1 rows" in shown(
-        preview_table(FirstRows(name="o", columns=(), rows=[[]], total=1), 80)
-    )
+    assert "o: 1 of 1 rows" in shown(preview_table(FirstRows(name="o", columns=(), rows=[[]], total=1), 80))
 
 
 def test_a_run_under_airflow_names_its_step_and_what_it_waits_for() -> None:
     def at(phase: Phase | None) -> Attempt:
         step = None if phase is None else CurrentStep(operator="flown", phase=phase, since=101.0)
-        progress = ExecutionProgress(
-            version=1, application_id="a", ui_url=None, current=step, vertices=(), actions=()
-        )
+        progress = ExecutionProgress(version=1, application_id="a", ui_url=None, current=step, vertices=(), actions=())
         return replace(execution(None), progress=progress)
 
     done = execution(report())
@@ -249,28 +208,16 @@ def test_progress_and_failures_are_readable(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("INFO\npyspark.errors.PySparkRuntimeError: no Java\n")
     words = failure_words("flights", {FIRST: ()}, log, starting="Spark")
-    assert words.startswith(
-        "pipeline 'flights': Spark failed to start\n  pyspark.errors.PySparkRuntimeError: no Java"
-    )
+    assert words.startswith("pipeline 'flights': Spark failed to start\n  pyspark.errors.PySparkRuntimeError: no Java")
     died = failure_words("flights", {FIRST: (execution(None),)}, log, starting="Spark")
     assert "region 'with_weather': Spark's driver died without a report" in died
     failure = Failure(
-        throwable_type=ThrowableType.NON_RECOVERABLE_ERROR,
-        operator="flown",
-        declared_at=None,
-        message="no",
+        throwable_type=ThrowableType.NON_RECOVERABLE_ERROR, operator="flown", declared_at=None, message="no"
     )
     broken = failure_words("flights", {FIRST: (execution(report(failure)),)}, log, starting="Spark")
-    assert broken.startswith(
-        "pipeline 'flights', operator 'flown': no\n  region 'with_weather' failed"
-    )
+    assert broken.startswith("pipeline 'flights', operator 'flown': no\n  region 'with_weather' failed")
 
 
 def test_every_task_is_shown_with_its_vertices() -> None:
     first, second = task_words(compile_pipeline(flights.pipeline()))
-    assert (first.id, len(first.vertices), second.id, len(second.vertices)) == (
-        FIRST,
-        3,
-        SECOND,
-        10,
-    )
+    assert (first.id, len(first.vertices), second.id, len(second.vertices)) == (FIRST, 3, SECOND, 10)

@@ -10,9 +10,7 @@ from typer.testing import CliRunner
 from graph_compiler.cli.app import app
 
 
-def test_an_occupied_port_is_reported_before_anything_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_occupied_port_is_reported_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("AIRFLOW_HOME", raising=False)
     with socket.create_server(("127.0.0.1", 0)) as other:

@@ -21,17 +21,14 @@ rows = env.from_source(Csv("/in"), "rows")
 """
 GOOD = HEAD + 'rows.sink_to(Parquet("/out/{name}"))\n'
 TWO_OF_ONE_NAME = HEAD + (
-    'kept = rows.filter("x > 1").name("kept").filter("y > 1").name("kept")\n'
-    'kept.sink_to(Parquet("/out/same"))\n'
+    'kept = rows.filter("x > 1").name("kept").filter("y > 1").name("kept")\nkept.sink_to(Parquet("/out/same"))\n'
 )
 UNREAD = """idle = env.from_source(Csv("/in/idle.csv"), "idle")
 kept = rows.filter("x > 1").name("kept").key_by("x")
 split = rows.filter("x > 2", rejects="bad").name("split")
 split.get_side_output("bad").filter("x < 9").name("doubled")
 """
-TWO_PROBLEMS = HEAD + (
-    'rows.filter("x > :nobody").name("a").set_parallelism(0).sink_to(Parquet("/out"))\n'
-)
+TWO_PROBLEMS = HEAD + ('rows.filter("x > :nobody").name("a").set_parallelism(0).sink_to(Parquet("/out"))\n')
 
 
 def forget_pipelines() -> None:
@@ -114,18 +111,14 @@ def test_a_module_that_is_named_must_declare_a_pipeline(project: Path) -> None:
         (("nope",), "there is neither pipelines/nope.py nor pipelines/nope.yaml"),
     ],
 )
-def test_a_call_that_checks_nothing_is_refused(
-    arguments: tuple[str, ...], words: str, project: Path
-) -> None:
+def test_a_call_that_checks_nothing_is_refused(arguments: tuple[str, ...], words: str, project: Path) -> None:
     put(project, "helpers", "def clean(rows): return rows\n")
     done = validate(*arguments)
     assert done.exit_code == 2
     assert words in done.stderr
 
 
-def test_missing_and_unimportable_files_do_not_stop_the_others(
-    project: Path,
-) -> None:
+def test_missing_and_unimportable_files_do_not_stop_the_others(project: Path) -> None:
     put(project, "good", GOOD)
     put(project, "not-a-name", GOOD)
     done = validate("pipelines", "gone.py", "god")
@@ -176,13 +169,7 @@ def test_the_document_has_every_problem_and_nothing_a_module_prints(project: Pat
     done = validate("--json")
     assert done.exit_code == 2
     good, wrong = json.loads(done.stdout)["pipelines"]
-    assert good == {
-        "pipeline": "good",
-        "file": "pipelines/good.py",
-        "problems": [],
-        "warnings": [],
-        "stores": [],
-    }
+    assert good == {"pipeline": "good", "file": "pipelines/good.py", "problems": [], "warnings": [], "stores": []}
     assert (wrong["pipeline"], wrong["file"]) == ("wrong", "pipelines/wrong.py")
     assert [problem["operator"] for problem in wrong["problems"]] == ["a", "a"]
     assert {(problem["file"], problem["line"]) for problem in wrong["problems"]} == {(str(file), 5)}
@@ -219,9 +206,7 @@ def test_the_commit_hook_calls_a_command_that_exists() -> None:
     assert "pass_filenames: false" in hook  # what a module of functions does wrong shows in others
 
 
-def test_a_problem_is_reported_for_the_module_that_declares_it(
-    project: Path,
-) -> None:
+def test_a_problem_is_reported_for_the_module_that_declares_it(project: Path) -> None:
     text = GOOD + 'rows.filter(3).sink_to(Parquet("/out/other"))\ndef clean(rows): return rows\n'
     put(project, "b_imported", text)
     put(project, "a_importing", "from pipelines.b_imported import clean\n" + GOOD)
@@ -241,16 +226,12 @@ def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("path", ["good", "pipelines/good.py", "pipelines"])
-def test_a_pipelines_package_of_another_project_is_named(
-    path: str, project: Path, other: Path
-) -> None:
+def test_a_pipelines_package_of_another_project_is_named(path: str, project: Path, other: Path) -> None:
     (other / "__init__.py").touch()
     put(project, "good", GOOD)
     done = validate(path)
     assert done.exit_code == 2
-    assert (
-        f"pipelines/good.py cannot be imported: 'pipelines' is {other}/__init__.py" in done.stderr
-    )
+    assert f"pipelines/good.py cannot be imported: 'pipelines' is {other}/__init__.py" in done.stderr
     assert "another project is on PYTHONPATH: write an empty pipelines/__init__.py" in done.stderr
 
 
@@ -287,23 +268,17 @@ def test_streams_that_nothing_reads_are_warnings(project: Path) -> None:
         ("kept", unread, first + 1),
         ("doubled", unread, first + 3),
     ]
-    assert {one["hint"] for one in pipeline["warnings"]} == {
-        "apply an operator or a sink to it, or remove it"
-    }
+    assert {one["hint"] for one in pipeline["warnings"]} == {"apply an operator or a sink to it, or remove it"}
 
 
 def test_a_relative_source_path_is_a_warning(project: Path) -> None:
     put(project, "near", GOOD.replace('"/in', '"in'))
     done = validate()
     assert done.exit_code == 0
-    assert "a relative path: Spark looks for it in the folder its driver was started in" in (
-        done.stderr
-    )
+    assert "a relative path: Spark looks for it in the folder its driver was started in" in (done.stderr)
 
 
-def test_packages_that_this_spark_lacks_are_named(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_packages_that_this_spark_lacks_are_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / "spark/jars").mkdir(parents=True)
     (project / "spark/jars/hadoop-client-api-3.5.0.jar").touch()
     monkeypatch.setenv("SPARK_HOME", str(project / "spark"))
@@ -317,9 +292,7 @@ def test_packages_that_this_spark_lacks_are_named(
     assert "warning" not in validate("lake").stderr
 
 
-def test_a_package_is_named_once_for_all_that_need_it(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_package_is_named_once_for_all_that_need_it(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_HOME", str(project))
     by_default = HEAD.replace('"{name}"', '"{name}", params={{"out": "s3a://lake"}}') + (
         'rows.filter("x").name("kept").sink_to(Parquet("s3a://lake/kept")).name("first")\n'
@@ -336,27 +309,20 @@ def test_a_package_is_named_once_for_all_that_need_it(
     assert found.count("hadoop-aws") == 1
 
 
-def test_stores_that_only_a_run_can_try_are_named(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stores_that_only_a_run_can_try_are_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(project, "near", GOOD)
     put(project, "lake", GOOD.replace("/out", "s3a://lake/out").replace("/in", "hdfs://nn:8020/in"))
-    assert "not checked: whether drivers and executors can use hdfs://nn and s3a://lake;" in (
-        validate().stdout
-    )
+    assert "not checked: whether drivers and executors can use hdfs://nn and s3a://lake;" in (validate().stdout)
     assert "not checked: whether drivers" not in validate("near").stdout
     monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT", "s3a://staging/root")
     (pipeline,) = json.loads(validate("near", "--json").stdout)["pipelines"]
     assert pipeline["stores"] == ["s3a://staging"]
 
 
-def test_a_staging_root_in_a_bucket_needs_obstore_here(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_staging_root_in_a_bucket_needs_obstore_here(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(project, "near", GOOD)
     monkeypatch.setattr(missing_packages, "find_spec", lambda _: None)
     monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT", "s3a://staging/root")
     assert (
-        "the staging root is in s3a:, and this Python has no obstore\n"
-        "  hint: pip install 'obstore>=0.9'"
+        "the staging root is in s3a:, and this Python has no obstore\n  hint: pip install 'obstore>=0.9'"
     ) in validate().stderr

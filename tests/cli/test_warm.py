@@ -17,11 +17,7 @@ from graph_compiler.cli.commands.set_up import warm as command
 from graph_compiler.cli.warming import archive_making
 from graph_compiler.cli.warming.archive_making import SparkProgram, be_patient, make_wanted_archive
 from graph_compiler.driver_jvm.class_archive import ArchiveCache, archive_cache
-from graph_compiler.driver_jvm.installation import (
-    DriverStartError,
-    class_path_key,
-    find_installation,
-)
+from graph_compiler.driver_jvm.installation import DriverStartError, class_path_key, find_installation
 from tests.harness.fake_spark import write_java, write_spark
 
 SUBMIT = f"""#!{sys.executable} -S
@@ -48,9 +44,7 @@ sys.exit(int(os.environ.get("ENDS_WITH", "0")))
 def other_work(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
     """Return what the maker finds at work on its host, in this order, and then nothing."""
     found: list[str | None] = []
-    monkeypatch.setattr(
-        archive_making, "why_not_alone", lambda **_: found.pop(0) if found else None
-    )
+    monkeypatch.setattr(archive_making, "why_not_alone", lambda **_: found.pop(0) if found else None)
     return found
 
 
@@ -80,9 +74,7 @@ def said(environment: dict[str, str]) -> list[dict[str, list[str]]]:
     return [json.loads(line) for line in Path(environment["SAID"]).read_text().splitlines()]
 
 
-def test_an_archive_is_made_and_checked(
-    environment: dict[str, str], cache: ArchiveCache, key: str
-) -> None:
+def test_an_archive_is_made_and_checked(environment: dict[str, str], cache: ArchiveCache, key: str) -> None:
     make_wanted_archive(key, "spark-submit", environment)
     assert cache.find(key) is not None
     made, checked = (" ".join(each["arguments"]) for each in said(environment))
@@ -90,9 +82,7 @@ def test_an_archive_is_made_and_checked(
     assert "-Xshare:on -Xlog:cds*=error" in checked
 
 
-@pytest.mark.parametrize(
-    ("seen", "is_made"), [([None, "a driver", None], True), (["a driver", "a driver"], False)]
-)
+@pytest.mark.parametrize(("seen", "is_made"), [([None, "a driver", None], True), (["a driver", "a driver"], False)])
 def test_the_maker_ends_when_other_work_stays(  # noqa: PLR0917  # fixtures
     seen: list[str | None],
     is_made: bool,
@@ -123,18 +113,14 @@ def test_the_maker_ends_when_other_work_stays(  # noqa: PLR0917  # fixtures
     assert (cache.find(key) is not None) is is_made
 
 
-def test_its_driver_is_small_and_java_says_only_errors(
-    environment: dict[str, str], key: str
-) -> None:
+def test_its_driver_is_small_and_java_says_only_errors(environment: dict[str, str], key: str) -> None:
     make_wanted_archive(key, "spark-submit", environment | {"SPARK_DRIVER_MEMORY": "30g"})
     for each in said(environment):
         assert "spark.driver.memory=1g" in each["arguments"]
         assert "-Xlog:cds*=error" in " ".join(each["arguments"])
 
 
-def test_the_driver_has_the_lock(
-    environment: dict[str, str], cache: ArchiveCache, key: str
-) -> None:
+def test_the_driver_has_the_lock(environment: dict[str, str], cache: ArchiveCache, key: str) -> None:
     make_wanted_archive(key, "spark-submit", environment)
     for each in said(environment):
         assert str(cache.folder / "lock") in each["files"]
@@ -170,9 +156,7 @@ def test_the_program_is_the_task_s(environment: dict[str, str], tmp_path: Path, 
     assert len(said(environment)) == 2
 
 
-def test_another_archive_than_the_wanted_one_is_not_made(
-    environment: dict[str, str], cache: ArchiveCache
-) -> None:
+def test_another_archive_than_the_wanted_one_is_not_made(environment: dict[str, str], cache: ArchiveCache) -> None:
     wanted = "a" * 32
     with pytest.raises(DriverStartError):
         make_wanted_archive(wanted, "spark-submit", environment)
@@ -180,17 +164,13 @@ def test_another_archive_than_the_wanted_one_is_not_made(
     assert not Path(environment["SAID"]).exists()
 
 
-def test_a_program_that_is_not_found_is_noted(
-    environment: dict[str, str], cache: ArchiveCache, key: str
-) -> None:
+def test_a_program_that_is_not_found_is_noted(environment: dict[str, str], cache: ArchiveCache, key: str) -> None:
     with pytest.raises(DriverStartError):
         make_wanted_archive(key, "spark2-submit", environment)
     assert cache.has_failed(key) == "spark2-submit is not on PATH"
 
 
-def test_a_program_that_fails_is_noted(
-    environment: dict[str, str], cache: ArchiveCache, key: str
-) -> None:
+def test_a_program_that_fails_is_noted(environment: dict[str, str], cache: ArchiveCache, key: str) -> None:
     with pytest.raises(DriverStartError):
         make_wanted_archive(key, "spark-submit", environment | {"ENDS_WITH": "3"})
     assert str(cache.has_failed(key)).startswith("spark-submit ended with 3")
@@ -242,9 +222,7 @@ print(os.nice(0))
     assert done.stdout.split() == ["19"], done.stderr
 
 
-def test_a_program_in_spark_home_is_run_where_path_has_none(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_program_in_spark_home_is_run_where_path_has_none(environment: dict[str, str], tmp_path: Path) -> None:
     environment |= {"SPARK_HOME": str(tmp_path / "spark"), "PATH": "/nowhere"}
     found = SparkProgram.of(find_installation(environment), environment, "spark-submit")
     assert found.path == str(tmp_path / "spark" / "bin" / "spark-submit")

@@ -23,12 +23,7 @@ ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 def piped(*arguments: str) -> str:
     environment = os.environ | {"COLUMNS": "40"}
     return subprocess.run(
-        [*COMMAND, *arguments],
-        cwd=PROJECT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
+        [*COMMAND, *arguments], cwd=PROJECT, env=environment, capture_output=True, text=True, check=True
     ).stdout
 
 
@@ -39,12 +34,7 @@ def on_a_terminal(columns: int, *arguments: str, **variables: str) -> str:
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     environment |= {"TERM": "xterm-256color", **variables}
     with subprocess.Popen(
-        [*COMMAND, *arguments],
-        cwd=PROJECT,
-        env=environment,
-        stdout=theirs,
-        stderr=theirs,
-        stdin=theirs,
+        [*COMMAND, *arguments], cwd=PROJECT, env=environment, stdout=theirs, stderr=theirs, stdin=theirs
     ):
         os.close(theirs)
         found = bytearray()
@@ -86,9 +76,7 @@ def test_a_table_is_as_wide_as_its_terminal(columns: int) -> None:
         (2, ["a.", "  long-", "  key.", "  with-", "  words"]),
     ],
 )
-def test_keys_are_broken_after_dots_and_only_then_after_hyphens(
-    width: int, lines: list[str]
-) -> None:
+def test_keys_are_broken_after_dots_and_only_then_after_hyphens(width: int, lines: list[str]) -> None:
     assert broken_key("a.long-key.with-words", width).split("\n") == lines
 
 

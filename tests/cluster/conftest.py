@@ -48,9 +48,7 @@ class ClusterHome(Home):
         return environment
 
 
-def run(
-    home: Home, dag: str, params: Mapping[str, str], *, ends_with: int = 0, **settings: str
-) -> str:
+def run(home: Home, dag: str, params: Mapping[str, str], *, ends_with: int = 0, **settings: str) -> str:
     """Run a Dag as `airflow dags test` does; return what it prints."""
     command = ("-m", "airflow", "dags", "test", dag, "2013-01-01", "--conf", json.dumps(params))
     done = home.command(*command, environment=home.environment(**settings))
@@ -90,9 +88,7 @@ def cluster_home(cluster: Cluster, tmp_path: Path, migrated: Path) -> ClusterHom
     folder = tmp_path / f"airflow-{tmp_path.name}"
     folder.mkdir()
     shutil.copy(migrated, folder)
-    home = ClusterHome(
-        folder, data=cluster.shared / "january", cluster=cluster, repository=repository
-    )
+    home = ClusterHome(folder, data=cluster.shared / "january", cluster=cluster, repository=repository)
     home.output.mkdir(parents=True)
     if not home.data.exists():
         copy_january(home.data)

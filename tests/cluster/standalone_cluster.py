@@ -129,11 +129,7 @@ class Cluster:
         ]
         with (self.folder / f"{name}.log").open("ab") as log:
             self.daemons[name] = subprocess.Popen(
-                command,
-                env=self._environment(name),
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
+                command, env=self._environment(name), stdout=log, stderr=log, start_new_session=True
             )
 
     def kill(self, name: str) -> None:
@@ -147,9 +143,7 @@ class Cluster:
     def executors(self, name: str) -> list[int]:
         """Return the processes of a worker's executors."""
         return [
-            pid
-            for pid in _descendants(self.daemons[name].pid)
-            if b"CoarseGrainedExecutorBackend" in _arguments(pid)
+            pid for pid in _descendants(self.daemons[name].pid) if b"CoarseGrainedExecutorBackend" in _arguments(pid)
         ]
 
     def wait_for_workers(self, number: int) -> None:
@@ -189,8 +183,7 @@ class Cluster:
             "SPARK_LOCAL_IP": host_of(name),
             "SPARK_HISTORY_OPTS": f"-Dspark.history.ui.port={self.history_port} "
             f"-Dspark.history.fs.logDirectory=file://{self.events}",
-            "SPARK_MASTER_OPTS": "-Dspark.deploy.recoveryMode=FILESYSTEM "
-            f"-Dspark.deploy.recoveryDirectory={recovery}",
+            "SPARK_MASTER_OPTS": f"-Dspark.deploy.recoveryMode=FILESYSTEM -Dspark.deploy.recoveryDirectory={recovery}",
         }
         kept = ("HOME", "JAVA_HOME", "LANG", "PATH")
         return {name: os.environ[name] for name in kept if name in os.environ} | own

@@ -11,8 +11,6 @@ pytestmark = pytest.mark.cluster
 
 
 @pytest.mark.parametrize("killed", [["task"], ["supervisor"]])
-def test_rows_are_published_once(
-    killed: list[str], cluster_home: ClusterHome, tmp_path: Path
-) -> None:
+def test_rows_are_published_once(killed: list[str], cluster_home: ClusterHome, tmp_path: Path) -> None:
     with waiting(cluster_home, tmp_path, cluster_home.cluster.shared) as run:
         run.lose(*killed)

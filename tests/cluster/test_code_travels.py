@@ -21,9 +21,7 @@ def test_functions_of_every_kind_run_on_the_executors(cluster_home: ClusterHome)
     dear = {n: taxed for n, (_, taxed) in priced.items() if taxed > 100}
     assert rows(home.output / "negative") == [(3, -2.0), (4, -1.0)]
     assert len(rows(home.output / "cheap")) == len(priced) - len(dear)
-    assert rows(home.output / "even") == sorted(
-        (n % 5, float(n), *priced[n]) for n in dear if n % 2 == 0
-    )
+    assert rows(home.output / "even") == sorted((n % 5, float(n), *priced[n]) for n in dear if n % 2 == 0)
     odd = [(n % 5, taxed) for n, taxed in dear.items() if n % 2 == 1]
     while max(amount for _, amount in odd) >= 100:
         odd = [(key, round(amount / 2, 2)) for key, amount in odd]

@@ -11,12 +11,7 @@ import pytest
 from tests.cluster.conftest import ClusterHome
 from tests.cluster.standalone_cluster import ROOT
 from tests.harness.postgres import DRIVER, JAR, Postgres, running_postgres
-from tests.harness.secret_search import (
-    DAG_FILE,
-    arguments_of_all_processes,
-    connections,
-    files_with,
-)
+from tests.harness.secret_search import DAG_FILE, arguments_of_all_processes, connections, files_with
 
 pytestmark = pytest.mark.cluster
 
@@ -48,8 +43,7 @@ def test_executors_use_a_password_that_is_in_no_argument_log_event_or_record(
             [sys.executable, "-m", "airflow", "dags", "test", "good", "2013-01-01"],
             cwd=ROOT,
             env=home.environment(
-                AIRFLOW__GRAPH_COMPILER__SPARK_CONF=json.dumps(spark_conf),
-                **connections(postgres, "wrong"),
+                AIRFLOW__GRAPH_COMPILER__SPARK_CONF=json.dumps(spark_conf), **connections(postgres, "wrong")
             ),
             stdout=output,
             stderr=output,
@@ -67,9 +61,7 @@ def test_executors_use_a_password_that_is_in_no_argument_log_event_or_record(
     page = f"history/{event_log.name}/environment/"
     cluster.wait(lambda: "Spark Properties" in cluster.history(page), "the history server")
     assert postgres.password not in cluster.history(page)
-    assert postgres.password not in cluster.history(
-        f"api/v1/applications/{event_log.name}/environment"
-    )
+    assert postgres.password not in cluster.history(f"api/v1/applications/{event_log.name}/environment")
     cluster.kill("history")
     for folder in (home.folder, cluster.shared):
         assert files_with(postgres.password, folder) == []

@@ -76,10 +76,7 @@ def task(cluster: Cluster, tmp_path: Path) -> TaskDeploymentDescriptor:
 
 
 def test_executors_have_the_code_and_what_the_pipeline_names(
-    task: TaskDeploymentDescriptor,
-    cluster: Cluster,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    task: TaskDeploymentDescriptor, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 

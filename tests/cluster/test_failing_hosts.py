@@ -36,10 +36,7 @@ def lose_a_disk(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize("fault", [kill_a_worker, kill_the_master_and_start_it_again, lose_a_disk])
 def test_a_host_that_fails_costs_no_row(
-    fault: Callable[[Cluster], None],
-    whole_cluster: Cluster,
-    cluster_home: ClusterHome,
-    tmp_path: Path,
+    fault: Callable[[Cluster], None], whole_cluster: Cluster, cluster_home: ClusterHome, tmp_path: Path
 ) -> None:
     cluster, home = whole_cluster, cluster_home
     sales = cluster.shared / "many_sales.csv"

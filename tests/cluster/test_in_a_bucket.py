@@ -168,9 +168,7 @@ def test_flights_have_the_reference_rows(lake: Lake, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["q01", "q03", "q05", "q12", "q18", "reports"])
-def test_queries_of_tpch_have_the_rows_of_duckdb(
-    name: str, lake: Lake, tables: Path, tmp_path: Path
-) -> None:
+def test_queries_of_tpch_have_the_rows_of_duckdb(name: str, lake: Lake, tables: Path, tmp_path: Path) -> None:
     lake.upload(tables)
     (lake.home.repository / "dags" / "tpch_dags.py").write_text(TPCH_DAGS.format(names=[name]))
     lake.run(name, {})
@@ -178,9 +176,7 @@ def test_queries_of_tpch_have_the_rows_of_duckdb(
     lake.assert_nothing_is_left()
 
 
-def test_a_file_a_jar_and_an_environment_that_a_pipeline_names_come_from_the_bucket(
-    lake: Lake, tmp_path: Path
-) -> None:
+def test_a_file_a_jar_and_an_environment_that_a_pipeline_names_come_from_the_bucket(lake: Lake, tmp_path: Path) -> None:
     home = lake.home
     make_named_files(home.repository / "named", home.cluster.folder / "environment")
     lake.store.put(f"{lake.place}/in", b"x\n0\n1\n2\n")

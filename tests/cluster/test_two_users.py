@@ -35,9 +35,7 @@ def cluster() -> Iterator[Cluster]:
         shutil.rmtree(folder)
 
 
-def test_executors_of_other_users_stage_and_publish_for_the_driver(
-    cluster_home: ClusterHome,
-) -> None:
+def test_executors_of_other_users_stage_and_publish_for_the_driver(cluster_home: ClusterHome) -> None:
     home = cluster_home
     for folder in (home.staging, home.output):
         folder.mkdir(parents=True, exist_ok=True)
@@ -52,9 +50,7 @@ def test_executors_of_other_users_stage_and_publish_for_the_driver(
     assert {found.st_uid for found in staged} <= {*WORKERS}
     for folder in (home.staging, home.output):
         found = [path.stat() for path in folder.rglob("*")]
-        assert {(each.st_gid, each.st_mode & stat.S_IRGRP) for each in found} == {
-            (GROUP, stat.S_IRGRP)
-        }
+        assert {(each.st_gid, each.st_mode & stat.S_IRGRP) for each in found} == {(GROUP, stat.S_IRGRP)}
     own = [home.staging, *(path for path in home.staging.glob("*/*/*") if path.is_dir())]
     assert {stat.S_IMODE(path.stat().st_mode) for path in own} == {0o2770}
 

@@ -16,9 +16,7 @@ def sales(cluster_home: ClusterHome) -> dict[str, str]:
     return {"input": str(file), "output": str(cluster_home.output)}
 
 
-def test_a_module_that_executors_do_not_have_is_named(
-    cluster_home: ClusterHome, sales: dict[str, str]
-) -> None:
+def test_a_module_that_executors_do_not_have_is_named(cluster_home: ClusterHome, sales: dict[str, str]) -> None:
     said = run(cluster_home, "unprepared", sales, ends_with=1)
     assert "region 'asked_rows': Spark's executors cannot import stock.unprepared" in said
     assert "ModuleNotFoundError: No module named 'duckdb'" in said
@@ -32,9 +30,7 @@ def test_executors_without_the_named_python_are_told_how_to_get_one(
     conf = cluster_home.cluster.conf() | {"spark.pyspark.python": "/opt/nowhere/python"}
     monkeypatch.setattr(type(cluster_home.cluster), "conf", lambda _: conf)
     said = run(cluster_home, "unprepared", sales, ends_with=1)
-    assert (
-        "this task has Python functions, and Spark's executors have no /opt/nowhere/python" in said
-    )
+    assert "this task has Python functions, and Spark's executors have no /opt/nowhere/python" in said
     assert "hint: set spark.pyspark.python" in said
 
 
@@ -50,9 +46,7 @@ def test_a_staging_root_that_executors_do_not_see_is_refused(
     assert json.loads(report.read_text())["failure"]["throwable_type"] == "ENVIRONMENT_ERROR"
 
 
-def test_doctor_asks_the_executors(
-    cluster_home: ClusterHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_asks_the_executors(cluster_home: ClusterHome, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster_home.staging.mkdir(parents=True)
     done = cluster_home.cli("doctor")
     assert "✓ executors           they see the staging root, and have Python 3." in done.stdout

@@ -33,10 +33,7 @@ def refusal(env: StreamExecutionEnvironment) -> list[str]:
 SOURCES: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "no connector": (
         lambda: "/in.csv",
-        [
-            "in: '/in.csv' is not a connector",
-            "allowed: Parquet(path), Csv(path), Jdbc(url, table=…), …",
-        ],
+        ["in: '/in.csv' is not a connector", "allowed: Parquet(path), Csv(path), Jdbc(url, table=…), …"],
     ),
     "empty schema": (
         lambda: Parquet("/in", schema=" "),
@@ -51,34 +48,18 @@ SOURCES: dict[str, tuple[Callable[[], Any], list[str]]] = {
     ),
     "unknown policy": (
         lambda: Parquet("/in", schema="a INT", on_schema_change="evolv"),
-        [
-            "in: on_schema_change is 'evolv'",
-            "allowed: fail, evolve and ignore",
-            "hint: did you mean 'evolve'?",
-        ],
+        ["in: on_schema_change is 'evolv'", "allowed: fail, evolve and ignore", "hint: did you mean 'evolve'?"],
     ),
     "a policy for nothing": (
         lambda: Parquet("/in", on_schema_change="fail"),
-        [
-            "in: on_schema_change is 'fail', but no schema is declared",
-            "hint: declare schema=, or leave it out",
-        ],
+        ["in: on_schema_change is 'fail', but no schema is declared", "hint: declare schema=, or leave it out"],
     ),
     "files that tell no columns": (
         lambda: Json("/in", schema="a INT", on_schema_change="evolve"),
-        [
-            "in: on_schema_change is 'evolve', but json files do not store their columns",
-            "allowed: fail, ignore",
-        ],
+        ["in: on_schema_change is 'evolve', but json files do not store their columns", "allowed: fail, ignore"],
     ),
-    "empty path": (
-        lambda: Csv(""),
-        ["in: its path is empty", "allowed: a path or a URI"],
-    ),
-    "neither table nor query": (
-        lambda: Jdbc(URL),
-        ["in: it has neither table nor query", "allowed: table= or query="],
-    ),
+    "empty path": (lambda: Csv(""), ["in: its path is empty", "allowed: a path or a URI"]),
+    "neither table nor query": (lambda: Jdbc(URL), ["in: it has neither table nor query", "allowed: table= or query="]),
     "table and query": (
         lambda: Jdbc(URL, table="t", query="SELECT 1"),
         ["in: it has table and query", "allowed: table= or query="],
@@ -158,10 +139,7 @@ SOURCES: dict[str, tuple[Callable[[], Any], list[str]]] = {
     ),
     "a secret of nothing": (
         lambda: Jdbc(URL, table="t", password=Secret("", "password")),
-        [
-            "in: its password is Secret(conn_id='', field='password')",
-            "allowed: Secret('conn', 'password')",
-        ],
+        ["in: its password is Secret(conn_id='', field='password')", "allowed: Secret('conn', 'password')"],
     ),
     "values without schema": (
         lambda: Values([(1,), (1, 2)], None),
@@ -176,17 +154,10 @@ SOURCES: dict[str, tuple[Callable[[], Any], list[str]]] = {
         lambda: Values([(b"x",)], "k BINARY"),  # type: ignore[list-item]
         ["in: it holds b'x', a bytes", "allowed: None, bool, int, float, str"],
     ),
-    "a range that never ends": (
-        lambda: Range(0, 9, 0),
-        ["in: its step is 0", "allowed: any other whole number"],
-    ),
+    "a range that never ends": (lambda: Range(0, 9, 0), ["in: its step is 0", "allowed: any other whole number"]),
     "a misspelt parameter in an option": (
         lambda: Parquet("/in", options={"basePath": "{{ params.inptu }}"}),
-        [
-            "in: parameter 'inptu' is not declared",
-            "allowed: run_date",
-            "hint: declare it in the pipeline's params",
-        ],
+        ["in: parameter 'inptu' is not declared", "allowed: run_date", "hint: declare it in the pipeline's params"],
     ),
 }
 
@@ -203,18 +174,12 @@ SINKS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
     "what can only be read": (
         Values([], "k STRING"),
         {},
-        [
-            "out: Values can only be read",
-            "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table",
-        ],
+        ["out: Values can only be read", "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table"],
     ),
     "a query": (
         Jdbc(URL, query="SELECT 1"),
         {},
-        [
-            "out: a query cannot be written",
-            "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table",
-        ],
+        ["out: a query cannot be written", "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table"],
     ),
     "a table format": (
         Files("/out", format="delta"),
@@ -227,34 +192,22 @@ SINKS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
     "half of what tells attempts apart": (
         Table("t", run_column="_run"),
         {"mode": "append"},
-        [
-            "out: run_column is '_run', and attempt_column None",
-            "allowed: names of two columns, or neither",
-        ],
+        ["out: run_column is '_run', and attempt_column None", "allowed: names of two columns, or neither"],
     ),
     "a mode without folders": (
         Table("t"),
         {"mode": "overwrite-partitions"},
-        [
-            "out: Table has no mode 'overwrite-partitions'",
-            "allowed: append, overwrite and error-if-exists",
-        ],
+        ["out: Table has no mode 'overwrite-partitions'", "allowed: append, overwrite and error-if-exists"],
     ),
     "merge into files that do not carry their types": (
         Csv("/out"),
         {"mode": "merge", "keys": "id"},
-        [
-            "out: Csv has no mode 'merge'",
-            "allowed: append, overwrite, overwrite-partitions and error-if-exists",
-        ],
+        ["out: Csv has no mode 'merge'", "allowed: append, overwrite, overwrite-partitions and error-if-exists"],
     ),
     "merge without keys": (
         Parquet("/out"),
         {"mode": "merge"},
-        [
-            "out: its mode is 'merge', but it has no keys",
-            'allowed: names of columns: keys=("id",)',
-        ],
+        ["out: its mode is 'merge', but it has no keys", 'allowed: names of columns: keys=("id",)'],
     ),
     "keys without merge": (
         Jdbc(URL, table="t"),
@@ -287,21 +240,14 @@ SINKS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
     "folders of no columns": (
         Parquet("/out"),
         {"partition_by": ("day", "")},
-        [
-            "out: partition_by is ('day', '')",
-            'allowed: names of columns: partition_by=("year", "month")',
-        ],
+        ["out: partition_by is ('day', '')", 'allowed: names of columns: partition_by=("year", "month")'],
     ),
     "one folder twice": (
         Parquet("/out"),
         {"partition_by": ("day", "Day")},
         ["out: partition_by names a column twice: day and Day"],
     ),
-    "no files": (
-        Parquet("/out"),
-        {"files": 0},
-        ["out: files is 0", "allowed: a whole number from 1, or unset"],
-    ),
+    "no files": (Parquet("/out"), {"files": 0}, ["out: files is 0", "allowed: a whole number from 1, or unset"]),
 }
 
 

@@ -64,10 +64,7 @@ def test_a_chain_has_the_hooks_of_its_operators_from_its_end(
     (vertex,) = compiled().job_graph.vertices
     out, _, source = (id[:4] for id in vertex.operator_ids)
     assert on_driver(compiled().job_graph) == [
-        (
-            [(out, "TARGET_CAN_BE_MADE"), (source, "INPUT_EXISTS")],
-            [(out, "COMMITTER"), (source, "SPLIT_ENUMERATOR")],
-        )
+        ([(out, "TARGET_CAN_BE_MADE"), (source, "INPUT_EXISTS")], [(out, "COMMITTER"), (source, "SPLIT_ENUMERATOR")])
     ]
 
 
@@ -75,9 +72,7 @@ def test_a_legacy_source_has_no_coordinator_but_a_path_check() -> None:
     always = ChainingStrategy.ALWAYS
     source = Source(Csv("/in"), is_legacy=True)
     reader = SourceTransformation(id=1, name="s", operator=source, chaining_strategy=always)
-    operator = OneInputTransformation(
-        id=2, inputs=(1,), name="f", operator=Filter("x"), chaining_strategy=always
-    )
+    operator = OneInputTransformation(id=2, inputs=(1,), name="f", operator=Filter("x"), chaining_strategy=always)
     ((hooks, coordinators),) = on_driver(job_graph(reader, operator))
     assert [hook for _, hook in hooks] == ["INPUT_EXISTS"]
     assert coordinators == []
@@ -85,12 +80,8 @@ def test_a_legacy_source_has_no_coordinator_but_a_path_check() -> None:
 
 def test_a_chained_source_is_coordinated_first() -> None:
     always, head = ChainingStrategy.ALWAYS, ChainingStrategy.HEAD_WITH_SOURCES
-    source = SourceTransformation(
-        id=1, name="s", operator=Source(SplitCsv("/in", parts=2)), chaining_strategy=always
-    )
-    operator = MultipleInputTransformation(
-        id=2, inputs=(1,), name="m", operator=Filter("x"), chaining_strategy=head
-    )
+    source = SourceTransformation(id=1, name="s", operator=Source(SplitCsv("/in", parts=2)), chaining_strategy=always)
+    operator = MultipleInputTransformation(id=2, inputs=(1,), name="m", operator=Filter("x"), chaining_strategy=head)
     (vertex,) = job_graph(source, operator).vertices
     (coordinator,) = vertex.coordinators
     assert coordinator.operator_id not in vertex.operator_ids
@@ -99,19 +90,10 @@ def test_a_chained_source_is_coordinated_first() -> None:
 
 @pytest.mark.parametrize(
     ("parts", "parallelism", "wanted"),
-    [
-        (5, 2, [[0, 2, 4], [1, 3]]),
-        (2, 2, [[0], [1]]),
-        (1, 3, [[0], [1], [2]]),
-        (3, None, [[0, 1, 2]]),
-    ],
+    [(5, 2, [[0, 2, 4], [1, 3]]), (2, 2, [[0], [1]]), (1, 3, [[0], [1], [2]]), (3, None, [[0, 1, 2]])],
 )
 def test_split_i_belongs_to_subtask_i(
-    parts: int,
-    parallelism: int | None,
-    wanted: list[list[int]],
-    env: StreamExecutionEnvironment,
-    compiled: Compile,
+    parts: int, parallelism: int | None, wanted: list[list[int]], env: StreamExecutionEnvironment, compiled: Compile
 ) -> None:
     rows = env.from_source(SplitCsv("/in", parts=parts), "in")
     if parallelism is not None:
@@ -121,9 +103,7 @@ def test_split_i_belongs_to_subtask_i(
     assert graph is not None
     source, sink = graph.vertices
     (assigner,) = source.input_splits
-    assert [
-        [split.number for split in assigner.of_subtask(n)] for n in range(source.parallelism)
-    ] == wanted
+    assert [[split.number for split in assigner.of_subtask(n)] for n in range(source.parallelism)] == wanted
     assert sink.input_splits == ()
 
 
@@ -150,14 +130,14 @@ def test_explain_counts_splits_and_the_document_lists_their_readers(
     graph = compiled().execution_graph
     assert graph is not None
     vertices = json.loads(json.dumps(ExecutionGraphJson(graph).vertices()))
-    assert [
-        [source["subtasks"] for source in vertex.get("input_splits", [])] for vertex in vertices
-    ] == [[[["part 0", "part 2"], ["part 1"]]], [[["part 0"]]], []]
+    assert [[source["subtasks"] for source in vertex.get("input_splits", [])] for vertex in vertices] == [
+        [[["part 0", "part 2"], ["part 1"]]],
+        [[["part 0"]]],
+        [],
+    ]
 
 
-def test_file_splits_are_left_to_spark_and_not_explained(
-    env: StreamExecutionEnvironment, compiled: Compile
-) -> None:
+def test_file_splits_are_left_to_spark_and_not_explained(env: StreamExecutionEnvironment, compiled: Compile) -> None:
     env.from_source(Csv("/in"), "in").sink_to(Parquet("/out")).name("out")
     assert "split" not in explain_text(compiled())
 

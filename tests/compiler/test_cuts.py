@@ -54,9 +54,7 @@ def test_edges_cut_for_deployment_are_pipelined_in_flinks_graph_and_blocking_her
 
 
 @pytest.mark.parametrize("env", [flights, staged_detour(), other_group()])
-def test_every_staged_edge_is_blocking_and_every_other_is_not(
-    env: StreamExecutionEnvironment,
-) -> None:
+def test_every_staged_edge_is_blocking_and_every_other_is_not(env: StreamExecutionEnvironment) -> None:
     compiled = compile_pipeline(env.pipeline())
     graph = compiled.job_graph
     assert graph.staged_edges
@@ -69,27 +67,20 @@ def test_every_staged_edge_is_blocking_and_every_other_is_not(
 
 
 def test_flinks_own_graph_stages_nothing_and_has_the_same_edges_vertices_and_data_sets() -> None:
-    flinks, compiled = (
-        as_flink_makes_it(flights.pipeline()),
-        compile_pipeline(flights.pipeline()).job_graph,
-    )
+    flinks, compiled = (as_flink_makes_it(flights.pipeline()), compile_pipeline(flights.pipeline()).job_graph)
     assert flinks.staged_edges == ()
     assert flinks.vertices == compiled.vertices
     assert [edge.id for edge in flinks.edges] == [edge.id for edge in compiled.edges]
     assert [one.id for one in flinks.data_sets] == [one.id for one in compiled.data_sets]
 
 
-def test_a_region_is_a_logical_pipelined_region_of_the_compiled_graph_where_none_is_merged() -> (
-    None
-):
+def test_a_region_is_a_logical_pipelined_region_of_the_compiled_graph_where_none_is_merged() -> None:
     compiled = compile_pipeline(flights.pipeline())
     regions = {region.vertex_ids for region in compiled.deployment.regions}
     assert {one.vertex_ids for one in logical_pipelined_regions(compiled.job_graph)} == regions
 
 
-def test_a_hybrid_data_set_that_one_reader_has_staged_is_two(
-    env: StreamExecutionEnvironment,
-) -> None:
+def test_a_hybrid_data_set_that_one_reader_has_staged_is_two(env: StreamExecutionEnvironment) -> None:
     a = env.from_source(Csv("/a"), "a").set_parallelism(2)
     c = a.stage("expensive").key_by("x").aggregate(n="count(*)").set_parallelism(3)
     for name, read in (("near", a.rebalance()), ("far", a.rebalance().union(c.rebalance()))):

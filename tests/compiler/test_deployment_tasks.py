@@ -29,9 +29,7 @@ def apart(compiled: CompiledPipeline) -> dict[tuple[str, str], str]:
 
 def dependencies(compiled: CompiledPipeline) -> set[tuple[str, str]]:
     task_of = compiled.deployment.task_of_vertex
-    return {
-        (task_of(edge.source_id).id, task_of(edge.target_id).id) for edge in compiled.task_edges()
-    }
+    return {(task_of(edge.source_id).id, task_of(edge.target_id).id) for edge in compiled.task_edges()}
 
 
 def rows(env: StreamExecutionEnvironment, name: str = "clean") -> DataStream:
@@ -77,9 +75,7 @@ def test_reports_of_different_inputs_stay_apart(env: StreamExecutionEnvironment)
     }
 
 
-def test_same_task_stays_in_one_application_and_forms_its_own_region(
-    env: StreamExecutionEnvironment,
-) -> None:
+def test_same_task_stays_in_one_application_and_forms_its_own_region(env: StreamExecutionEnvironment) -> None:
     report(rows(env).stage(ONE_TASK, same_task=True), "by_day")
     found = compiled(env)
     assert tasks(found) == {"clean": ("clean", "by_day")}
@@ -100,9 +96,7 @@ def test_stage_wins_over_same_task_in_one_path(env: StreamExecutionEnvironment) 
     report(stream, "by_day")
     found = compiled(env)
     assert tasks(found) == {"clean": ("clean",), "by_day": ("by_day",)}
-    assert {edge.staging.reason for edge in region_edges(found) if edge.staging} == {
-        StagingReason.DECLARED
-    }
+    assert {edge.staging.reason for edge in region_edges(found) if edge.staging} == {StagingReason.DECLARED}
 
 
 def expensive(stream: DataStream) -> DataStream:
@@ -122,39 +116,25 @@ def test_readers_of_an_expensive_operator_run_in_its_task(env: StreamExecutionEn
     assert found.deployment.apart == ()
 
 
-def test_a_region_that_another_task_waits_for_stays_apart_from_its_sibling(
-    env: StreamExecutionEnvironment,
-) -> None:
+def test_a_region_that_another_task_waits_for_stays_apart_from_its_sibling(env: StreamExecutionEnvironment) -> None:
     """by_day has a reader in another task: in one task with by_user, that would wait for by_user, too."""
     clean = rows(env).stage("read by two")
     by_day = clean.key_by("x").aggregate(n="count(*)").name("by_day")
     report(by_day.stage("another host"), "late")
     report(clean, "by_user")
     found = compiled(env)
-    assert tasks(found) == {
-        "clean": ("clean",),
-        "by_day": ("by_day",),
-        "late": ("late",),
-        "by_user": ("by_user",),
-    }
+    assert tasks(found) == {"clean": ("clean",), "by_day": ("by_day",), "late": ("late",), "by_user": ("by_user",)}
     assert apart(found) == {("by_day", "by_user"): "'late' waits for 'by_day' only"}
 
 
-def test_readers_that_wait_for_more_stay_apart_from_what_they_read(
-    env: StreamExecutionEnvironment,
-) -> None:
+def test_readers_that_wait_for_more_stay_apart_from_what_they_read(env: StreamExecutionEnvironment) -> None:
     """scored is there before slow is: in one task with their join, it would have to wait."""
     slow = rows(env, "slow").stage("takes hours")
     scored = expensive(rows(env))
     report(scored, "by_day")
     scored.join(slow, on="x").name("both").sink_to(Parquet("/out/both")).name("both_out")
     found = compiled(env)
-    assert tasks(found) == {
-        "scored": ("scored",),
-        "slow": ("slow",),
-        "by_day": ("by_day",),
-        "both_out": ("both_out",),
-    }
+    assert tasks(found) == {"scored": ("scored",), "slow": ("slow",), "by_day": ("by_day",), "both_out": ("both_out",)}
     why = "'scored' does not wait for 'slow'"
     assert apart(found) == {("scored", "by_day"): why, ("scored", "both_out"): why}
 
@@ -172,9 +152,7 @@ def test_a_reader_that_another_task_waits_for_separates_readers_from_what_they_r
     assert set(apart(found).values()) == {"'late' waits for 'by_day' only"}
 
 
-def test_readers_between_which_rows_are_staged_for_another_task_stay_apart(
-    env: StreamExecutionEnvironment,
-) -> None:
+def test_readers_between_which_rows_are_staged_for_another_task_stay_apart(env: StreamExecutionEnvironment) -> None:
     scored = expensive(rows(env))
     by_day = scored.key_by("x").aggregate(n="count(*)").name("by_day").stage("another host")
     scored.join(by_day, on="x").name("both").sink_to(Parquet("/out")).name("out")
@@ -192,11 +170,7 @@ def test_different_slot_sharing_groups_stay_apart(env: StreamExecutionEnvironmen
         totals = clean.key_by("x").aggregate(n="count(*)").slot_sharing_group(group)
         totals.name(f"{name}_totals").sink_to(Parquet(f"/out/{name}")).name(name)
     found = compiled(env)
-    assert tasks(found) == {
-        "clean": ("clean",),
-        "small": ("small",),
-        "large": ("large", "also_large"),
-    }
+    assert tasks(found) == {"clean": ("clean",), "small": ("small",), "large": ("large", "also_large")}
     assert {task.id: task.slot_sharing_group for task in found.deployment.tasks} == {
         "clean": "default",
         "small": "small",
@@ -218,9 +192,7 @@ def test_a_reader_in_another_slot_sharing_group_is_refused_its_task(
     assert apart(found) == {(first, "out"): GROUPS}
 
 
-def test_different_pinned_ids_stay_apart_and_one_names_the_task(
-    env: StreamExecutionEnvironment,
-) -> None:
+def test_different_pinned_ids_stay_apart_and_one_names_the_task(env: StreamExecutionEnvironment) -> None:
     clean = rows(env).stage("read by three")
     for name, pin in (("a", None), ("b", "daily"), ("c", None)):
         sink = clean.key_by("x").aggregate(n="count(*)").sink_to(Parquet(f"/out/{name}")).name(name)
@@ -230,12 +202,7 @@ def test_different_pinned_ids_stay_apart_and_one_names_the_task(
     report_d = clean.key_by("x").aggregate(n="count(*)").sink_to(Parquet("/out/d")).name("d")
     report_d.task_id("weekly")
     found = compiled(env)
-    assert tasks(found) == {
-        "clean": ("clean",),
-        "daily": ("daily",),
-        "weekly": ("weekly",),
-        "a": ("a", "c"),
-    }
+    assert tasks(found) == {"clean": ("clean",), "daily": ("daily",), "weekly": ("weekly",), "a": ("a", "c")}
     why = "their task ids are pinned: 'daily' and 'weekly'"
     assert [(one.task, one.other, one.explanation) for one in found.deployment.apart] == [
         ("daily", "weekly", why),
@@ -255,25 +222,17 @@ def test_a_pinned_reader_and_a_pinned_producer_stay_apart(env: StreamExecutionEn
     assert set(apart(found).values()) == {words}
 
 
-def test_same_task_over_a_path_through_another_task_is_refused(
-    env: StreamExecutionEnvironment,
-) -> None:
+def test_same_task_over_a_path_through_another_task_is_refused(env: StreamExecutionEnvironment) -> None:
     """clean → between (another task) → both, beside clean → both in the same task."""
     clean = rows(env)
     between = clean.stage("for others").filter("x > 1").name("between").stage("for others")
-    clean.stage(ONE_TASK, same_task=True).join(between, on="x").name("both").sink_to(
-        Parquet("/out")
-    ).name("out")
+    clean.stage(ONE_TASK, same_task=True).join(between, on="x").name("both").sink_to(Parquet("/out")).name("out")
     found = compiled(env)
     assert tasks(found) == {"clean": ("clean",), "between": ("between",), "out": ("out",)}
-    assert apart(found) == {
-        ("clean", "out"): "'between', in another task, runs between them",
-    }
+    assert apart(found) == {("clean", "out"): "'between', in another task, runs between them"}
 
 
-def test_same_task_beside_rows_that_are_staged_for_another_task_is_refused(
-    env: StreamExecutionEnvironment,
-) -> None:
+def test_same_task_beside_rows_that_are_staged_for_another_task_is_refused(env: StreamExecutionEnvironment) -> None:
     clean = rows(env)
     shown = clean.stage(ONE_TASK, same_task=True)
     clean.stage("for others").join(shown, on="x").name("both").sink_to(Parquet("/out")).name("out")
@@ -298,9 +257,7 @@ Declare = Callable[[StreamExecutionEnvironment], None]
     ],
     ids=["siblings", "readers", "branches"],
 )
-def test_without_task_sharing_each_region_is_a_task(
-    declare: Declare, env: StreamExecutionEnvironment
-) -> None:
+def test_without_task_sharing_each_region_is_a_task(declare: Declare, env: StreamExecutionEnvironment) -> None:
     declare(env)
     found = compiled(without_sharing(env))
     ids = [region.id for region in found.deployment.regions]
@@ -313,15 +270,11 @@ def test_a_request_counts_without_task_sharing(env: StreamExecutionEnvironment) 
     clean = rows(env)
     report(clean.stage(ONE_TASK, same_task=True), "by_day")
     report(clean.stage("for others"), "by_user")
-    assert tasks(compiled(without_sharing(env))) == {
-        "clean": ("clean", "by_day"),
-        "by_user": ("by_user",),
-    }
+    assert tasks(compiled(without_sharing(env))) == {"clean": ("clean", "by_day"), "by_user": ("by_user",)}
 
 
 @pytest.mark.parametrize(
-    ("mode", "expected"),
-    [("ALL_EXCHANGES_BLOCKING", ["clean", "by_day"]), ("ALL_EXCHANGES_PIPELINED", ["by_day"])],
+    ("mode", "expected"), [("ALL_EXCHANGES_BLOCKING", ["clean", "by_day"]), ("ALL_EXCHANGES_PIPELINED", ["by_day"])]
 )
 def test_a_request_changes_nothing_in_other_modes(
     mode: str, expected: list[str], env: StreamExecutionEnvironment
@@ -341,9 +294,7 @@ def test_a_request_joins_what_other_tasks_wait_for(env: StreamExecutionEnvironme
     assert found.deployment.apart == ()
 
 
-def test_a_task_has_the_name_of_its_region_that_was_declared_first(
-    env: StreamExecutionEnvironment,
-) -> None:
+def test_a_task_has_the_name_of_its_region_that_was_declared_first(env: StreamExecutionEnvironment) -> None:
     for names in (("first", "second"), ("second", "first")):
         env = StreamExecutionEnvironment("p")
         for name in names:

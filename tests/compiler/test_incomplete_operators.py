@@ -4,13 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from graph_compiler import (
-    Csv,
-    DataStream,
-    InvalidPipelineError,
-    StreamExecutionEnvironment,
-    TumblingEventTimeWindows,
-)
+from graph_compiler import Csv, DataStream, InvalidPipelineError, StreamExecutionEnvironment, TumblingEventTimeWindows
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 
 Declare = Callable[[DataStream], DataStream]
@@ -28,19 +22,11 @@ AT_COMPILE_TIME: list[tuple[str, Declare, str]] = [
     ("top of no order", lambda s: s.top_n(3), "it has no order"),
     ("less than nothing", lambda s: s.limit(-1), "it keeps -1 rows"),
     ("order among equals", lambda s: s.deduplicate(order_by="a"), "it has an order but no keys"),
-    (
-        "a set of others",
-        lambda s: s.key_by("a").grouping_sets("b").aggregate(n="count(*)"),
-        "its grouping sets use b",
-    ),
+    ("a set of others", lambda s: s.key_by("a").grouping_sets("b").aggregate(n="count(*)"), "its grouping sets use b"),
     ("a window of nothing", lambda s: s.window_all(HOURS).aggregate(), "it has no columns"),
     ("nothing of all", lambda s: s.aggregate(), "it has no columns"),
     ("a join of nothing", lambda s: s.join(s), "to pair all rows, use how='cross'"),
-    (
-        "a cross join on keys",
-        lambda s: s.join(s, on="a", how="cross"),
-        "a cross join takes neither",
-    ),
+    ("a cross join on keys", lambda s: s.join(s, on="a", how="cross"), "a cross join takes neither"),
     ("an input the query ignores", lambda s: s.sql("SELECT 1"), "does not read {input}"),
     (
         "an input that is not there",
@@ -54,11 +40,7 @@ AT_COMPILE_TIME: list[tuple[str, Declare, str]] = [
     ),
     ("an empty type", lambda s: s.cast(a=" "), "it has an empty expression"),
     ("a template in an order", lambda s: s.sort("{{ params.x }}"), "contains the template"),
-    (
-        "a parameter nobody declared",
-        lambda s: s.expect("c", "a > :least"),
-        "parameter 'least' is not declared",
-    ),
+    ("a parameter nobody declared", lambda s: s.expect("c", "a > :least"), "parameter 'least' is not declared"),
 ]
 
 
@@ -68,9 +50,7 @@ def stream(env: StreamExecutionEnvironment) -> DataStream:
 
 
 @pytest.mark.parametrize(
-    ("declare", "words"),
-    [case[1:] for case in AT_COMPILE_TIME],
-    ids=[case[0] for case in AT_COMPILE_TIME],
+    ("declare", "words"), [case[1:] for case in AT_COMPILE_TIME], ids=[case[0] for case in AT_COMPILE_TIME]
 )
 def test_an_incomplete_operator_is_refused_with_its_name_and_line(
     declare: Declare, words: str, stream: DataStream
@@ -83,11 +63,7 @@ def test_an_incomplete_operator_is_refused_with_its_name_and_line(
 
 
 AT_DECLARATION: list[tuple[str, Declare, str]] = [
-    (
-        "two actions",
-        lambda s: s.expect("c", "a", on_violation="drop", to="x"),
-        "contract 'c' has both",
-    ),
+    ("two actions", lambda s: s.expect("c", "a", on_violation="drop", to="x"), "contract 'c' has both"),
     (
         "an unknown action",
         lambda s: s.expect("c", "a", on_violation="ignore"),  # type: ignore[arg-type]
@@ -99,11 +75,7 @@ AT_DECLARATION: list[tuple[str, Declare, str]] = [
         lambda s: s.map_partitions(print, "a INT", batches="rows"),  # type: ignore[arg-type]
         "allowed: pandas and arrow",
     ),
-    (
-        "an unknown reduction",
-        lambda s: s.key_by("a").reduce(b="median"),
-        "aggregate(…) takes any expression",
-    ),
+    ("an unknown reduction", lambda s: s.key_by("a").reduce(b="median"), "aggregate(…) takes any expression"),
     (
         "near in time and nothing else",
         lambda s: s.interval_join(s, [], times=("a", "b"), lower="0", upper="1"),
@@ -120,13 +92,9 @@ AT_DECLARATION: list[tuple[str, Declare, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("declare", "words"),
-    [case[1:] for case in AT_DECLARATION],
-    ids=[case[0] for case in AT_DECLARATION],
+    ("declare", "words"), [case[1:] for case in AT_DECLARATION], ids=[case[0] for case in AT_DECLARATION]
 )
-def test_an_invalid_argument_is_refused_at_once(
-    declare: Declare, words: str, stream: DataStream
-) -> None:
+def test_an_invalid_argument_is_refused_at_once(declare: Declare, words: str, stream: DataStream) -> None:
     with pytest.raises(InvalidPipelineError) as refusal:
         declare(stream)
     assert words in str(refusal.value)

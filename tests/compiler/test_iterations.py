@@ -14,9 +14,7 @@ from graph_compiler.declaration.transformations import (
 )
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 
-INSTEAD = (
-    "iterate(step, max_iterations=…) applies a function to its own result, which Spark can run"
-)
+INSTEAD = "iterate(step, max_iterations=…) applies a function to its own result, which Spark can run"
 ALWAYS = ChainingStrategy.ALWAYS
 
 
@@ -29,16 +27,8 @@ def loop(mode: str, *, is_bounded: bool = True, feedback: tuple[int, ...] = (3,)
         transformations=(
             SourceTransformation(id=1, name="in", operator=source, chaining_strategy=ALWAYS),
             FeedbackTransformation(id=2, inputs=(1,), feedback=feedback),
-            OneInputTransformation(
-                id=3, inputs=(2,), name="step", operator=Filter("x"), chaining_strategy=ALWAYS
-            ),
-            SinkTransformation(
-                id=4,
-                inputs=(3,),
-                name="out",
-                operator=Sink(Parquet("/out")),
-                chaining_strategy=ALWAYS,
-            ),
+            OneInputTransformation(id=3, inputs=(2,), name="step", operator=Filter("x"), chaining_strategy=ALWAYS),
+            SinkTransformation(id=4, inputs=(3,), name="out", operator=Sink(Parquet("/out")), chaining_strategy=ALWAYS),
         ),
     )
 
@@ -48,9 +38,7 @@ def test_an_iteration_in_a_batch_job_is_refused_as_in_flink(mode: str) -> None:
     with pytest.raises(InvalidPipelineError) as refusal:
         compile_stream_graph(loop(mode))
     (problem,) = refusal.value.problems
-    assert problem.message == (
-        "rows flow back into it, but the job is BATCH: as in Flink, iterations need STREAMING"
-    )
+    assert problem.message == ("rows flow back into it, but the job is BATCH: as in Flink, iterations need STREAMING")
     assert problem.hint == INSTEAD
 
 

@@ -6,13 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler import (
-    Csv,
-    DataStream,
-    InvalidPipelineError,
-    Parquet,
-    StreamExecutionEnvironment,
-)
+from graph_compiler import Csv, DataStream, InvalidPipelineError, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.partitioners import ExchangeMode
 from graph_compiler.deployment.describe.fingerprints import fingerprints, own_digests
@@ -58,11 +52,7 @@ def test_every_vertex_is_a_task_except_across_edges_declared_pipelined() -> None
 
 @pytest.mark.parametrize("mode", SHUFFLE_MODES)
 def test_the_edge_is_pipelined_in_every_mode(mode: str) -> None:
-    (edge,) = (
-        edge
-        for edge in compile_in(mode, counted).job_graph.edges
-        if edge.stream_edge.pipelining_reason
-    )
+    (edge,) = (edge for edge in compile_in(mode, counted).job_graph.edges if edge.stream_edge.pipelining_reason)
     assert edge.stream_edge.pipelining_reason == "a few rows"
     assert edge.result_type is ResultPartitionType.PIPELINED_BOUNDED
 
@@ -95,10 +85,7 @@ def test_other_readers_of_a_pipelined_result_still_stage_it() -> None:
         out(kept.pipelined("small").rebalance().filter("y").name("beside"), "a")
         out(kept.rebalance().filter("z").name("apart"), "b")
 
-    assert tasks(compile_in(BLOCKING, declare)) == [
-        ["Source: in -> kept", "beside -> Sink: a"],
-        ["apart -> Sink: b"],
-    ]
+    assert tasks(compile_in(BLOCKING, declare)) == [["Source: in -> kept", "beside -> Sink: a"], ["apart -> Sink: b"]]
 
 
 def test_pipelined_takes_precedence_over_expensive() -> None:
@@ -213,9 +200,7 @@ def both(stream: DataStream) -> None:
     ],
     ids=["cycle", "parted", "contract", "groups", "varying", "calling", "both"],
 )
-def test_pipelined_edges_that_must_be_staged_are_refused(
-    mode: str, declare: Declare, words: str
-) -> None:
+def test_pipelined_edges_that_must_be_staged_are_refused(mode: str, declare: Declare, words: str) -> None:
     with pytest.raises(InvalidPipelineError, match=re.escape(words)) as refusal:
         compile_in(mode, declare)
     (problem,) = refusal.value.problems

@@ -51,9 +51,7 @@ def named(where: str, name: str) -> StreamExecutionEnvironment:
     return env
 
 
-@pytest.mark.parametrize(
-    "where", ["name", "uid", "slot sharing group", "reason", "contract's name"]
-)
+@pytest.mark.parametrize("where", ["name", "uid", "slot sharing group", "reason", "contract's name"])
 @pytest.mark.parametrize("name", HARMFUL.values(), ids=HARMFUL)
 def test_names_with_control_characters_are_refused(where: str, name: str) -> None:
     with pytest.raises(InvalidPipelineError) as refusal:

@@ -16,10 +16,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.compiler.stream_graph.stream_graph_generator import generate_stream_graph
 from graph_compiler.declaration.operators import ChainingStrategy, Filter, OperatorSettings, Source
 from graph_compiler.declaration.pipeline import Pipeline
-from graph_compiler.declaration.transformations import (
-    MultipleInputTransformation,
-    SourceTransformation,
-)
+from graph_compiler.declaration.transformations import MultipleInputTransformation, SourceTransformation
 from graph_compiler.explain.documents.graph_json import job_graph_json, stream_graph_json
 from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.options.model import PipelineOptions
@@ -38,29 +35,20 @@ def refusals(env: Environment) -> list[str]:
 
 def test_a_chain_needs_what_its_operators_need_together(env: Environment) -> None:
     rows = env.from_source(Csv("/in"), "in").set_resources(ONE, TWO)
-    rows.filter("x").name("f").set_resources(ONE).sink_to(Parquet("/out")).name(
-        "out"
-    ).set_resources(TWO)
+    rows.filter("x").name("f").set_resources(ONE).sink_to(Parquet("/out")).name("out").set_resources(TWO)
     (vertex,) = compile_pipeline(env.pipeline()).job_graph.vertices
     assert vertex.min_resources == ResourceSpec(cpu_cores=4, memory="8g")
     assert vertex.preferred_resources == ResourceSpec(cpu_cores=5, memory="10g")
-    assert "[needs 4 cores and 8g, prefers 5 cores and 10g]" in explain_text(
-        compile_pipeline(env.pipeline())
-    )
+    assert "[needs 4 cores and 8g, prefers 5 cores and 10g]" in explain_text(compile_pipeline(env.pipeline()))
 
 
-def test_an_operator_without_resources_makes_its_chain_unknown(
-    env: Environment,
-) -> None:
+def test_an_operator_without_resources_makes_its_chain_unknown(env: Environment) -> None:
     rows = env.from_source(Csv("/in"), "in").set_resources(ONE).filter("x").name("f")
-    rows.key_by("x").aggregate(n="count(*)").name("n").set_resources(TWO).sink_to(
-        Parquet("/out")
-    ).name("out").set_resources(ONE)
+    rows.key_by("x").aggregate(n="count(*)").name("n").set_resources(TWO).sink_to(Parquet("/out")).name(
+        "out"
+    ).set_resources(ONE)
     compiled = compile_pipeline(env.pipeline())
-    assert [vertex.min_resources for vertex in compiled.job_graph.vertices] == [
-        None,
-        ONE.merge(TWO),
-    ]
+    assert [vertex.min_resources for vertex in compiled.job_graph.vertices] == [None, ONE.merge(TWO)]
     assert "Source: in -> f    [needs: unknown, since 'f' declares none]" in explain_text(compiled)
 
 
@@ -89,16 +77,12 @@ def test_a_chained_source_does_not_count_as_in_flink() -> None:
     assert (vertex.node_ids, vertex.min_resources) == ((1, 2), ONE)
 
 
-def test_every_vertex_that_needs_more_than_its_group_gives_is_refused_at_once(
-    env: Environment,
-) -> None:
+def test_every_vertex_that_needs_more_than_its_group_gives_is_refused_at_once(env: Environment) -> None:
     rows = env.from_source(Csv("/in"), "in").slot_sharing_group(BIG).set_resources(TWO)
-    rows.filter("x").name("f").set_resources(ResourceSpec(cpu_cores=3, memory="4g")).sink_to(
-        Parquet("/a")
-    ).name("a").set_resources(ResourceSpec(cpu_cores=0, memory="0m"))
-    gpu = ResourceSpec(
-        cpu_cores=1, memory="1g", off_heap_memory="1g", extended_resources={"gpu": 1}
-    )
+    rows.filter("x").name("f").set_resources(ResourceSpec(cpu_cores=3, memory="4g")).sink_to(Parquet("/a")).name(
+        "a"
+    ).set_resources(ResourceSpec(cpu_cores=0, memory="0m"))
+    gpu = ResourceSpec(cpu_cores=1, memory="1g", off_heap_memory="1g", extended_resources={"gpu": 1})
     rows.rebalance().sink_to(Parquet("/b")).name("b").set_resources(gpu)
     hint = "  hint: give the group more, name another group, or split the chain: start_new_chain()"
     assert refusals(env) == [
@@ -110,12 +94,9 @@ def test_every_vertex_that_needs_more_than_its_group_gives_is_refused_at_once(
 
 
 @pytest.mark.parametrize(
-    "group",
-    ["big", SlotSharingGroup("big"), SlotSharingGroup("big", driver_memory="1g", driver_cores=1)],
+    "group", ["big", SlotSharingGroup("big"), SlotSharingGroup("big", driver_memory="1g", driver_cores=1)]
 )
-def test_unset_executor_resources_limit_nothing(
-    group: str | SlotSharingGroup, env: Environment
-) -> None:
+def test_unset_executor_resources_limit_nothing(group: str | SlotSharingGroup, env: Environment) -> None:
     huge = ResourceSpec(cpu_cores=99, memory="9t")
     env.from_source(Csv("/in"), "in").slot_sharing_group(group).set_resources(huge).sink_to(
         Parquet("/out")
@@ -142,10 +123,7 @@ def test_a_group_may_be_declared_once_and_used_by_name(env: Environment) -> None
     compiled = compile_pipeline(env.pipeline())
     assert compiled.job_graph.resource_profile == {"big": BIG}
     assert [region.slot_sharing_group for region in compiled.deployment.regions] == ["big"]
-    assert (
-        "task out    [slot sharing group big: driver 2g, executors with 4 cores and 8g]"
-        in explain_text(compiled)
-    )
+    assert "task out    [slot sharing group big: driver 2g, executors with 4 cores and 8g]" in explain_text(compiled)
 
 
 @pytest.mark.parametrize(
@@ -161,16 +139,8 @@ def test_a_group_may_be_declared_once_and_used_by_name(env: Environment) -> None
             "executor_memory is '449m'",
             "at least 450m: Spark itself needs 300m",
         ),
-        (
-            SlotSharingGroup("g", executor_cores=0),
-            "executor_cores is 0",
-            "a whole number from 1, or unset",
-        ),
-        (
-            SlotSharingGroup("g", driver_cores=True),
-            "driver_cores is True",
-            "a whole number from 1, or unset",
-        ),
+        (SlotSharingGroup("g", executor_cores=0), "executor_cores is 0", "a whole number from 1, or unset"),
+        (SlotSharingGroup("g", driver_cores=True), "driver_cores is True", "a whole number from 1, or unset"),
         (
             SlotSharingGroup("g", conf={"executor.memory": "2g"}),
             "conf has 'executor.memory'",
@@ -211,11 +181,7 @@ def test_groups_that_spark_cannot_start_are_refused(
             "it needs at least 2 cores and 4g, but prefers 1 core and 2g\n"
             "  allowed: preferred resources of at least the minimum",
         ),
-        (
-            None,
-            ONE,
-            "its minimum resources are unknown, the others are 1 core and 2g\n  allowed: both, or neither",
-        ),
+        (None, ONE, "its minimum resources are unknown, the others are 1 core and 2g\n  allowed: both, or neither"),
     ],
 )
 def test_contradicting_resources_are_refused(
@@ -227,29 +193,14 @@ def test_contradicting_resources_are_refused(
 
 
 def test_the_graph_documents_show_needed_and_given_resources(env: Environment) -> None:
-    env.from_source(Csv("/in"), "in").slot_sharing_group(BIG).set_resources(ONE).sink_to(
-        Parquet("/out")
-    )
+    env.from_source(Csv("/in"), "in").slot_sharing_group(BIG).set_resources(ONE).sink_to(Parquet("/out"))
     compiled = compile_pipeline(env.pipeline())
     nodes: list[dict[str, object]]
     nodes = stream_graph_json(compiled.stream_graph, compiled.options)["nodes"]  # type: ignore[assignment]
-    needs = {
-        "type": "ResourceSpec",
-        "cpu_cores": 1,
-        "memory": "2g",
-        "off_heap_memory": "0m",
-        "extended_resources": {},
-    }
-    assert [(node["min_resources"], node["preferred_resources"]) for node in nodes] == [
-        (needs, needs),
-        (None, None),
-    ]
+    needs = {"type": "ResourceSpec", "cpu_cores": 1, "memory": "2g", "off_heap_memory": "0m", "extended_resources": {}}
+    assert [(node["min_resources"], node["preferred_resources"]) for node in nodes] == [(needs, needs), (None, None)]
     job = job_graph_json(compiled.job_graph)
     assert job["vertices"][0]["min_resources"] is None  # type: ignore[call-overload, index]
     assert job["resource_profiles"] == {
-        "big": {
-            "spark.driver.memory": "2g",
-            "spark.executor.memory": "8g",
-            "spark.executor.cores": "4",
-        }
+        "big": {"spark.driver.memory": "2g", "spark.executor.memory": "8g", "spark.executor.cores": "4"}
     }

@@ -2,14 +2,7 @@
 
 import pytest
 
-from graph_compiler import (
-    Csv,
-    DataStream,
-    Files,
-    Jdbc,
-    Parquet,
-    StreamExecutionEnvironment,
-)
+from graph_compiler import Csv, DataStream, Files, Jdbc, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
@@ -23,9 +16,7 @@ from graph_compiler.identifiers import RegionId
 CUSTOMERS = Parquet("/in/customers")
 
 
-def declare(
-    env: StreamExecutionEnvironment, customers: DataStream, *, same_task: bool = True
-) -> DataStream:
+def declare(env: StreamExecutionEnvironment, customers: DataStream, *, same_task: bool = True) -> DataStream:
     """Join customers with orders, stage that, and join its sums with the same customers."""
     orders = env.from_source(Csv("/in/orders.csv"), "orders")
     spent = customers.join(orders, on="x").name("spent").stage("dear", same_task=same_task)
@@ -53,10 +44,7 @@ def test_a_table_as_files_is_staged_since_each_action_resolves_its_files(
     env: StreamExecutionEnvironment, format: str
 ) -> None:
     declare(env, env.from_source(Files("/in/customers", format=format), "customers"))
-    assert staged(compiled(env)) == {
-        "customers": StagingReason.WOULD_CYCLE,
-        "spent": StagingReason.DECLARED_IN_TASK,
-    }
+    assert staged(compiled(env)) == {"customers": StagingReason.WOULD_CYCLE, "spent": StagingReason.DECLARED_IN_TASK}
 
 
 @pytest.mark.parametrize("connector", [CUSTOMERS, Csv("/in/customers.csv")])
@@ -72,9 +60,7 @@ def test_a_source_of_files_is_read_again_by_the_second_region(
     assert again.result_type.is_blocking
 
 
-def test_both_regions_describe_the_source_and_nothing_is_staged_for_it(
-    env: StreamExecutionEnvironment,
-) -> None:
+def test_both_regions_describe_the_source_and_nothing_is_staged_for_it(env: StreamExecutionEnvironment) -> None:
     declare(env, env.from_source(CUSTOMERS, "customers"))
     first, second = describe_regions(compiled(env))
     assert [result.node_id for result in first.results] == [

@@ -4,14 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from graph_compiler import (
-    Csv,
-    DataStream,
-    InvalidPipelineError,
-    Jdbc,
-    Parquet,
-    StreamExecutionEnvironment,
-)
+from graph_compiler import Csv, DataStream, InvalidPipelineError, Jdbc, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.deployment.describe.fingerprints import fingerprints, own_digests
@@ -105,19 +98,13 @@ EXPENSIVE: dict[str, tuple[Declare, list[str]]] = {
     "several readers": (lambda s: two(scored(s)), ["scored ▒▶ one", "scored ▒▶ two"]),
     "several sinks": (two_sinks, ["scored ▒▶ a", "scored ▒▶ b"]),
     "one sink of files, which writes the same rows": (lambda s: out(scored(s), "o"), []),
-    "one database, which may refuse them": (
-        lambda s: out(scored(s), "o", DATABASE),
-        ["scored ▒▶ o"],
-    ),
+    "one database, which may refuse them": (lambda s: out(scored(s), "o", DATABASE), ["scored ▒▶ o"]),
     "a source": (lambda s: out(s.expensive().filter("v"), "o"), ["in ▒▶ Filter"]),
     "an exchange behind it": (
         lambda s: out(scored(s).key_by("k").aggregate(n="count(*)"), "o"),
         ["scored ▒▶ Aggregate"],
     ),
-    "a function": (
-        lambda s: out(s.transform(enriched, expensive=True).name("f").filter("v"), "o"),
-        ["f ▒▶ Filter"],
-    ),
+    "a function": (lambda s: out(s.transform(enriched, expensive=True).name("f").filter("v"), "o"), ["f ▒▶ Filter"]),
     "a function of several streams": (of_two_streams, ["f ▒▶ Select"]),
 }
 
@@ -164,9 +151,7 @@ def test_results_of_expensive_operators_are_staged(declare: Declare, expected: l
 
 
 @pytest.mark.parametrize(("declare", "expected"), CONTRACT.values(), ids=CONTRACT)
-def test_the_first_shared_result_after_a_failing_contract_is_staged(
-    declare: Declare, expected: list[str]
-) -> None:
+def test_the_first_shared_result_after_a_failing_contract_is_staged(declare: Declare, expected: list[str]) -> None:
     compiled = compile_in("AUTO", declare)
     assert with_reason(compiled, StagingReason.CONTRACT) == expected
     others = set(staged(compiled).values()) - {StagingReason.CONTRACT}
@@ -189,11 +174,7 @@ def test_readers_after_a_contract_share_a_data_set() -> None:
     compiled = compile_in("AUTO", lambda stream: two(checked(stream)))
     (data_set,) = {edge.data_set_id for edge in compiled.job_graph.staged_edges}
     assert compiled.job_graph.data_set[data_set].result_type.is_blocking
-    assert [region.id for region in compiled.deployment.regions] == [
-        "checked",
-        "one_out",
-        "two_out",
-    ]
+    assert [region.id for region in compiled.deployment.regions] == ["checked", "one_out", "two_out"]
 
 
 def test_results_staged_for_a_contract_may_be_read_in_the_same_task() -> None:
@@ -223,11 +204,7 @@ def test_tasks_that_would_wait_for_each_other_over_contracts_are_one() -> None:
     compiled = compile_in("AUTO", declare)
     assert {"checked ▒▶ sums", "twice ▒▶ both"} < set(with_reason(compiled, StagingReason.CONTRACT))
     assert with_reason(compiled, StagingReason.WOULD_CYCLE) == []
-    assert [region.id for region in compiled.deployment.regions] == [
-        "checked",
-        "two_out",
-        "one_out",
-    ]
+    assert [region.id for region in compiled.deployment.regions] == ["checked", "two_out", "one_out"]
 
 
 def test_results_of_expensive_operators_are_never_read_in_their_task() -> None:
@@ -250,9 +227,7 @@ def test_all_exchanges_pipelined_overrides_both(declare: Declare) -> None:
 
 @pytest.mark.parametrize("declare", [lambda s: two(scored(s)), lambda s: two(checked(s))])
 def test_all_exchanges_blocking_stages_what_auto_stages(declare: Declare) -> None:
-    assert staged(compile_in("ALL_EXCHANGES_BLOCKING", declare)) == staged(
-        compile_in("AUTO", declare)
-    )
+    assert staged(compile_in("ALL_EXCHANGES_BLOCKING", declare)) == staged(compile_in("AUTO", declare))
 
 
 def test_a_declared_reason_comes_first() -> None:
@@ -268,10 +243,7 @@ def test_marking_an_operator_changes_no_fingerprint() -> None:
         out(scored(stream).filter("v"), "o")
 
     one, other = (compile_in("AUTO", declare) for declare in (plain, marked))
-    found = [
-        fingerprints(graph, own_digests(graph), {})
-        for graph in (one.stream_graph, other.stream_graph)
-    ]
+    found = [fingerprints(graph, own_digests(graph), {}) for graph in (one.stream_graph, other.stream_graph)]
     assert found[0] == found[1]
     assert len(one.deployment.regions) < len(other.deployment.regions)
 
@@ -288,7 +260,5 @@ def test_the_reason_names_the_operator_and_the_contracts() -> None:
 
 
 def test_only_an_operator_can_be_expensive(env: StreamExecutionEnvironment) -> None:
-    with pytest.raises(
-        InvalidPipelineError, match="expensive can be set on an operator only; rebalance adds none"
-    ):
+    with pytest.raises(InvalidPipelineError, match="expensive can be set on an operator only; rebalance adds none"):
         env.from_source(Csv("/in"), "in").rebalance().expensive()

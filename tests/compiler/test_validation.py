@@ -12,10 +12,7 @@ from graph_compiler.compiler.job_graph.job_graph_generator import generate_job_g
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration import Pipeline
 from graph_compiler.declaration.operators import ChainingStrategy, Filter
-from graph_compiler.declaration.transformations import (
-    OneInputTransformation,
-    PartitionTransformation,
-)
+from graph_compiler.declaration.transformations import OneInputTransformation, PartitionTransformation
 from graph_compiler.options.model import PipelineOptions
 
 Environment = StreamExecutionEnvironment
@@ -39,9 +36,7 @@ def test_duplicate_uids_are_refused(env: Environment) -> None:
     assert problem.operator == "second"
 
 
-def test_duplicate_uids_are_refused_by_the_job_graph_as_in_flink(
-    env: Environment,
-) -> None:
+def test_duplicate_uids_are_refused_by_the_job_graph_as_in_flink(env: Environment) -> None:
     stream = env.from_source(Csv("/in"), "in").filter("x").name("first").uid("same")
     stream.filter("y").name("second").uid("same").sink_to(Parquet("/out"))
     stream_graph = env.get_stream_graph()
@@ -75,18 +70,11 @@ def test_a_duplicate_uid_is_reported_with_other_problems(env: Environment) -> No
 def test_a_cycle_outside_an_iteration_is_refused() -> None:
     def transformation(id: int, input: int, name: str) -> OneInputTransformation:
         always = ChainingStrategy.ALWAYS
-        return OneInputTransformation(
-            id=id, inputs=(input,), name=name, operator=Filter("x"), chaining_strategy=always
-        )
+        return OneInputTransformation(id=id, inputs=(input,), name=name, operator=Filter("x"), chaining_strategy=always)
 
-    pipeline = Pipeline(
-        name="loop", transformations=(transformation(1, 2, "one"), transformation(2, 1, "two"))
-    )
+    pipeline = Pipeline(name="loop", transformations=(transformation(1, 2, "one"), transformation(2, 1, "two")))
     (problem,) = find_problems(pipeline, PipelineOptions())
-    assert problem.message in (
-        "it reads its own output: one → two → one",
-        "it reads its own output: two → one → two",
-    )
+    assert problem.message in ("it reads its own output: one → two → one", "it reads its own output: two → one → two")
 
 
 def test_an_unknown_input_is_refused() -> None:
@@ -102,9 +90,7 @@ def test_an_unknown_input_is_refused() -> None:
 REFUSALS: list[tuple[str, Callable[[Environment], object], list[str]]] = [
     (
         "template in an expression",
-        lambda env: (
-            env.from_source(Csv("/in"), "in").filter("day = '{{ params.day }}'").name("today")
-        ),
+        lambda env: env.from_source(Csv("/in"), "in").filter("day = '{{ params.day }}'").name("today"),
         [
             "today: the expression 'day = '{{ params.day }}'' contains the template {{ params.day }}",
             "allowed: templates in paths and connector options; parameters in expressions",
@@ -114,11 +100,7 @@ REFUSALS: list[tuple[str, Callable[[Environment], object], list[str]]] = [
     (
         "unknown side output",
         lambda env: (
-            env.from_source(Csv("/in"), "in")
-            .filter("x", rejects="late")
-            .name("f")
-            .get_side_output("lat")
-            .filter("y")
+            env.from_source(Csv("/in"), "in").filter("x", rejects="late").name("f").get_side_output("lat").filter("y")
         ),
         ["f: it has no side output 'lat'", "allowed: late", "hint: did you mean 'late'?"],
     ),
@@ -139,10 +121,7 @@ REFUSALS: list[tuple[str, Callable[[Environment], object], list[str]]] = [
     ),
     (
         "two sinks with one target",
-        lambda env: [
-            env.from_source(Csv("/in"), "in").sink_to(Parquet(path)).name(path)
-            for path in ("/out", "/out/")
-        ],
+        lambda env: [env.from_source(Csv("/in"), "in").sink_to(Parquet(path)).name(path) for path in ("/out", "/out/")],
         [
             "/out/: it writes /out, and '/out' writes /out",
             "hint: give each its own target; union(…) combines two streams into one sink",
@@ -174,9 +153,7 @@ REFUSALS: list[tuple[str, Callable[[Environment], object], list[str]]] = [
     ),
     (
         "forward with another parallelism",
-        lambda env: (
-            env.from_source(Csv("/in"), "in").forward().filter("x").name("f").set_parallelism(2)
-        ),
+        lambda env: env.from_source(Csv("/in"), "in").forward().filter("x").name("f").set_parallelism(2),
         [
             "f: forward partitioning does not allow change of parallelism: 'in' has 1, 'f' has 2",
             "hint: use rebalance() or rescale() between them, or set the same parallelism",
@@ -193,27 +170,17 @@ REFUSALS: list[tuple[str, Callable[[Environment], object], list[str]]] = [
     (
         "a sink that cannot be written",
         lambda env: env.from_source(Csv("/in"), "in").sink_to(Range(0, 9)).name("out"),
-        [
-            "out: Range can only be read",
-            "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table",
-        ],
+        ["out: Range can only be read", "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table"],
     ),
     (
         "a task id Airflow refuses",
-        lambda env: (
-            env.from_source(Csv("/in"), "in").sink_to(Parquet("/out")).name("out").task_id("a b")
-        ),
-        [
-            "out: its task_id is 'a b'",
-            "allowed: letters, digits, '_', '-' and '.', at most 250 of them",
-        ],
+        lambda env: env.from_source(Csv("/in"), "in").sink_to(Parquet("/out")).name("out").task_id("a b"),
+        ["out: its task_id is 'a b'", "allowed: letters, digits, '_', '-' and '.', at most 250 of them"],
     ),
 ]
 
 
-@pytest.mark.parametrize(
-    ("declare", "expected"), [case[1:] for case in REFUSALS], ids=[case[0] for case in REFUSALS]
-)
+@pytest.mark.parametrize(("declare", "expected"), [case[1:] for case in REFUSALS], ids=[case[0] for case in REFUSALS])
 def test_invalid_declarations_are_refused(
     env: Environment, declare: Callable[[Environment], object], expected: list[str]
 ) -> None:
@@ -231,9 +198,7 @@ def test_invalid_declarations_are_refused(
         ("t < TIMESTAMP_NTZ ' yesterday'", "TIMESTAMP_NTZ ' yesterday"),
     ],
 )
-def test_a_literal_of_the_parsers_clock_is_refused(
-    env: Environment, expression: str, literal: str
-) -> None:
+def test_a_literal_of_the_parsers_clock_is_refused(env: Environment, expression: str, literal: str) -> None:
     env.from_source(Csv("/in"), "in").filter(expression).name("f").sink_to(Parquet("/out"))
     assert words(env)[1] == f"f: the literal {literal}' gets its value when Spark parses it"
 
@@ -259,13 +224,10 @@ def test_all_problems_are_reported_at_once_with_their_lines(env: Environment) ->
 
 
 def test_parallelism_over_its_maximum_is_refused_by_the_execution_graph() -> None:
-    env = StreamExecutionEnvironment(
-        "p", config={"pipeline.max-parallelism": 10, "parallelism.default": 50}
-    )
+    env = StreamExecutionEnvironment("p", config={"pipeline.max-parallelism": 10, "parallelism.default": 50})
     env.from_source(Csv("/in"), "in").sink_to(Parquet("/out")).name("out")
     with pytest.raises(
-        InvalidPipelineError,
-        match="Source: in -> Sink: out: parallelism 50 is higher than its maximum of 10",
+        InvalidPipelineError, match="Source: in -> Sink: out: parallelism 50 is higher than its maximum of 10"
     ):
         compile_pipeline(env.pipeline())
 
@@ -273,9 +235,7 @@ def test_parallelism_over_its_maximum_is_refused_by_the_execution_graph() -> Non
 def test_a_misspelled_parameter_is_found_in_paths_and_expressions() -> None:
     env = StreamExecutionEnvironment("p", params={"input": "/in", "least": 1})
     source = env.from_source(Csv("{{ params.inptu }}/x.csv"), "in")
-    source.filter("x > :leest AND y = ':no' AND v:field = 1 AND a::int = 2").name("f").sink_to(
-        Parquet("/out")
-    )
+    source.filter("x > :leest AND y = ':no' AND v:field = 1 AND a::int = 2").name("f").sink_to(Parquet("/out"))
     assert words(env)[1:] == [
         "in: parameter 'inptu' is not declared",
         "allowed: input, least and run_date",

@@ -56,10 +56,7 @@ class Deployment:
 
     @contextmanager
     def changed(
-        self,
-        change: Callable[[], None] = lambda: None,
-        undo: Callable[[], None] = lambda: None,
-        **variables: str,
+        self, change: Callable[[], None] = lambda: None, undo: Callable[[], None] = lambda: None, **variables: str
     ) -> Iterator[None]:
         """Go down, change something, and come up with more variables; go down and come up as before at the end."""
         before = self.variables
@@ -156,10 +153,7 @@ class Deployment:
 
     def wait_for_state(self, dag: str, run_id: str, task: str, state: str) -> None:
         """Wait until a task is in a state."""
-        until(
-            lambda: self.tasks(dag, run_id).get(task, {}).get("state") == state,
-            f"{dag}.{task} to be {state}",
-        )
+        until(lambda: self.tasks(dag, run_id).get(task, {}).get("state") == state, f"{dag}.{task} to be {state}")
 
     def end_of(self, dag: str, run_id: str, *, seconds: float = 600) -> str:
         """Wait for the end of a run; return its state."""
@@ -191,10 +185,7 @@ class Deployment:
     def unhealthy(self) -> list[str]:
         """Return the names of containers that are not healthy, or do not run."""
         ids = self.compose("ps", "-q").split()
-        shape = (
-            "{{.Name}} {{.State.Status}} {{.State.ExitCode}} "
-            "{{if .State.Health}}{{.State.Health.Status}}{{end}}"
-        )
+        shape = "{{.Name}} {{.State.Status}} {{.State.ExitCode}} {{if .State.Health}}{{.State.Health.Status}}{{end}}"
         found = []
         for line in self.docker("inspect", "--format", shape, *ids).splitlines():
             name, status, code, *health = line.split()

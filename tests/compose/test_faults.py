@@ -52,12 +52,9 @@ ENDS_TASKS = ("scheduler killed",)
 
 
 @pytest.mark.parametrize(
-    ("fault", "task"),
-    [*((fault, SECOND) for fault in FAULTS), ("scheduler killed", FIRST), ("worker killed", FIRST)],
+    ("fault", "task"), [*((fault, SECOND) for fault in FAULTS), ("scheduler killed", FIRST), ("worker killed", FIRST)]
 )
-def test_a_service_that_fails_in_mid_run_costs_no_row(
-    deployment: Deployment, fault: str, task: str
-) -> None:
+def test_a_service_that_fails_in_mid_run_costs_no_row(deployment: Deployment, fault: str, task: str) -> None:
     label = f"{fault}, {task}"
     run_id = deployment.trigger(DAG, label=label, seconds=20.0)
     deployment.wait_for_state(DAG, run_id, task, "running")

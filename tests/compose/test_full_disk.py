@@ -15,9 +15,7 @@ DAG = "slow_numbers"
 FILL = "dd if=/dev/zero of=/opt/staging/filler bs=64k 2>&1 || true; df /opt/staging"
 
 
-def test_a_staging_root_that_is_full_fails_an_attempt_and_loses_nothing(
-    deployment: Deployment,
-) -> None:
+def test_a_staging_root_that_is_full_fails_an_attempt_and_loses_nothing(deployment: Deployment) -> None:
     override = deployment.folder / "docker-compose.override.yaml"
     volume = f"{deployment.variables['COMPOSE_PROJECT_NAME']}_staging"
 

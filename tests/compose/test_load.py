@@ -44,9 +44,7 @@ def test_runs_that_are_queued_at_once_end_with_exact_results(deployment: Deploym
     for number in range(RUNS):
         assert deployment.numbers(dag, f"load {number}") == [*range(100)]
     kept = _staging(deployment, ids)
-    print(
-        f"\n{RUNS} runs: {seconds:.0f} s; database {[size >> 10 for size in sizes]} KiB; staging {kept}"
-    )
+    print(f"\n{RUNS} runs: {seconds:.0f} s; database {[size >> 10 for size in sizes]} KiB; staging {kept}")
     assert kept["runs"] == RUNS
     assert kept["results"] == RUNS, "one each, until `staging gc` finds its run old enough"
     first, second = sizes[1] - sizes[0], sizes[2] - sizes[1]
@@ -68,14 +66,7 @@ def test_many_pipelines_are_parsed_within_the_limits(deployment: Deployment) -> 
         print(f"\n{PIPELINES} pipelines: there after {seconds:.0f} s, parsed in {duration:.1f} s")
         assert errors == 0
         assert duration < float(
-            deployment.execute(
-                "airflow-scheduler",
-                "airflow",
-                "config",
-                "get-value",
-                "core",
-                "dagbag_import_timeout",
-            )
+            deployment.execute("airflow-scheduler", "airflow", "config", "get-value", "core", "dagbag_import_timeout")
         )
     finally:
         for file in files:

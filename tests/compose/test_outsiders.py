@@ -57,11 +57,7 @@ def test_common_passwords_are_refused(deployment: Deployment, credentials: tuple
     ],
 )
 def test_the_api_needs_a_login(deployment: Deployment, path: str) -> None:
-    assert _status(deployment, path) in (
-        HTTPStatus.UNAUTHORIZED,
-        HTTPStatus.FORBIDDEN,
-        HTTPStatus.METHOD_NOT_ALLOWED,
-    )
+    assert _status(deployment, path) in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.METHOD_NOT_ALLOWED)
 
 
 def test_postgresql_needs_the_password(deployment: Deployment) -> None:
@@ -71,9 +67,7 @@ def test_postgresql_needs_the_password(deployment: Deployment) -> None:
         "except psycopg2.OperationalError as error: print(error)\n"
         "else: print('let in')"
     )
-    assert "password authentication failed" in deployment.execute(
-        "airflow-scheduler", "python", "-c", program
-    )
+    assert "password authentication failed" in deployment.execute("airflow-scheduler", "python", "-c", program)
 
 
 def test_spark_refuses_an_application_without_the_secret(deployment: Deployment) -> None:
@@ -89,9 +83,7 @@ def test_spark_refuses_an_application_without_the_secret(deployment: Deployment)
     assert "refused" in deployment.execute("airflow-scheduler", "python", "-c", program)
 
 
-def test_functions_on_executors_see_no_secret_but_sparks_and_no_other_service(
-    deployment: Deployment,
-) -> None:
+def test_functions_on_executors_see_no_secret_but_sparks_and_no_other_service(deployment: Deployment) -> None:
     run_id = deployment.trigger("environments")
     assert deployment.end_of("environments", run_id) == "success"
     seen = [str(row[0]) for row in rows(deployment.output / "environments")]
@@ -112,8 +104,7 @@ def test_no_secret_is_in_the_image_in_arguments_or_on_sparks_pages(deployment: D
         "variables of the image": deployment.docker("inspect", deployment.variables["IMAGE"]),
         "arguments": "".join(deployment.docker("top", each, "-eo", "pid,args") for each in ids),
         "labels": "".join(
-            deployment.docker("inspect", "--format", "{{json .Config.Labels}}{{.Args}}", each)
-            for each in ids
+            deployment.docker("inspect", "--format", "{{json .Config.Labels}}{{.Args}}", each) for each in ids
         ),
         "logs": deployment.compose("logs", "--no-color"),
         "master": _page(8081, "/json/") + _page(8081, "/"),
@@ -129,9 +120,7 @@ def test_no_secret_is_in_the_image_in_arguments_or_on_sparks_pages(deployment: D
 
 
 @pytest.mark.parametrize("service", ["airflow-scheduler", "spark-worker"])
-def test_a_container_has_no_privileges_and_writes_to_volumes_only(
-    deployment: Deployment, service: str
-) -> None:
+def test_a_container_has_no_privileges_and_writes_to_volumes_only(deployment: Deployment, service: str) -> None:
     status = deployment.execute(service, "cat", "/proc/1/status")
     assert re.search(r"^CapEff:\s0+$", status, re.MULTILINE)
     assert re.search(r"^NoNewPrivs:\s1$", status, re.MULTILINE)
@@ -149,9 +138,7 @@ def _status(deployment: Deployment, path: str, body: object = None) -> int:
     data = None if body is None else json.dumps(body).encode()
     address = f"http://127.0.0.1:{deployment.variables['AIRFLOW_PORT']}{path}"
     try:
-        with urlopen(
-            Request(address, data, {"Content-Type": "application/json"}), timeout=60
-        ) as it:
+        with urlopen(Request(address, data, {"Content-Type": "application/json"}), timeout=60) as it:
             return int(it.status)
     except HTTPError as error:
         return error.code

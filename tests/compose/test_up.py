@@ -19,17 +19,13 @@ SECONDS = 60_000
 
 
 @pytest.mark.parametrize("dag", ["flights", "flights_yaml"])
-def test_a_dag_that_is_triggered_by_the_api_gives_the_reference_rows(
-    deployment: Deployment, dag: str
-) -> None:
+def test_a_dag_that_is_triggered_by_the_api_gives_the_reference_rows(deployment: Deployment, dag: str) -> None:
     run_id = deployment.trigger(dag)
     assert deployment.end_of(dag, run_id) == "success"
     _assert_reference_rows(deployment, deployment.output / dag)
 
 
-def test_a_dag_is_triggered_in_the_ui_and_the_view_links_to_its_application(
-    deployment: Deployment,
-) -> None:
+def test_a_dag_is_triggered_in_the_ui_and_the_view_links_to_its_application(deployment: Deployment) -> None:
     address = deployment.api().url
     with chromium_of_this_machine() as browser:
         page = browser.new_page(base_url=address, viewport=SIZE)
@@ -67,9 +63,7 @@ def test_an_attempt_that_fails_is_retried(deployment: Deployment) -> None:
     run_id = deployment.trigger("fails_once", mark=mark)
     assert deployment.end_of("fails_once", run_id) == "success"
     assert deployment.numbers("fails_once") == [*range(1000)]
-    tries = {
-        name: each["try_number"] for name, each in deployment.tasks("fails_once", run_id).items()
-    }
+    tries = {name: each["try_number"] for name, each in deployment.tasks("fails_once", run_id).items()}
     assert sorted(tries.values()) == [1, 2]
     history = deployment.history("fails_once", run_id)
     assert "the first attempt fails" in history

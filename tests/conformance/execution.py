@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from graph_compiler.compiler.execution_graph.scheduling_topology_builder import (
-    build_scheduling_topology,
-)
+from graph_compiler.compiler.execution_graph.scheduling_topology_builder import build_scheduling_topology
 from graph_compiler.deployment.scheduling.failover import restart_set
-from graph_compiler.deployment.scheduling.scheduling import (
-    Progress,
-    finish_vertex,
-    releasable_groups,
-    start_scheduling,
-)
+from graph_compiler.deployment.scheduling.scheduling import Progress, finish_vertex, releasable_groups, start_scheduling
 from graph_compiler.explain.documents.graph_json import ExecutionGraphJson
 from graph_compiler.graphs.execution_graph import ExecutionGraph, ExecutionVertexId, PartitionId
 from graph_compiler.graphs.job_graph import JobGraph
@@ -36,9 +29,7 @@ class ExecutionAnswer:
     def json(self) -> Json:
         answer: Json = {
             "vertices": self.names.vertices(),
-            "pipelined_regions": [
-                [self.task(id) for id in region] for region in self.topology.regions
-            ],
+            "pipelined_regions": [[self.task(id) for id in region] for region in self.topology.regions],
             "failover": self.failover(),
         }
         if not self.is_dynamic:  # the corpus has no order for these
@@ -76,13 +67,7 @@ class ExecutionAnswer:
             released = sorted(self.group(group) for group in self.released(progress, id))
             if regions or released:
                 deployed = self.deployed(regions)
-                events.append(
-                    {
-                        "event": f"finished {self.task(id)}",
-                        "deployed": deployed,
-                        "released_groups": released,
-                    }
-                )
+                events.append({"event": f"finished {self.task(id)}", "deployed": deployed, "released_groups": released})
         return events
 
     def released(self, progress: Progress, id: ExecutionVertexId) -> list[ConsumedPartitionGroup]:

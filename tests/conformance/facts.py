@@ -26,16 +26,7 @@ NODE = [
     "in_edges",
     "out_edges",
 ]
-STREAM_EDGE = [
-    "source",
-    "target",
-    "type_number",
-    "partitioner",
-    "exchange_mode",
-    "output_tag",
-    "chainable",
-    "edge_id",
-]
+STREAM_EDGE = ["source", "target", "type_number", "partitioner", "exchange_mode", "output_tag", "chainable", "edge_id"]
 VERTEX = [
     "index",
     "id",
@@ -77,16 +68,9 @@ def facts(answer: Json) -> Json:
 
 def _stream_graph(graph: Json) -> Json:
     return {
-        **{
-            key: graph[key]
-            for key in ("job_type", "dynamic", "sources", "sinks", "virtual_nodes", "plan_json")
-        },
-        "nodes": sorted(
-            (_pick(node, NODE) for node in graph["nodes"]), key=lambda node: node["id"]
-        ),
-        "edges": sorted(
-            (_pick(edge, STREAM_EDGE) for edge in graph["edges"]), key=lambda edge: edge["edge_id"]
-        ),
+        **{key: graph[key] for key in ("job_type", "dynamic", "sources", "sinks", "virtual_nodes", "plan_json")},
+        "nodes": sorted((_pick(node, NODE) for node in graph["nodes"]), key=lambda node: node["id"]),
+        "edges": sorted((_pick(edge, STREAM_EDGE) for edge in graph["edges"]), key=lambda edge: edge["edge_id"]),
     }
 
 
@@ -96,8 +80,7 @@ def _job_graph(graph: Json) -> Json:
         "logical_pipelined_regions": _sets(graph["logical_pipelined_regions"]),
         "vertices": [_pick(vertex, VERTEX) for vertex in graph["vertices"]],
         "edges": sorted(
-            (_pick(edge, JOB_EDGE) for edge in graph["edges"]),
-            key=lambda edge: (edge["target"], edge["input_num"]),
+            (_pick(edge, JOB_EDGE) for edge in graph["edges"]), key=lambda edge: (edge["target"], edge["input_num"])
         ),
     }
 
@@ -128,8 +111,7 @@ def _sets(groups: list[list[Any]]) -> list[list[Any]]:
 def load() -> dict[str, tuple[Json, Json]]:
     """Return (spec, facts) by name."""
     return {
-        name: (case["spec"], case["facts"])
-        for name, case in json.loads(lzma.decompress(PACKED.read_bytes())).items()
+        name: (case["spec"], case["facts"]) for name, case in json.loads(lzma.decompress(PACKED.read_bytes())).items()
     }
 
 

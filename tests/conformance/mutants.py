@@ -14,9 +14,7 @@ from dataclasses import dataclass
 
 from tests.mutants import Edit, changed_package, misplaced, run_pytest
 
-REGIONS = (
-    "tests/compiler/test_scheduling_topology.py"  # the corpus has no cycle of execution regions
-)
+REGIONS = "tests/compiler/test_scheduling_topology.py"  # the corpus has no cycle of execution regions
 
 
 @dataclass(frozen=True)
@@ -36,56 +34,28 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
-        "chain over several inputs",
-        "why_not_chainable",
-        "if len(graph.in_edges[edge.target_id]) != 1:",
-        "if False:",
+        "chain over several inputs", "why_not_chainable", "if len(graph.in_edges[edge.target_id]) != 1:", "if False:"
     ),
+    Mutant("chain with chaining off", "why_not_joined", "(not options.chaining_enabled,", "(False,"),
     Mutant(
-        "chain with chaining off", "why_not_joined", "(not options.chaining_enabled,", "(False,"
+        "chain over groups", "why_not_joined", "(source.slot_sharing_group != target.slot_sharing_group,", "(False,"
     ),
-    Mutant(
-        "chain over groups",
-        "why_not_joined",
-        "(source.slot_sharing_group != target.slot_sharing_group,",
-        "(False,",
-    ),
-    Mutant(
-        "chain behind NEVER",
-        "why_not_joined",
-        "(source.chaining_strategy is ChainingStrategy.NEVER,",
-        "(False,",
-    ),
+    Mutant("chain behind NEVER", "why_not_joined", "(source.chaining_strategy is ChainingStrategy.NEVER,", "(False,"),
     Mutant("chain a hash", "why_not_joined", "(not edge.partitioner.is_forward,", "(False,"),
     Mutant("chain into HEAD", "why_not_joined", "(not _may_follow(source, target),", "(False,"),
     Mutant("chain over max parallelism", "why_not_joined", "(not same_max,", "(False,"),
     Mutant("chain a BATCH edge", "why_not_joined", "(_is_staged(edge, graph, options),", "(False,"),
-    Mutant(
-        "absorb below a union", "why_not_joined", "(_shares_input_number(edge, graph),", "(False,"
-    ),
-    Mutant(
-        "yield behind a legacy source",
-        "why_not_joined",
-        "target.operator.attributes.is_yielding and",
-        "False and",
-    ),
+    Mutant("absorb below a union", "why_not_joined", "(_shares_input_number(edge, graph),", "(False,"),
+    Mutant("yield behind a legacy source", "why_not_joined", "target.operator.attributes.is_yielding and", "False and"),
     Mutant(
         "absorb with two outputs",
         "absorbed_sources",
         "len(edges := graph.out_edges[node.id]) == 1",
         "len(edges := graph.out_edges[node.id]) > 0",
     ),
+    Mutant("chained children last", "_steps", "return iter(inside + outside)", "return iter(outside + inside)"),
     Mutant(
-        "chained children last",
-        "_steps",
-        "return iter(inside + outside)",
-        "return iter(outside + inside)",
-    ),
-    Mutant(
-        "own edges first",
-        "_OpenChain.finish",
-        "= below + [edge for edge in edges if",
-        "= [edge for edge in edges if",
+        "own edges first", "_OpenChain.finish", "= below + [edge for edge in edges if", "= [edge for edge in edges if"
     ),
     Mutant("hash without chained outputs", "_hash", "(1 + chained_outputs)", "1"),
     Mutant("hash big-endian", "_hash", 'pack("<i"', 'pack(">i"'),
@@ -132,9 +102,7 @@ MUTANTS = (
         "chaining_strategy=ChainingStrategy.HEAD)",
         "chaining_strategy=ChainingStrategy.ALWAYS)",
     ),
-    Mutant(
-        "selective broadcast", "result_type", "and edge.partitioner.is_broadcast:", "and False:"
-    ),
+    Mutant("selective broadcast", "result_type", "and edge.partitioner.is_broadcast:", "and False:"),
     Mutant("after the end in memory", "result_type", "elif after_end:", "elif False:"),
     Mutant(
         "share pipelined results",
@@ -142,36 +110,16 @@ MUTANTS = (
         "may_share = self.kind.is_reconsumable or self.kind.is_hybrid",
         "may_share = True",
     ),
-    Mutant(
-        "share whatever the split",
-        "_Produced.can_serve",
-        "self.edge.partitioner == edge.partitioner",
-        "True",
-    ),
-    Mutant(
-        "share whatever the size",
-        "_Produced.can_serve",
-        "and facts.sizes[one] == facts.sizes[other]",
-        "and True",
-    ),
+    Mutant("share whatever the split", "_Produced.can_serve", "self.edge.partitioner == edge.partitioner", "True"),
+    Mutant("share whatever the size", "_Produced.can_serve", "and facts.sizes[one] == facts.sizes[other]", "and True"),
     Mutant(
         "sort edge by edge",
         "_topological_order",
         "all(edge.source_id in order for edge in in_edges[target_id])",
         "any(edge.source_id in order for edge in in_edges[target_id])",
     ),
-    Mutant(
-        "name with the wrong arrow",
-        "_in_a_row",
-        "{own} -> {only}",
-        "{own} => {only}",
-    ),
-    Mutant(
-        "dynamic parallelism decided",
-        "_declared_size",
-        "is_open = graph.is_dynamic and",
-        "is_open = False and",
-    ),
+    Mutant("name with the wrong arrow", "_in_a_row", "{own} -> {only}", "{own} => {only}"),
+    Mutant("dynamic parallelism decided", "_declared_size", "is_open = graph.is_dynamic and", "is_open = False and"),
     Mutant("no forward groups", "vertex_sizes", "ties = [(", "ties = [] and [("),
     Mutant(
         "pointwise rounded down",
@@ -179,50 +127,26 @@ MUTANTS = (
         "-(-partition * consumers // producers)",
         "partition * consumers // producers",
     ),
-    Mutant(
-        "default max parallelism",
-        "default_max_parallelism",
-        "parallelism // 2 - 1",
-        "parallelism // 2",
-    ),
+    Mutant("default max parallelism", "default_max_parallelism", "parallelism // 2 - 1", "parallelism // 2"),
     Mutant(
         "readers edge by edge",
         "build_execution_graph",
         "for vertex in graph.vertices\n            for edge in graph.in_edges[vertex.id]",
         "for edge in graph.edges",
     ),
-    Mutant(
-        "all-to-all split apart", "_regions", "return [tasks]", "return [[task] for task in tasks]"
-    ),
+    Mutant("all-to-all split apart", "_regions", "return [tasks]", "return [[task] for task in tasks]"),
     Mutant("cycles not merged", "_merge_cycles", "if not waits:", "if True:"),
-    Mutant(
-        "consumers not restarted", "restart_set", "following += group.consumers", "following += ()"
-    ),
+    Mutant("consumers not restarted", "restart_set", "following += group.consumers", "following += ()"),
     Mutant(
         "producers not restarted",
         "restart_set",
         "following += _producers_of_lost(group, topology, unavailable)",
         "pass",
     ),
-    Mutant(
-        "pipelined results kept",
-        "_producers_of_lost",
-        "or not group.result_type.is_reconsumable",
-        "or False",
-    ),
-    Mutant(
-        "deploy before the input",
-        "_unfinished",
-        "if producer not in progress.finished)",
-        "if False)",
-    ),
+    Mutant("pipelined results kept", "_producers_of_lost", "or not group.result_type.is_reconsumable", "or False"),
+    Mutant("deploy before the input", "_unfinished", "if producer not in progress.finished)", "if False)"),
     Mutant("hybrid consumers wait", "_deploy", "following.update(", "{}.update("),
-    Mutant(
-        "release after the first consumer",
-        "releasable_groups",
-        "and all(_is_finished(",
-        "and any(_is_finished(",
-    ),
+    Mutant("release after the first consumer", "releasable_groups", "and all(_is_finished(", "and any(_is_finished("),
     Mutant(
         "release pipelined results",
         "ResultPartitionType.is_released_by_scheduler",

@@ -9,9 +9,7 @@ import pytest
 PAGE = (Path(__file__).parents[2] / "docs" / "flink.md").read_text()
 SYMBOLS = sorted(set(re.findall(r"`([a-z_.]+):([A-Za-z_.]+)`", PAGE)) - {("module", "name")})
 ROWS = re.findall(
-    r"^\| (.+?) \| (.+?) \| (.*?) ?\|$",
-    PAGE.partition("## Concepts that Flink does not have")[0],
-    re.MULTILINE,
+    r"^\| (.+?) \| (.+?) \| (.*?) ?\|$", PAGE.partition("## Concepts that Flink does not have")[0], re.MULTILINE
 )
 WITHOUT_SYMBOL = ("elsewhere", "not carried over", "not carried over yet")
 ASKED_FOR = (

@@ -21,11 +21,7 @@ from graph_compiler.graphs.execution import (
 )
 
 FACTS = json.loads((Path(__file__).parent / "execution_state_matrix.json").read_text())
-CASES = [
-    (start, action, outcome)
-    for start, row in FACTS["matrix"].items()
-    for action, outcome in row.items()
-]
+CASES = [(start, action, outcome) for start, row in FACTS["matrix"].items() for action, outcome in row.items()]
 
 
 def reported(name: str) -> Callable[[ExecutionState], str]:
@@ -42,10 +38,7 @@ def reset(state: ExecutionState) -> str:
 
 
 ACTIONS: dict[str, Callable[[ExecutionState], str]] = {
-    **{
-        f"report {name}": reported(name)
-        for name in ("INITIALIZING", "RUNNING", "FINISHED", "CANCELED", "FAILED")
-    },
+    **{f"report {name}": reported(name) for name in ("INITIALIZING", "RUNNING", "FINISHED", "CANCELED", "FAILED")},
     "cancel()": cancel,
     "suspend()": suspend,
     "fail()": lambda state: f"{fail(state)} [reported to scheduler]",
@@ -54,9 +47,7 @@ ACTIONS: dict[str, Callable[[ExecutionState], str]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("start", "action", "outcome"), CASES, ids=[f"{case[0]} {case[1]}" for case in CASES]
-)
+@pytest.mark.parametrize(("start", "action", "outcome"), CASES, ids=[f"{case[0]} {case[1]}" for case in CASES])
 def test_what_flink_did(start: str, action: str, outcome: str) -> None:
     try:
         found = ACTIONS[action](ExecutionState(start))

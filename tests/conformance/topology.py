@@ -100,12 +100,7 @@ TRIGGER_WINDOW = (
 )
 DESCRIPTIONS = {"window_reduce": WINDOW, "window_all": TRIGGER_WINDOW}
 UNKEYED = ("assign_watermarks",)  # Flink's API makes nothing keyed of these, whatever they read
-STRATEGIES = {
-    "co_map": "HEAD",
-    "co_process": "HEAD",
-    "broadcast_process": "HEAD",
-    "multi_input": "HEAD_WITH_SOURCES",
-}
+STRATEGIES = {"co_map": "HEAD", "co_process": "HEAD", "broadcast_process": "HEAD", "multi_input": "HEAD_WITH_SOURCES"}
 ATTRIBUTES = {
     "async": OperatorAttributes(is_yielding=True),
     "full_window_partition": OperatorAttributes(outputs_only_after_end=True),
@@ -119,9 +114,7 @@ PARTITIONERS: dict[str, Callable[[int], Partitioner]] = {
     "global": lambda _: GlobalPartitioner(),
     "hash": lambda id: HashPartitioner(KEYS, id),
     "custom": lambda id: CustomPartitioner("0", id),
-    "forward_consecutive_hash": lambda id: ForwardForConsecutiveHashPartitioner(
-        HashPartitioner(KEYS, id)
-    ),
+    "forward_consecutive_hash": lambda id: ForwardForConsecutiveHashPartitioner(HashPartitioner(KEYS, id)),
     "forward_unspecified": lambda _: ForwardForUnspecifiedPartitioner(),
 }
 
@@ -149,9 +142,7 @@ def compile_topology(spec: Json) -> Json:
 
 
 def config_of(job: Json) -> tuple[tuple[str, str], ...]:
-    declared = {JOB_KEYS[key]: value for key, value in job.items() if key in JOB_KEYS} | job.get(
-        "config", {}
-    )
+    declared = {JOB_KEYS[key]: value for key, value in job.items() if key in JOB_KEYS} | job.get("config", {})
     return tuple((key, str(value)) for key, value in (FLINK_DEFAULTS | declared).items())
 
 
@@ -170,18 +161,9 @@ def declare(nodes: list[Json]) -> tuple[Transformation, ...]:
             )
             continue
         inputs = [ids[name] for name in node.get("inputs", [])]
-        if node["kind"] in (
-            "broadcast_process",
-            "window_all",
-        ):  # the API makes a partition of its own before it
-            inner = (
-                BroadcastPartitioner()
-                if node["kind"] == "broadcast_process"
-                else HashPartitioner(KEYS, 0)
-            )
-            found.append(
-                PartitionTransformation(id=len(found) + 1, inputs=(inputs[-1],), partitioner=inner)
-            )
+        if node["kind"] in ("broadcast_process", "window_all"):  # the API makes a partition of its own before it
+            inner = BroadcastPartitioner() if node["kind"] == "broadcast_process" else HashPartitioner(KEYS, 0)
+            found.append(PartitionTransformation(id=len(found) + 1, inputs=(inputs[-1],), partitioner=inner))
             inputs[-1] = len(found)
         is_keyed = [name in keyed for name in node.get("inputs", [])]
         found.append(transformation(node, len(found) + 1, tuple(inputs), is_keyed, found))
@@ -193,11 +175,7 @@ def declare(nodes: list[Json]) -> tuple[Transformation, ...]:
 
 def with_tags(node: Json, nodes: list[Json]) -> Json:
     """Add the side outputs that others read to each node, since a declaration names them at the operator."""
-    taken = [
-        other["tag"]
-        for other in nodes
-        if other["kind"] == "side_output" and other["inputs"] == [node["id"]]
-    ]
+    taken = [other["tag"] for other in nodes if other["kind"] == "side_output" and other["inputs"] == [node["id"]]]
     return node | {"tags": sorted(set(taken))}
 
 
@@ -213,27 +191,16 @@ def transformation(  # noqa: PLR0911  # one row of a table each
         case "iterate":
             return FeedbackTransformation(id=id, inputs=inputs)
         case "key_by":
-            return PartitionTransformation(
-                id=id, inputs=inputs, partitioner=HashPartitioner(KEYS, id)
-            )
+            return PartitionTransformation(id=id, inputs=inputs, partitioner=HashPartitioner(KEYS, id))
         case "reinterpret_keyed":
             return PartitionTransformation(id=id, inputs=inputs, partitioner=ForwardPartitioner())
         case "partition":
             mode = ExchangeMode(node.get("exchange_mode", "UNDEFINED"))
             partitioner = PARTITIONERS[node["partitioner"]](id)
-            return PartitionTransformation(
-                id=id, inputs=inputs, partitioner=partitioner, exchange_mode=mode
-            )
+            return PartitionTransformation(id=id, inputs=inputs, partitioner=partitioner, exchange_mode=mode)
     relevant = is_keyed[:1] if kind == "broadcast_process" else is_keyed
     keys = KEYS if relevant and all(relevant) and kind not in UNKEYED else ()
-    settings = (
-        "uid",
-        "uid_hash",
-        "slot_sharing_group",
-        "co_location_group",
-        "parallelism",
-        "max_parallelism",
-    )
+    settings = ("uid", "uid_hash", "slot_sharing_group", "co_location_group", "parallelism", "max_parallelism")
     description = node.get("description", DESCRIPTIONS.get(kind))
     given = {key: node[key] for key in settings if key in node}
     declared = OperatorSettings(description=description, **given)
@@ -241,27 +208,17 @@ def transformation(  # noqa: PLR0911  # one row of a table each
     return physical(node, kind, keys, common, found)
 
 
-def physical(
-    node: Json, kind: str, keys: tuple[str, ...], common: Json, found: list[Transformation]
-) -> Transformation:
+def physical(node: Json, kind: str, keys: tuple[str, ...], common: Json, found: list[Transformation]) -> Transformation:
     is_legacy = node.get("api") == "legacy"
     default = "HEAD" if kind == "source" and is_legacy else STRATEGIES.get(kind, "ALWAYS")
-    fixed = (
-        kind == "broadcast_process"
-    )  # its operator's factory decides, whatever the transformation says
-    declared = (
-        None if fixed else {"disable": "NEVER", "new_chain": "HEAD"}.get(node.get("chaining", ""))
-    )
-    common["chaining_strategy"] = ChainingStrategy(
-        declared or node.get("chaining_strategy", default)
-    )
+    fixed = kind == "broadcast_process"  # its operator's factory decides, whatever the transformation says
+    declared = None if fixed else {"disable": "NEVER", "new_chain": "HEAD"}.get(node.get("chaining", ""))
+    common["chaining_strategy"] = ChainingStrategy(declared or node.get("chaining_strategy", default))
     if kind == "source":
         bounded, parallel = node.get("bounded", True), node.get("parallel", True)
         source = Source(Csv("/in"), is_bounded=bounded, is_legacy=is_legacy, is_parallel=parallel)
         return SourceTransformation(
-            name=node.get("name", "Custom Source" if is_legacy else "Source"),
-            operator=source,
-            **common,
+            name=node.get("name", "Custom Source" if is_legacy else "Source"), operator=source, **common
         )
     if kind == "sink":
         api = node.get("api", "legacy")
@@ -271,12 +228,8 @@ def physical(
             has_writer=has_writer,
             attributes=OperatorAttributes(is_yielding=has_writer),
         )
-        return SinkTransformation(
-            name=node.get("name", SINK_NAMES[api]), operator=sink, state_keys=keys, **common
-        )
-    attributes = replace(
-        ATTRIBUTES.get(kind, OperatorAttributes()), output_tags=tuple(node.get("tags", ()))
-    )
+        return SinkTransformation(name=node.get("name", SINK_NAMES[api]), operator=sink, state_keys=keys, **common)
+    attributes = replace(ATTRIBUTES.get(kind, OperatorAttributes()), output_tags=tuple(node.get("tags", ())))
     operator: Operator = Filter("true", attributes=attributes)
     name = node.get("name", KEYED_NAMES.get(kind, NAMES[kind]) if keys else NAMES[kind])
     if kind == "multi_input":

@@ -24,12 +24,7 @@ from graph_compiler.compiler.checks.validation import all_problems
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.pipeline import IncompletePipelineError
 from graph_compiler.declaration.refusals.collected import collecting_refusals
-from graph_compiler.declaration.streams import (
-    ConnectedStreams,
-    DataStream,
-    KeyedStream,
-    WindowedStream,
-)
+from graph_compiler.declaration.streams import ConnectedStreams, DataStream, KeyedStream, WindowedStream
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.errors import GraphCompilerError, InvalidPipelineError
 from graph_compiler.options.model import PipelineOptions
@@ -116,9 +111,7 @@ OURS = (
     TumblingEventTimeWindows("t", "1 hour"),
     TumblingEventTimeWindows("t", 3),  # type: ignore[arg-type]
 )
-anything = st.sampled_from(
-    [*TEXTS, *TEXTS, *WORDS, *NUMBERS, *OTHERS, *OURS, STREAM, STREAM, STREAM, FOREIGN, SINK]
-)
+anything = st.sampled_from([*TEXTS, *TEXTS, *WORDS, *NUMBERS, *OTHERS, *OURS, STREAM, STREAM, STREAM, FOREIGN, SINK])
 argument = anything | st.just(Odd())
 KINDS = (DataStream, KeyedStream, WindowedStream, ConnectedStreams)
 METHODS = sorted(
@@ -169,10 +162,7 @@ def declare(program: Sequence[Call]) -> StreamExecutionEnvironment:
         if method is None:
             continue
         with suppress(GraphCompilerError):
-            on = method(
-                *map(given_value, arguments),
-                **{key: given_value(value) for key, value in named.items()},
-            )
+            on = method(*map(given_value, arguments), **{key: given_value(value) for key, value in named.items()})
             values[STREAM] = on if isinstance(on, DataStream) else values[STREAM]
     return env
 
@@ -212,9 +202,7 @@ def check_connector(kind: Callable[..., Any], arguments: dict[str, Any], mode: A
 
 @st.composite
 def connectors(draw: st.DrawFn) -> tuple[Callable[..., Any], dict[str, Any], Any]:
-    kind = draw(
-        st.sampled_from([*CONNECTORS.values(), *WINDOWS.values(), ResourceSpec, SlotSharingGroup])
-    )
+    kind = draw(st.sampled_from([*CONNECTORS.values(), *WINDOWS.values(), ResourceSpec, SlotSharingGroup]))
     arguments = {
         name: draw(anything)
         for name, parameter in inspect.signature(kind).parameters.items()
@@ -248,9 +236,7 @@ def test_any_calls_give_a_pipeline_or_a_clear_error(program: list[Call]) -> None
 
 @EVERY
 @given(connectors())
-def test_any_connector_is_accepted_or_refused_clearly(
-    made: tuple[Callable[..., Any], dict[str, Any], Any],
-) -> None:
+def test_any_connector_is_accepted_or_refused_clearly(made: tuple[Callable[..., Any], dict[str, Any], Any]) -> None:
     check_connector(*made)
 
 
@@ -264,9 +250,7 @@ def test_any_options_are_accepted_or_refused_clearly(options: dict[Any, Any]) ->
 @LONG
 @given(calls, connectors(), config)
 def test_many_random_declarations(
-    program: list[Call],
-    made: tuple[Callable[..., Any], dict[str, Any], Any],
-    options: dict[Any, Any],
+    program: list[Call], made: tuple[Callable[..., Any], dict[str, Any], Any], options: dict[Any, Any]
 ) -> None:
     check_calls(program)
     check_connector(*made)

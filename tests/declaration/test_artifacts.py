@@ -10,12 +10,7 @@ from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.artifacts import user_artifact
 from graph_compiler.declaration.artifacts.artifact_options import Artifacts, read_artifacts
-from graph_compiler.declaration.artifacts.user_artifact import (
-    ArtifactError,
-    ArtifactKind,
-    UserArtifact,
-    find_artifact,
-)
+from graph_compiler.declaration.artifacts.user_artifact import ArtifactError, ArtifactKind, UserArtifact, find_artifact
 from graph_compiler.declaration.locations import declaring_at
 from graph_compiler.errors import InvalidPipelineError, SourceLocation
 
@@ -26,12 +21,7 @@ RATES = hashlib.sha256(b"1.5").hexdigest()
 def project(tmp_path: Path) -> Path:
     """Return a project with a file, two jars and an archive."""
     (tmp_path / "pipelines").mkdir()
-    for name, text in {
-        "data/rates.csv": "1.5",
-        "lib/one.jar": "1",
-        "lib/two.jar": "2",
-        "env.tar.gz": "e",
-    }.items():
+    for name, text in {"data/rates.csv": "1.5", "lib/one.jar": "1", "lib/two.jar": "2", "env.tar.gz": "e"}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     return tmp_path
@@ -71,10 +61,7 @@ def test_the_methods_add_to_flinks_options(project: Path) -> None:
         (ArtifactKind.ARCHIVE, "environment"),
     ]
     assert found[0] == UserArtifact(
-        kind=ArtifactKind.FILE,
-        name="rates.csv",
-        path=str(project / "data" / "rates.csv"),
-        version=RATES,
+        kind=ArtifactKind.FILE, name="rates.csv", path=str(project / "data" / "rates.csv"), version=RATES
     )
     assert found[3].file_name == "environment.tar.gz"
     assert not artifacts(env).problems
@@ -107,9 +94,7 @@ def test_the_content_is_the_version_of_a_file(project: Path) -> None:
         before.content()
 
 
-def test_an_archive_is_not_read_when_a_pipeline_is_loaded(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_archive_is_not_read_when_a_pipeline_is_loaded(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     env = environment(project)
     env.add_python_archive("env.tar.gz")
     monkeypatch.setattr(user_artifact, "_pieces", None)
@@ -158,18 +143,7 @@ def test_every_problem_is_reported_with_its_line(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "a b.csv",
-        "a%20b.csv",
-        "a#b.csv",
-        "a\nb.csv",
-        "ä.csv",
-        ".hidden",
-        "a'b.csv",
-        "-x.csv",
-        "*.csv",
-    ],
+    "name", ["a b.csv", "a%20b.csv", "a#b.csv", "a\nb.csv", "ä.csv", ".hidden", "a'b.csv", "-x.csv", "*.csv"]
 )
 def test_names_that_spark_takes_apart_are_refused(project: Path, name: str) -> None:
     (project / name).write_text("")
@@ -201,9 +175,7 @@ def test_a_folder_may_have_any_name(project: Path) -> None:
         ("add_jars", None),
     ],
 )
-def test_what_an_option_cannot_hold_is_refused_at_its_line(
-    project: Path, method: str, path: object
-) -> None:
+def test_what_an_option_cannot_hold_is_refused_at_its_line(project: Path, method: str, path: object) -> None:
     env = environment(project)
     with pytest.raises(InvalidPipelineError) as refused:
         getattr(env, method)(path)
@@ -217,10 +189,7 @@ def test_two_files_of_one_name_are_refused(project: Path) -> None:
     env.add_files("data/rates.csv", "RATES.csv", "data/rates.csv")
     env.add_jars("lib/one.jar")
     env.add_python_archive("env.tar.gz", "one.jar")
-    assert [problem.key for problem in artifacts(env).problems] == [
-        "pipeline.cached-files",
-        "python.archives",
-    ]
+    assert [problem.key for problem in artifacts(env).problems] == ["pipeline.cached-files", "python.archives"]
     assert messages(env)[0].endswith(f"{project}/RATES.csv have the same name 'RATES.csv'")
 
 

@@ -9,15 +9,7 @@ import graph_compiler
 from graph_compiler import ResourceSpec, SlotSharingGroup, StreamExecutionEnvironment
 from graph_compiler.declaration.call_checks import Checked, problems_at
 from graph_compiler.declaration.connectors import Csv, Jdbc, Range, Table, Values
-from graph_compiler.declaration.operators import (
-    Deduplicate,
-    Drop,
-    Filter,
-    Limit,
-    Sample,
-    TopN,
-    WindowAggregate,
-)
+from graph_compiler.declaration.operators import Deduplicate, Drop, Filter, Limit, Sample, TopN, WindowAggregate
 from graph_compiler.declaration.windows import TumblingEventTimeWindows
 
 DECLARATION = Path(graph_compiler.__file__).parent / "declaration"
@@ -32,19 +24,10 @@ WRONG: list[tuple[Checked, list[str]]] = [
     ),
     (TumblingEventTimeWindows("t", "soon"), ["the size of its windows is 'soon'"]),
     (Csv(" ", on_schema_change="evolve"), ["its path is empty"]),
-    (
-        Table("", run_column="a"),
-        ["its name is empty", "run_column is 'a', and attempt_column None"],
-    ),
+    (Table("", run_column="a"), ["its name is empty", "run_column is 'a', and attempt_column None"]),
     (Range(0, 3, step=0), ["its step is 0"]),
-    (
-        ResourceSpec(cpu_cores=-1, memory="much"),
-        ["cpu_cores is -1", "memory is 'much'"],
-    ),
-    (
-        SlotSharingGroup("big", executor_cores=0, conf={"x": "1"}),
-        ["executor_cores is 0", "conf has 'x'"],
-    ),
+    (ResourceSpec(cpu_cores=-1, memory="much"), ["cpu_cores is -1", "memory is 'much'"]),
+    (SlotSharingGroup("big", executor_cores=0, conf={"x": "1"}), ["executor_cores is 0", "conf has 'x'"]),
 ]
 RIGHT: list[Checked] = [
     Filter("a > 1"),
@@ -91,7 +74,4 @@ def test_methods_that_find_problems_have_one_form() -> None:
         if isinstance(node, ast.FunctionDef) and node.returns and not node.name.startswith("_")
         if "Problem" in ast.unparse(node.returns)
     }
-    assert found == {
-        ("problems", "Iterator[Problem]"),
-        ("rendering_problems", "Iterator[Problem]"),
-    }
+    assert found == {("problems", "Iterator[Problem]"), ("rendering_problems", "Iterator[Problem]")}

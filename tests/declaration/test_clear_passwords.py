@@ -86,9 +86,7 @@ _WORDS = st.text("abcxyzABC0189_-.$!*", min_size=1, max_size=12)
     password=_WORDS,
     kind=st.sampled_from(["postgresql", "mysql", "mariadb", "clickhouse"]),
 )
-def test_a_login_before_the_host_is_found_whatever_it_is(
-    user: str, password: str, kind: str
-) -> None:
+def test_a_login_before_the_host_is_found_whatever_it_is(user: str, password: str, kind: str) -> None:
     assert is_in_url(f"jdbc:{kind}://{user}:{password}@db/shop")
     assert is_in_url(f"jdbc:oracle:thin:{user}/{password}@//db/shop")
     assert is_in_url(f"jdbc:{kind}://db/shop?user={user}&Password={password}")
@@ -143,6 +141,4 @@ def test_a_query_may_compare_secrets_but_not_connect_with_one() -> None:
     compared = "SELECT * FROM users WHERE token = 'x' AND password = other.password"
     assert list(Jdbc(url, query=compared).problems()) == []
     connected = "SELECT * FROM dblink('host=db password=tiger', 'SELECT 1') AS t (a INT)"
-    assert [problem.message for problem in Jdbc(url, query=connected).problems()] == [
-        "its query holds a password"
-    ]
+    assert [problem.message for problem in Jdbc(url, query=connected).problems()] == ["its query holds a password"]

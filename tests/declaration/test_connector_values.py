@@ -30,9 +30,7 @@ def make_rows(spark: object) -> object:
     return spark
 
 
-def predicates(
-    lower: object, upper: object, parts: int | None, parallelism: int = 1
-) -> list[str | None]:
+def predicates(lower: object, upper: object, parts: int | None, parallelism: int = 1) -> list[str | None]:
     source = Jdbc(
         URL,
         table="t",
@@ -47,19 +45,11 @@ def predicates(
 
 
 def test_numbers_are_cut_evenly_with_open_ends_and_nulls_in_the_first() -> None:
-    assert predicates(0, 100, 4) == [
-        "c < 25 OR c IS NULL",
-        "c >= 25 AND c < 50",
-        "c >= 50 AND c < 75",
-        "c >= 75",
-    ]
+    assert predicates(0, 100, 4) == ["c < 25 OR c IS NULL", "c >= 25 AND c < 50", "c >= 50 AND c < 75", "c >= 75"]
 
 
 def test_dates_and_timestamps_are_split_like_numbers() -> None:
-    assert predicates("2013-01-01", "2013-01-03", 2) == [
-        "c < DATE '2013-01-02' OR c IS NULL",
-        "c >= DATE '2013-01-02'",
-    ]
+    assert predicates("2013-01-01", "2013-01-03", 2) == ["c < DATE '2013-01-02' OR c IS NULL", "c >= DATE '2013-01-02'"]
     assert predicates("2013-01-01T00:00:00", "2013-01-01T00:00:01", 2) == [
         "c < TIMESTAMP '2013-01-01 00:00:00.500000' OR c IS NULL",
         "c >= TIMESTAMP '2013-01-01 00:00:00.500000'",
@@ -78,9 +68,7 @@ def test_every_value_is_in_exactly_one_split(parts: int, upper: int) -> None:
     for value in (-5, 0, 1, 6, upper - 1, upper, upper + 5):
         texts = [text if text is not None else "True" for text in found]
         matching = [
-            text
-            for text in texts
-            if eval(text.replace(" OR c IS NULL", "").replace("AND", "and"), {"c": value})
+            text for text in texts if eval(text.replace(" OR c IS NULL", "").replace("AND", "and"), {"c": value})
         ]
         assert len(matching) == 1, (value, found)
 
@@ -145,9 +133,7 @@ def test_values_ranges_and_functions_are_comparable() -> None:
     assert Values([["a", 1]], "k STRING, v INT") == Values((("a", 1),), "k STRING, v INT")
     assert Range(0, 9) == Range(0, 9, 1)
     assert FunctionSource(make_rows) == FunctionSource(FunctionSource(make_rows).function)
-    with pytest.raises(
-        FunctionNotImportableError, match="FunctionSource cannot take this function"
-    ):
+    with pytest.raises(FunctionNotImportableError, match="FunctionSource cannot take this function"):
         FunctionSource(lambda spark: spark)
 
 
@@ -157,15 +143,11 @@ def test_a_sink_has_its_mode_folders_and_files(env: StreamExecutionEnvironment) 
     assert operator == Sink(Parquet("/out"), mode=SinkMode.APPEND, partition_by=("day",), files=3)
 
 
-def test_an_unknown_mode_is_refused_with_the_known_ones(
-    env: StreamExecutionEnvironment,
-) -> None:
+def test_an_unknown_mode_is_refused_with_the_known_ones(env: StreamExecutionEnvironment) -> None:
     with pytest.raises(InvalidPipelineError) as refusal:
         source(env).sink_to(Parquet("/out"), mode="apend")  # type: ignore[arg-type]
     assert "there is no sink mode 'apend'" in str(refusal.value)
-    assert "allowed: append, overwrite, overwrite-partitions, error-if-exists and merge" in str(
-        refusal.value
-    )
+    assert "allowed: append, overwrite, overwrite-partitions, error-if-exists and merge" in str(refusal.value)
 
 
 def test_generic_files_name_their_format() -> None:
@@ -189,9 +171,7 @@ def source(env: StreamExecutionEnvironment) -> DataStream:
         (Files("/in", format="avro", schema="a INT"), {}),
     ],
 )
-def test_only_xml_is_checked_by_sparks_reader(
-    source: FileConnector, options: dict[str, str]
-) -> None:
+def test_only_xml_is_checked_by_sparks_reader(source: FileConnector, options: dict[str, str]) -> None:
     assert source.read_options() == options
 
 
@@ -217,14 +197,9 @@ def test_misfits_are_null_if_that_is_said(source: RecordFiles, reads_null: bool)
         (Text("/in"), SchemaInFiles.NOTHING),
         (Files("/in", format="text"), SchemaInFiles.NOTHING),
         (Files("/in", format="avro"), SchemaInFiles.TYPES),
-        (
-            Files("/in", format="csv", options={"Header": True}),
-            Csv("/in", header=True).schema_in_files,
-        ),
+        (Files("/in", format="csv", options={"Header": True}), Csv("/in", header=True).schema_in_files),
         (Files("/in", format="csv"), Csv("/in", header=False).schema_in_files),
     ],
 )
-def test_generic_files_declare_their_columns_like_their_format(
-    source: FileConnector, told: SchemaInFiles
-) -> None:
+def test_generic_files_declare_their_columns_like_their_format(source: FileConnector, told: SchemaInFiles) -> None:
     assert source.schema_in_files is told

@@ -6,15 +6,7 @@ from typing import Any, Literal
 from uuid import uuid4
 
 import pytest
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    RootModel,
-    SecretStr,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, RootModel, SecretStr, field_validator, model_validator
 
 from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
@@ -183,10 +175,7 @@ def _defaults(fields: dict[str, Any]) -> dict[str, Any]:
         (int, "params: is <class 'int'>"),
         (model(x=int), "params.x: the field of Params has no default"),
         (model(x=int | None), "params.x: it has several types"),
-        (
-            type("P", (BaseModel,), {"__annotations__": {"x": SecretStr}, "x": SecretStr("s")}),
-            "it is a secret",
-        ),
+        (type("P", (BaseModel,), {"__annotations__": {"x": SecretStr}, "x": SecretStr("s")}), "it is a secret"),
     ],
     ids=str,
 )
@@ -223,19 +212,14 @@ def test_a_default_its_own_schema_refuses_is_refused(schema: dict[str, Any], wor
     ("values", "words"),
     [
         ({"late_after": 601}, "params.late_after: is 601\n  allowed: at most 600"),
-        (
-            {"carrier": "aa"},
-            "params.carrier: is 'aa'\n  allowed: text in which ^[A-Z]{2}$ is found",
-        ),
+        ({"carrier": "aa"}, "params.carrier: is 'aa'\n  allowed: text in which ^[A-Z]{2}$ is found"),
         ({"region": "asia"}, "params.region: is 'asia'\n  allowed: one of eu, us"),
         ({"carrier": "ZZ"}, "params.carrier: Value error, nobody flies as ZZ"),
         ({"mode": "full", "counts": False}, "params: Value error, a full run counts"),
     ],
     ids=str,
 )
-def test_values_are_checked_by_schema_and_by_the_models_own_validators(
-    values: dict[str, Any], words: str
-) -> None:
+def test_values_are_checked_by_schema_and_by_the_models_own_validators(values: dict[str, Any], words: str) -> None:
     pipeline = environment(Flights).pipeline()
     check_parameters(pipeline, {"late_after": 600, "run_date": "2013-01-01"})
     with pytest.raises(ParameterError) as refused:

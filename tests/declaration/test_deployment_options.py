@@ -20,16 +20,12 @@ PARALLELISM = "parallelism.default"
 
 def deployment(**options: str) -> DeploymentOptions:
     keys = {"mode": MODE, "parallelism": PARALLELISM}
-    return parse_deployment_options(
-        json.dumps({keys[name]: value for name, value in options.items()}), "the file"
-    )
+    return parse_deployment_options(json.dumps({keys[name]: value for name, value in options.items()}), "the file")
 
 
 def pipeline(mode: str | None = None) -> Pipeline:
     env = StreamExecutionEnvironment("p", config={MODE: mode} if mode else {})
-    env.from_source(Csv("/in"), "in").key_by("k").aggregate(n="count(*)").name("n").sink_to(
-        Parquet("/out")
-    ).name("out")
+    env.from_source(Csv("/in"), "in").key_by("k").aggregate(n="count(*)").name("n").sink_to(Parquet("/out")).name("out")
     return env.pipeline()
 
 
@@ -46,28 +42,19 @@ def test_a_pipeline_is_compiled_with_its_deployments_options() -> None:
     assert len(as_built_in.deployment.regions) == 1
     blocking = compile_pipeline(pipeline(), deployment(mode="ALL_EXCHANGES_BLOCKING"))
     assert len(blocking.deployment.regions) == 2
-    own = compile_pipeline(
-        pipeline(mode="ALL_EXCHANGES_PIPELINED"), deployment(mode="ALL_EXCHANGES_BLOCKING")
-    )
+    own = compile_pipeline(pipeline(mode="ALL_EXCHANGES_PIPELINED"), deployment(mode="ALL_EXCHANGES_BLOCKING"))
     assert len(own.deployment.regions) == 1
 
 
 def test_explain_shows_changed_options_and_their_origin() -> None:
-    compiled = compile_pipeline(
-        pipeline(mode="ALL_EXCHANGES_BLOCKING"), deployment(mode="AUTO", parallelism="4")
-    )
+    compiled = compile_pipeline(pipeline(mode="ALL_EXCHANGES_BLOCKING"), deployment(mode="AUTO", parallelism="4"))
     assert (
         "\noptions\n"
         "  execution.batch-shuffle-mode = ALL_EXCHANGES_BLOCKING (pipeline)\n"
         "  parallelism.default = 4 (deployment)\n\n"
     ) in explain_text(compiled)
     assert deployment_json(compiled)["options"] == [
-        {
-            "key": MODE,
-            "value": "ALL_EXCHANGES_BLOCKING",
-            "default": "AUTO",
-            "origin": "pipeline",
-        },
+        {"key": MODE, "value": "ALL_EXCHANGES_BLOCKING", "default": "AUTO", "origin": "pipeline"},
         {"key": PARALLELISM, "value": "4", "default": "1", "origin": "deployment"},
     ]
     assert "options" not in explain_text(compile_pipeline(pipeline(), deployment(mode="AUTO")))
@@ -83,9 +70,7 @@ def test_the_origin_of_every_option_is_known() -> None:
 
 
 def test_all_problems_are_reported_with_where_they_are_set() -> None:
-    text = json.dumps(
-        {PARALLELISM: 0, "staging.tll": "1 d", MODE: None, "state.backend": "rocksdb"}
-    )
+    text = json.dumps({PARALLELISM: 0, "staging.tll": "1 d", MODE: None, "state.backend": "rocksdb"})
     with pytest.raises(ConfigurationError) as found:
         parse_deployment_options(text, "AIRFLOW__GRAPH_COMPILER__OPTIONS")
     words = str(found.value)
@@ -98,11 +83,7 @@ def test_all_problems_are_reported_with_where_they_are_set() -> None:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [
-        ("{parallelism: 4}", "not valid JSON: Expecting property name"),
-        ('["a"]', 'it is ["a"]'),
-        ("", "not valid JSON"),
-    ],
+    [("{parallelism: 4}", "not valid JSON: Expecting property name"), ('["a"]', 'it is ["a"]'), ("", "not valid JSON")],
 )
 def test_values_that_are_not_a_json_object_are_refused(text: str, words: str) -> None:
     with pytest.raises(ConfigurationError) as found:
@@ -133,9 +114,7 @@ def test_contradicting_options_are_reported_with_both_origins() -> None:
 
 
 def test_an_invalid_option_causes_no_further_problems() -> None:
-    env = StreamExecutionEnvironment(
-        "p", config={"pipeline.auto-generate-uids": "false", PARALLELISM: "many"}
-    )
+    env = StreamExecutionEnvironment("p", config={"pipeline.auto-generate-uids": "false", PARALLELISM: "many"})
     env.from_source(Csv("/in"), "in").sink_to(Parquet("/out"))
     with pytest.raises(InvalidPipelineError) as found:
         compile_pipeline(env.pipeline())

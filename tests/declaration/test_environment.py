@@ -4,25 +4,15 @@ from typing import Any
 
 import pytest
 
-from graph_compiler import (
-    Csv,
-    DataStream,
-    InvalidPipelineError,
-    Parquet,
-    StreamExecutionEnvironment,
-)
+from graph_compiler import Csv, DataStream, InvalidPipelineError, Parquet, StreamExecutionEnvironment
 from graph_compiler.declaration.operators import Filter, OperatorSettings, Source
 from graph_compiler.declaration.transformations import OneInputTransformation
 from graph_compiler.explain.documents.plan_json import streaming_plan
 from tests.conftest import word_count
 
 
-def test_an_empty_environment_is_refused_with_flinks_message(
-    env: StreamExecutionEnvironment,
-) -> None:
-    with pytest.raises(
-        InvalidPipelineError, match="No operators defined in streaming topology. Cannot execute."
-    ):
+def test_an_empty_environment_is_refused_with_flinks_message(env: StreamExecutionEnvironment) -> None:
+    with pytest.raises(InvalidPipelineError, match="No operators defined in streaming topology. Cannot execute."):
         env.get_stream_graph()
 
 
@@ -36,12 +26,7 @@ def test_get_stream_graph_clears_the_transformations_as_in_flink() -> None:
     env = word_count()
     graph = env.get_stream_graph("counting")
     assert graph.job_name == "counting"
-    assert [node.declared_name for node in graph.nodes] == [
-        "lines",
-        "words",
-        "counts",
-        "counts_out",
-    ]
+    assert [node.declared_name for node in graph.nodes] == ["lines", "words", "counts", "counts_out"]
     with pytest.raises(InvalidPipelineError, match="No operators defined"):
         env.get_stream_graph()
 
@@ -84,17 +69,11 @@ def test_execute_is_refused_with_the_command_to_use(method: str) -> None:
     )
     assert problem.declared_at is not None
     assert problem.declared_at.file == __file__
-    for way in (
-        "graph-compiler run NAME --in-process",
-        "graph-compiler run NAME`",
-        "build_dag(env)",
-    ):
+    for way in ("graph-compiler run NAME --in-process", "graph-compiler run NAME`", "build_dag(env)"):
         assert way in str(problem.hint)
 
 
-def test_settings_apply_to_the_operator_through_any_stream_object(
-    env: StreamExecutionEnvironment,
-) -> None:
+def test_settings_apply_to_the_operator_through_any_stream_object(env: StreamExecutionEnvironment) -> None:
     stream = env.from_source(Csv("/in"), "in").filter("x > 0")
     same = (
         stream.name("positive")
@@ -109,10 +88,7 @@ def test_settings_apply_to_the_operator_through_any_stream_object(
     assert isinstance(transformation, OneInputTransformation)
     assert (transformation.name, transformation.chaining_strategy) == ("positive", "NEVER")
     assert transformation.settings == OperatorSettings(
-        uid="p",
-        parallelism=3,
-        description="keeps what is positive",
-        slot_sharing_group="big",
+        uid="p", parallelism=3, description="keeps what is positive", slot_sharing_group="big"
     )
 
 
@@ -125,10 +101,7 @@ def test_settings_apply_to_the_operator_through_any_stream_object(
         (lambda stream: stream.key_by("a"), "key_by"),
         (lambda stream: stream.stage("it is asked for"), "stage"),
         (lambda stream: stream.pipelined("it is asked for"), "pipelined"),
-        (
-            lambda stream: stream.filter("a > 0", rejects="r").get_side_output("r"),
-            "get_side_output",
-        ),
+        (lambda stream: stream.filter("a > 0", rejects="r").get_side_output("r"), "get_side_output"),
     ],
 )
 def test_a_setting_of_a_call_that_adds_no_operator_is_refused(
@@ -165,13 +138,7 @@ def test_a_name_airflow_would_refuse_is_refused() -> None:
 
 def test_ids_count_from_one_in_every_environment() -> None:
     assert word_count().pipeline() == word_count().pipeline()
-    assert [transformation.id for transformation in word_count().pipeline().transformations] == [
-        1,
-        2,
-        3,
-        4,
-        5,
-    ]
+    assert [transformation.id for transformation in word_count().pipeline().transformations] == [1, 2, 3, 4, 5]
 
 
 def test_a_join_with_a_broadcast_side_partitions_neither(env: StreamExecutionEnvironment) -> None:
@@ -184,11 +151,7 @@ def test_a_join_with_a_broadcast_side_partitions_neither(env: StreamExecutionEnv
 def test_a_join_partitions_both_sides_by_key(env: StreamExecutionEnvironment) -> None:
     left, right = env.from_source(Csv("/l"), "l"), env.from_source(Csv("/r"), "r")
     left.join(right, on=["a", "b"]).sink_to(Parquet("/out"))
-    assert [edge.partitioner.label for edge in env.get_stream_graph().edges] == [
-        "hash(a, b)",
-        "hash(a, b)",
-        "forward",
-    ]
+    assert [edge.partitioner.label for edge in env.get_stream_graph().edges] == ["hash(a, b)", "hash(a, b)", "forward"]
 
 
 def test_streams_of_a_cleared_environment_stay_usable(env: StreamExecutionEnvironment) -> None:
@@ -197,23 +160,14 @@ def test_streams_of_a_cleared_environment_stay_usable(env: StreamExecutionEnviro
     env.get_stream_graph()
     sink.name("late")
     orders.filter("x").name("f").sink_to(Parquet("/out/2")).name("second")
-    assert [node.declared_name for node in env.get_stream_graph().nodes] == [
-        "orders",
-        "f",
-        "second",
-    ]
+    assert [node.declared_name for node in env.get_stream_graph().nodes] == ["orders", "f", "second"]
 
 
 @pytest.mark.parametrize("how", ["join", "union"])
-def test_a_stream_of_another_environment_is_refused(
-    how: str, env: StreamExecutionEnvironment
-) -> None:
+def test_a_stream_of_another_environment_is_refused(how: str, env: StreamExecutionEnvironment) -> None:
     one = env.from_source(Csv("/a"), "a")
     other = StreamExecutionEnvironment("other").from_source(Csv("/b"), "b")
-    with pytest.raises(
-        InvalidPipelineError,
-        match="after 'a': it was given a stream of another environment, 'other'",
-    ):
+    with pytest.raises(InvalidPipelineError, match="after 'a': it was given a stream of another environment, 'other'"):
         one.join(other, on="k") if how == "join" else one.union(other)
 
 
@@ -239,28 +193,20 @@ def test_invalid_calls_are_refused_at_the_call(env: StreamExecutionEnvironment) 
     ],
     ids=str,
 )
-def test_tags_and_descriptions_that_airflow_cannot_show_are_refused(
-    words: dict[str, Any], said: str
-) -> None:
+def test_tags_and_descriptions_that_airflow_cannot_show_are_refused(words: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidPipelineError) as refused:
         StreamExecutionEnvironment("sales", **words)
     assert said in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    "given", [3, "filter", Filter, Source(Csv("/in"))], ids=["3", "text", "class", "source"]
-)
-def test_apply_takes_operators_and_nothing_else(
-    env: StreamExecutionEnvironment, given: Any
-) -> None:
+@pytest.mark.parametrize("given", [3, "filter", Filter, Source(Csv("/in"))], ids=["3", "text", "class", "source"])
+def test_apply_takes_operators_and_nothing_else(env: StreamExecutionEnvironment, given: Any) -> None:
     rows = env.from_source(Csv("/in"), "in")
     with pytest.raises(InvalidPipelineError, match="after 'in': apply was given"):
         rows.apply(given)
 
 
-def test_apply_adds_an_operator_with_its_name_and_all_its_inputs(
-    env: StreamExecutionEnvironment,
-) -> None:
+def test_apply_adds_an_operator_with_its_name_and_all_its_inputs(env: StreamExecutionEnvironment) -> None:
     one, other = env.from_source(Csv("/a"), "a"), env.from_source(Csv("/b"), "b")
     first = env.transformation(one.apply(Filter("x")).id)
     assert isinstance(first, OneInputTransformation)

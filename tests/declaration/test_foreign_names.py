@@ -10,20 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_compiler import (
-    Csv,
-    InvalidPipelineError,
-    Parquet,
-    StreamExecutionEnvironment,
-    TumblingEventTimeWindows,
-)
+from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment, TumblingEventTimeWindows
 from graph_compiler.declaration.refusals.collected import Refused, Unused, collecting_refusals
-from graph_compiler.declaration.refusals.foreign_names import (
-    OF_SESSION,
-    ForeignName,
-    foreign_name,
-    foreign_names,
-)
+from graph_compiler.declaration.refusals.foreign_names import OF_SESSION, ForeignName, foreign_name, foreign_names
 from graph_compiler.declaration.streams import KeyedStream
 
 ON_STREAMS = foreign_names()
@@ -115,9 +104,7 @@ def test_an_attribute_is_noted_once_it_is_used(use: Callable[[Any], object]) -> 
         write = rows.write
         assert not problems
         use(write)
-    assert [problem.message for problem in problems] == [
-        "a stream has no 'write': that is PySpark's"
-    ]
+    assert [problem.message for problem in problems] == ["a stream has no 'write': that is PySpark's"]
 
 
 def test_an_attribute_is_noted_as_an_argument() -> None:
@@ -188,9 +175,7 @@ def test_names_of_writers_are_not_taken_for_names_of_streams() -> None:
     ("environment", "filter", "call it on a stream"),
     ("environment", "createDataFrame", "`env.from_source(Values("),
 ])  # fmt: skip
-def test_a_call_in_the_wrong_place_has_a_hint_where_it_belongs(
-    kind: str, name: str, hint: str
-) -> None:
+def test_a_call_in_the_wrong_place_has_a_hint_where_it_belongs(kind: str, name: str, hint: str) -> None:
     with collecting_refusals() as problems:
         getattr(kinds()[kind], name)()
     (problem,) = problems

@@ -55,18 +55,9 @@ def test_arguments_are_part_of_the_document() -> None:
     ("arguments", "words"),
     [
         ({}, ["this is priced(rows, least, currency, strict)", 'by keyword: least=param("least")']),
-        (
-            {"lest": 3},
-            [
-                "binds 'lest', but its function is priced(rows, least, currency",
-                "did you mean 'least'?",
-            ],
-        ),
+        ({"lest": 3}, ["binds 'lest', but its function is priced(rows, least, currency", "did you mean 'least'?"]),
         ({"least": "3"}, ["binds least to '3', and priced takes least: float", "a number"]),
-        (
-            {"least": param("currency")},
-            ["binds least to the parameter 'currency', which is 'EUR' by default"],
-        ),
+        ({"least": param("currency")}, ["binds least to the parameter 'currency', which is 'EUR' by default"]),
         ({"least": 1, "strict": 1}, ["binds strict to 1, and priced takes strict: bool"]),
         ({"least": 1, "currency": "{{ ds }}"}, ["binds currency to the template", "param("]),
         ({"least": float("nan")}, ["binds least to nan", "a finite number"]),

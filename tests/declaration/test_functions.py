@@ -19,9 +19,7 @@ def test_a_module_level_function_is_found_again_by_name() -> None:
     assert len(reference.source_digest) == 64
 
 
-def test_a_lambda_is_refused_with_its_operator_and_where_to_move_it(
-    env: StreamExecutionEnvironment,
-) -> None:
+def test_a_lambda_is_refused_with_its_operator_and_where_to_move_it(env: StreamExecutionEnvironment) -> None:
     flown = env.from_source(Csv("/in"), "in").filter("x").name("flown")
     with pytest.raises(InvalidPipelineError) as refusal:
         flown.transform(lambda rows: rows)
@@ -40,9 +38,7 @@ def test_a_nested_function_is_refused() -> None:
     def nested(rows: object) -> object:
         return rows
 
-    with pytest.raises(
-        FunctionNotImportableError, match="defined inside another function or class"
-    ):
+    with pytest.raises(FunctionNotImportableError, match="defined inside another function or class"):
         FunctionRef.of(nested)
 
 

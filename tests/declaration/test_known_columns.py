@@ -22,9 +22,7 @@ SCHEMAS = [
     ("s STRUCT<a: INT, b: ARRAY<STRING>>, m MAP<STRING, INT>", None),
     ("id integer, n numeric, r real, b byte", "id INT, n DECIMAL(10,0), r FLOAT, b TINYINT"),
 ]
-KNOWN = columns_of_schema(
-    "id INT, n BIGINT, d DECIMAL(9,2), x DOUBLE, name STRING, day DATE, `odd one` INT"
-)
+KNOWN = columns_of_schema("id INT, n BIGINT, d DECIMAL(9,2), x DOUBLE, name STRING, day DATE, `odd one` INT")
 EXPRESSIONS = [
     ("id", "INT"),
     ("ID", "INT"),

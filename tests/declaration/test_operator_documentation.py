@@ -11,9 +11,7 @@ NOT_OPERATORS = {"sink_to", "refuse"}
 
 
 def methods(kind: type) -> set[str]:
-    return {
-        name for name in dir(kind) if not name.startswith("_") and callable(getattr(kind, name))
-    }
+    return {name for name in dir(kind) if not name.startswith("_") and callable(getattr(kind, name))}
 
 
 def test_every_method_is_described() -> None:

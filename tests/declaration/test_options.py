@@ -13,24 +13,18 @@ def test_the_defaults_are_auto_and_batch() -> None:
 
 
 def test_flinks_keys_are_read() -> None:
-    options, problems = read_options(
-        (("parallelism.default", "4"), ("pipeline.operator-chaining.enabled", "false"))
-    )
+    options, problems = read_options((("parallelism.default", "4"), ("pipeline.operator-chaining.enabled", "false")))
     assert problems == ()
     assert (options.parallelism, options.chaining_enabled) == (4, False)
 
 
 def test_every_problem_is_found_and_a_close_key_suggested() -> None:
-    _, problems = read_options(
-        (("parallelism.defualt", "4"), ("execution.batch-shuffle-mode", "SOMETIMES"))
-    )
+    _, problems = read_options((("parallelism.defualt", "4"), ("execution.batch-shuffle-mode", "SOMETIMES")))
     assert sorted(problem.message for problem in problems) == [
         "option 'execution.batch-shuffle-mode' is 'SOMETIMES'",
         "there is no option 'parallelism.defualt'",
     ]
-    assert any(
-        str(problem.allowed).startswith("AUTO, ALL_EXCHANGES_BLOCKING, ") for problem in problems
-    )
+    assert any(str(problem.allowed).startswith("AUTO, ALL_EXCHANGES_BLOCKING, ") for problem in problems)
     assert any(problem.hint == "did you mean 'parallelism.default'?" for problem in problems)
 
 
@@ -38,23 +32,17 @@ BACKOFF = "restart-strategy.exponential-delay"
 
 
 def test_an_initial_backoff_over_the_maximum_is_refused() -> None:
-    options, (problem,) = read_options(
-        ((f"{BACKOFF}.initial-backoff", "90 s"), (f"{BACKOFF}.max-backoff", "500 ms"))
-    )
+    options, (problem,) = read_options(((f"{BACKOFF}.initial-backoff", "90 s"), (f"{BACKOFF}.max-backoff", "500 ms")))
     assert options == PipelineOptions()
     assert problem.message == (
         f"option '{BACKOFF}.initial-backoff' is 90 s, but '{BACKOFF}.max-backoff' is only 500 ms"
     )
-    assert problem.allowed == (
-        f"'{BACKOFF}.initial-backoff' of at most 500 ms, or a longer '{BACKOFF}.max-backoff'"
-    )
+    assert problem.allowed == (f"'{BACKOFF}.initial-backoff' of at most 500 ms, or a longer '{BACKOFF}.max-backoff'")
 
 
 def test_an_initial_backoff_is_checked_against_the_default_maximum() -> None:
     _, (problem,) = read_options(((f"{BACKOFF}.initial-backoff", "2 min"),))
-    assert problem.message.endswith(
-        "is 2 min, but 'restart-strategy.exponential-delay.max-backoff' is only 1 min"
-    )
+    assert problem.message.endswith("is 2 min, but 'restart-strategy.exponential-delay.max-backoff' is only 1 min")
 
 
 def test_an_initial_backoff_may_equal_the_maximum() -> None:
@@ -143,10 +131,7 @@ def test_no_supported_option_is_listed_as_unsupported() -> None:
         (
             {"spark.driver.extraClassPath": "/c.jar"},
             {"pipeline.classpaths": "/a.jar; file:///b/*"},
-            {
-                "spark.driver.extraClassPath": "/a.jar:/b/*:/c.jar",
-                "spark.executor.extraClassPath": "/a.jar:/b/*",
-            },
+            {"spark.driver.extraClassPath": "/a.jar:/b/*:/c.jar", "spark.executor.extraClassPath": "/a.jar:/b/*"},
         ),
     ],
 )

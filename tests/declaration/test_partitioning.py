@@ -38,16 +38,13 @@ def stream(env: StreamExecutionEnvironment) -> DataStream:
     ],
 )
 def test_partitioners_have_labels_and_survive_serialization(
-    partitioner: HashPartitioner | RangePartitioner | CustomPartitioner | FunctionPartitioner,
-    label: str,
+    partitioner: HashPartitioner | RangePartitioner | CustomPartitioner | FunctionPartitioner, label: str
 ) -> None:
     assert partitioner.label == label
     assert from_wire(type(partitioner), to_wire(partitioner)) == partitioner
 
 
-def test_a_function_or_an_expression_picks_the_partition(
-    stream: DataStream, env: StreamExecutionEnvironment
-) -> None:
+def test_a_function_or_an_expression_picks_the_partition(stream: DataStream, env: StreamExecutionEnvironment) -> None:
     stream.partition_custom("a % 3").filter("a > 1")
     stream.partition_custom(by_hub, "origin", "dest").filter("a > 1")
     expression, function = (edge.partitioner for edge in env.get_stream_graph().edges)
@@ -63,10 +60,7 @@ def test_a_function_or_an_expression_picks_the_partition(
         (("a % 3", "a"), "partition_custom was given an expression, and the columns a"),
         ((by_hub,), "partition_custom was given a function, and as its key columns nothing"),
         ((by_hub, 3), "partition_custom was given 3 among its keys"),
-        (
-            (lambda key, _: key, "a"),
-            "partition_custom cannot take this function: a lambda has no name",
-        ),
+        ((lambda key, _: key, "a"), "partition_custom cannot take this function: a lambda has no name"),
     ],
 )
 def test_invalid_partitioner_arguments_are_refused(

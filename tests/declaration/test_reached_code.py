@@ -57,8 +57,7 @@ FILES = {
 READ = [
     name
     for name in FILES
-    if name.split("/")[0] in ("project", "helpers", "names")
-    and not name.endswith(("unrelated.py", "other.py"))
+    if name.split("/")[0] in ("project", "helpers", "names") and not name.endswith(("unrelated.py", "other.py"))
 ]
 RECORD = "site-packages/Till_Coins-1.0.dist-info/RECORD"
 METADATA = "site-packages/Till_Coins-1.0.dist-info/METADATA"
@@ -140,9 +139,7 @@ def test_another_installation_counts(host: Path, change: Callable[[Path], object
     [("sha256=cc", "sha256=c0"), ("sha256=dd", "sha256=d0"), ("small.pyc,,", "small.pyc,,7")],
     ids=["a script names its Python", "another installer", "compiled or not"],
 )
-def test_the_same_files_are_the_same_build_on_another_host(
-    host: Path, before: str, after: str
-) -> None:
+def test_the_same_files_are_the_same_build_on_another_host(host: Path, before: str, after: str) -> None:
     found = reached()
     changed(host, RECORD, before, after)
     assert reached() == found
@@ -155,9 +152,7 @@ def test_the_place_of_the_code_does_not_count(host: Path, monkeypatch: pytest.Mo
     assert reached() == before
 
 
-def test_code_in_an_archive_counts_as_in_a_folder(
-    host: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_code_in_an_archive_counts_as_in_a_folder(host: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = reached()
     with zipfile.ZipFile(host / "code.zip", "w") as archive:
         for name, text in FILES.items():
@@ -236,17 +231,13 @@ def test_a_folder_that_may_not_be_entered_is_not_known(monkeypatch: pytest.Monke
 
 
 @pytest.mark.usefixtures("host")
-def test_functions_are_called_with_these_packages_whatever_they_import(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_functions_are_called_with_these_packages_whatever_they_import(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_OF_FRAMES", ("till-ore", "till-nothing"))
     assert "till-ore" in reached().packages
     assert reached_code([]).packages == {}
 
 
-def test_the_code_of_this_package_is_that_of_its_drivers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_code_of_this_package_is_that_of_its_drivers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = Path(module.__file__).parents[1]
     copy = tmp_path / "graph_compiler"
     shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__", "static"))

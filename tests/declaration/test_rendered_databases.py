@@ -30,9 +30,7 @@ def region(source: Connector) -> RegionDescriptor:
 def filled(source: Connector, value: str) -> Connector:
     """Return a source as a run renders it; raises InvalidPipelineError if the value is refused."""
     declared = region(source)
-    places = {
-        key: text.replace("{{ params.x }}", value) for key, text in find_places([declared]).items()
-    }
+    places = {key: text.replace("{{ params.x }}", value) for key, text in find_places([declared]).items()}
     (run,) = fill_places([declared], places)
     if problems := find_place_problems(run):
         raise InvalidPipelineError("p", problems)
@@ -111,9 +109,7 @@ def test_declared_names_without_templates_are_unchanged(table: str) -> None:
     assert filled(jdbc(table=table), "any") == jdbc(table=table)
 
 
-@pytest.mark.parametrize(
-    "value", ["x?socketFactory=a.B", "x;y=z", "x&a=b", "x/y", "x:1", "a@b", "x y"]
-)
+@pytest.mark.parametrize("value", ["x?socketFactory=a.B", "x;y=z", "x&a=b", "x/y", "x:1", "a@b", "x y"])
 def test_a_rendered_database_is_a_name(value: str) -> None:
     source = jdbc(url="jdbc:postgresql://db/{{ params.x }}?ssl=true")
     with pytest.raises(InvalidPipelineError, match="its url renders to more than names"):
@@ -142,21 +138,12 @@ def test_a_rendered_option_is_one_line() -> None:
         ({"table": "({{ params.x }}) t"}, "its table contains a template in"),
         ({"table": None, "query": "SELECT {{ params.x }}"}, "its query contains a template"),
         ({"url": "{{ params.x }}"}, "its url contains a template before its database"),
-        (
-            {"url": "jdbc:{{ params.x }}://db/shop"},
-            "its url contains a template before its database",
-        ),
+        ({"url": "jdbc:{{ params.x }}://db/shop"}, "its url contains a template before its database"),
         ({"url": "jdbc:postgresql://{{ params.x }}/shop"}, "the password would go to any host"),
         ({"url": URL + "?{{ params.x }}"}, "its url contains a template among its parameters"),
-        (
-            {"url": URL + "?options={{ params.x }}"},
-            "its url contains a template among its parameters",
-        ),
+        ({"url": URL + "?options={{ params.x }}"}, "its url contains a template among its parameters"),
         ({"url": URL + "{% if params.x %}2{% endif %}"}, "its url contains a template that is not"),
-        (
-            BOUNDS | {"partition_column": "{{ params.x }}"},
-            "its partition_column contains a template",
-        ),
+        (BOUNDS | {"partition_column": "{{ params.x }}"}, "its partition_column contains a template"),
         ({"driver": "{{ params.x }}"}, "its driver contains a template"),
         *(
             ({"options": {option: "{{ params.x }}"}}, f"its option '{option}' contains a template")
@@ -172,9 +159,7 @@ def test_a_rendered_option_is_one_line() -> None:
         ),
     ],
 )
-def test_templates_are_refused_in_sql_and_driver_settings(
-    settings: dict[str, Any], words: str
-) -> None:
+def test_templates_are_refused_in_sql_and_driver_settings(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidPipelineError, match=words):
         region(jdbc(**settings))
 

@@ -7,19 +7,12 @@ import pytest
 from graph_compiler import InvalidPipelineError, ResourceSpec, SlotSharingGroup
 from graph_compiler import StreamExecutionEnvironment as Environment
 from graph_compiler.declaration.connectors import Csv
-from graph_compiler.declaration.resources.resource_spec import (
-    exceeding,
-    memory_text,
-    merge_resources,
-    parse_memory,
-)
+from graph_compiler.declaration.resources.resource_spec import exceeding, memory_text, merge_resources, parse_memory
 from graph_compiler.declaration.transformations import PhysicalTransformation
 from graph_compiler.deployment.documents.wire import from_json, to_json
 
 SMALL = ResourceSpec(cpu_cores=0.1, memory="512m", extended_resources={"gpu": 1})
-OTHER = ResourceSpec(
-    cpu_cores=0.2, memory="2g", off_heap_memory="1g", extended_resources={"fpga": 2, "gpu": 1}
-)
+OTHER = ResourceSpec(cpu_cores=0.2, memory="2g", off_heap_memory="1g", extended_resources={"fpga": 2, "gpu": 1})
 
 
 @pytest.mark.parametrize(
@@ -81,12 +74,7 @@ def test_executor_resources_that_a_group_does_not_set_are_unknown() -> None:
             "spark.executor.resource.gpu.amount": 2,
         },
     )
-    assert group.executor() == {
-        "cores": None,
-        "memory": 8 << 30,
-        "off-heap memory": 1 << 30,
-        "gpu": 2,
-    }
+    assert group.executor() == {"cores": None, "memory": 8 << 30, "off-heap memory": 1 << 30, "gpu": 2}
     without = replace(group, conf={"spark.memory.offHeap.size": "1g"})
     assert without.executor()["off-heap memory"] == 0
 
@@ -95,9 +83,7 @@ def test_groups_are_values_that_cross_the_wire_and_keep_their_own_conf() -> None
     conf = {"spark.b": 1, "spark.a": True}
     group = SlotSharingGroup("big", driver_memory="2g", conf=conf)
     conf["spark.c"] = 2
-    assert group == SlotSharingGroup(
-        "big", driver_memory="2g", conf={"spark.a": "true", "spark.b": "1"}
-    )
+    assert group == SlotSharingGroup("big", driver_memory="2g", conf={"spark.a": "true", "spark.b": "1"})
     assert group.settings() == {"spark.driver.memory": "2g", "spark.a": "true", "spark.b": "1"}
     assert from_json(SlotSharingGroup, to_json(group)) == group
     assert len({group, replace(group)}) == 1
@@ -124,18 +110,14 @@ def test_a_group_lists_what_it_sets(group: SlotSharingGroup, words: str) -> None
 
 def test_a_group_by_name_replaces_an_earlier_declaration(env: Environment) -> None:
     stream = env.from_source(Csv("/in"), "in")
-    stream.slot_sharing_group(SlotSharingGroup("big", driver_memory="4g")).slot_sharing_group(
-        "small"
-    )
+    stream.slot_sharing_group(SlotSharingGroup("big", driver_memory="4g")).slot_sharing_group("small")
     source = env.transformation(stream.id)
     assert isinstance(source, PhysicalTransformation)
     settings = source.settings
     assert (settings.slot_sharing_group, settings.resource_profile) == ("small", None)
 
 
-def test_preferred_resources_default_to_the_minimum(
-    env: Environment,
-) -> None:
+def test_preferred_resources_default_to_the_minimum(env: Environment) -> None:
     stream = env.from_source(Csv("/in"), "in").set_resources(SMALL)
     source = env.transformation(stream.id)
     assert isinstance(source, PhysicalTransformation)
@@ -144,9 +126,7 @@ def test_preferred_resources_default_to_the_minimum(
 
 
 def test_resources_are_set_on_operators_only(env: Environment) -> None:
-    with pytest.raises(
-        InvalidPipelineError, match="can be set on an operator only; rebalance adds none"
-    ):
+    with pytest.raises(InvalidPipelineError, match="can be set on an operator only; rebalance adds none"):
         env.from_source(Csv("/in"), "in").rebalance().set_resources(SMALL)
 
 

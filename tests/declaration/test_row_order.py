@@ -124,9 +124,7 @@ def test_files_are_refused_if_the_columns_of_the_order_are_gone(change: Change) 
     (lambda rows: rows.select("y").set_parallelism(2), "set_parallelism(2) of 'Select' redistributes them"),
     (lambda rows: rows.set_parallelism(4).select("y"), "set_parallelism(4) of 'sorted' redistributes them"),
 ])  # fmt: skip
-def test_what_redistributes_rows_is_refused_if_the_columns_are_gone(
-    change: Change, words: str
-) -> None:
+def test_what_redistributes_rows_is_refused_if_the_columns_are_gone(change: Change, words: str) -> None:
     with pytest.raises(InvalidPipelineError) as refused:
         compile_pipeline(declared(change).pipeline())
     assert [words in problem.message for problem in refused.value.problems] == [True]

@@ -58,7 +58,5 @@ def test_a_day_starts_in_the_schedules_time_zone() -> None:
     vienna = ZoneInfo("Europe/Vienna")
     assert schedule.moment(date(2026, 7, 1)) == datetime(2026, 7, 1, tzinfo=vienna)
     assert schedule.moment(datetime(2026, 7, 1, 6)) == datetime(2026, 7, 1, 6, tzinfo=vienna)
-    assert schedule.moment(datetime(2026, 7, 1, 6, tzinfo=UTC)) == datetime(
-        2026, 7, 1, 6, tzinfo=UTC
-    )
+    assert schedule.moment(datetime(2026, 7, 1, 6, tzinfo=UTC)) == datetime(2026, 7, 1, 6, tzinfo=UTC)
     assert schedule.moment(None) is None

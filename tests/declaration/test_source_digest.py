@@ -55,9 +55,7 @@ def test_an_unrelated_change_keeps_the_digest(repository: Path) -> None:
     assert digest() == before
 
 
-def test_the_digest_does_not_depend_on_the_location_of_the_repository(
-    repository: Path, tmp_path: Path
-) -> None:
+def test_the_digest_does_not_depend_on_the_location_of_the_repository(repository: Path, tmp_path: Path) -> None:
     before = digest()
     moved = tmp_path / "elsewhere"
     moved.mkdir()
@@ -68,9 +66,7 @@ def test_the_digest_does_not_depend_on_the_location_of_the_repository(
 
 
 @pytest.mark.parametrize("installed", ["json", "json.decoder", "pydantic.main"])
-def test_outside_a_repository_only_the_module_itself_counts(
-    installed: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_outside_a_repository_only_the_module_itself_counts(installed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     importlib.import_module(installed)
     monkeypatch.delattr(module, "_imported")
     source_digest.cache_clear()

@@ -28,9 +28,7 @@ def test_a_pipelines_settings_override_the_deployments() -> None:
         "spark.b": "4",
         "spark.sql.shuffle.partitions": "8",
     }
-    shown = effective_options(PipelineOptions(), CONFIG, deployment)[
-        len(PipelineOptions.model_fields) :
-    ]
+    shown = effective_options(PipelineOptions(), CONFIG, deployment)[len(PipelineOptions.model_fields) :]
     assert [(one.key, one.value, one.origin, one.is_changed) for one in shown] == [
         ("spark.a", "pipeline", OptionOrigin.PIPELINE, True),
         ("spark.b", "4", OptionOrigin.DEPLOYMENT, True),
@@ -39,8 +37,7 @@ def test_a_pipelines_settings_override_the_deployments() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "instead"),
-    [("spark.master", "airflow.conn-id"), ("spark.submit.deployMode", "execution.deploy-mode")],
+    ("key", "instead"), [("spark.master", "airflow.conn-id"), ("spark.submit.deployMode", "execution.deploy-mode")]
 )
 def test_settings_that_say_where_are_refused_with_what_says_it(key: str, instead: str) -> None:
     _, (problem,) = read_options(((key, "x"),))

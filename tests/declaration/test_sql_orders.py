@@ -12,11 +12,7 @@ WRONG = [
     ("amount DESC, ", "has an empty item", None),
     (",day", "has an empty item", None),
     ("amount NULLS LAST DESC", "has DESC after NULLS LAST", "ASC or DESC is before NULLS"),
-    (
-        "amount LIMIT 5",
-        "contains another clause (LIMIT)",
-        "for the first rows of an order, use top_n(…)",
-    ),
+    ("amount LIMIT 5", "contains another clause (LIMIT)", "for the first rows of an order, use top_n(…)"),
     ("amount where true", "contains another clause (WHERE)", None),
     ("amount /* by */ descending -- x", "has 'descending' after amount", "did you mean 'DESC'?"),
 ]

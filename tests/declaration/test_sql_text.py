@@ -79,10 +79,7 @@ def test_the_problem_names_what_was_found(text: str, found: str, hint: str | Non
     assert (problem.hint is None) if hint is None else (hint in (problem.hint or ""))
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["${q}", "${q} INTO x", "FROM ${t} SELECT 1", "SELECT '${a}'; ${b}", "SELECT (${a}"],
-)
+@pytest.mark.parametrize("text", ["${q}", "${q} INTO x", "FROM ${t} SELECT 1", "SELECT '${a}'; ${b}", "SELECT (${a}"])
 def test_what_only_spark_can_judge_is_left_to_spark(text: str) -> None:
     assert query_problem(text) is None
     assert not has_several_statements(text)
@@ -176,25 +173,7 @@ def test_brackets_in_quotes_and_comments_do_not_count(text: str) -> None:
     assert unclosed_in(text) is None
 
 
-_PIECES = (
-    "a",
-    "1",
-    " ",
-    "\n",
-    "(",
-    ")",
-    "[",
-    "]",
-    "'",
-    '"',
-    "`",
-    "/*",
-    "*/",
-    "--",
-    "\\",
-    "r'",
-    ",",
-)
+_PIECES = ("a", "1", " ", "\n", "(", ")", "[", "]", "'", '"', "`", "/*", "*/", "--", "\\", "r'", ",")
 
 
 @given(st.lists(st.sampled_from(_PIECES), max_size=12).map("".join))

@@ -40,9 +40,7 @@ def summary(compiled: CompiledPipeline) -> PlanSummary:
 
 
 def results(compiled: CompiledPipeline) -> list[str]:
-    return [
-        result.id for region in describe_pipeline(compiled).regions for result in region.results
-    ]
+    return [result.id for region in describe_pipeline(compiled).regions for result in region.results]
 
 
 def test_a_uid_hash_names_the_results_of_its_vertex_only() -> None:
@@ -61,10 +59,7 @@ def test_the_id_of_an_older_version_keeps_its_staged_result_reusable() -> None:
     before, moved = sales(), sales(is_later=True)
     assert vertex_id(before, "totals") != vertex_id(moved, "totals")
     kept = sales(vertex_id(before, "totals"), is_later=True)
-    kinds = [
-        [change.kind for change in plan_diff(summary(before), summary(later)).results]
-        for later in (moved, kept)
-    ]
+    kinds = [[change.kind for change in plan_diff(summary(before), summary(later)).results] for later in (moved, kept)]
     assert kinds == [[ResultChangeKind.MOVED], [ResultChangeKind.REUSABLE]]
 
 

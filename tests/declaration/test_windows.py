@@ -2,11 +2,7 @@
 
 import pytest
 
-from graph_compiler import (
-    EventTimeSessionWindows,
-    SlidingEventTimeWindows,
-    TumblingEventTimeWindows,
-)
+from graph_compiler import EventTimeSessionWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
 from graph_compiler.declaration.windows import Window
 
 

@@ -5,11 +5,7 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.errors import ConfigurationError
-from graph_compiler.projects.airflow_configuration import (
-    Setting,
-    configuration_file,
-    find_setting,
-)
+from graph_compiler.projects.airflow_configuration import Setting, configuration_file, find_setting
 
 VARIABLE = "AIRFLOW__GRAPH_COMPILER__OPTIONS"
 

@@ -9,10 +9,7 @@ from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
-from graph_compiler.deployment.documents.descriptor import (
-    RegionDescriptor,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.staging.attempts.artifact_copies import put_artifacts
 from graph_compiler.staging.store.in_memory_store import InMemoryStore

@@ -23,10 +23,7 @@ DEFAULTS: dict[str, str | int | float | bool] = {
         (Parquet("{{params['output']}}/delays"), "file:///data/out/delays"),
         (Parquet("/data/orders/day={{ ds }}"), "file:///data/orders"),
         (Parquet("/data/{{ ds }}/orders"), "file:///data/orders"),
-        (
-            Parquet("/data/{{ macros.ds_format(ds, '%Y-%m-%d', '%Y/%m') }}/orders"),
-            "file:///data/orders",
-        ),
+        (Parquet("/data/{{ macros.ds_format(ds, '%Y-%m-%d', '%Y/%m') }}/orders"), "file:///data/orders"),
         (Parquet("/data/with space"), "file:///data/with%20space"),
         (Csv("s3a://lake/orders/*.csv"), "s3://lake/orders/*.csv"),
         (Csv("{{ params.bucket }}/orders"), "s3://lake/raw/orders"),
@@ -39,14 +36,8 @@ DEFAULTS: dict[str, str | int | float | bool] = {
         (Jdbc("jdbc:sqlserver://db:1433;databaseName=shop", table="orders"), None),
         (Csv("{{ params.unknown }}/orders"), None),
         (Table("shop.orders"), "x-spark-table:///shop/orders"),
-        (
-            Jdbc("jdbc:postgresql://db:5432/shop", table="orders"),
-            "postgresql://db:5432/shop/public/orders",
-        ),
-        (
-            Jdbc("jdbc:postgresql://db:5432/shop?ssl=true", table='"s"."o"'),
-            "postgresql://db:5432/shop/s/o",
-        ),
+        (Jdbc("jdbc:postgresql://db:5432/shop", table="orders"), "postgresql://db:5432/shop/public/orders"),
+        (Jdbc("jdbc:postgresql://db:5432/shop?ssl=true", table='"s"."o"'), "postgresql://db:5432/shop/s/o"),
         (Jdbc("jdbc:mysql://user:word@db/shop", table="orders"), "mysql://db/shop/orders"),
         (Jdbc(Secret("db", "url"), table="orders"), None),
         (Jdbc("jdbc:postgresql://db/shop", query="SELECT 1"), None),
@@ -54,15 +45,10 @@ DEFAULTS: dict[str, str | int | float | bool] = {
     ],
     ids=str,
 )
-def test_an_asset_uri_is_the_place_without_its_templated_part(
-    connector: Connector, uri: str | None
-) -> None:
+def test_an_asset_uri_is_the_place_without_its_templated_part(connector: Connector, uri: str | None) -> None:
     assert asset_uri(connector, DEFAULTS) == uri
 
 
 def test_an_asset_uri_has_the_parameters_of_its_place() -> None:
-    assert parameters_in(Parquet("{{ params.output }}/x/{{ params['days'] }}")) == {
-        "output",
-        "days",
-    }
+    assert parameters_in(Parquet("{{ params.output }}/x/{{ params['days'] }}")) == {"output", "days"}
     assert parameters_in(Parquet("/x/{{ ds }}")) == frozenset()

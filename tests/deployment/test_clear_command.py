@@ -8,11 +8,7 @@ import pytest
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
-from graph_compiler.deployment.documents.descriptor import (
-    VERSION,
-    ExecutionAttempt,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import VERSION, ExecutionAttempt, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.plans.clear_command import clear_command
 from graph_compiler.deployment.plans.subplans import staged_inputs
@@ -59,9 +55,7 @@ def test_a_run_without_a_date_is_cleared_in_the_page(task: TaskDeploymentDescrip
     assert said.startswith("in Airflow's UI, clear kept and out of run 'r', downstream tasks")
 
 
-def test_a_run_with_a_map_index_is_cleared_in_the_page_whatever_its_date(
-    task: TaskDeploymentDescriptor,
-) -> None:
+def test_a_run_with_a_map_index_is_cleared_in_the_page_whatever_its_date(task: TaskDeploymentDescriptor) -> None:
     mapped = replace(task, identity=replace(task.identity, map_index=3))
     said = clear_command(mapped, NAMES)
     assert said.startswith("in Airflow's UI, clear kept and out of run 'r' of 'p', those with map")

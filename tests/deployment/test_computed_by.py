@@ -7,13 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_compiler.deployment.documents.computed_by import (
-    NOT_RECORDED,
-    CodePart,
-    ComputedBy,
-    PartKind,
-    why_other_code,
-)
+from graph_compiler.deployment.documents.computed_by import NOT_RECORDED, CodePart, ComputedBy, PartKind, why_other_code
 from graph_compiler.deployment.documents.wire import from_json, to_json
 
 PAGE = Path(__file__).parents[2] / "docs" / "failures.md"
@@ -67,21 +61,9 @@ BASE = (
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        (
-            BASE[0],
-            part(PartKind.PROGRAM, "Python", "3.12.1"),
-            "Python 3.11.2 computed it, now Python 3.12.1 runs",
-        ),
-        (
-            BASE[1],
-            part(PartKind.OWN, "graph_compiler", digest="bb"),
-            "graph_compiler itself has changed since",
-        ),
-        (
-            BASE[2],
-            part(PartKind.JARS, "jars", digest="bb"),
-            "Spark's driver started with other jars",
-        ),
+        (BASE[0], part(PartKind.PROGRAM, "Python", "3.12.1"), "Python 3.11.2 computed it, now Python 3.12.1 runs"),
+        (BASE[1], part(PartKind.OWN, "graph_compiler", digest="bb"), "graph_compiler itself has changed since"),
+        (BASE[2], part(PartKind.JARS, "jars", digest="bb"), "Spark's driver started with other jars"),
         (
             BASE[3],
             part(PartKind.SETTING, "spark.sql.caseSensitive", "false"),
@@ -89,37 +71,19 @@ BASE = (
         ),
         (BASE[3], None, "spark.sql.caseSensitive was true, and is not set now"),
         (BASE[4], None, "spark.sql.extensions was '', and is not set now"),
-        (
-            BASE[5],
-            part(PartKind.MODULE, "helpers", digest="bb"),
-            "the code of module 'helpers' has changed since",
-        ),
-        (
-            PANDAS,
-            part(PartKind.PACKAGE, "pandas", "2.3.0", "bb"),
-            "pandas 2.2.3 computed it, now 2.3.0 is installed",
-        ),
-        (
-            PANDAS,
-            part(PartKind.PACKAGE, "pandas", "2.2.3", "bb"),
-            "another build of pandas 2.2.3 computed it",
-        ),
+        (BASE[5], part(PartKind.MODULE, "helpers", digest="bb"), "the code of module 'helpers' has changed since"),
+        (PANDAS, part(PartKind.PACKAGE, "pandas", "2.3.0", "bb"), "pandas 2.2.3 computed it, now 2.3.0 is installed"),
+        (PANDAS, part(PartKind.PACKAGE, "pandas", "2.2.3", "bb"), "another build of pandas 2.2.3 computed it"),
         (PANDAS, None, "pandas 2.2.3 computed it, and is not used now"),
         (
             part(PartKind.EXECUTORS, "pandas", "2.2.3"),
             part(PartKind.EXECUTORS, "pandas", "2.2.3 and 2.3.0"),
             "executors with pandas 2.2.3 computed it, now they have pandas 2.2.3 and 2.3.0",
         ),
-        (
-            None,
-            part(PartKind.PACKAGE, "numexpr", "2.10"),
-            "numexpr 2.10 is used now, and was not",
-        ),
+        (None, part(PartKind.PACKAGE, "numexpr", "2.10"), "numexpr 2.10 is used now, and was not"),
     ],
 )
-def test_each_difference_has_its_words(
-    old: CodePart | None, new: CodePart | None, words: str
-) -> None:
+def test_each_difference_has_its_words(old: CodePart | None, new: CodePart | None, words: str) -> None:
     kept = tuple(each for each in BASE if each != old)
     before = ComputedBy(parts=(*kept, old) if old else kept)
     now = ComputedBy(parts=(new, *kept) if new else kept)
@@ -144,13 +108,7 @@ def test_what_is_not_known_is_never_the_same() -> None:
 
 words = st.text(max_size=3)
 codes = st.lists(
-    st.builds(
-        CodePart,
-        kind=st.sampled_from(PartKind),
-        name=st.sampled_from("abc"),
-        version=words,
-        digest=words,
-    ),
+    st.builds(CodePart, kind=st.sampled_from(PartKind), name=st.sampled_from("abc"), version=words, digest=words),
     max_size=5,
     unique_by=lambda each: (each.kind, each.name),
 ).map(lambda parts: ComputedBy(parts=tuple(parts)))

@@ -5,13 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from graph_compiler import (
-    Csv,
-    DataStream,
-    InvalidPipelineError,
-    Parquet,
-    StreamExecutionEnvironment,
-)
+from graph_compiler import Csv, DataStream, InvalidPipelineError, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.operators import ChainingStrategy
 from graph_compiler.declaration.transformations import PhysicalTransformation
@@ -46,9 +40,7 @@ def describe(env: StreamExecutionEnvironment, declare: Declare) -> None:
 
 
 @pytest.mark.parametrize("declare", JOINED.values(), ids=JOINED)
-def test_a_broadcast_that_is_joined_is_deployed(
-    env: StreamExecutionEnvironment, declare: Declare
-) -> None:
+def test_a_broadcast_that_is_joined_is_deployed(env: StreamExecutionEnvironment, declare: Declare) -> None:
     describe(env, declare)
 
 
@@ -56,9 +48,7 @@ def test_a_broadcast_that_is_joined_is_deployed(
 def test_a_broadcast_that_would_repeat_rows_in_flink_is_refused(
     env: StreamExecutionEnvironment, declare: Declare
 ) -> None:
-    with pytest.raises(
-        InvalidPipelineError, match="it reads broadcast rows, but no rows to join them with"
-    ):
+    with pytest.raises(InvalidPipelineError, match="it reads broadcast rows, but no rows to join them with"):
         describe(env, declare)
 
 
@@ -67,9 +57,7 @@ def test_source_chaining_is_compiled_and_not_deployed(env: StreamExecutionEnviro
     pipeline = env.pipeline()
     heads = ChainingStrategy.HEAD_WITH_SOURCES
     changed = tuple(
-        replace(one, chaining_strategy=heads)
-        if isinstance(one, PhysicalTransformation) and one.name == "f"
-        else one
+        replace(one, chaining_strategy=heads) if isinstance(one, PhysicalTransformation) and one.name == "f" else one
         for one in pipeline.transformations
     )
     compiled = compile_pipeline(replace(pipeline, transformations=changed))

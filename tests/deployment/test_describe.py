@@ -19,29 +19,21 @@ def plan_id(condition: str, *, comment: str = "") -> str:
 
 def test_the_plan_id_depends_on_the_computation_and_not_on_its_location() -> None:
     one = plan_id("x > 0")
-    two = plan_id(
-        "x > 0",
-        comment="declared by a call on another line",
-    )
+    two = plan_id("x > 0", comment="declared by a call on another line")
     assert one == two != plan_id("x > 1")
 
 
 def test_a_result_read_by_several_tasks_is_staged_once(env: StreamExecutionEnvironment) -> None:
     staged = env.from_source(Csv("/in"), "in").stage("dear")
     for key in ("a", "b"):
-        staged.key_by(key).aggregate(n="count(*)").sink_to(Parquet(f"/out/{key}")).name(
-            key
-        ).slot_sharing_group(key)
+        staged.key_by(key).aggregate(n="count(*)").sink_to(Parquet(f"/out/{key}")).name(key).slot_sharing_group(key)
     compiled = compile_pipeline(env.pipeline())
     producer, *consumers = describe_regions(compiled)
     assert len(compiled.job_graph.data_sets) >= 2
     assert [result.node_id for result in producer.results] == [1]
     read = {
         region.region_id: {
-            edge.staged and edge.staged.id
-            for v in region.vertices
-            for op in v.operators
-            for edge in op.inputs
+            edge.staged and edge.staged.id for v in region.vertices for op in v.operators for edge in op.inputs
         }
         for region in consumers
     }
@@ -66,9 +58,7 @@ def test_a_staged_input_names_its_result_and_a_pipelined_one_does_not() -> None:
 @pytest.mark.parametrize(
     ("has_sink_between", "has_second_reader", "compared"),
     [
-        pytest.param(
-            False, False, [], id="first ║ second ║ out: who reads computes again, unfinished"
-        ),
+        pytest.param(False, False, [], id="first ║ second ║ out: who reads computes again, unfinished"),
         pytest.param(True, False, ["first"], id="second has a sink: it stays finished for that"),
         pytest.param(False, True, ["first"], id="another reader of first may have finished"),
     ],
@@ -96,11 +86,7 @@ def test_results_have_no_checksums_where_they_are_disabled() -> None:
     first = env.from_source(Csv("/in"), "first").stage("dear")
     for name in ("one", "two"):
         first.filter("a > 1").name(name).sink_to(Parquet(f"/{name}")).name(f"{name}_out")
-    results = [
-        one
-        for region in describe_regions(compile_pipeline(env.pipeline()))
-        for one in region.results
-    ]
+    results = [one for region in describe_regions(compile_pipeline(env.pipeline())) for one in region.results]
     assert [result.is_compared for result in results] == [False]
 
 
@@ -135,9 +121,7 @@ def test_a_streaming_pipeline_compiles_and_is_not_deployed() -> None:
         ("execution.checkpointing.force", "true"),
     ],
 )
-def test_a_checkpoint_option_would_do_nothing_in_a_batch_job_and_is_refused(
-    key: str, value: str
-) -> None:
+def test_a_checkpoint_option_would_do_nothing_in_a_batch_job_and_is_refused(key: str, value: str) -> None:
     env = StreamExecutionEnvironment("p", config={key: value})
     env.from_source(Csv("/in"), "in").sink_to(Parquet("/out"))
     with pytest.raises(InvalidPipelineError) as refusal:
@@ -158,15 +142,11 @@ def test_the_adaptive_scheduler_is_deployed_where_all_parallelism_is_set() -> No
         return len(describe_regions(compile_pipeline(env.pipeline())))
 
     assert described(2) == 1
-    with pytest.raises(
-        InvalidPipelineError, match="does not decide the parallelism of 'Source: in .*'"
-    ):
+    with pytest.raises(InvalidPipelineError, match="does not decide the parallelism of 'Source: in .*'"):
         described(None)
 
 
-def test_subtasks_and_partitions_are_those_of_the_execution_graph(
-    env: StreamExecutionEnvironment,
-) -> None:
+def test_subtasks_and_partitions_are_those_of_the_execution_graph(env: StreamExecutionEnvironment) -> None:
     rows = env.from_source(Csv("/in"), "in").set_parallelism(3).stage("expensive")
     rows.filter("x > 1").sink_to(Parquet("/out")).name("out")
     compiled = compile_pipeline(env.pipeline())

@@ -49,9 +49,7 @@ def test_a_reduced_region_keeps_given_operators_and_results_only() -> None:
     cut = region.only({head.operators[0].node_id}, region.results[:1])
     assert cut.operators == (head.operators[0],)
     assert cut.results == region.results[:1]
-    assert cut == replace(
-        region, vertices=(head.only({head.operators[0].node_id}),), results=cut.results
-    )
+    assert cut == replace(region, vertices=(head.only({head.operators[0].node_id}),), results=cut.results)
 
 
 def test_only_the_operators_of_a_region_are_changed() -> None:
@@ -60,13 +58,9 @@ def test_only_the_operators_of_a_region_are_changed() -> None:
 
     for region in REGIONS:
         upper = renamed(region)
-        assert [each.name for each in upper.operators] == [
-            each.name.upper() for each in region.operators
-        ]
+        assert [each.name for each in upper.operators] == [each.name.upper() for each in region.operators]
         before, after = region.vertices, upper.vertices
-        assert [replace(v, operators=()) for v in after] == [
-            replace(v, operators=()) for v in before
-        ]
+        assert [replace(v, operators=()) for v in after] == [replace(v, operators=()) for v in before]
         assert region.changed(lambda operator: operator) == region
 
 

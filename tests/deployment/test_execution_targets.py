@@ -12,11 +12,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS, DeployMode
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.wire import from_json, to_json
-from graph_compiler.deployment.targets.execution_target import (
-    DriverPlace,
-    ExecutionTarget,
-    SecretWay,
-)
+from graph_compiler.deployment.targets.execution_target import DriverPlace, ExecutionTarget, SecretWay
 from graph_compiler.deployment.targets.known_targets import (
     BUILT_IN,
     ENTRY_POINTS,
@@ -74,9 +70,7 @@ def test_the_deploy_modes_of_each_target_and_why_the_others_are_refused() -> Non
 
 def test_secrets_reach_a_driver_without_being_arguments() -> None:
     ways = {
-        (target.name, str(mode)): str(target.place(mode).secrets)
-        for target in BUILT_IN
-        for mode in target.deploy_modes
+        (target.name, str(mode)): str(target.place(mode).secrets) for target in BUILT_IN for mode in target.deploy_modes
     }
     assert ways == {
         ("local", "client"): "environment",
@@ -120,18 +114,14 @@ def test_another_package_adds_a_target(monkeypatch: pytest.MonkeyPatch) -> None:
         ("acme", "NOTHING", "NOTHING' cannot be imported: AttributeError"),
     ],
 )
-def test_a_wrong_entry_point_is_refused(
-    name: str, value: str, words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_entry_point_is_refused(name: str, value: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     registered(monkeypatch, name, value)
     assert target_of("yarn") is YARN  # ours do not need it
     with pytest.raises(ExtensionError, match=words):
         target_named(name)
 
 
-BIG = SlotSharingGroup(
-    "big", target="yarn", deploy_mode="cluster", conn_id="yarn_big", conf={"spark.x": 1}
-)
+BIG = SlotSharingGroup("big", target="yarn", deploy_mode="cluster", conn_id="yarn_big", conf={"spark.x": 1})
 
 
 def declared(group: SlotSharingGroup | str, config: dict[str, str]) -> Environment:
@@ -173,9 +163,7 @@ def test_documents_of_groups_that_say_no_place_stay_as_they_were() -> None:
     assert set(json.loads(to_json(CORES))) == {"type", "name", "conf", *SPARK_SETTINGS}
 
 
-def problems(
-    group: SlotSharingGroup | str, config: dict[str, str], **deployment: str
-) -> tuple[Problem, ...]:
+def problems(group: SlotSharingGroup | str, config: dict[str, str], **deployment: str) -> tuple[Problem, ...]:
     inherited = DeploymentOptions(values=tuple(deployment.items()), origin="the file")
     compiled = compile_pipeline(declared(group, config).pipeline(), inherited)
     try:
@@ -218,11 +206,7 @@ def test_a_deployments_unknown_target_is_found() -> None:
 
 
 def test_where_a_task_runs_changes_neither_fingerprints_nor_the_plan() -> None:
-    config = {
-        "execution.target": "yarn",
-        "airflow.conn-id": "c",
-        "spark.sql.shuffle.partitions": "9",
-    }
+    config = {"execution.target": "yarn", "airflow.conn-id": "c", "spark.sql.shuffle.partitions": "9"}
     here = describe_pipeline(compile_pipeline(declared("big", {}).pipeline()))
     there = describe_pipeline(compile_pipeline(declared("big", config).pipeline()))
     assert here == there
@@ -237,18 +221,12 @@ def test_a_uri_has_a_run_ids_percent_signs_encoded_again() -> None:
 def test_the_page_has_a_row_for_each_target() -> None:
     page = (Path(__file__).parents[2] / "docs" / "targets.md").read_text()
     table = page.partition("\n\n| target | masters |")[2].partition("\n\n")[0]
-    rows = {
-        row.split("`")[1]: row.strip("| ").split("|")
-        for row in table.splitlines()
-        if row[:3] == "| `"
-    }
+    rows = {row.split("`")[1]: row.strip("| ").split("|") for row in table.splitlines() if row[:3] == "| `"}
     for target in BUILT_IN:
         _, masters, modes, secrets, ignored = map(str.strip, rows[target.name])
         assert masters == target.master_form
         assert modes == ", ".join(target.deploy_modes)
-        assert secrets == ", ".join(
-            f"{mode}: {target.place(mode).secrets}" for mode in target.deploy_modes
-        )
+        assert secrets == ", ".join(f"{mode}: {target.place(mode).secrets}" for mode in target.deploy_modes)
         named = {name for name in SPARK_SETTINGS if f"`{name}`" in ignored}
         needed = {name for pair in target.needed_with for name in pair}
         assert named == {*target.client.ignores, *target.cluster.ignores, *needed}

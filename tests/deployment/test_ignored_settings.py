@@ -11,12 +11,7 @@ from graph_compiler.deployment.targets.execution_target import ExecutionTarget, 
 from graph_compiler.deployment.targets.known_targets import target_of
 
 ALL = SlotSharingGroup(
-    "all",
-    driver_memory="2g",
-    driver_cores=2,
-    executor_memory="4g",
-    executor_cores=2,
-    executor_instances=3,
+    "all", driver_memory="2g", driver_cores=2, executor_memory="4g", executor_cores=2, executor_instances=3
 )
 
 
@@ -40,9 +35,7 @@ EXECUTOR = ("executor_memory", "executor_cores", "executor_instances")
         ("k8s://https://host:6443", "cluster", ()),
     ],
 )
-def test_settings_that_a_master_ignores_are_listed(
-    master: str, mode: str, ignored: tuple[str, ...]
-) -> None:
+def test_settings_that_a_master_ignores_are_listed(master: str, mode: str, ignored: tuple[str, ...]) -> None:
     target, deploy_mode = of(master), DeployMode(mode)
     assert target.ignored_settings(ALL, deploy_mode) == ignored
     assert (ignored_words(ALL, target, master, deploy_mode) is None) == (not ignored)
@@ -64,8 +57,7 @@ def test_unset_settings_are_not_listed() -> None:
 
 def test_a_setting_we_pin_cannot_be_set_by_a_group(env: Environment) -> None:
     group = SlotSharingGroup(
-        "odd",
-        conf={"spark.sql.ansi.enabled": False, "spark.sql.session.timeZone": "CET", "spark.x": 1},
+        "odd", conf={"spark.sql.ansi.enabled": False, "spark.sql.session.timeZone": "CET", "spark.x": 1}
     )
     env.from_source(Csv("/in"), "in").slot_sharing_group(group).sink_to(Parquet("/out"))
     with pytest.raises(InvalidPipelineError) as refusal:

@@ -11,19 +11,10 @@ from graph_compiler import Csv, InvalidPipelineError, Parquet, SlotSharingGroup
 from graph_compiler import StreamExecutionEnvironment as Environment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
-from graph_compiler.deployment.documents.jvm_settings import (
-    OPTIONS,
-    contradicting_words,
-    contradictions,
-    with_pins,
-)
+from graph_compiler.deployment.documents.jvm_settings import OPTIONS, contradicting_words, contradictions, with_pins
 from graph_compiler.driver_jvm.pinned_process import pinned_process
 
-SETTINGS = [
-    f"spark.{process}.{kind}JavaOptions"
-    for process in ("driver", "executor")
-    for kind in ("default", "extra")
-]
+SETTINGS = [f"spark.{process}.{kind}JavaOptions" for process in ("driver", "executor") for kind in ("default", "extra")]
 
 
 @pytest.mark.parametrize(
@@ -130,8 +121,7 @@ def test_a_group_that_contradicts_is_refused_with_its_word_and_what_to_do(env: E
         describe_regions(compile_pipeline(env.pipeline()))
     first, second = refusal.value.problems
     assert first.message == (
-        "slot sharing group 'odd' sets spark.driver.extraJavaOptions, "
-        "which has '-Duser.timezone=Europe/Vienna'"
+        "slot sharing group 'odd' sets spark.driver.extraJavaOptions, which has '-Duser.timezone=Europe/Vienna'"
     )
     assert first.allowed is not None
     assert first.allowed.startswith("'-Duser.timezone=UTC': it changes results")

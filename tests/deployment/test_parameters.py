@@ -4,12 +4,7 @@ from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.describe.run_parameters import parse_parameter
 from graph_compiler.errors import ParameterError
 
-DEFAULTS: dict[str, ParameterValue] = {
-    "late_after": 15,
-    "share": 0.5,
-    "strict": False,
-    "input": "/in",
-}
+DEFAULTS: dict[str, ParameterValue] = {"late_after": 15, "share": 0.5, "strict": False, "input": "/in"}
 
 
 @pytest.mark.parametrize(

@@ -42,9 +42,7 @@ def test_a_line_goes_to_stdout_and_a_warning_to_stderr_each_with_the_programs_na
     LOG.debug("nobody sees this")
     captured = capsys.readouterr()
     assert captured.out == "graph_compiler: source flights: 3 input splits\n"
-    assert captured.err == (
-        "graph_compiler: x is left\n  hint: DROP TABLE x\ngraph_compiler: 100% of it\n"
-    )
+    assert captured.err == ("graph_compiler: x is left\n  hint: DROP TABLE x\ngraph_compiler: 100% of it\n")
 
 
 def test_a_broken_stream_does_not_end_the_program(
@@ -77,9 +75,7 @@ def test_a_users_logging_configuration_disables_nothing() -> None:
         "logging.config.dictConfig({'version': 1, 'root': {'level': 'CRITICAL'}}); "
         "log.info('after dictConfig'); logging.disable(logging.CRITICAL); log.info('after disable')"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "graph_compiler: after dictConfig\ngraph_compiler: after disable\n"
 
 
@@ -128,12 +124,9 @@ def test_a_value_adds_no_line_and_no_field() -> None:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.lists(st.text(st.characters(exclude_categories=()))).map(tuple),
-    st.text(st.characters(exclude_categories=())),
+    st.lists(st.text(st.characters(exclude_categories=()))).map(tuple), st.text(st.characters(exclude_categories=()))
 )
-def test_no_value_looks_like_another_record_or_moves_the_cursor(
-    values: tuple[str, ...], field: str
-) -> None:
+def test_no_value_looks_like_another_record_or_moves_the_cursor(values: tuple[str, ...], field: str) -> None:
     stream = io.StringIO()
     with redirect_stdout(stream), program_log.about({"region": field}):
         program_log.logger("graph_compiler.tests").info("%s is left", "\nERROR ".join(values))

@@ -4,12 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_compiler.deployment.restart_strategy import (
-    ExponentialDelay,
-    FailureRate,
-    FixedDelay,
-    NoRestart,
-)
+from graph_compiler.deployment.restart_strategy import ExponentialDelay, FailureRate, FixedDelay, NoRestart
 
 EXPONENTIAL = ExponentialDelay(
     attempts=100, initial=1, maximum=60, multiplier=1.5, reset_threshold=3600, jitter_factor=0.1
@@ -46,9 +41,7 @@ def test_a_long_time_without_failure_resets_an_exponential_delay() -> None:
 
 
 def test_an_exponential_delay_ends_after_its_attempts() -> None:
-    strategy = ExponentialDelay(
-        attempts=2, initial=1, maximum=60, multiplier=2, reset_threshold=3600, jitter_factor=0
-    )
+    strategy = ExponentialDelay(attempts=2, initial=1, maximum=60, multiplier=2, reset_threshold=3600, jitter_factor=0)
     assert [strategy.delay(range(n), 0) for n in (1, 2, 3)] == [1, 2, None]
 
 

@@ -6,11 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_compiler.deployment.documents.run_identity import (
-    RunIdentity,
-    group_path,
-    with_identity,
-)
+from graph_compiler.deployment.documents.run_identity import RunIdentity, group_path, with_identity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import from_wire, to_wire
 from graph_compiler.errors import StagingError
@@ -61,9 +57,7 @@ def test_two_runs_never_share_a_folder(one: RunIdentity, other: RunIdentity) -> 
 
 
 @given(IDENTITIES)
-def test_no_run_id_can_be_chosen_that_leads_into_the_folder_of_a_run_elsewhere(
-    run: RunIdentity,
-) -> None:
+def test_no_run_id_can_be_chosen_that_leads_into_the_folder_of_a_run_elsewhere(run: RunIdentity) -> None:
     """Such as by a user who may trigger a Dag with a run id of any form."""
     chosen = [path_segment(id) for id in (run.run_folder, run.run_id, f"{run.run_id}~" * 9)]
     assert {len(name.partition("~")[2]) for name in chosen} <= {0, 40}
@@ -121,9 +115,7 @@ def test_task_ids_and_names_are_mapped_by_the_groups_between_them() -> None:
 
 @pytest.mark.parametrize("task_id", ["early", "xlate", "late.x", "emea_late"])
 def test_a_task_id_that_does_not_end_with_its_name_is_refused(task_id: str) -> None:
-    with pytest.raises(
-        StagingError, match=f"task '{task_id}' is 'late' of its pipeline; allowed: "
-    ):
+    with pytest.raises(StagingError, match=f"task '{task_id}' is 'late' of its pipeline; allowed: "):
         group_path(TaskId(task_id), TaskName("late"))
 
 

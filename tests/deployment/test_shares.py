@@ -12,10 +12,7 @@ def staged(*partitions: list[int]) -> tuple[ManifestPartition, ...]:
     return tuple(
         ManifestPartition(
             index=index,
-            files=tuple(
-                DataFile(name=f"{index}-{number}", rows=rows, bytes=rows)
-                for number, rows in enumerate(files)
-            ),
+            files=tuple(DataFile(name=f"{index}-{number}", rows=rows, bytes=rows) for number, rows in enumerate(files)),
         )
         for index, files in enumerate(partitions)
     )
@@ -35,14 +32,10 @@ PARTITIONS = st.lists(st.lists(st.integers(min_value=0, max_value=9), max_size=3
 
 
 @given(PARTITIONS, st.integers(min_value=1, max_value=16))
-def test_every_row_is_read_exactly_once(
-    partitions: tuple[ManifestPartition, ...], consumers: int
-) -> None:
+def test_every_row_is_read_exactly_once(partitions: tuple[ManifestPartition, ...], consumers: int) -> None:
     found = read(partitions, consumers)
     assert len(found) == consumers
-    written = [
-        (file.name, row) for part in partitions for file in part.files for row in range(file.rows)
-    ]
+    written = [(file.name, row) for part in partitions for file in part.files for row in range(file.rows)]
     assert sorted(row for rows in found for row in rows) == sorted(written)
 
 
@@ -54,10 +47,7 @@ def test_consumers_read_whole_partitions_where_there_are_enough_else_even_ranges
     found = read(partitions, consumers)
     if producers >= consumers:
         expected = [
-            {
-                int(index)
-                for index in range(i * producers // consumers, (i + 1) * producers // consumers)
-            }
+            {int(index) for index in range(i * producers // consumers, (i + 1) * producers // consumers)}
             for i in range(consumers)
         ]
         assert all(
@@ -66,23 +56,15 @@ def test_consumers_read_whole_partitions_where_there_are_enough_else_even_ranges
         )
         return
     for index in range(producers):
-        sizes = [
-            len(rows)
-            for consumer, rows in enumerate(found)
-            if consumer * producers // consumers == index
-        ]
+        sizes = [len(rows) for consumer, rows in enumerate(found) if consumer * producers // consumers == index]
         assert max(sizes) - min(sizes) <= 1
         assert sum(sizes) == sum(file.rows for file in partitions[index].files)
 
 
 def test_a_partition_is_cut_across_its_files() -> None:
     (first, second) = shares(staged([3, 4]), consumers=2)
-    assert [(slice.file.name, slice.rows, slice.is_whole) for slice in first] == [
-        ("0-0", range(3), True)
-    ]
-    assert [(slice.file.name, slice.rows, slice.is_whole) for slice in second] == [
-        ("0-1", range(4), True)
-    ]
+    assert [(slice.file.name, slice.rows, slice.is_whole) for slice in first] == [("0-0", range(3), True)]
+    assert [(slice.file.name, slice.rows, slice.is_whole) for slice in second] == [("0-1", range(4), True)]
     cut = shares(staged([4, 4]), consumers=3)[1]
     assert [(slice.file.name, slice.rows, slice.is_whole) for slice in cut] == [
         ("0-0", range(2, 4), False),

@@ -6,8 +6,7 @@ from graph_compiler.deployment.documents.report import SlowestTask
 
 
 @pytest.mark.parametrize(
-    ("median", "longest", "is_skewed"),
-    [(1.0, 10.0, False), (1.0, 10.1, True), (20.0, 60.0, False), (20.0, 60.1, True)],
+    ("median", "longest", "is_skewed"), [(1.0, 10.0, False), (1.0, 10.1, True), (20.0, 60.0, False), (20.0, 60.1, True)]
 )
 def test_the_slowest_task_is_reported_only_if_it_delayed_others_noticeably(
     median: float, longest: float, is_skewed: bool

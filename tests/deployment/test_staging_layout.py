@@ -3,19 +3,13 @@ import re
 import pytest
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import (
-    StagingLayout,
-    root_of,
-    staging_root_at,
-)
+from graph_compiler.deployment.documents.staging_layout import StagingLayout, root_of, staging_root_at
 from graph_compiler.errors import StagingError
 from graph_compiler.identifiers import RegionId, distinct, path_segment, task_id
 
 
 def test_a_run_id_becomes_one_folder() -> None:
-    layout = StagingLayout(
-        root="/s", identity=RunIdentity.own("flights", "manual__2013-01-01T00:00:00+00:00")
-    )
+    layout = StagingLayout(root="/s", identity=RunIdentity.own("flights", "manual__2013-01-01T00:00:00+00:00"))
     assert layout.descriptor(RegionId("late"), "e1") == (
         "/s/flights/manual__2013-01-01T00%3A00%3A00%2B00%3A00/tasks/late/e1/descriptor.json"
     )
@@ -78,9 +72,7 @@ def test_roots_that_are_not_on_a_disk(uri: str, root: str) -> None:
 def test_a_place_without_a_store_is_refused(uri: str, why: str) -> None:
     with pytest.raises(StagingError, match=re.escape(why)) as refused:
         staging_root_at(uri)
-    assert "allowed: an absolute path, a file: URI, s3a://bucket/prefix, or hdfs:" in str(
-        refused.value
-    )
+    assert "allowed: an absolute path, a file: URI, s3a://bucket/prefix, or hdfs:" in str(refused.value)
 
 
 def test_task_ids_are_what_airflow_allows_and_distinct() -> None:

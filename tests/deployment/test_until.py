@@ -22,9 +22,7 @@ def node(env: StreamExecutionEnvironment, name: str) -> int:
 
 
 def names(regions: tuple[RegionDescriptor, ...]) -> dict[str, list[str]]:
-    return {
-        region.region_id: [operator.name for operator in region.operators] for region in regions
-    }
+    return {region.region_id: [operator.name for operator in region.operators] for region in regions}
 
 
 def test_only_upstream_operators_are_kept() -> None:

@@ -49,14 +49,7 @@ def test_a_value_is_restored_with_its_leaf_type() -> None:
 CONNECTORS = (
     Csv("/in", header=False, options={"sep": ";", "key": Secret("c", "k")}, schema="a INT"),
     Files("/in", format="avro"),
-    Jdbc(
-        Secret("c", "url"),
-        table="t",
-        user="u",
-        password=Secret("c"),
-        lower_bound="x",
-        upper_bound=9,
-    ),
+    Jdbc(Secret("c", "url"), table="t", user="u", password=Secret("c"), lower_bound="x", upper_bound=9),
     Values([("a", 1, 0.5, True, None)], "a STRING, b INT, c DOUBLE, d BOOLEAN, e DATE"),
     Range(0, 9),
     Table("a.b", on_schema_change="ignore"),
@@ -71,9 +64,7 @@ def test_a_connector_is_serialized_without_its_secrets(connector: Connector) -> 
 
 def test_a_union_accepts_any_of_its_types() -> None:
     document = cast(dict[str, Json], to_wire(Jdbc("u", table="t")))
-    with pytest.raises(
-        DescriptorError, match=r"Connector.password: found 3; allowed: str or Secret"
-    ):
+    with pytest.raises(DescriptorError, match=r"Connector.password: found 3; allowed: str or Secret"):
         from_wire(Connector, document | {"password": 3})
 
 
@@ -97,9 +88,7 @@ def test_mismatched_values_are_refused_with_their_place(document: Json, words: s
 
 @pytest.mark.parametrize("mode", SHUFFLE_MODES)
 def test_every_region_survives_serialization(mode: str) -> None:
-    for region in describe_regions(
-        compile_pipeline(with_options(flights.pipeline(), shuffle_mode=mode))
-    ):
+    for region in describe_regions(compile_pipeline(with_options(flights.pipeline(), shuffle_mode=mode))):
         assert from_wire(RegionDescriptor, to_wire(region)) == region
 
 
@@ -115,12 +104,8 @@ def test_another_version_is_refused() -> None:
         parameters=(("late_after", 15),),
     )
     assert TaskDeploymentDescriptor.from_json(task.to_json()) == task
-    with pytest.raises(
-        DescriptorError, match=f"has version 99; this program reads version {VERSION}"
-    ):
-        TaskDeploymentDescriptor.from_json(
-            task.to_json().replace(f'"version": {VERSION},', '"version": 99,', 1)
-        )
+    with pytest.raises(DescriptorError, match=f"has version 99; this program reads version {VERSION}"):
+        TaskDeploymentDescriptor.from_json(task.to_json().replace(f'"version": {VERSION},', '"version": 99,', 1))
 
 
 def test_templates_are_found_and_filled_in_places_only() -> None:
@@ -158,9 +143,7 @@ class Ours(Csv):
     """A connector that is loaded, and not registered."""
 
 
-def test_a_connector_of_another_package_has_its_registered_name_only(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_connector_of_another_package_has_its_registered_name_only(monkeypatch: pytest.MonkeyPatch) -> None:
     name = f"{__name__}:Ours"
     document = cast(dict[str, Json], to_wire(Ours("/in")))
     assert document["type"] == name

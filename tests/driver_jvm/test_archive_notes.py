@@ -50,9 +50,7 @@ def test_the_last_reason_is_kept(notes: ArchiveNotes) -> None:
     assert notes.failure(KEY) == "no Java"
 
 
-def test_a_note_is_for_its_user_only_and_no_link_is_followed(
-    notes: ArchiveNotes, tmp_path: Path
-) -> None:
+def test_a_note_is_for_its_user_only_and_no_link_is_followed(notes: ArchiveNotes, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     (tmp_path / f"{KEY}.failed").symlink_to(elsewhere)
     before = os.umask(0)

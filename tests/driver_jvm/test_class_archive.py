@@ -13,13 +13,7 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.driver_jvm import class_archive as module
-from graph_compiler.driver_jvm.class_archive import (
-    KEPT,
-    UNUSED_SECONDS,
-    ArchiveCache,
-    Draft,
-    archive_cache,
-)
+from graph_compiler.driver_jvm.class_archive import KEPT, UNUSED_SECONDS, ArchiveCache, Draft, archive_cache
 from graph_compiler.driver_jvm.installation import DriverStartError
 
 KEY, OTHER = "a" * 32, "b" * 32
@@ -87,18 +81,14 @@ def test_a_damaged_archive_is_removed_after_a_driver_that_died(cache: ArchiveCac
     assert cache.find(OTHER) == other
 
 
-def test_an_archive_of_an_earlier_version_is_removed_after_a_driver_that_died(
-    cache: ArchiveCache,
-) -> None:
+def test_an_archive_of_an_earlier_version_is_removed_after_a_driver_that_died(cache: ArchiveCache) -> None:
     archive = make(cache)
     earlier = archive.rename(archive.with_name(f"{KEY}-{archive.stat().st_size}.jsa"))
     assert cache.find(KEY) == earlier
     assert cache.remove_if_damaged(f"-XX:SharedArchiveFile={earlier}") == earlier
 
 
-def test_a_full_disk_leaves_the_archive_that_is_there(
-    cache: ArchiveCache, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_the_archive_that_is_there(cache: ArchiveCache, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = make(cache)
     monkeypatch.setattr(os, "fsync", failing(errno.ENOSPC))
     with pytest.raises(DriverStartError, match="No space left"):
@@ -122,9 +112,7 @@ def test_a_process_that_ends_while_it_writes_leaves_nothing_to_be_used(cache: Ar
     assert sorted(each.suffix for each in cache.folder.iterdir()) == ["", ".jsa"]
 
 
-def test_an_archive_that_is_replaced_stays_what_it_was_for_those_who_have_it(
-    cache: ArchiveCache,
-) -> None:
+def test_an_archive_that_is_replaced_stays_what_it_was_for_those_who_have_it(cache: ArchiveCache) -> None:
     with make(cache).open("rb") as mapped:
         new = make(cache, content=b"other classes")
         assert mapped.read() == b"classes"
@@ -166,9 +154,7 @@ def test_an_archive_that_is_found_counts_as_used(cache: ArchiveCache) -> None:
     assert left(cache, [archive]) == [True]
 
 
-def test_an_archive_whose_use_cannot_be_noted_is_found(
-    cache: ArchiveCache, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_archive_whose_use_cannot_be_noted_is_found(cache: ArchiveCache, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = make(cache)
     monkeypatch.setattr(os, "utime", failing(errno.EROFS))
     assert cache.find(KEY) == archive
@@ -181,18 +167,14 @@ def failing(number: int) -> Callable[..., None]:
     return fail
 
 
-def test_a_file_that_vanishes_is_skipped(
-    cache: ArchiveCache, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_vanishes_is_skipped(cache: ArchiveCache, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = make(cache)
     gone = archive.with_name(f"{KEY}-3.jsa")
     monkeypatch.setattr(module, "_archives", lambda _: [gone, archive])
     assert cache.find(KEY) == archive
 
 
-def test_a_folder_that_vanishes_is_a_reason(
-    cache: ArchiveCache, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_vanishes_is_a_reason(cache: ArchiveCache, monkeypatch: pytest.MonkeyPatch) -> None:
     make(cache)
     monkeypatch.setattr(Path, "exists", lambda _: True)
     shutil.rmtree(cache.folder)
@@ -211,9 +193,7 @@ def test_a_home_that_cannot_be_looked_at_is_a_reason(tmp_path: Path) -> None:
     assert cache.has_failed(KEY) is None
 
 
-def test_a_file_system_without_locks_is_a_reason(
-    cache: ArchiveCache, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_system_without_locks_is_a_reason(cache: ArchiveCache, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fcntl, "flock", failing(errno.ENOLCK))
     with pytest.raises(DriverStartError, match="No locks available"), cache.new_archive(KEY):
         pass
@@ -240,9 +220,7 @@ def test_what_others_can_write_to_is_refused(cache: ArchiveCache, part: str) -> 
         cache.find(KEY)
 
 
-def test_what_belongs_to_another_user_is_refused(
-    cache: ArchiveCache, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_belongs_to_another_user_is_refused(cache: ArchiveCache, monkeypatch: pytest.MonkeyPatch) -> None:
     make(cache)
     user = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: user + 1)
@@ -258,9 +236,7 @@ def test_a_link_is_refused(cache: ArchiveCache, tmp_path: Path) -> None:
         cache.find(KEY)
 
 
-def test_a_folder_in_which_others_can_rename_is_refused(
-    cache: ArchiveCache, tmp_path: Path
-) -> None:
+def test_a_folder_in_which_others_can_rename_is_refused(cache: ArchiveCache, tmp_path: Path) -> None:
     make(cache)
     tmp_path.chmod(0o777)
     with pytest.raises(DriverStartError, match="others can rename"):
@@ -293,9 +269,7 @@ def test_a_link_above_the_cache_is_followed_once(tmp_path: Path) -> None:
     assert archive_cache({"HOME": str(tmp_path / "link")}).folder.is_relative_to(tmp_path / "home")
 
 
-def test_an_unreadable_archive_is_refused(
-    cache: ArchiveCache, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_archive_is_refused(cache: ArchiveCache, monkeypatch: pytest.MonkeyPatch) -> None:
     make(cache)
     monkeypatch.setattr(os, "access", lambda *_: False)  # to root, everything is readable
     with pytest.raises(DriverStartError):

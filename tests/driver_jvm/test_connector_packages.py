@@ -4,12 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.driver_jvm.installation import (
-    is_on_class_path,
-    package_of_format,
-    package_of_scheme,
-    spark_jars,
-)
+from graph_compiler.driver_jvm.installation import is_on_class_path, package_of_format, package_of_scheme, spark_jars
 
 AWS = "org.apache.hadoop:hadoop-aws:3.5.0"
 

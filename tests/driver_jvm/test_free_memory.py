@@ -21,9 +21,7 @@ def test_a_host_says_what_is_available(host: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("most", "free"), [(f"{4 * GIB}", 1), ("max", 8), (f"{64 * GIB}", 8)])
-def test_a_container_has_what_its_limit_leaves(
-    host: Path, tmp_path: Path, most: str, free: int
-) -> None:
+def test_a_container_has_what_its_limit_leaves(host: Path, tmp_path: Path, most: str, free: int) -> None:
     (tmp_path / "memory.max").write_text(f"{most}\n")
     (tmp_path / "memory.current").write_text(f"{3 * GIB}\n")
     assert free_memory(host, tmp_path) == free * GIB

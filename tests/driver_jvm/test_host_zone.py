@@ -41,17 +41,12 @@ def test_a_host_has_a_zone_if_its_clock_ever_differed_from_utc(
     assert host_zone() == found
 
 
-def test_a_pinned_process_and_those_it_starts_still_know_the_hosts_zone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_pinned_process_and_those_it_starts_still_know_the_hosts_zone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Asia/Kathmandu")
     time.tzset()
     with pinned_process():
         assert host_zone() == "Asia/Kathmandu"
-        assert (
-            pinned_variables({HOST_ZONE_VARIABLE: "Europe/Vienna"})[HOST_ZONE_VARIABLE]
-            == "Europe/Vienna"
-        )
+        assert pinned_variables({HOST_ZONE_VARIABLE: "Europe/Vienna"})[HOST_ZONE_VARIABLE] == "Europe/Vienna"
     assert HOST_ZONE_VARIABLE not in os.environ
 
 

@@ -16,19 +16,9 @@ ARCHIVES = (
     *("-XX:+AutoCreateSharedArchive", "-XX:-RecordDynamicDumpInfo"),
 )
 COMPILERS = (
-    *(
-        "-Xint",
-        "-Xcomp",
-        "-XX:TieredStopAtLevel=1",
-        "-XX:-TieredCompilation",
-        "-XX:+UseJVMCICompiler",
-    ),
+    *("-Xint", "-Xcomp", "-XX:TieredStopAtLevel=1", "-XX:-TieredCompilation", "-XX:+UseJVMCICompiler"),
     *("-XX:Tier4InvocationThreshold=1", "-XX:CompileThreshold=100", "-XX:CICompilerCount=1"),
-    *(
-        "-XX:CompilationMode=quick-only",
-        "-XX:CompileCommand=quiet",
-        "-XX:CompileThresholdScaling=2",
-    ),
+    *("-XX:CompilationMode=quick-only", "-XX:CompileCommand=quiet", "-XX:CompileThresholdScaling=2"),
 )
 HIDDEN = ("@/etc/options", "-XX:Flags=/etc/flags", "-XX:VMOptionsFile=/etc/options")
 

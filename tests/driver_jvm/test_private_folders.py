@@ -20,9 +20,7 @@ def test_missing_parents_are_private_whatever_the_umask_is(tmp_path: Path, umask
     assert [folder.stat().st_mode & 0o7777 for folder in made] == [0o700] * 3
 
 
-def test_nothing_is_made_in_a_folder_of_another_user(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_made_in_a_folder_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     user = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: user + 1)
     with pytest.raises(DriverStartError, match=f"{tmp_path} belongs to another user"):

@@ -57,11 +57,7 @@ def test_there_is_room_beside_what_the_maker_comes_from_and_starts(host: Host) -
 )
 @pytest.mark.parametrize(
     ("free", "cores", "size"),
-    [
-        (8, 2, "2 cores, 8.0 GiB free"),
-        (3.5, 16, "16 cores, 3.5 GiB free"),
-        (None, 1.5, "1.5 cores"),
-    ],
+    [(8, 2, "2 cores, 8.0 GiB free"), (3.5, 16, "16 cores, 3.5 GiB free"), (None, 1.5, "1.5 cores")],
 )
 def test_a_small_host_has_no_room_beside_other_work(
     command: str, what: str, free: float | None, cores: float, size: str, host: Host
@@ -83,9 +79,7 @@ def test_there_is_no_room_without_memory_whatever_runs(host: Host) -> None:
 def test_a_small_host_that_hides_processes_has_no_room(tmp_path: Path) -> None:
     hidden = Processes(tmp_path)
     why = why_no_room(ME, hidden, lambda: None, lambda: 2.0)
-    assert (
-        why == "it is not known what else runs: processes are hidden on this small host (2 cores)"
-    )
+    assert why == "it is not known what else runs: processes are hidden on this small host (2 cores)"
     assert why_no_room(ME, hidden, lambda: None, lambda: 4.0) is None
 
 

@@ -10,11 +10,7 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.driver_jvm import installation as module
-from graph_compiler.driver_jvm.installation import (
-    DriverStartError,
-    class_path_key,
-    find_installation,
-)
+from graph_compiler.driver_jvm.installation import DriverStartError, class_path_key, find_installation
 from tests.harness.fake_spark import write_java, write_spark
 
 
@@ -37,9 +33,7 @@ def test_a_spark_is_found_by_its_program(environment: dict[str, str], tmp_path: 
     assert find_installation(environment).spark_home == spark
 
 
-def test_a_spark_of_spark_home_needs_no_program(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_spark_of_spark_home_needs_no_program(environment: dict[str, str], tmp_path: Path) -> None:
     environment["SPARK_HOME"] = str(write_spark(tmp_path / "spark"))
     assert find_installation(environment).spark_home == tmp_path / "spark"
 
@@ -52,9 +46,7 @@ def test_a_link_to_the_program_is_spark_s_own(environment: dict[str, str], tmp_p
     assert find_installation(environment).spark_home == spark
 
 
-def test_a_script_of_the_same_name_may_start_anything(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_script_of_the_same_name_may_start_anything(environment: dict[str, str], tmp_path: Path) -> None:
     environment["PATH"] = str(script(tmp_path / "mine" / "bin" / "spark-submit").parent)
     with pytest.raises(DriverStartError, match="there is no Spark in .*/mine"):
         find_installation(environment)
@@ -74,9 +66,7 @@ def test_a_script_in_a_folder_with_a_spark_beside_it_may_start_anything(
 
 
 @pytest.mark.parametrize("part", ["bin/spark-class", "jars/spark-core_2.13-4.1.0.jar"])
-def test_a_folder_that_is_no_spark_is_refused(
-    environment: dict[str, str], tmp_path: Path, part: str
-) -> None:
+def test_a_folder_that_is_no_spark_is_refused(environment: dict[str, str], tmp_path: Path, part: str) -> None:
     spark = write_spark(tmp_path / "spark")
     (spark / part).unlink()
     environment["SPARK_HOME"] = str(spark)
@@ -111,17 +101,13 @@ def test_a_script_in_place_of_the_program_that_pip_has_installed_may_start_anyth
         find_installation(environment)
 
 
-def test_a_spark_that_pip_has_put_into_pyspark_is_not_known(
-    environment: dict[str, str], pyspark: Path
-) -> None:
+def test_a_spark_that_pip_has_put_into_pyspark_is_not_known(environment: dict[str, str], pyspark: Path) -> None:
     (pyspark / "spark-distribution").mkdir()
     with pytest.raises(DriverStartError, match="spark-distribution may be used"):
         find_installation(environment)
 
 
-def test_a_program_that_chooses_a_java_is_not_known(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_program_that_chooses_a_java_is_not_known(environment: dict[str, str], tmp_path: Path) -> None:
     environment["SPARK_HOME"] = str(write_spark(tmp_path / "spark"))
     (tmp_path / "java" / "lib" / "server" / "libjvm.so").unlink()
     with pytest.raises(DriverStartError, match="is not the program of a JDK"):
@@ -129,9 +115,7 @@ def test_a_program_that_chooses_a_java_is_not_known(
 
 
 @pytest.mark.parametrize("name", ["HADOOP_CONF_DIR", "YARN_CONF_DIR"])
-def test_each_folder_of_a_list_is_looked_at(
-    environment: dict[str, str], tmp_path: Path, name: str
-) -> None:
+def test_each_folder_of_a_list_is_looked_at(environment: dict[str, str], tmp_path: Path, name: str) -> None:
     environment["SPARK_HOME"] = str(write_spark(tmp_path / "spark"))
     for folder in ("hadoop", "hive"):
         (tmp_path / folder).mkdir()
@@ -142,9 +126,7 @@ def test_each_folder_of_a_list_is_looked_at(
         class_path_key(find_installation(environment), environment)
 
 
-def test_an_archive_of_java_s_own_classes_changes_the_key(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_an_archive_of_java_s_own_classes_changes_the_key(environment: dict[str, str], tmp_path: Path) -> None:
     environment["SPARK_HOME"] = str(write_spark(tmp_path / "spark"))
     keys = {class_path_key(find_installation(environment), environment)}
     shared = tmp_path / "java" / "lib" / "server" / "classes.jsa"
@@ -155,9 +137,7 @@ def test_an_archive_of_java_s_own_classes_changes_the_key(
 
 
 @pytest.mark.parametrize("name", ["SPARK_HOME", "SPARK_CONF_DIR"])
-def test_what_cannot_be_looked_at_is_a_reason(
-    environment: dict[str, str], tmp_path: Path, name: str
-) -> None:
+def test_what_cannot_be_looked_at_is_a_reason(environment: dict[str, str], tmp_path: Path, name: str) -> None:
     environment["SPARK_HOME"] = str(write_spark(tmp_path / "spark"))
     environment[name] = "/" + "x" * 300
     with pytest.raises(DriverStartError):

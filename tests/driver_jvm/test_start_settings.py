@@ -76,9 +76,7 @@ def options_of(start: DriverStart) -> str | None:
     return dict(start_settings(start).conf).get(OPTIONS)
 
 
-def test_without_an_archive_the_collector_is_set_and_the_archive_is_wanted(
-    start: DriverStart,
-) -> None:
+def test_without_an_archive_the_collector_is_set_and_the_archive_is_wanted(start: DriverStart) -> None:
     found = start_settings(start)
     assert found.conf == ((OPTIONS, SMALL),)
     assert found.left_out == (("class archive", "there is none yet"),)
@@ -99,9 +97,7 @@ def test_options_that_are_there_stay_before_ours(start: DriverStart) -> None:
 
 
 @pytest.mark.parametrize("named_in", ["spark-defaults.conf", "my.conf"])
-def test_options_that_are_in_a_file_only_are_not_repeated(
-    start: DriverStart, tmp_path: Path, named_in: str
-) -> None:
+def test_options_that_are_in_a_file_only_are_not_repeated(start: DriverStart, tmp_path: Path, named_in: str) -> None:
     make_archive(start)
     file = tmp_path / "my.conf"
     file.write_text(f"{OPTIONS} -Dpassword=hidden")
@@ -155,9 +151,7 @@ def test_a_collector_that_is_named_anywhere_keeps_ours_out(start: DriverStart, p
 
 @pytest.mark.parametrize("place", [*VARIABLES, *SETTINGS])
 @pytest.mark.parametrize("option", ["-XX:TieredStopAtLevel=1", "-Xint", "-XX:CICompilerCount=2"])
-def test_a_compiler_that_is_named_anywhere_keeps_ours_out(
-    start: DriverStart, place: str, option: str
-) -> None:
+def test_a_compiler_that_is_named_anywhere_keeps_ours_out(start: DriverStart, place: str, option: str) -> None:
     named = replace(start, conf={place: option})
     if place in VARIABLES:
         named = with_variables(start, **{place: option})
@@ -168,9 +162,7 @@ def test_a_compiler_that_is_named_anywhere_keeps_ours_out(
     assert why == f"{place} may name a compiler, or when it compiles"
 
 
-@pytest.mark.parametrize(
-    ("memory", "is_set"), [("4g", True), ("4096m", True), ("4097m", False), ("5g", False)]
-)
+@pytest.mark.parametrize(("memory", "is_set"), [("4g", True), ("4096m", True), ("4097m", False), ("5g", False)])
 def test_the_collector_is_for_small_heaps(start: DriverStart, memory: str, is_set: bool) -> None:
     for sized in (
         replace(start, memory=memory),
@@ -186,16 +178,12 @@ def test_the_size_in_a_file_of_settings_counts(start: DriverStart, tmp_path: Pat
     assert options_of(replace(start, properties_file=str(file))) is None
 
 
-def test_the_collector_is_for_few_cores(
-    start: DriverStart, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_collector_is_for_few_cores(start: DriverStart, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "available_cores", lambda: 3.0)
     assert options_of(start) is None
 
 
-def test_the_ui_is_off_where_executors_are_in_the_driver_unless_somebody_has_set_it(
-    start: DriverStart,
-) -> None:
+def test_the_ui_is_off_where_executors_are_in_the_driver_unless_somebody_has_set_it(start: DriverStart) -> None:
     local = replace(start, is_local=True)
     assert dict(start_settings(local).conf)["spark.ui.enabled"] == "false"
     for named in (
@@ -214,9 +202,7 @@ def test_the_ui_is_off_where_no_java_is_found(start: DriverStart) -> None:
     assert dict(found.left_out) == {"options of the JVM": "there is no java in /nowhere/bin"}
 
 
-def test_the_ui_is_off_where_no_spark_is_found_but_its_settings_are(
-    start: DriverStart, tmp_path: Path
-) -> None:
+def test_the_ui_is_off_where_no_spark_is_found_but_its_settings_are(start: DriverStart, tmp_path: Path) -> None:
     lost = with_variables(replace(start, is_local=True), SPARK_HOME="/nowhere")
     assert start_settings(lost).conf == (), "its settings may say that there is a UI"
     known = with_variables(lost, SPARK_CONF_DIR=str(tmp_path))
@@ -287,9 +273,7 @@ def an_archive_of_the_users(start: DriverStart) -> DriverStart:
         (an_archive_of_the_users, "spark.driver.extraJavaOptions may name one"),
     ],
 )
-def test_where_no_archive_can_be_used_none_is_wanted(
-    start: DriverStart, change: Change, why: str
-) -> None:
+def test_where_no_archive_can_be_used_none_is_wanted(start: DriverStart, change: Change, why: str) -> None:
     make_archive(start)
     found = start_settings(change(start) or start)
     assert dict(found.conf)[OPTIONS].startswith(SERIAL)
@@ -305,24 +289,19 @@ def test_where_no_archive_can_be_used_none_is_wanted(
         ({"SPARK_HOME": "", "PATH": "/nowhere"}, "spark-submit is not on PATH"),
     ],
 )
-def test_what_cannot_be_found_is_left_to_spark(
-    start: DriverStart, variables: dict[str, str], why: str
-) -> None:
+def test_what_cannot_be_found_is_left_to_spark(start: DriverStart, variables: dict[str, str], why: str) -> None:
     found = start_settings(with_variables(start, **variables))
     assert (found.conf, found.left_out) == ((), (("options of the JVM", why),))
 
 
 @pytest.mark.parametrize(
-    ("text", "size"),
-    [("1g", 1 << 30), ("512", 512 << 20), ("2048m", 2 << 30), ("1 KB", 1024), ("a lot", None)],
+    ("text", "size"), [("1g", 1 << 30), ("512", 512 << 20), ("2048m", 2 << 30), ("1 KB", 1024), ("a lot", None)]
 )
 def test_sizes_are_spark_s(text: str, size: int | None) -> None:
     assert memory_bytes(text) == size
 
 
-@pytest.mark.parametrize(
-    ("quota", "cores"), [("max 100000", None), ("150000 100000", 1.5), ("", None)]
-)
+@pytest.mark.parametrize(("quota", "cores"), [("max 100000", None), ("150000 100000", 1.5), ("", None)])
 def test_the_quota_of_a_container_counts(tmp_path: Path, quota: str, cores: float | None) -> None:
     file = tmp_path / "cpu.max"
     file.write_text(quota)
@@ -331,9 +310,7 @@ def test_the_quota_of_a_container_counts(tmp_path: Path, quota: str, cores: floa
     assert available_cores(tmp_path / "none") == of_host
 
 
-def test_where_there_is_no_affinity_all_cores_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_there_is_no_affinity_all_cores_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity")  # macOS
     monkeypatch.setattr(os, "cpu_count", lambda: 7)
     assert available_cores(tmp_path / "none") == 7
@@ -346,8 +323,7 @@ def test_a_reason_of_the_cache_leaves_the_collector(start: DriverStart) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "word"),
-    [("-Xa", "-Xa"), ("-Xa=/my folder", '"-Xa=/my folder"'), ('-Xa="', r'"-Xa=\""')],
+    ("option", "word"), [("-Xa", "-Xa"), ("-Xa=/my folder", '"-Xa=/my folder"'), ('-Xa="', r'"-Xa=\""')]
 )
 def test_an_option_is_quoted_as_spark_reads_it(option: str, word: str) -> None:
     assert option_word(option) == word

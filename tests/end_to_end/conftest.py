@@ -53,9 +53,7 @@ class Home:
                 | more
             )
 
-    def cli(
-        self, *arguments: str, environment: Mapping[str, str] | None = None
-    ) -> subprocess.CompletedProcess[str]:
+    def cli(self, *arguments: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         """Run `graph-compiler …`."""
         return self.command("-m", "graph_compiler", *arguments, environment=environment)
 

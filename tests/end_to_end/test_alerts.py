@@ -57,9 +57,7 @@ with DAG(
 RUN = "manual__2026-01-01T00:00:00+00:00"
 
 
-def test_people_are_told_of_each_failure_where_airflow_runs_its_callback(
-    home: Home, tmp_path: Path
-) -> None:
+def test_people_are_told_of_each_failure_where_airflow_runs_its_callback(home: Home, tmp_path: Path) -> None:
     files = {"nightly": DAG_FILE.format(output=tmp_path / "output")}
     with mail_server() as server:
 

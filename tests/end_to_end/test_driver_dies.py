@@ -44,39 +44,19 @@ def test_the_retry_reuses_the_committed_result(home: Home, january: Path, tmp_pa
     log = tmp_path / "log"
     with log.open("w") as output:
         airflow = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "airflow",
-                "dags",
-                "test",
-                "flights",
-                "2013-01-01",
-                "--conf",
-                conf,
-            ],
+            [sys.executable, "-m", "airflow", "dags", "test", "flights", "2013-01-01", "--conf", conf],
             cwd=ROOT,
             env=environment,
             stdout=output,
             stderr=output,
         )
-        descriptor = wait_for(
-            lambda: next(iter(home.executions().get("late_routes", [])), None), airflow, log
-        )
-        wait_for(
-            lambda: len(list(events.iterdir())) == 2, airflow, log
-        )  # its Spark application has started
-        os.kill(
-            wait_for(lambda: python_driver(descriptor / "descriptor.json"), airflow, log),
-            signal.SIGKILL,
-        )
+        descriptor = wait_for(lambda: next(iter(home.executions().get("late_routes", [])), None), airflow, log)
+        wait_for(lambda: len(list(events.iterdir())) == 2, airflow, log)  # its Spark application has started
+        os.kill(wait_for(lambda: python_driver(descriptor / "descriptor.json"), airflow, log), signal.SIGKILL)
         assert airflow.wait(timeout=300) == 0, log.read_text()[-5000:]
 
     executions = home.executions()
-    assert {task: len(attempts) for task, attempts in executions.items()} == {
-        "with_weather": 1,
-        "late_routes": 2,
-    }
+    assert {task: len(attempts) for task, attempts in executions.items()} == {"with_weather": 1, "late_routes": 2}
     assert len(list(events.iterdir())) == 3, "Spark applications started"
     reported = [(folder / "report.json").exists() for folder in executions["late_routes"]]
     assert sorted(reported) == [False, True]
@@ -93,23 +73,17 @@ def test_the_retry_reuses_the_committed_result(home: Home, january: Path, tmp_pa
     assert "the Spark driver ended without a report" in str(first.reason)
     (manifests,) = home.folder.glob("staging/flights/*/manifests/*")
     assert [path.name for path in manifests.iterdir()] == ["0.json"]
-    assert_same_rows(
-        published(home.output / "late_routes"), expected(reports(january)["late_routes"])
-    )
+    assert_same_rows(published(home.output / "late_routes"), expected(reports(january)["late_routes"]))
 
 
-def wait_for(
-    look: Callable[[], Found | None], process: subprocess.Popen[bytes], log: Path
-) -> Found:
+def wait_for(look: Callable[[], Found | None], process: subprocess.Popen[bytes], log: Path) -> Found:
     """Wait for a result; fail if the run ends first."""
     deadline = time.monotonic() + 300
     while time.monotonic() < deadline and process.poll() is None:
         if found := look():
             return found
         time.sleep(0.05)
-    raise AssertionError(
-        f"the run ended before what the test waits for:\n{log.read_text()[-5000:]}"
-    )
+    raise AssertionError(f"the run ended before what the test waits for:\n{log.read_text()[-5000:]}")
 
 
 def python_driver(descriptor: Path) -> int | None:
@@ -119,9 +93,6 @@ def python_driver(descriptor: Path) -> int | None:
             command = (folder / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if (
-            str(descriptor).encode() in command
-            and b"python" in Path(os.fsdecode(command[0])).name.encode()
-        ):
+        if str(descriptor).encode() in command and b"python" in Path(os.fsdecode(command[0])).name.encode():
             return int(folder.name)
     return None

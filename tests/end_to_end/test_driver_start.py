@@ -97,20 +97,14 @@ def options(environment: dict[str, str]) -> dict[str, str]:
 
 
 def run(
-    environment: dict[str, str],
-    conf: dict[str, str],
-    tmp_path: Path,
-    seconds: float = 0,
-    text: str = PROGRAM,
+    environment: dict[str, str], conf: dict[str, str], tmp_path: Path, seconds: float = 0, text: str = PROGRAM
 ) -> str:
     """Return what a driver prints to standard output, where Java's warnings are."""
     program = tmp_path / "program.py"
     program.write_text(text)
     words = [word for pair in conf.items() for word in ("--conf", "=".join(pair))]
     command = ["spark-submit", "--master", "local[1]", *words, str(program), str(seconds)]
-    done = subprocess.run(
-        command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
 
@@ -156,10 +150,7 @@ def replaced(archive: Path, change: Callable[[bytes], bytes]) -> None:
 
 @pytest.mark.parametrize("damage", [absent, of_another_java, of_other_jars, empty])
 def test_an_archive_that_does_not_fit_any_more_is_not_noticed(
-    environment: dict[str, str],
-    archive: Path,
-    tmp_path: Path,
-    damage: Callable[[Path], None],
+    environment: dict[str, str], archive: Path, tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
     conf = options(environment)
     damage(archive)  # after the settings were chosen

@@ -31,14 +31,10 @@ rows.sink_to(Parquet({target!r})).name("out")
         ("os._exit(0)", "region 'out': Spark's driver died without a report"),
     ],
 )
-def test_a_function_that_exits_with_0_is_a_failure(
-    ending: str, words: str, home: Home, tmp_path: Path
-) -> None:
+def test_a_function_that_exits_with_0_is_a_failure(ending: str, words: str, home: Home, tmp_path: Path) -> None:
     project = tmp_path / "project"
     (project / "pipelines").mkdir(parents=True)
-    (project / "pipelines" / "functions.py").write_text(
-        f"import os, sys\n\ndef ends(rows):\n    {ending}\n"
-    )
+    (project / "pipelines" / "functions.py").write_text(f"import os, sys\n\ndef ends(rows):\n    {ending}\n")
     (project / "pipelines" / "ends.py").write_text(PIPELINE.format(target=f"{tmp_path}/out"))
     done = subprocess.run(
         [sys.executable, "-m", "graph_compiler", "run", "ends", "--in-process"],

@@ -43,11 +43,7 @@ def milliseconds(receiver: Receiver, name: str, **tags: str) -> float:
 
 
 def check_rows(receiver: Receiver) -> None:
-    rows = {
-        one.tags["output"]: one.value
-        for one in receiver.own()
-        if one.name == "graph_compiler.sink.rows"
-    }
+    rows = {one.tags["output"]: one.value for one in receiver.own() if one.name == "graph_compiler.sink.rows"}
     assert rows["waited_rows"] == len(PRICES)
 
 

@@ -104,14 +104,10 @@ def unschedule(project: Path) -> None:
 def days_of(step: str) -> dict[str, str]:
     """Return a day of each kind; no two steps have the same."""
     first = 3 * list(STEPS).index(step) + 1
-    return {
-        kind: f"2026-02-{first + after:02}" for after, kind in enumerate((FULL, EMPTY, MISSING))
-    }
+    return {kind: f"2026-02-{first + after:02}" for after, kind in enumerate((FULL, EMPTY, MISSING))}
 
 
-def test_rows_mails_branch_and_callbacks_are_the_same_before_and_after(
-    home: Home, tmp_path: Path
-) -> None:
+def test_rows_mails_branch_and_callbacks_are_the_same_before_and_after(home: Home, tmp_path: Path) -> None:
     project, events = tmp_path / "project", tmp_path / "events"
     events.mkdir()
     write_tables(project / "shop")

@@ -109,12 +109,8 @@ def test_in_process_and_in_a_dry_run(home: Home, project: Path, tmp_path: Path) 
     assert written(tmp_path / "out") == [(2.0, 3.0, 3.0)]
 
 
-def test_in_a_test_whose_session_has_had_another_file_of_that_name(
-    home: Home, project: Path
-) -> None:
-    call(
-        home, project, "pytest", "-q", "-p", "graph_compiler.testing.pytest_plugin", "test_rates.py"
-    )
+def test_in_a_test_whose_session_has_had_another_file_of_that_name(home: Home, project: Path) -> None:
+    call(home, project, "pytest", "-q", "-p", "graph_compiler.testing.pytest_plugin", "test_rates.py")
 
 
 @pytest.mark.usefixtures("migrated_home")

@@ -19,16 +19,7 @@ from tests.harness.reference import REPORTS, assert_same_rows, expected, publish
 from tests.harness.standalone import Api, until
 
 pytestmark = pytest.mark.e2e
-LEFT_OUT = {
-    ".git",
-    ".venv",
-    ".venv-core",
-    ".airflow",
-    "data",
-    "output",
-    "__pycache__",
-    ".mypy_cache",
-}
+LEFT_OUT = {".git", ".venv", ".venv-core", ".airflow", "data", "output", "__pycache__", ".mypy_cache"}
 SERVER = "make ui"
 
 
@@ -81,20 +72,14 @@ def flights_run(copy: Path, no_cache: Path) -> FlightsRun:
     return FlightsRun(home, copy / "output/flights", environment, done)
 
 
-def called(
-    command: str, project: Path, environment: dict[str, str]
-) -> subprocess.CompletedProcess[str]:
+def called(command: str, project: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     """Call a command in the project; it must succeed."""
-    done = subprocess.run(
-        command.split(), cwd=project, env=environment, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command.split(), cwd=project, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     return done
 
 
-def test_run_shows_tasks_and_outputs_and_writes_the_right_rows(
-    flights_run: FlightsRun,
-) -> None:
+def test_run_shows_tasks_and_outputs_and_writes_the_right_rows(flights_run: FlightsRun) -> None:
     home, output, done = flights_run.home, flights_run.output, flights_run.done
     for name, query in REPORTS.items():
         assert_same_rows(published(output / name), expected(query))
@@ -102,13 +87,7 @@ def test_run_shows_tasks_and_outputs_and_writes_the_right_rows(
         "with_weather": 1,
         "late_routes": 1,
     }
-    for words in (
-        "with_weather: running",
-        "late_routes: finished",
-        "328,521",
-        "8,255",
-        "Delta Air Lines Inc.",
-    ):
+    for words in ("with_weather: running", "late_routes: finished", "328,521", "8,255", "Delta Air Lines Inc."):
         assert words in done.stdout
     assert str(output / "late_routes") in done.stdout.replace("\n", "")
     assert "Traceback" not in done.stdout + done.stderr
@@ -119,9 +98,7 @@ def test_run_shows_tasks_and_outputs_and_writes_the_right_rows(
 def assert_private(root: Path) -> None:
     """Assert that only the owner has access: by a file's mode, or for Spark's files by that of a folder around them."""
     found = {path: path.stat().st_mode & 0o777 for path in root.rglob("*")}
-    by_spark = {
-        path for path in found if any(up.name.startswith("epoch-") for up in (path, *path.parents))
-    }
+    by_spark = {path for path in found if any(up.name.startswith("epoch-") for up in (path, *path.parents))}
     assert by_spark
     ours = {path: mode for path, mode in found.items() if path not in by_spark}
     assert {mode for path, mode in ours.items() if path.is_dir()} == {0o700}
@@ -140,9 +117,7 @@ def assert_listed_by_airflows_word(home: Home) -> None:
     assert (home.folder / "staging" / "flights").is_dir()
 
 
-def test_replay_reads_the_same_inputs_and_writes_no_target(
-    flights_run: FlightsRun, tmp_path: Path
-) -> None:
+def test_replay_reads_the_same_inputs_and_writes_no_target(flights_run: FlightsRun, tmp_path: Path) -> None:
     home = flights_run.home
     (folder,) = (home.folder / "staging" / "flights").iterdir()
     run_id = unquote(folder.name)
@@ -176,11 +151,7 @@ def test_replay_reads_the_same_inputs_and_writes_no_target(
 def tree(run: FlightsRun) -> dict[str, tuple[int, int]]:
     """Return every file below the staging root and the outputs, with size and time."""
     files = [path for root in (run.home.folder / "staging", run.output) for path in root.rglob("*")]
-    return {
-        str(path): (path.stat().st_size, path.stat().st_mtime_ns)
-        for path in files
-        if path.is_file()
-    }
+    return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in files if path.is_file()}
 
 
 def test_every_quickstart_command_works(copy: Path, flights_run: FlightsRun) -> None:
@@ -222,12 +193,7 @@ def starts(command: str, project: Path, environment: dict[str, str]) -> None:
     log = project / "ui.log"
     with log.open("w") as output:
         process = subprocess.Popen(
-            command.split(),
-            cwd=project,
-            env=environment,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
+            command.split(), cwd=project, env=environment, stdout=output, stderr=output, start_new_session=True
         )
     api = Api(f"http://127.0.0.1:{port}")
     try:

@@ -20,19 +20,14 @@ def test_a_run_without_any_task_is_a_failure(home: Home) -> None:
 
 
 @pytest.mark.usefixtures("migrated_home")
-def test_missing_inputs_are_reported_together_and_nothing_is_written(
-    home: Home,
-) -> None:
+def test_missing_inputs_are_reported_together_and_nothing_is_written(home: Home) -> None:
     params = ("--param", "input=/nowhere", "--param", f"output={home.output}")
     done = home.cli("run", "flights", "--date", "2013-01-01", *params)
     assert done.returncode == 1
     (run,) = (home.staging / "flights").iterdir()
     assert str(name_of_segment(run.name)).startswith("manual__2013-01-01T")
     failure = done.stdout[done.stdout.index("pipeline 'flights'") :].splitlines()
-    assert (
-        failure[0]
-        == "pipeline 'flights', region 'with_weather': before any data moved, 2 problems were found"
-    )
+    assert failure[0] == "pipeline 'flights', region 'with_weather': before any data moved, 2 problems were found"
     assert failure[1] == "  flights: its input file:/nowhere/flights.csv does not exist"
     assert failure[2].startswith("    declared at ")
     assert "pipelines/flights.py" in failure[2]
@@ -48,10 +43,7 @@ def test_missing_inputs_are_reported_together_and_nothing_is_written(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (
-            ["explain", "fligths"],
-            "there is neither pipelines/fligths.py nor pipelines/fligths.yaml",
-        ),
+        (["explain", "fligths"], "there is neither pipelines/fligths.py nor pipelines/fligths.yaml"),
         (["run", "fligths"], "hint: did you mean 'flights'?"),
         (["explain", "_nycflights13_data"], "has no StreamExecutionEnvironment called 'env'"),
         (["run", "flights", "--param", "late_aftr=9"], "hint: did you mean 'late_after'?"),
@@ -81,6 +73,4 @@ def test_env_prints_a_shell_script(home: Home) -> None:
     lines = home.cli("env").stdout.splitlines()
     assert all(line.startswith("export ") for line in lines)
     assert f"export AIRFLOW_HOME={home.folder}" in lines
-    assert json.loads(
-        next(line for line in lines if "SPARK_DEFAULT" in line).split("=", 1)[1].strip("'")
-    )["host"]
+    assert json.loads(next(line for line in lines if "SPARK_DEFAULT" in line).split("=", 1)[1].strip("'"))["host"]

@@ -34,12 +34,7 @@ def test_all_tasks_run_in_one_session_and_are_recorded(home: Home, january: Path
         name: len(rows) for name, (_, rows) in wanted.items()
     }
     assert document["contracts"] == [
-        {
-            "contract": "arrival_is_known",
-            "rows": 26_483,
-            "violations": 85,
-            "on_violation": "warn",
-        }
+        {"contract": "arrival_is_known", "rows": 26_483, "violations": 85, "on_violation": "warn"}
     ]
     assert (document["preview"]["of"], len(document["preview"]["rows"])) == ("late_routes", 5)
     assert [task["state"] for task in document["tasks"]] == ["FINISHED", "FINISHED"]
@@ -53,9 +48,7 @@ def test_all_tasks_run_in_one_session_and_are_recorded(home: Home, january: Path
     assert history.stdout.count('"FINISHED"') >= 2
 
 
-def test_running_up_to_an_operator_shows_its_rows_and_writes_no_sink(
-    home: Home, january: Path
-) -> None:
+def test_running_up_to_an_operator_shows_its_rows_and_writes_no_sink(home: Home, january: Path) -> None:
     home = replace(home, data=january)
     done = home.cli(*call(home, "--until", "lateness_by_weather", "--limit", "3", "--count"))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -84,9 +77,7 @@ def test_failures_have_the_same_message_as_under_airflow(home: Home, tmp_path: P
     ],
     ids=lambda how: how.name,
 )
-def test_ending_the_command_ends_spark_and_cancels_the_attempt(
-    how: signal.Signals, home: Home
-) -> None:
+def test_ending_the_command_ends_spark_and_cancels_the_attempt(how: signal.Signals, home: Home) -> None:
     command = [sys.executable, "-m", "graph_compiler", *call(home, "--in-process")]
     with subprocess.Popen(
         command,

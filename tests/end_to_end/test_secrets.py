@@ -11,12 +11,7 @@ import pytest
 
 from tests.end_to_end.conftest import ROOT, Home
 from tests.harness.postgres import DRIVER, JAR, Postgres, running_postgres
-from tests.harness.secret_search import (
-    DAG_FILE,
-    arguments_of_all_processes,
-    connections,
-    files_with,
-)
+from tests.harness.secret_search import DAG_FILE, arguments_of_all_processes, connections, files_with
 
 pytestmark = [
     pytest.mark.e2e,
@@ -69,9 +64,7 @@ def test_a_password_is_in_no_argument_log_document_plan_event_or_database(
 def settings(home: Home, postgres: Postgres, wrong: str, folder: Path) -> dict[str, str]:
     (folder / "dags").mkdir()
     (folder / "events").mkdir()
-    (folder / "dags" / "orders.py").write_text(
-        DAG_FILE.format(driver=DRIVER, output=home.output, url=postgres.url)
-    )
+    (folder / "dags" / "orders.py").write_text(DAG_FILE.format(driver=DRIVER, output=home.output, url=postgres.url))
     spark_conf = {
         "spark.ui.enabled": "false",
         "spark.jars": str(JAR),

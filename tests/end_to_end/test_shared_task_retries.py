@@ -49,10 +49,7 @@ def test_a_retry_keeps_the_region_that_has_finished(home: Home, tmp_path: Path) 
 
     (run,) = (home.staging / "reports").iterdir()
     assert run_id(run).startswith("manual__2024-01-01T")
-    applications = {
-        json.loads(report.read_text())["application_id"]
-        for report in run.glob("tasks/*/*/report.json")
-    }
+    applications = {json.loads(report.read_text())["application_id"] for report in run.glob("tasks/*/*/report.json")}
     assert len(applications) == 3, "the stage, both reports, the one that failed"
     states = {
         region.name: sorted(len(list(region.glob(f"*/{kind}.json"))) for kind in ("report", "kept"))
@@ -62,13 +59,9 @@ def test_a_retry_keeps_the_region_that_has_finished(home: Home, tmp_path: Path) 
     said = call(home, project, "graph_compiler", "history", "reports", run_id(run))
     assert "kept in try 2" in said
     assert "ConnectionError: the first time" in said
-    rows = expected(
-        f"SELECT region, orders FROM read_parquet('{project}/out/sums/*.parquet') ORDER BY 1"
-    )[1]
+    rows = expected(f"SELECT region, orders FROM read_parquet('{project}/out/sums/*.parquet') ORDER BY 1")[1]
     assert rows == [("a", 333), ("b", 333), ("c", 333)]
-    large = expected(
-        f"SELECT count(*), count(DISTINCT id) FROM read_parquet('{project}/out/large/*.parquet')"
-    )[1]
+    large = expected(f"SELECT count(*), count(DISTINCT id) FROM read_parquet('{project}/out/large/*.parquet')")[1]
     assert large == [(499, 499)], "appended once"
 
 

@@ -49,9 +49,7 @@ dag = build_dag(env, schedule="@daily", start_date=datetime(2013, 1, 1))
 def test_a_triggered_run_gives_the_reference_rows(home: Home, tmp_path: Path) -> None:
     with standalone(home.environment, tmp_path, dag_files(tmp_path)) as api:
         run = api.call(
-            "POST",
-            "/api/v2/dags/flights/dagRuns",
-            {"logical_date": "2013-01-01T00:00:00Z", "conf": home.params},
+            "POST", "/api/v2/dags/flights/dagRuns", {"logical_date": "2013-01-01T00:00:00Z", "conf": home.params}
         )
         path = f"/api/v2/dags/flights/dagRuns/{run['dag_run_id']}"
         state = until(lambda: ended(api.call("GET", path)["state"]), "the run to end", seconds=600)

@@ -72,14 +72,10 @@ def test_runs_are_submitted_canceled_and_resumed(home: Home, tmp_path: Path) -> 
     )
 
 
-def cancel_and_resume(
-    home: Home, folder: Path, environment: Mapping[str, str], date: str, *, loses_rows: bool
-) -> None:
+def cancel_and_resume(home: Home, folder: Path, environment: Mapping[str, str], date: str, *, loses_rows: bool) -> None:
     signal = folder / f"may_go_{date}"
     params = ["--param", f"output={folder / 'out'}", "--param", f"signal={signal}"]
-    done = home.cli(
-        *("submit", "followed", "--date", date, "--detached", *params), environment=environment
-    )
+    done = home.cli(*("submit", "followed", "--date", date, "--detached", *params), environment=environment)
     assert done.returncode == 0, done.stderr
     run_id = done.stdout.strip()
     assert run_id.startswith(f"manual__{date}__")
@@ -113,16 +109,10 @@ def cancel_and_resume(
     assert names == ({"first", "ids"} if loses_rows else {"ids"})
     until(lambda: states(home, environment, run_id)["ids"][0] == "FINISHED", "the end", seconds=300)
     tries = 2 if loses_rows else 1
-    assert states(home, environment, run_id) == {
-        "first": ("FINISHED", tries),
-        "ids": ("FINISHED", 2),
-    }
+    assert states(home, environment, run_id) == {"first": ("FINISHED", tries), "ids": ("FINISHED", 2)}
     assert len(list(run.glob("tasks/first/*/report.json"))) == tries
     until(
-        lambda: (
-            home.cli("status", "followed", run_id, environment=environment).stdout.count("FINISHED")
-            == 3
-        ),
+        lambda: home.cli("status", "followed", run_id, environment=environment).stdout.count("FINISHED") == 3,
         "the run to end",
     )
     result = home.cli("result", "followed", run_id, "--json", environment=environment)
@@ -180,9 +170,7 @@ def login(environment: Mapping[str, str], api: Api, user: str) -> dict[str, str]
 
 
 def states(home: Home, environment: Mapping[str, str], run_id: str) -> dict[str, tuple[Any, int]]:
-    done: subprocess.CompletedProcess[str] = home.cli(
-        "status", "followed", run_id, "--json", environment=environment
-    )
+    done: subprocess.CompletedProcess[str] = home.cli("status", "followed", run_id, "--json", environment=environment)
     assert done.returncode in (0, 1), done.stderr
     tasks = json.loads(done.stdout)["tasks"]
     return {task["task"]: (task["state"], task["tries"]) for task in tasks}

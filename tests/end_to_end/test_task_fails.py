@@ -10,11 +10,7 @@ from graph_compiler import Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.connectors import Csv
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
-from graph_compiler.deployment.documents.descriptor import (
-    VERSION,
-    ExecutionAttempt,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import VERSION, ExecutionAttempt, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.driver_jvm.pinned_process import pinned_variables
@@ -33,18 +29,16 @@ def test_rows_and_bytes_are_exact_though_a_task_failed(
     (tmp_path / "in.csv").write_text("x\n" + "".join(f"{x}\n" for x in range(1000)))
     env.from_source(Csv(f"{tmp_path}/in.csv", schema="x INT"), "in").rebalance().transform(
         user_functions.fails_once
-    ).set_parallelism(4).name("shaky").stage("to count it").key_by("x").aggregate(
-        n="count(*)"
-    ).name("counts").sink_to(Parquet(f"{tmp_path}/out")).name("out")
+    ).set_parallelism(4).name("shaky").stage("to count it").key_by("x").aggregate(n="count(*)").name("counts").sink_to(
+        Parquet(f"{tmp_path}/out")
+    ).name("out")
     first, second = (submit(task, home) for task in tasks(env, tmp_path))
     assert (first.failure, second.failure) == (None, None)
     (staged,), (sink,) = first.outputs, second.outputs
     assert (staged.rows, sink.rows) == (1000, 1000)
     files = list((tmp_path / "out").glob("*.parquet"))
     assert sink.bytes == sum(file.stat().st_size for file in files)
-    assert expected(f"SELECT count(*), sum(n) FROM read_parquet('{tmp_path}/out/*.parquet')")[
-        1
-    ] == [(1000, 1000)]
+    assert expected(f"SELECT count(*), sum(n) FROM read_parquet('{tmp_path}/out/*.parquet')")[1] == [(1000, 1000)]
     (action,) = [action for action in first.actions if action.phase == "stage"]
     assert action.failed_tasks == 4
     assert action.repeated_stages == 0
@@ -74,9 +68,7 @@ def tasks(env: StreamExecutionEnvironment, tmp_path: Path) -> list[Path]:
 
 def submit(descriptor: Path, home: Home) -> ExecutionReport:
     """Run spark-submit with a master that lets a task fail twice."""
-    environment = home.environment(
-        PYSPARK_PYTHON=sys.executable
-    )  # it finds Spark's home by it, too
+    environment = home.environment(PYSPARK_PYTHON=sys.executable)  # it finds Spark's home by it, too
     done = subprocess.run(
         [
             str(Path(sys.executable).with_name("spark-submit")),

@@ -76,25 +76,19 @@ def test_each_is_a_run_of_its_own_with_exact_rows(home: Home, tmp_path: Path) ->
 
         def states() -> list[str] | None:
             runs = [
-                api.call("GET", f"/api/v2/dags/{dag}/dagRuns/{run_id}")["state"]
-                for dag in files
-                for run_id in RUN_IDS
+                api.call("GET", f"/api/v2/dags/{dag}/dagRuns/{run_id}")["state"] for dag in files for run_id in RUN_IDS
             ]
             return runs if all(state in ("success", "failed") for state in runs) else None
 
         found = until(states, "four runs to end", seconds=1200)
         listed = home.cli("staging", "list", "--json")
-        runs = [
-            (owner_of(run), run["run_id"], run["attempts"]) for run in json.loads(listed.stdout)
-        ]
+        runs = [(owner_of(run), run["run_id"], run["attempts"]) for run in json.loads(listed.stdout)]
         for owner, run_id, _ in runs:
             shown = home.cli("history", owner, run_id).stdout
             assert shown.count("FINISHED") == 2, shown
     assert found == ["success"] * 4
     rows = parquet.read_table(output / "all").to_pylist()
-    expected = Counter(
-        (id, f"2013-01-0{day}") for day in (1, 2) for ids in IDS.values() for id in ids
-    )
+    expected = Counter((id, f"2013-01-0{day}") for day in (1, 2) for ids in IDS.values() for id in ids)
     assert Counter((row["id"], row["run"]) for row in rows) == expected
     assert sorted((output / "mail").read_text().split()) == sorted(RUN_IDS)
     owners = ["counted", "counted@many:counted", "counted@many:emea"]

@@ -85,9 +85,7 @@ def test_parameters_reach_a_run_and_an_asset_triggers_the_next(home: Home, tmp_p
         (event,) = until(lambda: events(api, output), "an event of the asset")
         assert event["extra"]["rows"] == 2
         after = until(lambda: runs(api, "after_shop"), "the run that the asset triggers")
-        assert [(run["run_type"], run["logical_date"]) for run in after] == [
-            ("asset_triggered", None)
-        ]
+        assert [(run["run_type"], run["logical_date"]) for run in after] == [("asset_triggered", None)]
         assert finished(api, "after_shop", after[0])["state"] == "success"
         (folder,) = (output / "after").iterdir()
         assert len(rows(folder, "name")) == 2
@@ -99,12 +97,8 @@ def test_parameters_reach_a_run_and_an_asset_triggers_the_next(home: Home, tmp_p
 
         run = finished(api, "dated", trigger(api, "dated", {}))
         assert run["state"] == "failed"
-        (task,) = api.call("GET", f"/api/v2/dags/dated/dagRuns/{run['dag_run_id']}/taskInstances")[
-            "task_instances"
-        ]
-        assert (task["state"], task["try_number"]) == ("failed", 1), (
-            "no try is spent on what cannot be"
-        )
+        (task,) = api.call("GET", f"/api/v2/dags/dated/dagRuns/{run['dag_run_id']}/taskInstances")["task_instances"]
+        assert (task["state"], task["try_number"]) == ("failed", 1), "no try is spent on what cannot be"
     (log,) = home.folder.glob("logs/dag_id=dated/**/*.log")
     assert "{{ run_date }} is the day in every run" in log.read_text()
 

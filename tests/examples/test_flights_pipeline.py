@@ -35,49 +35,35 @@ def sources(*flights: dict[str, object], weather: tuple[dict[str, object], ...] 
 
 
 def test_a_flight_that_did_not_leave_is_cancelled_and_in_no_other_report(pipeline_run: Run) -> None:
-    result = pipeline_run(
-        env, sources(TO_LAX | {"arr_delay": 20}, TO_LAX | {"dep_time": None, "dest": "SFO"})
-    )
+    result = pipeline_run(env, sources(TO_LAX | {"arr_delay": 20}, TO_LAX | {"dep_time": None, "dest": "SFO"}))
     result.assert_rows("flown.cancelled", [{"dest": "SFO"}])
     assert result.sink("cancelled").rows == result.rows("flown.cancelled")
     result.assert_rows("lateness", [{"dest": "LAX", "flights": 1}])
 
 
-def test_a_diverted_flight_counts_as_flown_and_breaks_the_contract_that_warns(
-    pipeline_run: Run,
-) -> None:
+def test_a_diverted_flight_counts_as_flown_and_breaks_the_contract_that_warns(pipeline_run: Run) -> None:
     result = pipeline_run(env, sources(TO_LAX, TO_LAX | {"arr_delay": 40}))
     contract = result.contract("arrival_is_known")
     assert (contract.rows, contract.violations) == (2, 1)
     result.assert_rows(
-        "late_routes",
-        [{"flights": 2, "mean_delay": 40.0, "late_flights": 1, "name": "American Airlines Inc."}],
+        "late_routes", [{"flights": 2, "mean_delay": 40.0, "late_flights": 1, "name": "American Airlines Inc."}]
     )
 
 
 @pytest.mark.parametrize(("late_after", "late"), [(15, 2), (30, 1)])
 def test_the_run_sets_what_counts_as_late(late_after: int, late: int, pipeline_run: Run) -> None:
     flights = (TO_LAX | {"arr_delay": delay} for delay in (10, 20, 40))
-    result = pipeline_run(
-        env, sources(*flights), params={"late_after": late_after}, until="lateness"
-    )
+    result = pipeline_run(env, sources(*flights), params={"late_after": late_after}, until="lateness")
     result.assert_rows("lateness", [{"flights": 3, "late_flights": late}])
 
 
 def test_weather_is_joined_by_airport_and_hour(pipeline_run: Run) -> None:
     elsewhere = TO_LAX | {"origin": "EWR", "arr_delay": 5}
-    result = pipeline_run(
-        env, sources(TO_LAX | {"arr_delay": 20}, elsewhere, weather=(RAIN,)), until="facts"
-    )
-    result.assert_rows(
-        "facts",
-        [{"origin": "JFK", "weather": "rain or snow"}, {"origin": "EWR", "weather": "unknown"}],
-    )
+    result = pipeline_run(env, sources(TO_LAX | {"arr_delay": 20}, elsewhere, weather=(RAIN,)), until="facts")
+    result.assert_rows("facts", [{"origin": "JFK", "weather": "rain or snow"}, {"origin": "EWR", "weather": "unknown"}])
 
 
-def test_only_the_join_is_staged(
-    compiled_plan: Callable[..., CompiledPlan],
-) -> None:
+def test_only_the_join_is_staged(compiled_plan: Callable[..., CompiledPlan]) -> None:
     plan = compiled_plan(env)
     plan.assert_tasks("with_weather", "late_routes")
     plan.assert_same_task("flown", "with_weather", "sink cancelled")

@@ -58,9 +58,7 @@ def test_the_readme_names_the_two_commands_that_are_enough() -> None:
 
 def test_the_first_figure_is_that_against_the_pipeline_by_hand() -> None:
     """docs/benchmarks.md has the medians."""
-    ours, by_hand, by_step = (
-        float(figure) for figure in re.findall(r"(\d+) s\b", README.read_text())[:3]
-    )
+    ours, by_hand, by_step = (float(figure) for figure in re.findall(r"(\d+) s\b", README.read_text())[:3])
     page = (ROOT / "docs/benchmarks.md").read_text()
     measured = {
         name: float(re.findall(rf"\(`{name}`\) \| \d+ \| \d+ \| [\d.]+ \| ([\d.]+)", page)[0])
@@ -70,9 +68,7 @@ def test_the_first_figure_is_that_against_the_pipeline_by_hand() -> None:
 
 
 def test_the_readme_doctor_and_the_package_name_one_version_of_airflow_and_of_spark() -> None:
-    (airflow, spark) = re.findall(
-        r"tested with Airflow ([\d.]+) and pyspark ([\d.]+),", README.read_text()
-    )[0]
+    (airflow, spark) = re.findall(r"tested with Airflow ([\d.]+) and pyspark ([\d.]+),", README.read_text())[0]
     with (ROOT / "pyproject.toml").open("rb") as file:
         project = tomllib.load(file)
     extras = project["project"]["optional-dependencies"]

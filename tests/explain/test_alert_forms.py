@@ -78,9 +78,7 @@ NOT_OURS = FailedTask(task_id="wait", map_index=None, cause="AirflowException: B
 ALERTS = {
     "final": Alert(dag_id="nightly", run_id=RUN, tasks=(FINAL,)),
     "retry": Alert(dag_id="nightly", run_id=RUN, tasks=(RETRIED,)),
-    "killed": Alert(
-        dag_id="sales", run_id=RUN, tasks=(KILLED,), unknown=("the staging root: no connection",)
-    ),
+    "killed": Alert(dag_id="sales", run_id=RUN, tasks=(KILLED,), unknown=("the staging root: no connection",)),
     "run": Alert(
         dag_id="nightly",
         run_id=RUN,
@@ -96,9 +94,7 @@ EVIL = "<img src=x onerror=alert(1)>&<!channel> \r\nBcc: all@example.com\x00\u20
 
 @pytest.mark.parametrize("name", ALERTS)
 @pytest.mark.parametrize("form", ["txt", "html", "json"])
-def test_every_form_of_an_alert_is_as_reviewed(
-    name: str, form: str, request: pytest.FixtureRequest
-) -> None:
+def test_every_form_of_an_alert_is_as_reviewed(name: str, form: str, request: pytest.FixtureRequest) -> None:
     message = message_of(ALERTS[name])
     forms = {
         "txt": lambda: plain_text(message),
@@ -153,12 +149,7 @@ def test_names_and_causes_are_no_markup_no_header_and_mention_nobody() -> None:
 
 
 def test_only_addresses_of_http_are_links() -> None:
-    urls = (
-        "javascript:alert(1)",
-        "https://a/b?x=<>|&y",
-        "data:text/html,x",
-        "http://" + "x" * 9_000,
-    )
+    urls = ("javascript:alert(1)", "https://a/b?x=<>|&y", "data:text/html,x", "http://" + "x" * 9_000)
     links = tuple(Link(label="L", url=url) for url in urls)
     message = message_of(replace(ALERTS["final"], links=links, tasks=(replace(FINAL, links=()),)))
     assert Page(html_page(message)).links == ["https://a/b?x=<>|&y"]
@@ -183,10 +174,7 @@ def test_java_stacks_and_colors_are_left_out_and_a_long_cause_says_so() -> None:
         "\tat java.base/java.lang.Thread.run(Thread.java:840)\n\t... 12 more\n"
         "Caused by: no space left"
     )
-    assert (
-        short_cause(cause)
-        == "org.apache.spark.SparkException: Job aborted\nCaused by: no space left"
-    )
+    assert short_cause(cause) == "org.apache.spark.SparkException: Job aborted\nCaused by: no space left"
     assert short_cause("look at it (now)") == "look at it (now)"
     assert short_cause("x" * 2_100).splitlines()[1] == "… (100 more characters are in the log)"
     assert len(short_cause("y\n" * 100).splitlines()) == 31

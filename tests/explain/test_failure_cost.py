@@ -23,19 +23,11 @@ def test_a_region_repeats_its_own_operators_and_reads_the_others_again() -> None
     costs = failure_costs(compile_pipeline(staged_detour().pipeline()))
     assert list(costs.values()) == [
         FailureCost(region=RegionId("A"), repeated=("a", "A"), expensive=(), reread=(), spared=0),
-        FailureCost(
-            region=RegionId("out"),
-            repeated=("C", "B", "out"),
-            expensive=(),
-            reread=("A",),
-            spared=2,
-        ),
+        FailureCost(region=RegionId("out"), repeated=("C", "B", "out"), expensive=(), reread=("A",), spared=2),
     ]
 
 
-def test_a_side_output_that_is_read_again_is_named_by_its_tag(
-    env: StreamExecutionEnvironment,
-) -> None:
+def test_a_side_output_that_is_read_again_is_named_by_its_tag(env: StreamExecutionEnvironment) -> None:
     split = env.from_source(Csv("/in"), "in").filter("x", rejects="rest").name("split")
     split.get_side_output("rest").stage("dear").select("x").sink_to(Parquet("/rest")).name("rest")
     split.sink_to(Parquet("/kept")).name("kept")
@@ -44,9 +36,7 @@ def test_a_side_output_that_is_read_again_is_named_by_its_tag(
     assert costs[RegionId("rest")].spared == 2
 
 
-def test_an_expensive_operator_that_a_failure_repeats_is_named(
-    env: StreamExecutionEnvironment,
-) -> None:
+def test_an_expensive_operator_that_a_failure_repeats_is_named(env: StreamExecutionEnvironment) -> None:
     rows = env.from_source(Csv("/in"), "in").filter("x").name("scored").expensive()
     rows.sink_to(Parquet("/out")).name("out")
     text = explain_text(compile_pipeline(env.pipeline()))
@@ -59,15 +49,13 @@ def test_the_document_has_tasks_with_their_costs_and_cuts_with_their_reasons() -
     regions = [region for task in document["tasks"] for region in task["regions"]]
     costs = [from_wire(FailureCost, region["failure_cost"]) for region in regions]
     assert costs == list(failure_costs(compiled).values())
-    assert [
-        (task["task"], [region["region"] for region in task["regions"]])
-        for task in document["tasks"]
-    ] == [("scored", ["scored", "clean", "by_day", "by_user"])]
+    assert [(task["task"], [region["region"] for region in task["regions"]]) for task in document["tasks"]] == [
+        ("scored", ["scored", "clean", "by_day", "by_user"])
+    ]
     assert document["apart"] == []
     assert document["operators"] == 8
     assert {
-        (cut["result"], cut["reader"], cut["from_task"], cut["to_task"], cut["reason"])
-        for cut in document["staged"]
+        (cut["result"], cut["reader"], cut["from_task"], cut["to_task"], cut["reason"]) for cut in document["staged"]
     } == {
         ("scored", "amounts_hold", "scored", "scored", "EXPENSIVE"),
         ("clean", "total_day", "scored", "scored", "CONTRACT"),

@@ -47,13 +47,7 @@ def summary(env: StreamExecutionEnvironment) -> PlanSummary:
     return plan_summary(compiled, describe_pipeline(compiled))
 
 
-def sales(
-    *,
-    clean: str = "x > 0",
-    behind: Step = nothing,
-    name: str = "sales",
-    uid: str | None = None,
-) -> PlanSummary:
+def sales(*, clean: str = "x > 0", behind: Step = nothing, name: str = "sales", uid: str | None = None) -> PlanSummary:
     """rows → clean → staged → totals → [behind] → out."""
     env = StreamExecutionEnvironment(name)
     cleaned = env.from_source(Csv("/in"), "rows").filter(clean).name("clean")
@@ -75,9 +69,7 @@ def test_a_plan_equals_itself_after_serialization() -> None:
     assert crossed == version
     assert found.is_empty
     assert diff_summary(found) == "sales: nothing changed (2 tasks)"
-    assert [(result.name, result.kind) for result in found.results] == [
-        ("clean", ResultChangeKind.REUSABLE)
-    ]
+    assert [(result.name, result.kind) for result in found.results] == [("clean", ResultChangeKind.REUSABLE)]
 
 
 def test_a_change_downstream_leaves_a_staged_result_reusable() -> None:
@@ -123,9 +115,7 @@ def test_a_result_with_a_new_id_is_reused_only_with_a_uid() -> None:
         rows = env.from_source(Csv("/in"), "rows")
         if uid:
             rows.uid(uid)
-        rows.filter("x > 0").name("clean").stage("dear").rebalance().sink_to(Parquet("/out")).name(
-            "out"
-        )
+        rows.filter("x > 0").name("clean").stage("dear").rebalance().sink_to(Parquet("/out")).name("out")
         return summary(env)
 
     before, now = (two_sources(other_first=first, uid=None) for first in (False, True))
@@ -165,11 +155,7 @@ def test_an_operator_with_a_uid_is_recognized_after_any_change() -> None:
     totals.sink_to(Parquet("/out")).name("out")
     now = summary(env)
     change = plan_diff(sales(uid="the-filter"), now).operators[0]
-    assert (change.kind, change.name_before, change.name) == (
-        OperatorChangeKind.CHANGED,
-        "clean",
-        "sieve",
-    )
+    assert (change.kind, change.name_before, change.name) == (OperatorChangeKind.CHANGED, "clean", "sieve")
     assert change.id == change.id_before
 
 
@@ -221,9 +207,7 @@ def test_a_task_that_gets_another_tasks_region_is_changed_and_the_other_removed(
 
 def test_session_settings_are_reported_once() -> None:
     before = sales()
-    now = from_json(
-        PlanSummary, to_json(before).replace('"UTC"', '"Europe/Berlin"'), version=VERSION
-    )
+    now = from_json(PlanSummary, to_json(before).replace('"UTC"', '"Europe/Berlin"'), version=VERSION)
     assert plan_diff(before, now).session == (
         FactChange(fact="spark.sql.session.timeZone", before="UTC", now="Europe/Berlin"),
     )
@@ -271,23 +255,14 @@ STRICTER = {
     ),
     "JSON": (Json("/in"), ("records that do not fit", "NULL", NOW)),
     "text": (Text("/in"), ("records that do not fit", "with letters replaced", NOW)),
-    "CSV by its name": (
-        Files("/in", format="CSV"),
-        ("records that do not fit", "NULL, padded or cut", NOW),
-    ),
+    "CSV by its name": (Files("/in", format="CSV"), ("records that do not fit", "NULL, padded or cut", NOW)),
     "XML": (Files("/in", format="xml"), ("records that do not fit", "NULL", NOW)),
-    "Parquet": (
-        Parquet("/in"),
-        ("columns", "of one file", "of all files, unless sources.strict: false"),
-    ),
+    "Parquet": (Parquet("/in"), ("columns", "of one file", "of all files, unless sources.strict: false")),
     "Parquet with a schema": (
         Parquet("/in", schema="a INT"),
         ("files in folders below", "left out", "refuse the source, unless sources.strict: false"),
     ),
-    "Parquet of all folders": (
-        Parquet("/in", schema="a INT", options={"recursiveFileLookup": "true"}),
-        None,
-    ),
+    "Parquet of all folders": (Parquet("/in", schema="a INT", options={"recursiveFileLookup": "true"}), None),
     "Parquet that is read as before": (
         Parquet("/in", options={"MergeSchema": "false", "RecursiveFileLookup": "TRUE"}),
         None,
@@ -358,9 +333,7 @@ def test_values_of_an_ignored_schema_were_null() -> None:
     assert change.facts[-1] == FactChange(fact="records that do not fit", before="NULL", now=NOW)
 
 
-def written(
-    sink: Connector, mode: str = "overwrite", *, gains: bool = True, kind: str = "DOUBLE"
-) -> PlanSummary:
+def written(sink: Connector, mode: str = "overwrite", *, gains: bool = True, kind: str = "DOUBLE") -> PlanSummary:
     """rows → [is_long] → out, which merges by k."""
     env = StreamExecutionEnvironment("p")
     rows = env.from_source(Csv("/in", schema=f"k INT, x {kind}"), "rows")
@@ -390,9 +363,7 @@ ADDED = [
 
 
 @pytest.mark.parametrize(("sink", "mode", "then"), ADDED)
-def test_a_sink_that_gains_a_column_shows_whether_its_target_takes_it(
-    sink: Connector, mode: str, then: str
-) -> None:
+def test_a_sink_that_gains_a_column_shows_whether_its_target_takes_it(sink: Connector, mode: str, then: str) -> None:
     if mode == "overwrite-partitions":
         env = [StreamExecutionEnvironment("p") for _ in range(2)]
         versions = []
@@ -415,9 +386,7 @@ def test_a_sink_that_gains_a_column_shows_whether_its_target_takes_it(
 
 def test_a_column_with_another_type_is_shown_and_one_with_an_unknown_type_is_not() -> None:
     sink = Parquet("/out")
-    found = plan_diff(
-        written(sink, "append", gains=False), written(sink, "append", gains=False, kind="INT")
-    )
+    found = plan_diff(written(sink, "append", gains=False), written(sink, "append", gains=False, kind="INT"))
     (column,) = found.operators[-1].columns
     assert str(column) == "gets x INT, before x DOUBLE: refused if its target has another type"
     env = StreamExecutionEnvironment("p")
@@ -439,9 +408,7 @@ def test_columns_with_expressions_are_compared_by_name() -> None:
     def with_columns(**columns: str) -> PlanSummary:
         return sales(behind=lambda s: s.with_columns(**columns).name("more"))
 
-    found = plan_diff(
-        with_columns(a="n > 1", b="n, 2"), with_columns(first="1", a="n > 1", b="n, 3")
-    )
+    found = plan_diff(with_columns(a="n > 1", b="n, 2"), with_columns(first="1", a="n > 1", b="n, 3"))
     (more,) = (change for change in found.operators if change.name == "more")
     assert more.facts == (
         FactChange(fact="columns.b", before="n, 2", now="n, 3"),

@@ -70,11 +70,7 @@ def test_documents_are_the_graphs_and_flinks_plans() -> None:
 
 def test_pictures_default_to_the_job_graph_and_plans_to_the_stream_graph() -> None:
     compiled = EXAMPLES["shares"]
-    for format, graph in (
-        (Format.MERMAID, Graph.JOB),
-        (Format.DOT, Graph.JOB),
-        (Format.FLINK, Graph.STREAM),
-    ):
+    for format, graph in ((Format.MERMAID, Graph.JOB), (Format.DOT, Graph.JOB), (Format.FLINK, Graph.STREAM)):
         assert render(compiled, None, format) == render(compiled, graph, format)
 
 
@@ -85,9 +81,7 @@ def test_markup_of_the_picture_languages_is_escaped() -> None:
         nodes=(PictureNode(id="a", words=('say "a" \\ <b> #1 `c`\n', "second"), group=0),),
         edges=(Edge(source="a", target="a", words=("x",), reason='why "', is_staged=True),),
     )
-    assert '    n0["say #quot;a#quot; \\ #lt;b#gt; #35;1 #96;c#96;<br/><br/>second"]' in mermaid(
-        picture
-    )
+    assert '    n0["say #quot;a#quot; \\ #lt;b#gt; #35;1 #96;c#96;<br/><br/>second"]' in mermaid(picture)
     assert '    n0 [label="say \\"a\\" \\\\ <b> #1 `c`\\n\\nsecond"]' in dot(picture)
     assert '  n0 -> n0 [label="x\\nwhy \\"" style=bold]' in dot(picture)
 

@@ -19,14 +19,7 @@ from tests.conftest import (
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "pipelines"
 CASES = {
-    env.name: env
-    for env in (
-        flights,
-        word_count(),
-        staged_detour(),
-        alternating_groups(),
-        expensive_and_checked(),
-    )
+    env.name: env for env in (flights, word_count(), staged_detour(), alternating_groups(), expensive_and_checked())
 }
 
 

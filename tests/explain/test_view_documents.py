@@ -32,11 +32,7 @@ def test_a_plan_has_the_keys_of_its_typescript_type() -> None:
     for file in golden.glob("flights.*.json"):
         plan = json.loads(file.read_text())
         assert set(plan) == keys_of("ViewPlan")
-        for interface, part in (
-            ("Operator", "operators"),
-            ("JobEdge", "edges"),
-            ("Region", "regions"),
-        ):
+        for interface, part in (("Operator", "operators"), ("JobEdge", "edges"), ("Region", "regions")):
             assert all(set(each) == keys_of(interface) for each in plan[part])
 
 

@@ -6,15 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from graph_compiler import (
-    Csv,
-    Jdbc,
-    Parquet,
-    Secret,
-    SlotSharingGroup,
-    StreamExecutionEnvironment,
-    Values,
-)
+from graph_compiler import Csv, Jdbc, Parquet, Secret, SlotSharingGroup, StreamExecutionEnvironment, Values
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.explain.documents.plan_json import plain_json
@@ -47,9 +39,7 @@ def test_the_document_is_the_golden_one(mode: str, request: pytest.FixtureReques
 
 
 @given(plans(), MODES)
-def test_every_operator_is_in_one_vertex_and_every_vertex_in_one_region(
-    steps: tuple[Step, ...], mode: str
-) -> None:
+def test_every_operator_is_in_one_vertex_and_every_vertex_in_one_region(steps: tuple[Step, ...], mode: str) -> None:
     plan = plan_of(compile_steps(steps, mode))
     members = [(id, vertex.id) for vertex in plan.vertices for id in vertex.operators]
     assert sorted(members) == sorted((one.id, one.vertex) for one in plan.operators)
@@ -59,9 +49,7 @@ def test_every_operator_is_in_one_vertex_and_every_vertex_in_one_region(
 
 
 @given(plans(), MODES)
-def test_edges_and_their_reasons_are_those_of_the_graphs(
-    steps: tuple[Step, ...], mode: str
-) -> None:
+def test_edges_and_their_reasons_are_those_of_the_graphs(steps: tuple[Step, ...], mode: str) -> None:
     compiled = compile_steps(steps, mode)
     plan = plan_of(compiled)
     assert [(one.id, one.source, one.target) for one in plan.edges] == [
@@ -79,13 +67,9 @@ def test_edges_and_their_reasons_are_those_of_the_graphs(
 
 
 @given(plans(), MODES)
-def test_staged_edges_name_the_results_that_regions_stage(
-    steps: tuple[Step, ...], mode: str
-) -> None:
+def test_staged_edges_name_the_results_that_regions_stage(steps: tuple[Step, ...], mode: str) -> None:
     compiled = compile_steps(steps, mode)
-    told = {
-        result.id for region in describe_pipeline(compiled).regions for result in region.results
-    }
+    told = {result.id for region in describe_pipeline(compiled).regions for result in region.results}
     assert {one.result for one in plan_of(compiled).edges if one.is_staged} == told
 
 
@@ -96,23 +80,15 @@ def test_resources_are_readable_and_files_relative_to_the_project() -> None:
     rows.sink_to(Parquet("/out")).name("out").slot_sharing_group(big)
     plan = plan_of(compile_pipeline(env.pipeline()))
     assert plan.regions[0].resources == ("driver memory 4g", "spark.sql.shuffle.partitions=8")
-    assert {str(one.declared_at).rpartition(":")[0] for one in plan.operators} == {
-        "test_view_plan.py"
-    }
-    assert {str(one.declared_at).rpartition(":")[0] for one in _flights().operators} == {
-        "pipelines/flights.py"
-    }
+    assert {str(one.declared_at).rpartition(":")[0] for one in plan.operators} == {"test_view_plan.py"}
+    assert {str(one.declared_at).rpartition(":")[0] for one in _flights().operators} == {"pipelines/flights.py"}
 
 
 def test_a_long_setting_is_shown_in_part() -> None:
     env = StreamExecutionEnvironment("p")
     columns = {f"c{number}": "1" for number in range(30)} | {"c0": "x + " * 200 + "1"}
-    env.from_source(Csv("/in"), "rows").with_columns(**columns).name("wide").sink_to(
-        Parquet("/out")
-    )
-    wide = next(
-        one for one in plan_of(compile_pipeline(env.pipeline())).operators if one.name == "wide"
-    )
+    env.from_source(Csv("/in"), "rows").with_columns(**columns).name("wide").sink_to(Parquet("/out"))
+    wide = next(one for one in plan_of(compile_pipeline(env.pipeline())).operators if one.name == "wide")
     assert max(map(len, wide.details)) < 310
     assert wide.details[-1].endswith(" more")
     assert len(wide.details) == 21
@@ -149,9 +125,9 @@ def _object(plan: ViewPlan) -> dict[str, object]:
 def test_an_edge_shows_why_it_is_staged_or_pipelined() -> None:
     env = StreamExecutionEnvironment("p", config={MODE: "ALL_EXCHANGES_BLOCKING"})
     rows = env.from_source(Csv("/in"), "rows")
-    rows.pipelined("a few rows").key_by("k").aggregate(n="count(*)").name(
-        "counts"
-    ).rebalance().sink_to(Parquet("/out")).name("out")
+    rows.pipelined("a few rows").key_by("k").aggregate(n="count(*)").name("counts").rebalance().sink_to(
+        Parquet("/out")
+    ).name("out")
     edges = plan_of(compile_pipeline(env.pipeline())).edges
     assert {edge.explanation: edge.is_staged for edge in edges} == {
         'because you asked: "a few rows"': False,

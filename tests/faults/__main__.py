@@ -47,20 +47,14 @@ dag.max_active_runs = 32
 def main() -> int:
     """Run the remaining cases; return the number of cases with problems, at most 99."""
     arguments = _arguments()
-    signal.signal(
-        signal.SIGTERM, lambda *_: sys.exit(1)
-    )  # what was started and mounted is taken away
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started and mounted is taken away
     folder = arguments.state.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     results = Results(folder)
     done = results.load()
     cases = all_cases(arguments.seed, arguments.place)
     cases = tuple(case for case in cases if re.search(arguments.only, case.id))
-    todo = [
-        case
-        for case in cases
-        if case.id not in done or (arguments.again and done[case.id].problems)
-    ]
+    todo = [case for case in cases if case.id not in done or (arguments.again and done[case.id].problems)]
     print(f"{len(cases)} cases, {len(cases) - len(todo)} are done already", flush=True)
     if arguments.list:
         print(*(case.id for case in todo), sep="\n")
@@ -141,10 +135,7 @@ def _carry_out(api: Api, place: Place, collect_garbage: Callable[[], None], case
     )
     try:
         facts, seconds = trial.carry_out()
-    except (
-        AssertionError,
-        OSError,
-    ) as error:  # Airflow does not answer, or refuses: the next case may fare better
+    except (AssertionError, OSError) as error:  # Airflow does not answer, or refuses: the next case may fare better
         facts, seconds = NO_FACTS, 0.0
         found: tuple[str, ...] = (f"the harness could not go on: {error}",)
     else:
@@ -199,9 +190,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--state", type=Path, help="its folder: .faults, .faults-PLACE")
     parser.add_argument("--seed", type=int, default=1, help="chooses tasks, and the order of cases")
     parser.add_argument("--only", default="", help="cases whose name matches this pattern")
-    parser.add_argument(
-        "--place", type=Where, choices=[*Where], default=Where.DISK, help="where runs stage"
-    )
+    parser.add_argument("--place", type=Where, choices=[*Where], default=Where.DISK, help="where runs stage")
     parser.add_argument("--again", action="store_true", help="also those that had problems")
     parser.add_argument("--list", action="store_true", help="name what is to do, and end")
     found = parser.parse_args()

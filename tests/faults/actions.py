@@ -68,9 +68,7 @@ def _start_again() -> None:
     """Start this process's program a second time, like a queue or supervisor that has lost its answer."""
     program, *arguments = sys.orig_argv
     main = next(place for place, word in enumerate(arguments) if word.endswith("main.py"))
-    inherited = {
-        key: value for key, value in os.environ.items() if not key.startswith("PYSPARK_GATEWAY")
-    }
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("PYSPARK_GATEWAY")}
     subprocess.Popen(
         [str(Path(program).with_name("spark-submit")), "--master", "local[1]", *arguments[main:]],
         env=inherited | {"PYSPARK_PYTHON": program, "PYSPARK_DRIVER_PYTHON": program},
@@ -80,9 +78,7 @@ def _start_again() -> None:
 def _deny(fault: Fault, firing: Firing) -> None:
     match fault:
         case Fault.FILE_SIZE_LIMIT:
-            resource.prlimit(
-                firing.jvm, resource.RLIMIT_FSIZE, (_FILE_SIZE_LIMIT, _FILE_SIZE_LIMIT)
-            )
+            resource.prlimit(firing.jvm, resource.RLIMIT_FSIZE, (_FILE_SIZE_LIMIT, _FILE_SIZE_LIMIT))
         case Fault.NO_SPACE:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         case Fault.NO_PERMISSION if os.geteuid() == 0:

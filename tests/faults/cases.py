@@ -7,14 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.faults.plan import IN_A_STORE, OF_A_DISK, WAYS_TO_LOSE, Fault, Point, Where
-from tests.faults.workloads import (
-    DIAMOND,
-    FLIGHTS,
-    SHARED_TARGET,
-    SHARED_TASK,
-    SINK_MODES,
-    Workload,
-)
+from tests.faults.workloads import DIAMOND, FLIGHTS, SHARED_TARGET, SHARED_TASK, SINK_MODES, Workload
 
 KILLS = (Fault.KILL_JVM, Fault.KILL_DRIVER, Fault.KILL_RUNNER, Fault.KILL_SUPERVISOR)
 KILL_POINTS = (
@@ -30,10 +23,7 @@ _ELSEWHERE = (
     (Fault.NO_SPACE, (Point.BEFORE_MANIFEST, Point.AFTER_INTENT)),
     (Fault.NO_PERMISSION, (Point.BEFORE_MANIFEST, Point.AFTER_INTENT)),
     (Fault.DENIED, (Point.AFTER_MANIFEST, Point.MID_PUBLISH)),
-    (
-        Fault.HANG_AND_WAKE,
-        (Point.WHILE_WRITING, Point.BEFORE_MANIFEST, Point.AFTER_INTENT, Point.MID_PUBLISH),
-    ),
+    (Fault.HANG_AND_WAKE, (Point.WHILE_WRITING, Point.BEFORE_MANIFEST, Point.AFTER_INTENT, Point.MID_PUBLISH)),
     (Fault.HANG_AND_FAIL, (Point.WHILE_WRITING, Point.MID_PUBLISH)),
     (Fault.OUT_OF_MEMORY, (Point.SPARK_UP, Point.SPARK_UP)),
     (Fault.DRIVER_MEMORY, (Point.SPARK_UP, Point.BEFORE_INTENT)),
@@ -93,9 +83,7 @@ class Case:
 
 def undisturbed(workload: Workload) -> Case:
     """Return the run with which others are compared."""
-    return Case(
-        workload=workload.name, fault=Fault.NONE, point=Point.BEFORE_WORK, region="", seed=0
-    )
+    return Case(workload=workload.name, fault=Fault.NONE, point=Point.BEFORE_WORK, region="", seed=0)
 
 
 def all_cases(seed: int, where: Where = Where.DISK) -> tuple[Case, ...]:
@@ -133,9 +121,7 @@ def _elsewhere(where: Where) -> Iterator[tuple[Fault, tuple[Point, ...]]]:
     yield from _IN_A_BUCKET if where is Where.BUCKET else _IN_HDFS
 
 
-def _others(
-    random: Random, seed: int, elsewhere: Iterable[tuple[Fault, tuple[Point, ...]]]
-) -> Iterator[Case]:
+def _others(random: Random, seed: int, elsewhere: Iterable[tuple[Fault, tuple[Point, ...]]]) -> Iterator[Case]:
     for fault, points in elsewhere:
         for turn, point in enumerate(points):
             yield _somewhere(random, seed, fault, point, turn=turn)
@@ -167,13 +153,7 @@ def _superseded(seed: int) -> Iterator[Case]:
     """Stop a driver before and after it decides, in every sink mode; it continues when its successor has published."""
     for region in SINK_MODES.regions:
         for point in _SUPERSEDED_POINTS:
-            yield Case(
-                workload=SINK_MODES.name,
-                fault=Fault.HANG_AND_WAKE,
-                point=point,
-                region=region,
-                seed=seed,
-            )
+            yield Case(workload=SINK_MODES.name, fault=Fault.HANG_AND_WAKE, point=point, region=region, seed=seed)
 
 
 def _in_shared_task(random: Random, seed: int, where: Where) -> Iterator[Case]:
@@ -184,13 +164,7 @@ def _in_shared_task(random: Random, seed: int, where: Where) -> Iterator[Case]:
             points = [each for each in SHARED_TASK.points[region] if each in KILL_POINTS]
             if fault is failure:  # an exception in the driver's own thread
                 points.remove(Point.WHILE_WRITING)
-            yield Case(
-                workload=SHARED_TASK.name,
-                fault=fault,
-                point=random.choice(points),
-                region=region,
-                seed=seed,
-            )
+            yield Case(workload=SHARED_TASK.name, fault=fault, point=random.choice(points), region=region, seed=seed)
     for fault, region, point in (
         (Fault.HANG_AND_FAIL, "large", Point.WHILE_WRITING),
         (Fault.STARTED_TWICE, "valid", Point.SPARK_UP),

@@ -20,13 +20,7 @@ _ALL = 100
 _MAY_FINISH = (Fault.KILL_RUNNER, Fault.KILL_SUPERVISOR, Fault.STARTED_TWICE)
 """The first execution may finish before a second one begins, which keeps its work then."""
 # The first execution, or its request, goes on beside the second, which may lose to it and be tried again.
-_LIVES_ON = (
-    Fault.KILL_RUNNER,
-    Fault.KILL_SUPERVISOR,
-    Fault.HANG_AND_WAKE,
-    Fault.STARTED_TWICE,
-    Fault.DELAYED,
-)
+_LIVES_ON = (Fault.KILL_RUNNER, Fault.KILL_SUPERVISOR, Fault.HANG_AND_WAKE, Fault.STARTED_TWICE, Fault.DELAYED)
 _SURVIVED = (Fault.LOST_ANSWER, Fault.REPEATED, Fault.CUT, Fault.PAUSED)
 """No execution ends by these."""
 _MAY_BE_SURVIVED = (Fault.STORM, Fault.AWAY)
@@ -88,9 +82,7 @@ def attempts_of(store: StagingStore, layout: StagingLayout) -> dict[str, tuple[A
             Attempt(
                 state=found.state,
                 reason=found.reason or "",
-                recomputed=tuple(
-                    str(one.producer) for one in (found.report.recomputed if found.report else ())
-                ),
+                recomputed=tuple(str(one.producer) for one in (found.report.recomputed if found.report else ())),
             )
             for found in executions(store, layout, region_id, size=_ALL)
         )
@@ -108,9 +100,7 @@ def difference(compare: Callable[[Path, Path], None], input: Path, output: Path)
     """Return how targets differ from the reference, empty if they do not."""
     try:
         compare(input, output)
-    except (
-        Exception
-    ) as error:  # a target that is not there is DuckDB's error, rows that differ an assertion's
+    except Exception as error:  # a target that is not there is DuckDB's error, rows that differ an assertion's
         return f"{type(error).__name__}: {str(error)[:300]}"
     return ""
 

@@ -55,8 +55,7 @@ class Results:
             except json.JSONDecodeError:
                 continue
             values: dict[str, Any] = {
-                key: tuple(value) if isinstance(value, list) else value
-                for key, value in document.items()
+                key: tuple(value) if isinstance(value, list) else value for key, value in document.items()
             }
             found[document["case"]] = Result(**values)
         return found
@@ -78,9 +77,7 @@ def table(results: Iterable[Result]) -> str:
     results = tuple(results)
     base = {result.workload: result.seconds for result in results if result.fault == Fault.NONE}
     good = sum(not result.problems for result in results)
-    problems = "".join(
-        f"- `{result.run_id}`: {problem}\n" for result in results for problem in result.problems
-    )
+    problems = "".join(f"- `{result.run_id}`: {problem}\n" for result in results for problem in result.problems)
     return (
         f"{good} of {len(results)} cases as they must be\n\n"
         + _HEADER

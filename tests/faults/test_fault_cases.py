@@ -39,9 +39,7 @@ def test_what_a_driver_cannot_see_in_a_store_is_seen_by_its_server(where: Where)
 
 @pytest.mark.parametrize("fault", KILLS)
 def test_every_process_is_killed_at_every_point_in_both_pipelines(fault: Fault) -> None:
-    cases = [
-        case for case in all_cases(1) if case.fault is fault and case.workload != SHARED_TASK.name
-    ]
+    cases = [case for case in all_cases(1) if case.fault is fault and case.workload != SHARED_TASK.name]
     assert sorted(case.point for case in cases) == sorted(KILL_POINTS)
     assert {case.workload for case in cases} == {"flights", "diamond"}
 
@@ -87,12 +85,5 @@ def test_the_sequence_has_every_order_of_tasks(tasks: str) -> None:
 
 
 def test_a_fault_plan_reaches_the_driver_unchanged() -> None:
-    plan = Plan(
-        fault=Fault.TRUNCATE,
-        point=Point.BEFORE_WORK,
-        region="r",
-        input="/in",
-        output="/out",
-        lost=("a", "b"),
-    )
+    plan = Plan(fault=Fault.TRUNCATE, point=Point.BEFORE_WORK, region="r", input="/in", output="/out", lost=("a", "b"))
     assert Plan.from_json(plan.to_json()) == plan

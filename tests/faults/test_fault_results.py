@@ -40,13 +40,7 @@ KILLED = replace(
 )
 FINISHED = Attempt(state=ExecutionState.FINISHED, reason="", recomputed=())
 DIED = Attempt(state=ExecutionState.FAILED, reason="exit code -9", recomputed=())
-CASE = Case(
-    workload="flights",
-    fault=Fault.KILL_JVM,
-    point=Point.MID_PUBLISH,
-    region="late_routes",
-    seed=1,
-)
+CASE = Case(workload="flights", fault=Fault.KILL_JVM, point=Point.MID_PUBLISH, region="late_routes", seed=1)
 FACTS = Facts(
     fired=True,
     state="success",
@@ -106,16 +100,10 @@ def words(**changed: object) -> list[str]:
 def test_only_lost_results_are_recomputed_by_their_reader() -> None:
     once = {"with_weather": (FINISHED,), "late_routes": (FINISHED,)}
     recomputed = replace(FINISHED, recomputed=("with_weather",))
-    assert (
-        list(problems(LOST, replace(FACTS, attempts={**once, "late_routes": (recomputed,)}))) == []
-    )
-    assert list(problems(LOST, replace(FACTS, attempts=once))) == [
-        "not computed again: with_weather in late_routes"
-    ]
+    assert list(problems(LOST, replace(FACTS, attempts={**once, "late_routes": (recomputed,)}))) == []
+    assert list(problems(LOST, replace(FACTS, attempts=once))) == ["not computed again: with_weather in late_routes"]
     elsewhere = {"with_weather": (recomputed,), "late_routes": (recomputed,)}
-    assert list(problems(LOST, replace(FACTS, attempts=elsewhere))) == [
-        "computed again: with_weather in with_weather"
-    ]
+    assert list(problems(LOST, replace(FACTS, attempts=elsewhere))) == ["computed again: with_weather in with_weather"]
 
 
 def test_a_refusal_names_the_cleared_tasks_and_they_run_again() -> None:

@@ -192,9 +192,7 @@ class Trial:
 
         def state() -> str | None:
             found = self.api.attempt("GET", self.path)
-            return (
-                str(found["state"]) if found and found["state"] in ("success", "failed") else None
-            )
+            return str(found["state"]) if found and found["state"] in ("success", "failed") else None
 
         try:
             return until(state, "the run to end", seconds=_RUN_SECONDS)

@@ -66,9 +66,7 @@ def _compare_flights(input: Path, output: Path) -> None:
 
 def _orders(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    rows = (
-        f"{id},{id * 7919 % 401},{'' if id % 97 == 0 else id * 31 % 1000}\n" for id in range(40_000)
-    )
+    rows = (f"{id},{id * 7919 % 401},{'' if id % 97 == 0 else id * 31 % 1000}\n" for id in range(40_000))
     (folder / "orders.csv").write_text("id,customer,amount\n" + "".join(rows))
 
 
@@ -79,9 +77,7 @@ def _rejected_before(output: Path) -> None:
     """Put a row of somebody else into the target to which rows are appended."""
     (output / "rejected").mkdir(parents=True)
     with duckdb.connect() as connection:
-        connection.execute(
-            f"COPY ({_BEFORE}) TO '{output}/rejected/before.parquet' (FORMAT parquet)"
-        )
+        connection.execute(f"COPY ({_BEFORE}) TO '{output}/rejected/before.parquet' (FORMAT parquet)")
 
 
 def _compare_diamond(input: Path, output: Path) -> None:
@@ -160,12 +156,7 @@ DIAMOND = Workload(
         "large": EVERYWHERE + STAGES,
         "report": EVERYWHERE + PUBLISHES,
     },
-    reads={
-        "valid": (),
-        "by_customer": ("valid",),
-        "large": ("valid",),
-        "report": ("by_customer", "large"),
-    },
+    reads={"valid": (), "by_customer": ("valid",), "large": ("valid",), "report": ("by_customer", "large")},
     make_input=_orders,
     fill_targets=_rejected_before,
     compare=_compare_diamond,
@@ -204,7 +195,4 @@ SHARED_TARGET = Workload(
     fill_targets=lambda _: None,
     compare=_compare_shared_target,
 )
-WORKLOADS = {
-    workload.name: workload
-    for workload in (FLIGHTS, DIAMOND, SHARED_TASK, SINK_MODES, SHARED_TARGET)
-}
+WORKLOADS = {workload.name: workload for workload in (FLIGHTS, DIAMOND, SHARED_TASK, SINK_MODES, SHARED_TARGET)}

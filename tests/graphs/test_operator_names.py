@@ -28,9 +28,7 @@ def graph(env: StreamExecutionEnvironment) -> StreamGraph:
         ("keep-1.bad", "kept", "bad"),
     ],
 )
-def test_a_name_a_uid_and_a_side_output_are_found(
-    name: str, found: str, tag: str | None, graph: StreamGraph
-) -> None:
+def test_a_name_a_uid_and_a_side_output_are_found(name: str, found: str, tag: str | None, graph: StreamGraph) -> None:
     output = find_output(graph, name)
     assert (output.node.declared_name, output.tag, output.is_sink) == (found, tag, False)
 
@@ -49,18 +47,14 @@ def test_a_sink_named_like_an_operator_is_found_as_a_sink(graph: StreamGraph) ->
         ("twice", "hint: give the one you mean its own name or uid"),
     ],
 )
-def test_missing_and_ambiguous_names_are_reported(
-    name: str, words: str, graph: StreamGraph
-) -> None:
+def test_missing_and_ambiguous_names_are_reported(name: str, words: str, graph: StreamGraph) -> None:
     with pytest.raises(OperatorNotFoundError) as refused:
         find_output(graph, name)
     assert words in str(refused.value)
 
 
 def test_problems_of_sinks_say_sink(graph: StreamGraph) -> None:
-    with pytest.raises(
-        OperatorNotFoundError, match="has no sink 'lines'\n  allowed: kept, out and out"
-    ):
+    with pytest.raises(OperatorNotFoundError, match="has no sink 'lines'\n  allowed: kept, out and out"):
         find_sink(graph, "lines")
     with pytest.raises(OperatorNotFoundError, match="has 2 operators called 'out'"):
         find_sink(graph, "out")

@@ -1,11 +1,6 @@
 import pytest
 
-from graph_compiler.graphs.topology import (
-    CycleError,
-    connected_components,
-    post_order,
-    strongly_connected_components,
-)
+from graph_compiler.graphs.topology import CycleError, connected_components, post_order, strongly_connected_components
 
 DIAMOND = {"a": ["b", "c"], "b": ["d"], "c": ["d"], "d": []}
 
@@ -27,11 +22,7 @@ def test_post_order_is_not_bounded_by_the_recursion_limit() -> None:
 
 
 def test_components_keep_the_order_of_the_ids() -> None:
-    assert connected_components("abcde", [("d", "b"), ("e", "d")]) == [
-        ["a"],
-        ["b", "d", "e"],
-        ["c"],
-    ]
+    assert connected_components("abcde", [("d", "b"), ("e", "d")]) == [["a"], ["b", "d", "e"], ["c"]]
 
 
 def test_strong_components_are_cycles_and_single_ids() -> None:

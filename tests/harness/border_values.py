@@ -120,9 +120,7 @@ def _text(name: str, kind: str) -> str:
     return f"CAST({name} AS STRING)"
 
 
-_AS_JSON = (
-    "to_json({}, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))"
-)
+_AS_JSON = "to_json({}, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))"
 _TEXTS = {
     **dict.fromkeys(("string", "char", "varchar"), "hex(CAST({} AS STRING))"),
     "binary": "hex({})",

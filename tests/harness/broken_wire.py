@@ -67,15 +67,11 @@ def _accept(listener: socket.socket, to_port: int, wire: Wire) -> None:
 def _lead(client: socket.socket, to_port: int, wire: Wire) -> None:
     with suppress(OSError), client, socket.create_connection(("127.0.0.1", to_port)) as server:
         deaf, answered = threading.Event(), threading.Event()
-        answers = threading.Thread(
-            target=_answer, args=(server, client, deaf, answered), daemon=True
-        )
+        answers = threading.Thread(target=_answer, args=(server, client, deaf, answered), daemon=True)
         answers.start()
         while sent := client.recv(65536):
             if wire.is_cut(wire.cut_before, sent):
-                server.shutdown(
-                    socket.SHUT_RDWR
-                )  # closing is not enough while another thread listens
+                server.shutdown(socket.SHUT_RDWR)  # closing is not enough while another thread listens
                 _reset(client)
                 return
             if wire.is_cut(wire.cut_behind, sent):
@@ -93,12 +89,7 @@ def _lead(client: socket.socket, to_port: int, wire: Wire) -> None:
         server.shutdown(socket.SHUT_RDWR)
 
 
-def _answer(
-    server: socket.socket,
-    client: socket.socket,
-    deaf: threading.Event,
-    answered: threading.Event,
-) -> None:
+def _answer(server: socket.socket, client: socket.socket, deaf: threading.Event, answered: threading.Event) -> None:
     with suppress(OSError):
         while got := server.recv(65536):
             if deaf.is_set():

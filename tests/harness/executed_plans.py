@@ -45,11 +45,7 @@ def executions_since(spark: SparkSession, number: int) -> list[Any]:
 def executed_plans(spark: SparkSession, since: int) -> dict[str, ExecutedPlan]:
     """Return the plans of all writes from execution `since` on, by the path written to."""
     store = _store(spark)
-    return {
-        path: plan
-        for id in range(since, executions(spark))
-        for path, plan in _write(store.planGraph(id))
-    }
+    return {path: plan for id in range(since, executions(spark)) for path, plan in _write(store.planGraph(id))}
 
 
 def _store(spark: SparkSession) -> Any:  # a JVM object: py4j has no types for it
@@ -65,11 +61,7 @@ def _write(graph: Any) -> Iterator[tuple[str, ExecutedPlan]]:
     plan = ExecutedPlan(
         nodes=tuple(word for id, word in sorted(words.items()) if id not in hidden),
         edges=tuple(
-            sorted(
-                (words[source], words[target])
-                for source, target in edges
-                if not {source, target} & hidden
-            )
+            sorted((words[source], words[target]) for source, target in edges if not {source, target} & hidden)
         ),
     )
     for write in writes:

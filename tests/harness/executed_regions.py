@@ -39,12 +39,7 @@ def context_of(operator: DeploymentTaskOperator, store: Store | None, execution:
     """Return what the task runner passes to a try."""
     named = {"dag_id": operator.regions[0].pipeline, "task_id": operator.task_id, "run_id": RUN}
     instance = SimpleNamespace(
-        **named,
-        map_index=-1,
-        id=execution,
-        try_number=int(execution[-1]),
-        stats_tags={},
-        start_date=datetime.now(UTC),
+        **named, map_index=-1, id=execution, try_number=int(execution[-1]), stats_tags={}, start_date=datetime.now(UTC)
     )
     return {"ti": instance, "task_state_store": store}
 

@@ -91,12 +91,8 @@ class FakeHdfs:
         name = key.rpartition("/")[2] if name is None else name
         if key in self.files:
             number, content = self.files[key]
-            return HdfsStatus(
-                name=name, is_folder=False, bytes=len(content), written=1.5, id=number
-            )
-        if key in self.made or any(
-            each.startswith(f"{key}/") for each in (*self.files, *self.made)
-        ):
+            return HdfsStatus(name=name, is_folder=False, bytes=len(content), written=1.5, id=number)
+        if key in self.made or any(each.startswith(f"{key}/") for each in (*self.files, *self.made)):
             return HdfsStatus(name=name, is_folder=True, bytes=0, written=1.5, id=-1)
         raise FileNotFoundError(key)
 

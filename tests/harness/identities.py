@@ -7,13 +7,7 @@ def runs_elsewhere(pipeline: str = "p", run_id: str = "r") -> dict[str, RunIdent
     """Return a run for each possible place of a pipeline, its own Dag first."""
 
     def at(dag_id: str, group_path: str = "", map_index: int = NOT_MAPPED) -> RunIdentity:
-        return RunIdentity(
-            dag_id=dag_id,
-            group_path=group_path,
-            pipeline=pipeline,
-            run_id=run_id,
-            map_index=map_index,
-        )
+        return RunIdentity(dag_id=dag_id, group_path=group_path, pipeline=pipeline, run_id=run_id, map_index=map_index)
 
     return {
         "its own Dag": at(pipeline),

@@ -34,14 +34,7 @@ class MailServer:
     def connection(self, **extra: object) -> str:
         """Return Airflow's connection to it, as a variable of the environment has it."""
         plain = {"disable_tls": True, "disable_ssl": True, "from_email": "airflow@example.com"}
-        return json.dumps(
-            {
-                "conn_type": "smtp",
-                "host": "127.0.0.1",
-                "port": self.port,
-                "extra": plain | extra,
-            }
-        )
+        return json.dumps({"conn_type": "smtp", "host": "127.0.0.1", "port": self.port, "extra": plain | extra})
 
 
 @contextmanager

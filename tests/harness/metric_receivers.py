@@ -38,9 +38,7 @@ class Receiver:
 
     def total(self, name: str, **tags: str) -> float:
         """Return the sum of a metric's values with these tags."""
-        return sum(
-            one.value for one in self.own() if one.name == name and tags.items() <= one.tags.items()
-        )
+        return sum(one.value for one in self.own() if one.name == name and tags.items() <= one.tags.items())
 
 
 @contextmanager
@@ -74,9 +72,7 @@ def _of_statsd(line: str) -> Received:
     series, _, rest = line.partition(":")
     name, *tags = series.split(",")
     value, _, _ = rest.partition("|")
-    return Received(
-        name.removeprefix(PREFIX), float(value), dict(tag.split("=", 1) for tag in tags)
-    )
+    return Received(name.removeprefix(PREFIX), float(value), dict(tag.split("=", 1) for tag in tags))
 
 
 @contextmanager
@@ -112,9 +108,7 @@ def otlp_receiver() -> Iterator[Receiver]:
 def _of_otlp(body: bytes, encoding: str | None) -> Iterator[Received]:
     import gzip
 
-    from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
-        ExportMetricsServiceRequest,
-    )
+    from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
     request = ExportMetricsServiceRequest()
     request.ParseFromString(gzip.decompress(body) if encoding == "gzip" else body)

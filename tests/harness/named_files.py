@@ -19,10 +19,7 @@ def make_jar(folder: Path) -> None:
     """Write twice.jar, whose class is a function of Spark SQL."""
     (folder / "Twice.java").write_text(TWICE)
     jars = f"{Path(pyspark.__file__).parent}/jars/*"
-    for command in (
-        ["javac", "-cp", jars, "Twice.java"],
-        ["jar", "cf", "twice.jar", "Twice.class"],
-    ):
+    for command in (["javac", "-cp", jars, "Twice.java"], ["jar", "cf", "twice.jar", "Twice.class"]):
         subprocess.run(command, cwd=folder, check=True)
 
 

@@ -60,9 +60,7 @@ def running_pooler(server: Postgres, connections: int) -> Iterator[Pooler]:
     prefix = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"]
     with (folder / "log").open("w") as log:
         pooler = subprocess.Popen(
-            [*(prefix if os.geteuid() == 0 else []), _PROGRAM, str(settings)],
-            stdout=log,
-            stderr=log,
+            [*(prefix if os.geteuid() == 0 else []), _PROGRAM, str(settings)], stdout=log, stderr=log
         )
     try:
         _wait_for(port, pooler)
@@ -77,9 +75,7 @@ def _install() -> None:
     if not Path(_PROGRAM).exists() and os.geteuid() == 0 and shutil.which("apt-get"):
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         for command in (["update"], ["install", "-y", "--no-install-recommends", "pgbouncer"]):
-            subprocess.run(
-                ["apt-get", "-qq", *command], env=environment, capture_output=True, check=False
-            )
+            subprocess.run(["apt-get", "-qq", *command], env=environment, capture_output=True, check=False)
     if not Path(_PROGRAM).exists():
         pytest.skip("needs pgbouncer (apt-get install, as root)")
 

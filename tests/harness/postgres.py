@@ -72,11 +72,7 @@ class Postgres:
     def session(self, statements: str) -> "subprocess.Popen[bytes]":
         """Run statements with psql, and stay connected: what is written to its standard input runs next."""
         psql = subprocess.Popen(
-            self._psql,
-            env=self._environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            self._psql, env=self._environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
         assert psql.stdin is not None
         assert psql.stdout is not None
@@ -130,8 +126,7 @@ def running_postgres() -> Iterator[Postgres]:
             started = (*control, "-l", str(log), "-o", options)
             server = Postgres(port=port, password=password, programs=programs, control=started)
             server.sql(
-                f"CREATE DATABASE {ENGLISH} TEMPLATE template0 LOCALE 'C' LOCALE_PROVIDER icu "
-                "ICU_LOCALE 'en-US'"
+                f"CREATE DATABASE {ENGLISH} TEMPLATE template0 LOCALE 'C' LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"
             )
             for database in (server, replace(server, database=ENGLISH)):
                 database.sql(_COLLATIONS)
@@ -147,9 +142,7 @@ def _programs() -> Path:
     if (found is None or not JAR.exists()) and os.geteuid() == 0 and shutil.which("apt-get"):
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         for command in (["update"], ["install", "-y", "--no-install-recommends", *_PACKAGES]):
-            subprocess.run(
-                ["apt-get", "-qq", *command], env=environment, capture_output=True, check=False
-            )
+            subprocess.run(["apt-get", "-qq", *command], env=environment, capture_output=True, check=False)
         found = _find_programs()
     if found is None or not JAR.exists():
         pytest.skip(f"needs {' and '.join(_PACKAGES)} (apt-get install, as root)")

@@ -72,9 +72,7 @@ def rows(target: Path) -> list[Row]:
     return expected(f"SELECT * FROM read_parquet('{target}/*.parquet') ORDER BY ALL")[1]
 
 
-def assert_same_rows(
-    found: tuple[list[str], list[Row]], wanted: tuple[list[str], list[Row]]
-) -> None:
+def assert_same_rows(found: tuple[list[str], list[Row]], wanted: tuple[list[str], list[Row]]) -> None:
     """Compare every value, in any order of rows; doubles within 1e-9 relative."""
     assert found[0] == wanted[0]
     assert len(found[1]) == len(wanted[1])

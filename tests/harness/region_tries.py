@@ -7,10 +7,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
-from graph_compiler.deployment.documents.descriptor import (
-    RegionDescriptor,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import Outcome
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
@@ -27,9 +24,7 @@ def execution_of(region: RegionDescriptor, folder: Path, number: int) -> TaskDep
     return desk_task(region, run, execution_id=f"e{number}")
 
 
-def run_try(
-    regions: Sequence[RegionDescriptor], folder: Path, number: int, spark: SparkSession
-) -> list[str]:
+def run_try(regions: Sequence[RegionDescriptor], folder: Path, number: int, spark: SparkSession) -> list[str]:
     """Run the regions as one try of their task, and record its outcomes; return the messages of the failures."""
     tasks = [
         replace(execution_of(region, folder, number), try_number=number, turn=turn)

@@ -94,19 +94,13 @@ class Rule:
         if self.lives_with is not None and not os.path.exists(f"/proc/{self.lives_with}"):
             return True
         began = self._began
-        return (
-            self.seconds is not None
-            and began is not None
-            and time.monotonic() - began > self.seconds
-        )
+        return self.seconds is not None and began is not None and time.monotonic() - began > self.seconds
 
 
 class FaultyApplication:
     """Passes requests on to an application, logs them, and breaks some."""
 
-    def __init__(
-        self, application: Callable[..., Iterable[bytes]], log: str, *, is_moto: bool
-    ) -> None:
+    def __init__(self, application: Callable[..., Iterable[bytes]], log: str, *, is_moto: bool) -> None:
         self._application, self._is_moto = application, is_moto
         self._log = open(log, "a", buffering=1)  # noqa: SIM115  # until the process ends
         self._rules: list[Rule] = []
@@ -267,14 +261,7 @@ class Forwarding:
         return [content]
 
 
-_OF_CONNECTIONS = (
-    "connection",
-    "content-length",
-    "keep-alive",
-    "server",
-    "date",
-    "transfer-encoding",
-)
+_OF_CONNECTIONS = ("connection", "content-length", "keep-alive", "server", "date", "transfer-encoding")
 
 
 def _signed(method: str, url: str, body: bytes) -> dict[str, str]:
@@ -295,11 +282,7 @@ def main(port: str, log: str, endpoint: str | None = None) -> None:
     from werkzeug.serving import run_simple
 
     is_moto = endpoint is None
-    served = (
-        DomainDispatcherApplication(create_backend_app)
-        if endpoint is None
-        else Forwarding(endpoint)
-    )
+    served = DomainDispatcherApplication(create_backend_app) if endpoint is None else Forwarding(endpoint)
     application = FaultyApplication(served, log, is_moto=is_moto)
     run_simple("127.0.0.1", int(port), application, threaded=not is_moto)
 

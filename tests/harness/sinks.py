@@ -27,19 +27,13 @@ class Sinks:
     numbers: "itertools.count[int]" = field(default_factory=itertools.count)
 
     def open(
-        self,
-        connector: Connector,
-        *,
-        run: str | RunIdentity = "r1",
-        operator_id: OperatorId = SINK,
-        **settings: Any,
+        self, connector: Connector, *, run: str | RunIdentity = "r1", operator_id: OperatorId = SINK, **settings: Any
     ) -> OpenSink:
         context = SinkContext(
             spark=self.spark,
             store=LocalStore(),
             layout=StagingLayout(
-                root=str(self.root),
-                identity=RunIdentity.own("p", run) if isinstance(run, str) else run,
+                root=str(self.root), identity=RunIdentity.own("p", run) if isinstance(run, str) else run
             ),
             plan_id="plan",
             region_id=RegionId("writer"),
@@ -49,23 +43,13 @@ class Sinks:
         return open_sink(connector, operator_id, Sink(connector, **settings), context)
 
     def prepare(
-        self,
-        connector: Connector,
-        rows: DataFrame,
-        *,
-        run: str | RunIdentity = "r1",
-        **settings: Any,
+        self, connector: Connector, rows: DataFrame, *, run: str | RunIdentity = "r1", **settings: Any
     ) -> PreparedSink:
         opened = self.open(connector, run=run, **settings)  # by name
         return opened.prepare(opened.check(rows))
 
     def write(
-        self,
-        connector: Connector,
-        rows: DataFrame | str,
-        *,
-        run: str | RunIdentity = "r1",
-        **settings: object,
+        self, connector: Connector, rows: DataFrame | str, *, run: str | RunIdentity = "r1", **settings: object
     ) -> PreparedSink:
         """Open, check, prepare and publish; rows may be a query."""
         rows = self.spark.sql(rows) if isinstance(rows, str) else rows
@@ -77,7 +61,5 @@ class Sinks:
 def files_of(target: Path) -> list[str]:
     """List the files that readers see, by the parts of their names that do not change with each execution."""
     return sorted(
-        str(path.relative_to(target))
-        for path in target.rglob("*")
-        if path.is_file() and path.name[0] not in "._"
+        str(path.relative_to(target)) for path in target.rglob("*") if path.is_file() and path.name[0] not in "._"
     )

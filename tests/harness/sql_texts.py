@@ -58,15 +58,7 @@ COMMANDS = (
 )  # fmt: skip
 """Spark's parser takes each of them, but not as a query."""
 
-_COMMENTS = (
-    "/* SELECT */",
-    "/* a /* b */ ; */",
-    "-- SELECT 1\n",
-    "--\\\nSELECT\n",
-    "/**/",
-    "/*/ ' */",
-    "-- `\r",
-)
+_COMMENTS = ("/* SELECT */", "/* a /* b */ ; */", "-- SELECT 1\n", "--\\\nSELECT\n", "/**/", "/*/ ' */", "-- `\r")
 _WORDS = re.compile(r"(?:'[^']*'|[^ ])+")
 _GAPS = st.lists(st.sampled_from([" ", "\n", "\t", "\u2028", *_COMMENTS]), max_size=3).map("".join)
 _CASES = st.sampled_from([str.lower, str.upper, str.title, str.swapcase])
@@ -75,15 +67,9 @@ _CTES = (
     "WITH a(insert, b) AS (VALUES (1, ')')), c (TABLE a)",
     "WITH RECURSIVE a AS (SELECT ';')",
 )
-_NAMES = st.sampled_from(
-    ["insert", "overwrite", "into", "drop", "`INSERT INTO x`", "t", "select", "merge", "`a``;`"]
-)
-_STRINGS = st.sampled_from(
-    ["'; DROP TABLE x'", "r'\\'", "'\\'; SET a'", '"; INSERT"', "'it''s'", "'/*'", "'--'", "1"]
-)
-_DATA_CHANGES = tuple(
-    text for text in COMMANDS if text.split()[0] in ("INSERT", "FROM", "UPDATE", "DELETE", "MERGE")
-)
+_NAMES = st.sampled_from(["insert", "overwrite", "into", "drop", "`INSERT INTO x`", "t", "select", "merge", "`a``;`"])
+_STRINGS = st.sampled_from(["'; DROP TABLE x'", "r'\\'", "'\\'; SET a'", '"; INSERT"', "'it''s'", "'/*'", "'--'", "1"])
+_DATA_CHANGES = tuple(text for text in COMMANDS if text.split()[0] in ("INSERT", "FROM", "UPDATE", "DELETE", "MERGE"))
 
 
 @st.composite
@@ -94,8 +80,7 @@ def _between_gaps(draw: st.DrawFn, text: str) -> str:
 
 
 commands = st.one_of(
-    st.sampled_from(COMMANDS),
-    st.builds("{} {}".format, st.sampled_from(_CTES), st.sampled_from(_DATA_CHANGES)),
+    st.sampled_from(COMMANDS), st.builds("{} {}".format, st.sampled_from(_CTES), st.sampled_from(_DATA_CHANGES))
 ).flatmap(_between_gaps)
 """Commands in any case, behind comments and common table expressions."""
 

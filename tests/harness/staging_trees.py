@@ -18,21 +18,11 @@ from graph_compiler.deployment.documents.manifest import VERSION as MANIFEST_VER
 from graph_compiler.deployment.documents.manifest import DataFile, Manifest, ManifestPartition
 from graph_compiler.deployment.documents.report import Outcome
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import (
-    INTENT,
-    OUTCOME,
-    REMOVED,
-    StagingLayout,
-)
+from graph_compiler.deployment.documents.staging_layout import INTENT, OUTCOME, REMOVED, StagingLayout
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId, path_segment
-from graph_compiler.staging.publications.preparations import (
-    PlaceKind,
-    Preparation,
-    PreparedPlace,
-    beside,
-)
+from graph_compiler.staging.publications.preparations import PlaceKind, Preparation, PreparedPlace, beside
 from graph_compiler.staging.publications.publications import Publication
 from graph_compiler.staging.results.release import ReleasedResult
 from graph_compiler.staging.store.local_store import LocalStore
@@ -45,9 +35,7 @@ STORE = LocalStore()
 def three_regions() -> tuple[RegionDescriptor, ...]:
     env = StreamExecutionEnvironment("p")
     rows = env.from_source(Csv("/in"), "in").name("first").stage("dear")
-    rows.filter("v > 0").name("second").stage("dear").filter("v > 1").name("kept").sink_to(
-        Parquet("/out")
-    ).name("out")
+    rows.filter("v > 0").name("second").stage("dear").filter("v > 1").name("kept").sink_to(Parquet("/out")).name("out")
     return describe_regions(compile_pipeline(env.pipeline()))
 
 
@@ -69,11 +57,7 @@ class Run:
     @property
     def identity(self) -> RunIdentity:
         return RunIdentity(
-            dag_id=self.dag_id,
-            group_path=self.group_path,
-            pipeline="p",
-            run_id=self.run_id,
-            map_index=self.map_index,
+            dag_id=self.dag_id, group_path=self.group_path, pipeline="p", run_id=self.run_id, map_index=self.map_index
         )
 
     @property
@@ -104,18 +88,14 @@ class Run:
         mark(task)
         return path.parent
 
-    def end(
-        self, region: str, execution: str, state: ExecutionState = ExecutionState.FINISHED
-    ) -> None:
+    def end(self, region: str, execution: str, state: ExecutionState = ExecutionState.FINISHED) -> None:
         reason = None if state is ExecutionState.FINISHED else "broken"
         self.begin(region, execution).joinpath(OUTCOME).write_text(
             to_json(Outcome(state=state, ended=1.0, reason=reason))
         )
 
     def data(self, owner: str, epoch: int, execution: str) -> Path:
-        folder = Path(
-            self.layout.data(IntermediateDataSetId(owner), epoch=epoch, execution_id=execution)
-        )
+        folder = Path(self.layout.data(IntermediateDataSetId(owner), epoch=epoch, execution_id=execution))
         folder.mkdir(parents=True)
         (folder / "part-0.parquet").write_text("rows")
         return folder
@@ -186,9 +166,7 @@ class Run:
             bytes=4,
         )
         # A kind that only the sink knows, which has more fields.
-        content = json.dumps(
-            {**json.loads(to_json(intent)), "type": "Intent", "add": ["part-0.parquet"]}
-        )
+        content = json.dumps({**json.loads(to_json(intent)), "type": "Intent", "add": ["part-0.parquet"]})
         assert STORE.put_if_absent(self.layout.intent(target, number), content.encode())
         if done is not None:
             assert STORE.put_if_absent(self.layout.done(target, number), done)

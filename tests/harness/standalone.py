@@ -57,10 +57,7 @@ class Api:
 
 @contextmanager
 def standalone(
-    environment: Callable[..., dict[str, str]],
-    folder: Path,
-    dags: Mapping[str, str],
-    viewers: Collection[str] = (),
+    environment: Callable[..., dict[str, str]], folder: Path, dags: Mapping[str, str], viewers: Collection[str] = ()
 ) -> Iterator[Api]:
     """Run it with these Dag files, by the name of the Dag; `environment` takes settings, `folder` keeps its files."""
     with socket.socket() as probe:
@@ -70,9 +67,7 @@ def standalone(
     (folder / "dags").mkdir(exist_ok=True)
     for name, source in dags.items():
         (folder / "dags" / f"{name}.py").write_text(source)
-    server = Standalone(
-        home=folder, port=port, users={USER: "admin"} | dict.fromkeys(viewers, "viewer")
-    )
+    server = Standalone(home=folder, port=port, users={USER: "admin"} | dict.fromkeys(viewers, "viewer"))
     settings = server.settings() | {"AIRFLOW__CORE__DAGS_FOLDER": str(folder / "dags")}
     with log.open("w") as output:
         process = subprocess.Popen(

@@ -76,10 +76,7 @@ class Scheduler:
         while True:
             with self._turn:
                 self._turn.wait_for(
-                    lambda: (
-                        self._granted is None
-                        and {thread.name for thread in threads} <= self._waiting | self._ended
-                    )
+                    lambda: self._granted is None and {thread.name for thread in threads} <= self._waiting | self._ended
                 )
                 alive = [thread.name for thread in threads if thread.name not in self._ended]
                 if not alive:
@@ -126,18 +123,14 @@ class Run:
         return "\n".join(self.trace)
 
 
-def every_order(
-    make: Callable[[Scheduler], dict[str, Callable[[], object]]], *, faults: int = 0
-) -> Iterator[Run]:
+def every_order(make: Callable[[Scheduler], dict[str, Callable[[], object]]], *, faults: int = 0) -> Iterator[Run]:
     """Run the writers that `make` returns, each time with a new world, in every order of their steps."""
     choices: list[int] | None = []
     while choices is not None:
         scheduler = Scheduler(choices, faults)
         outcomes: dict[str, Any] = {}
         threads = [
-            threading.Thread(
-                target=_run, args=(name, work, outcomes, scheduler), name=name, daemon=True
-            )
+            threading.Thread(target=_run, args=(name, work, outcomes, scheduler), name=name, daemon=True)
             for name, work in make(scheduler).items()
         ]
         scheduler.drive(threads)
@@ -145,9 +138,7 @@ def every_order(
         choices = _next(scheduler.taken)
 
 
-def _run(
-    name: str, work: Callable[[], object], outcomes: dict[str, Any], scheduler: Scheduler
-) -> None:
+def _run(name: str, work: Callable[[], object], outcomes: dict[str, Any], scheduler: Scheduler) -> None:
     try:
         outcomes[name] = work()
     except Died:

@@ -69,11 +69,7 @@ def _floating(text: str, kind: str) -> object:
     if _NUMBER.fullmatch(text) is None or abs(float(text)) == float("inf"):
         return MISFITS
     try:
-        value = (
-            float(text)
-            if kind == "DOUBLE"
-            else struct.unpack("f", struct.pack("f", float(text)))[0]
-        )
+        value = float(text) if kind == "DOUBLE" else struct.unpack("f", struct.pack("f", float(text)))[0]
         return MISFITS if abs(value) == float("inf") else repr(value)
     except OverflowError:
         return MISFITS
@@ -85,9 +81,7 @@ def _moment(text: str, *, has_zone: bool) -> object:
         return MISFITS
     zone = (found[8] or "Z").strip().replace("Z", "+00:00")
     try:
-        year, month, day, hour, minute, second = (
-            int(n or 0) for n in found.group(1, 2, 3, 4, 5, 6)
-        )
+        year, month, day, hour, minute, second = (int(n or 0) for n in found.group(1, 2, 3, 4, 5, 6))
         at = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
         at += timedelta(microseconds=int((found[7] or "")[:6].ljust(6, "0")))
         if "/" in zone:

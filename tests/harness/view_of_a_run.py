@@ -50,10 +50,7 @@ def main() -> None:
     run = asked("run")
     attempts = [attempt for region in run["regions"] for attempt in region["attempts"]]
     outputs = [output["result"] for attempt in attempts for output in attempt["outputs"]]
-    samples = {
-        each: {what: asked(what, result=each) for what in ("result", "rows")}
-        for each in filter(None, outputs)
-    }
+    samples = {each: {what: asked(what, result=each) for what in ("result", "rows")} for each in filter(None, outputs)}
     print(json.dumps({"run": run, "results": samples}))
 
 

@@ -99,9 +99,7 @@ class Waiting:
 
 
 @contextmanager
-def waiting(
-    home: WaitingHome, folder: Path, shared: Path, *, stored: bool = False
-) -> Iterator[Waiting]:
+def waiting(home: WaitingHome, folder: Path, shared: Path, *, stored: bool = False) -> Iterator[Waiting]:
     """Trigger a run, and wait until its functions wait; `stored`: and until Airflow knows the application's id.
 
     All hosts see `shared`.

@@ -15,8 +15,5 @@ def ways(*always: str) -> pytest.MarkDecorator:
     """Run a test in all four ways, with `mode` and `parallelism`; but for `always`, in `make test-long` only."""
     return pytest.mark.parametrize(
         ("mode", "parallelism"),
-        [
-            pytest.param(*way, id=name, marks=[] if name in always else [pytest.mark.long])
-            for name, way in WAYS.items()
-        ],
+        [pytest.param(*way, id=name, marks=[] if name in always else [pytest.mark.long]) for name, way in WAYS.items()],
     )

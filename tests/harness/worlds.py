@@ -91,9 +91,7 @@ def _position(carrier: Any) -> tuple[object, ...]:
     found = []
     while isinstance(carrier, GeneratorType):
         if carrier.gi_frame is not None:
-            known = {
-                k: v for k, v in carrier.gi_frame.f_locals.items() if k not in ("number", "names")
-            }
+            known = {k: v for k, v in carrier.gi_frame.f_locals.items() if k not in ("number", "names")}
             found.append((carrier.gi_frame.f_lineno, _without_count(repr(known))))
         carrier = carrier.gi_yieldfrom
     return tuple(found)
@@ -120,9 +118,7 @@ def append(target: Path) -> Intent:
 def partitions(target: Path) -> Intent:
     put(target, ["k=1/old-1", "k=1/old-2", "k=3/old-3", "k=4/own"])
     add = ["k=1/new-1", "k=1/new-2", "k=2/new-3"]
-    return prepare(
-        target, add=add, remove=["k=1/old-1", "k=1/old-2", "k=4/own"], replaces=["k=1", "k=2"]
-    )
+    return prepare(target, add=add, remove=["k=1/old-1", "k=1/old-2", "k=4/own"], replaces=["k=1", "k=2"])
 
 
 def linked_partition(target: Path) -> Intent:

@@ -82,11 +82,7 @@ def side(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def new_store(
-    side: str,
-    request: pytest.FixtureRequest,
-    place: str,
-    access: HdfsAccess,
-    monkeypatch: pytest.MonkeyPatch,
+    side: str, request: pytest.FixtureRequest, place: str, access: HdfsAccess, monkeypatch: pytest.MonkeyPatch
 ) -> StoreMaker:
     """Return a function that makes stores, as of several processes."""
     monkeypatch.setattr(conditional_put, "_PAUSE", 0.01)

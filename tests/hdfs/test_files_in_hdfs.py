@@ -12,12 +12,7 @@ from graph_compiler.declaration.connectors import Parquet, SinkMode, Table
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.errors import (
-    DecisionLostError,
-    PublicationConflictError,
-    PublicationError,
-    PublicationPendingError,
-)
+from graph_compiler.errors import DecisionLostError, PublicationConflictError, PublicationError, PublicationPendingError
 from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import Intent
@@ -95,9 +90,7 @@ def names(store: HdfsStore, target: str) -> list[str]:
     return sorted(file.key.removeprefix(f"{target}/") for file in store.files(target))
 
 
-def publish_by_sink(
-    store: HdfsStore, layout: StagingLayout, rows: DataFrame, operator: Sink
-) -> None:
+def publish_by_sink(store: HdfsStore, layout: StagingLayout, rows: DataFrame, operator: Sink) -> None:
     from graph_compiler.spark_runtime.connectors import file_sink, table  # noqa: F401  # registered
     from graph_compiler.spark_runtime.connectors.sink import SinkContext, open_sink
 
@@ -235,13 +228,10 @@ def test_appends_keep_the_files_of_others_and_replace_those_of_their_run(
     assert ids(spark, target) == [0, 0, 1, 2]
 
 
-def test_of_two_overwrites_at_once_one_loses(
-    spark: SparkSession, publisher: PublisherOf, target: str
-) -> None:
+def test_of_two_overwrites_at_once_one_loses(spark: SparkSession, publisher: PublisherOf, target: str) -> None:
     both = {run: publisher(run, run).settle(SINK, target) for run in "ab"}
     intents = {
-        run: publisher(run, run).prepare(ticket, spark.range(2), format_of("parquet"))
-        for run, ticket in both.items()
+        run: publisher(run, run).prepare(ticket, spark.range(2), format_of("parquet")) for run, ticket in both.items()
     }
     publisher("a", "a").publish(intents["a"])
     with pytest.raises(DecisionLostError):
@@ -262,9 +252,7 @@ def test_partitions_of_new_rows_are_replaced_and_others_stay(
     assert store.folders(target) == ["d=0", "d=1"]
 
 
-def test_no_rows_leave_a_file_with_the_columns(
-    spark: SparkSession, publisher: PublisherOf, target: str
-) -> None:
+def test_no_rows_leave_a_file_with_the_columns(spark: SparkSession, publisher: PublisherOf, target: str) -> None:
     for number, by in enumerate(((), ("d",))):
         folder, format = f"{target}{number}", format_of("parquet", *by)
         rows = spark.sql(ROWS).where("false")
@@ -276,22 +264,15 @@ def test_no_rows_leave_a_file_with_the_columns(
         assert ids(spark, folder) == list(range(30))
 
 
-def test_a_new_target_only_where_there_is_none(
-    spark: SparkSession, publisher: PublisherOf, target: str
-) -> None:
+def test_a_new_target_only_where_there_is_none(spark: SparkSession, publisher: PublisherOf, target: str) -> None:
     mode = SinkMode.ERROR_IF_EXISTS
     publisher("e1").publish(prepared(publisher("e1"), target, spark.range(3), mode))
     with pytest.raises(PublicationError, match="holds 2 files from elsewhere"):
         publisher("e2", "later").settle(SINK, target, mode)
 
 
-def test_a_merge_replaces_rows_of_its_keys(
-    spark: SparkSession, store: HdfsStore, root: str, target: str
-) -> None:
-    queries = {
-        "a": "SELECT id, 'old' AS word FROM range(3)",
-        "b": "SELECT id, 'new' AS word FROM range(2, 4)",
-    }
+def test_a_merge_replaces_rows_of_its_keys(spark: SparkSession, store: HdfsStore, root: str, target: str) -> None:
+    queries = {"a": "SELECT id, 'old' AS word FROM range(3)", "b": "SELECT id, 'new' AS word FROM range(2, 4)"}
     for run, query in queries.items():
         publish_by_sink(store, layout_of(root, run), spark.sql(query), MERGE(Parquet(target)))
     rows = spark.read.parquet(target).orderBy("id").collect()
@@ -299,9 +280,7 @@ def test_a_merge_replaces_rows_of_its_keys(
     assert all(name.endswith(".parquet") for name in names(store, target))
 
 
-def test_rows_for_a_table_are_prepared_in_hdfs(
-    spark: SparkSession, store: HdfsStore, root: str
-) -> None:
+def test_rows_for_a_table_are_prepared_in_hdfs(spark: SparkSession, store: HdfsStore, root: str) -> None:
     spark.sql("CREATE TABLE IF NOT EXISTS of_hdfs (id BIGINT) USING parquet")
     try:
         for run in "ab":

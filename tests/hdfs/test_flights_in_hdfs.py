@@ -29,8 +29,7 @@ def environment(http: Wire, root: str, january: Path, tmp_path: Path) -> dict[st
     """Return the variables of a project whose staging root is in HDFS."""
     settings = {"spark.sql.shuffle.partitions": "4", "spark.ui.enabled": "false"}
     return Home(tmp_path / "airflow", data=january).environment(
-        **staging_variables(root, connection_at(http.port)),
-        AIRFLOW__GRAPH_COMPILER__SPARK_CONF=json.dumps(settings),
+        **staging_variables(root, connection_at(http.port)), AIRFLOW__GRAPH_COMPILER__SPARK_CONF=json.dumps(settings)
     )
 
 
@@ -41,25 +40,15 @@ def lake(place: str, access: HdfsAccess) -> HdfsStore:
 
 @pytest.mark.parametrize("how", ["under_airflow", "in_process"])
 def test_flights_are_right_with_a_staging_root_in_hdfs(
-    how: str,
-    environment: dict[str, str],
-    lake: HdfsStore,
-    rpc: Wire,
-    january: Path,
-    tmp_path: Path,
+    how: str, environment: dict[str, str], lake: HdfsStore, rpc: Wire, january: Path, tmp_path: Path
 ) -> None:
-    home, root = (
-        Home(tmp_path / "airflow", data=january),
-        environment["AIRFLOW__GRAPH_COMPILER__STAGING_ROOT"],
-    )
+    home, root = (Home(tmp_path / "airflow", data=january), environment["AIRFLOW__GRAPH_COMPILER__STAGING_ROOT"])
     given = [f"--param={name}={value}" for name, value in home.params.items()]
     in_process = ["--in-process"] if how == "in_process" else []
     # The driver's first writes are not answered: the run goes on, and what they wrote counts once.
     cuts = rpc.cuts
     rpc.breaks(behind=b"rename2", times=3)
-    ran = home.cli(
-        "run", "flights", "--date", DAY, *given, *in_process, "--json", environment=environment
-    )
+    ran = home.cli("run", "flights", "--date", DAY, *given, *in_process, "--json", environment=environment)
     rpc.breaks(times=0)
     assert ran.returncode == 0, ran.stderr + ran.stdout
     assert rpc.cuts == cuts + 3
@@ -92,10 +81,7 @@ def test_flights_are_right_with_a_staging_root_in_hdfs(
 def test_flights_are_read_from_and_published_to_hdfs(
     environment: dict[str, str], lake: HdfsStore, january: Path, tmp_path: Path
 ) -> None:
-    home, root = (
-        Home(tmp_path / "airflow", data=january),
-        environment["AIRFLOW__GRAPH_COMPILER__STAGING_ROOT"],
-    )
+    home, root = (Home(tmp_path / "airflow", data=january), environment["AIRFLOW__GRAPH_COMPILER__STAGING_ROOT"])
     place = root.replace("flights", "both")
     upload(lake, january, f"{place}/in")
     given = [f"--param=input={place}/in", f"--param=output={place}/out"]
@@ -113,14 +99,8 @@ def test_doctor_tries_hdfs(environment: dict[str, str], tmp_path: Path) -> None:
     states = {check["name"]: check["state"] for check in json.loads(found.stdout)["checks"]}
     wanted = ("staging root", "staging commits", "staging lists", "staging clock")
     assert {name: states[name] for name in wanted} == dict.fromkeys(wanted, "ok")
-    environment["AIRFLOW_CONN_LAKE"] = json.dumps(
-        {"conn_type": "webhdfs", "host": "nn", "password": "x"}
-    )
+    environment["AIRFLOW_CONN_LAKE"] = json.dumps({"conn_type": "webhdfs", "host": "nn", "password": "x"})
     refused = home.cli("doctor", "--json", environment=environment)
-    (check,) = [
-        check
-        for check in json.loads(refused.stdout)["checks"]
-        if check["name"].startswith("staging")
-    ]
+    (check,) = [check for check in json.loads(refused.stdout)["checks"] if check["name"].startswith("staging")]
     assert check["state"] == "failed"
     assert "Kerberos" in check["found"]

@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graph_compiler.deployment.documents.descriptor import (
-    ExecutionAttempt,
-    ResultDescriptor,
-    StagedInput,
-)
+from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import PartitionNotFoundError
@@ -39,9 +35,7 @@ RESULT = ResultDescriptor(
     is_compared=True,
     deterministic=False,
 )
-STAGED = StagedInput(
-    id=RESULT.id, fingerprint=RESULT.fingerprint, producer=RegionId("producer"), consumers=()
-)
+STAGED = StagedInput(id=RESULT.id, fingerprint=RESULT.fingerprint, producer=RegionId("producer"), consumers=())
 ROWS = "SELECT id, concat('k', id % 5) AS k FROM range(0, 60, 1, 3)"
 
 
@@ -57,9 +51,7 @@ def airflow(place: str, access: HdfsAccess) -> StagingStore:
     return HdfsStore(WebHdfsClient(place.removeprefix("hdfs://"), access))
 
 
-def area_of(
-    spark: SparkSession, driver: StagingStore, root: str, execution: str = "e1"
-) -> StagingArea:
+def area_of(spark: SparkSession, driver: StagingStore, root: str, execution: str = "e1") -> StagingArea:
     from graph_compiler.spark_runtime.results.staging_area import StagingArea
 
     layout = StagingLayout(root=root, identity=RunIdentity.own("p", "m__2013-01-01T00:00:00"))
@@ -106,11 +98,7 @@ def test_a_file_that_is_not_as_it_was_committed_counts_as_lost(
         assert airflow.delete(key)
     else:
         airflow.put(key, content[:-1] if changed == "cut" else content[:-1] + b"!")
-    words = {
-        "other bytes": "its digest is|its checksum is",
-        "cut": "bytes, not",
-        "gone": "is missing",
-    }
+    words = {"other bytes": "its digest is|its checksum is", "cut": "bytes, not", "gone": "is missing"}
     with pytest.raises(PartitionNotFoundError, match=words[changed]):
         ids(area)
 
@@ -136,9 +124,7 @@ def test_of_two_executions_one_commits_and_the_others_files_are_removed(
     assert {file.key.split("/")[-2] for file in driver.files(folder)} == {"epoch-0-e1"}
 
 
-def test_a_failing_row_is_reported_as_on_a_disk(
-    spark: SparkSession, driver: StagingStore, root: str
-) -> None:
+def test_a_failing_row_is_reported_as_on_a_disk(spark: SparkSession, driver: StagingStore, root: str) -> None:
     from pyspark.errors import PySparkException
 
     area = area_of(spark, driver, root)

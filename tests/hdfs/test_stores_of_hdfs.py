@@ -66,12 +66,7 @@ def test_a_large_document_is_whole(store: StagingStore, root: str) -> None:
 @pytest.mark.parametrize("when", ["before", "behind"])
 @pytest.mark.parametrize("request_", [CREATE, STATUS, RENAME], ids=["create", "status", "rename"])
 def test_a_write_whose_answer_is_lost_counts_once(
-    store: StagingStore,
-    wire: Wire,
-    side: str,
-    root: str,
-    request_: dict[str, bytes],
-    when: str,
+    store: StagingStore, wire: Wire, side: str, root: str, request_: dict[str, bytes], when: str
 ) -> None:
     store.make_folder(root)
     cuts = wire.cuts
@@ -95,9 +90,7 @@ def test_a_write_that_comes_after_anothers_whose_answer_was_lost_is_refused(
     assert len(list(store.files(root))) == 1
 
 
-def test_nothing_is_known_if_no_request_is_answered(
-    store: StagingStore, wire: Wire, side: str, root: str
-) -> None:
+def test_nothing_is_known_if_no_request_is_answered(store: StagingStore, wire: Wire, side: str, root: str) -> None:
     wire.breaks(behind=RENAME[side], times=ALWAYS)
     assert store.put_if_absent(f"{root}/0.json", b"mine")  # the first was carried out
     wire.breaks(before=RENAME[side], times=ALWAYS)
@@ -135,11 +128,7 @@ def test_documents_and_folders_are_found_as_on_a_disk(store: StagingStore, root:
         list(store.files(root, most=6))
     with pytest.raises(DamagedDocumentError, match="is a folder"):
         store.get(f"{root}/a")
-    assert [store.is_there(f"{root}/{name}") for name in ("a", "a/1.json", "a/1")] == [
-        True,
-        True,
-        False,
-    ]
+    assert [store.is_there(f"{root}/{name}") for name in ("a", "a/1.json", "a/1")] == [True, True, False]
     assert not store.put_if_absent(f"{root}/a", b"a folder has this name")
     assert store.delete(f"{root}/a")
     assert store.folders(root) == [".c"]
@@ -165,9 +154,7 @@ def test_a_digest_changes_with_the_bytes(store: StagingStore, root: str) -> None
     assert store.why_differs(f"{root}/c", a) == f"its checksum is {c}, not {a}"
 
 
-def test_a_folder_is_renamed_in_one_step_and_never_into_another(
-    store: StagingStore, root: str
-) -> None:
+def test_a_folder_is_renamed_in_one_step_and_never_into_another(store: StagingStore, root: str) -> None:
     store.put(f"{root}/run/1.json", b"1")
     store.put(f"{root}/taken/2.json", b"2")
     with pytest.raises(FileExistsError):
@@ -209,9 +196,7 @@ def test_another_user_is_refused(place: str, access: HdfsAccess, root: str) -> N
     assert not other.delete(root)
 
 
-def test_a_host_that_refuses_connections_is_passed_over(
-    place: str, access: HdfsAccess, root: str
-) -> None:
+def test_a_host_that_refuses_connections_is_passed_over(place: str, access: HdfsAccess, root: str) -> None:
     authority = place.removeprefix("hdfs://")
     two = HdfsAccess(hosts=("127.0.0.2", "127.0.0.1"), port=access.port, user=access.user)
     assert HdfsStore(WebHdfsClient(authority, two)).put_if_absent(f"{root}/0.json", b"1")

@@ -60,9 +60,7 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def cluster(
-    api: RecordingApi, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[RecordingApi]:
+def cluster(api: RecordingApi, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordingApi]:
     """Yield the server, to which Airflow's connection and its provider for Kubernetes point."""
     from airflow.providers.apache.spark.hooks import spark_submit
 
@@ -97,9 +95,7 @@ def closing_output(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         process.communicate()
 
 
-def connect(
-    api: RecordingApi, monkeypatch: pytest.MonkeyPatch, mode: str = "cluster", **extra: str
-) -> None:
+def connect(api: RecordingApi, monkeypatch: pytest.MonkeyPatch, mode: str = "cluster", **extra: str) -> None:
     """Point Airflow's Spark connection to the server."""
     extra = {"deploy-mode": mode, "namespace": NAMESPACE} | extra
     connection = {"conn_type": "spark", "host": f"k8s://{api.address}", "extra": extra}

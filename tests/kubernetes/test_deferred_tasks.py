@@ -9,21 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.harness.executed_regions import (
-    Store,
-    context_of,
-    execute,
-    folder_of,
-    leave_report,
-    outcome,
-)
+from tests.harness.executed_regions import Store, context_of, execute, folder_of, leave_report, outcome
 from tests.kubernetes.conftest import operator_of, plain
 from tests.kubernetes.recording_api import RecordingApi
 
 if TYPE_CHECKING:
-    from graph_compiler.airflow_backend.task.following.application_trigger import (
-        ApplicationTrigger,
-    )
+    from graph_compiler.airflow_backend.task.following.application_trigger import ApplicationTrigger
     from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.filterwarnings("default")]
@@ -163,9 +154,7 @@ def test_a_task_that_was_cleared_without_a_triggerer_ends_its_pod_before_the_nex
     assert outcome(folder_of(operator, SECOND)) == "FINISHED"
 
 
-def test_what_a_cleared_task_has_finished_meanwhile_counts(
-    cluster: RecordingApi, store: Store
-) -> None:
+def test_what_a_cleared_task_has_finished_meanwhile_counts(cluster: RecordingApi, store: Store) -> None:
     defer(operator := deferrable(), store)
     leave_report(folder_of(operator, FIRST))
     execute(deferrable(), store, SECOND)
@@ -174,9 +163,7 @@ def test_what_a_cleared_task_has_finished_meanwhile_counts(
 
 
 @pytest.mark.parametrize("error", ["Trigger timeout", "Trigger failure"])
-def test_a_timeout_or_a_trigger_that_fails_ends_the_pod(
-    cluster: RecordingApi, store: Store, error: str
-) -> None:
+def test_a_timeout_or_a_trigger_that_fails_ends_the_pod(cluster: RecordingApi, store: Store, error: str) -> None:
     from airflow.sdk.exceptions import TaskDeferralError, TaskDeferralTimeout
 
     defer(operator := deferrable(), store)
@@ -200,12 +187,7 @@ def test_a_timeout_is_that_of_the_try(store: Store) -> None:
 
 @pytest.mark.parametrize(
     ("option", "airflow", "defers"),
-    [
-        ("true", "False", True),
-        ("false", "True", False),
-        (None, "True", True),
-        (None, "False", False),
-    ],
+    [("true", "False", True), ("false", "True", False), (None, "True", True), (None, "False", False)],
 )
 def test_the_option_wins_over_airflows_setting(
     cluster: RecordingApi,

@@ -162,10 +162,7 @@ def test_after_a_pod_that_ended_unseen_and_left_no_report_another_one_is_started
 
 @pytest.mark.parametrize("followed", [False, True])
 def test_a_killed_task_deletes_its_pod(
-    followed: bool,
-    cluster: RecordingApi,
-    operator: "DeploymentTaskOperator",
-    between_polls: list[Any],
+    followed: bool, cluster: RecordingApi, operator: "DeploymentTaskOperator", between_polls: list[Any]
 ) -> None:
     from airflow.sdk.exceptions import AirflowException
 

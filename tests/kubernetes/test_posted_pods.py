@@ -11,14 +11,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from graph_compiler import (
-    Csv,
-    Jdbc,
-    Parquet,
-    Secret,
-    SlotSharingGroup,
-    StreamExecutionEnvironment,
-)
+from graph_compiler import Csv, Jdbc, Parquet, Secret, SlotSharingGroup, StreamExecutionEnvironment
 from tests.browser import functions
 from tests.harness.executed_regions import Store, execute, folder_of, leave_report, outcome
 from tests.kubernetes.conftest import operator_of, plain, settings_of_users
@@ -32,12 +25,7 @@ PASSWORD = "hunter2-is-in-no-pod"
 DATABASE = Secret("shop")
 REFERENCE = f"spark.kubernetes.driver.secretKeyRef.{DATABASE.variable}"
 BIG = SlotSharingGroup(
-    "big",
-    driver_cores=2,
-    driver_memory="4g",
-    executor_cores=4,
-    executor_memory="8g",
-    executor_instances=3,
+    "big", driver_cores=2, driver_memory="4g", executor_cores=4, executor_memory="8g", executor_instances=3
 )
 
 
@@ -55,13 +43,7 @@ def with_resources() -> StreamExecutionEnvironment:
 
 def with_secret() -> StreamExecutionEnvironment:
     env = StreamExecutionEnvironment("sales", config={REFERENCE: "shop-database:password"})
-    table = Jdbc(
-        "jdbc:postgresql://db/shop",
-        table="orders",
-        schema="x INT",
-        user="shop",
-        password=DATABASE,
-    )
+    table = Jdbc("jdbc:postgresql://db/shop", table="orders", schema="x INT", user="shop", password=DATABASE)
     env.from_source(table, "orders").sink_to(Parquet("/data/out")).name("out")
     return env
 
@@ -71,11 +53,7 @@ PIPELINES = (plain, with_function, with_resources, with_secret)
 
 @pytest.mark.parametrize("pipeline", PIPELINES, ids=lambda it: it.__name__)
 def test_what_spark_posts(
-    pipeline: Any,
-    cluster: RecordingApi,
-    root: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    request: pytest.FixtureRequest,
+    pipeline: Any, cluster: RecordingApi, root: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     connection = {"conn_type": "postgres", "host": "db", "password": PASSWORD}
     monkeypatch.setenv("AIRFLOW_CONN_SHOP", json.dumps(connection))
@@ -117,16 +95,11 @@ def play(cluster: RecordingApi, folder: Path) -> None:
 
 def golden_text(api: RecordingApi, root: Path) -> str:
     """Return what there is in the end, with names, times and digests in place of those that differ."""
-    kept = {
-        f"{kind} {name}": resource | {"status": None}
-        for (kind, name), resource in sorted(api.written.items())
-    }
+    kept = {f"{kind} {name}": resource | {"status": None} for (kind, name), resource in sorted(api.written.items())}
     for resource in kept.values():
         if "spark.properties" in (data := resource.get("data") or {}):
             lines = data["spark.properties"].replace("\\", "").splitlines()
-            resource["data"] = {
-                "spark.properties": sorted(line for line in lines if line[0] != "#")
-            }
+            resource["data"] = {"spark.properties": sorted(line for line in lines if line[0] != "#")}
     text = json.dumps(kept, indent=1, sort_keys=True).replace(str(root), "/mnt/staging")
     for pattern, word in (
         (re.escape(api.address), "http://ADDRESS"),

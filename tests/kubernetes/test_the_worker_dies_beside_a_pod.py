@@ -32,9 +32,7 @@ class KubernetesHome(Home):
         settings = access(self.api, self.folder) | {
             "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(connection),
             "AIRFLOW__GRAPH_COMPILER__STAGING_ROOT": str(self.staging),
-            "AIRFLOW__GRAPH_COMPILER__SPARK_CONF": json.dumps(
-                settings_of_users(self.staging) | ALONE
-            ),
+            "AIRFLOW__GRAPH_COMPILER__SPARK_CONF": json.dumps(settings_of_users(self.staging) | ALONE),
         }
         environment = super().environment(**(settings | more))
         environment["PYTHONPATH"] += f"{os.pathsep}{REPOSITORY}{os.pathsep}{provider_packages()}"
@@ -53,9 +51,7 @@ def home(api: RecordingApi, tmp_path: Path) -> Iterator[KubernetesHome]:
 
 
 @pytest.mark.parametrize("killed", [["task"], ["supervisor", "task"]])
-def test_the_next_try_waits_for_the_same_pod(
-    killed: list[str], home: KubernetesHome, tmp_path: Path
-) -> None:
+def test_the_next_try_waits_for_the_same_pod(killed: list[str], home: KubernetesHome, tmp_path: Path) -> None:
     with waiting(home, tmp_path, tmp_path, stored=True) as run:
         run.kill(*killed)
         run.wait_for_try(2)
@@ -67,9 +63,7 @@ def test_the_next_try_waits_for_the_same_pod(
     assert len(home.api.pods()) == 1
 
 
-def test_a_pod_that_ended_and_was_removed_meanwhile_has_succeeded(
-    home: KubernetesHome, tmp_path: Path
-) -> None:
+def test_a_pod_that_ended_and_was_removed_meanwhile_has_succeeded(home: KubernetesHome, tmp_path: Path) -> None:
     with waiting(home, tmp_path, tmp_path, stored=True) as run:
         run.kill("supervisor", "task")
         run.may_go.touch()

@@ -72,9 +72,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--machine", nargs="*", default=list(MACHINES), choices=list(MACHINES))
     parser.add_argument("--without", nargs="*", default=[], help="words nothing drawn may have")
     parser.add_argument("--go-on", action="store_true", help="look further after a find")
-    parser.add_argument(
-        "--first", action="store_true", help="show the first sequence, not the shortest"
-    )
+    parser.add_argument("--first", action="store_true", help="show the first sequence, not the shortest")
     parser.add_argument("--refusals", action="store_true", help="list what was refused, and how")
     return parser.parse_args()
 

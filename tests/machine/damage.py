@@ -58,8 +58,5 @@ _FILES: dict[str, _Damage] = {
     "byte changed": _flip,
     "byte changed, no .crc": _flip_unnoticed,
 }
-_RECORDS: dict[str, _Damage] = {
-    "record emptied": _empty,
-    "record cut": _cut,
-}
+_RECORDS: dict[str, _Damage] = {"record emptied": _empty, "record cut": _cut}
 DAMAGES = (*_FILES, *_RECORDS, "folder deleted")

@@ -58,9 +58,7 @@ class Fate:
     """What happens to one execution: at most one fault. After a death, every call raises the same death."""
 
     fault: Fault | None = None
-    meanwhile: Callable[[], None] = field(
-        default=lambda: None
-    )  # what others do while a call is slow
+    meanwhile: Callable[[], None] = field(default=lambda: None)  # what others do while a call is slow
     has_struck: bool = False
     is_dead: bool = False
     calls: dict[str, int] = field(default_factory=dict)

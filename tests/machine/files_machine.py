@@ -27,9 +27,7 @@ from tests.machine.sink_machine import KEYS, OPERATORS, PLANS, ROWS, RUNS, SinkM
 from tests.machine.tally import TALLY
 
 MODES = ("append", "overwrite", "overwrite-partitions", "error-if-exists", "merge")
-_VALUES = st.one_of(
-    st.sampled_from(PLAIN_VALUES), drawn("value", NO_VALUES), drawn("value", PARTITION_VALUES)
-)
+_VALUES = st.one_of(st.sampled_from(PLAIN_VALUES), drawn("value", NO_VALUES), drawn("value", PARTITION_VALUES))
 _FAULTS = faults(KINDS, CALLS, 12)
 
 
@@ -78,11 +76,7 @@ class FilesMachine(SinkMachine):
     def prepare(self, mode: str, **settings: Any) -> None:
         self.hang(mode=self._possible(mode), **settings)
 
-    @rule(
-        name=drawn("file", FOREIGN_FILES),
-        value=st.integers(0, 2),
-        linked=mostly_plain("linked", "none", LINKS),
-    )
+    @rule(name=drawn("file", FOREIGN_FILES), value=st.integers(0, 2), linked=mostly_plain("linked", "none", LINKS))
     @precondition(lambda self: self._judgment is not None and self.judgment.is_settled)
     def others_put(self, name: str, value: int, linked: str) -> None:
         judgment, world = self.judgment, self.judgment.world

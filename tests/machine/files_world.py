@@ -26,12 +26,7 @@ from tests.machine.frames import frame, schema, table
 from tests.machine.model import Row, State, Written, in_a_folder, in_folders
 from tests.machine.reading import rows_in
 
-FORMATS: dict[str, type[FileConnector]] = {
-    "parquet": Parquet,
-    "orc": Orc,
-    "csv": Csv,
-    "json": Json,
-}
+FORMATS: dict[str, type[FileConnector]] = {"parquet": Parquet, "orc": Orc, "csv": Csv, "json": Json}
 _DISKS = ("/dev/shm", "/var/tmp")
 _ESCAPED = {chr(code) for code in range(1, 32)} | set("\"#%'*/:=?\\\x7f{[]^")
 _ESCAPED_IN_GLOBS = set("\\[]{}*?")
@@ -69,9 +64,7 @@ class FilesWorld:
         self.place = Place(self.spark, self.folder / "staging", store)
         self.target.parent.mkdir()
         if self.ground.link != "none":
-            away = (
-                self.elsewhere if self.ground.link == "other disk" else self.folder / "away"
-            ) / "real"
+            away = (self.elsewhere if self.ground.link == "other disk" else self.folder / "away") / "real"
             away.mkdir(parents=True)
             self.target.symlink_to(away)
         # What a glob of the target's name would match, too.
@@ -93,11 +86,7 @@ class FilesWorld:
     def execution(self, request: Request, fate: Fate) -> Execution:
         """Return the next execution."""
         return Execution(
-            self.place,
-            request,
-            execution_id=f"e{next(self.numbers)}",
-            fate=fate,
-            folders=(self.folder, self.elsewhere),
+            self.place, request, execution_id=f"e{next(self.numbers)}", fate=fate, folders=(self.folder, self.elsewhere)
         )
 
     @property

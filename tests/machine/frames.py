@@ -25,11 +25,7 @@ def table(rows: Sequence[Row], column: str) -> pa.Table:
 def schema(column: str) -> StructType:
     """Return the columns."""
     return StructType(
-        [
-            StructField("id", LongType()),
-            StructField(column, StringType()),
-            StructField("number", LongType()),
-        ]
+        [StructField("id", LongType()), StructField(column, StringType()), StructField("number", LongType())]
     )
 
 

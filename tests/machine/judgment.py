@@ -130,9 +130,7 @@ class Judgment:
             self._judge(pending)
         return pending
 
-    def finish(
-        self, pending: Pending, meanwhile: AbstractContextManager[None] = _NOTHING_ELSE
-    ) -> None:
+    def finish(self, pending: Pending, meanwhile: AbstractContextManager[None] = _NOTHING_ELSE) -> None:
         """Let an execution publish; `meanwhile` is over before the target is read."""
         pending.is_publishing = True
         with meanwhile:

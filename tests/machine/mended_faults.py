@@ -25,9 +25,7 @@ class Fault:
     found_by: tuple[str, ...]
 
 
-def _fault(
-    item: int, what: str, *edits: tuple[str, str, str], found_by: str | tuple[str, ...]
-) -> Fault:
+def _fault(item: int, what: str, *edits: tuple[str, str, str], found_by: str | tuple[str, ...]) -> Fault:
     finders = (found_by,) if isinstance(found_by, str) else found_by
     return Fault(item, what, tuple(Edit(*edit) for edit in edits), finders)
 
@@ -65,9 +63,7 @@ STAGING_READ_TESTS = "airflow/test_staging_reads.py"
 RENDERED = "declaration/test_rendered_databases.py"
 YAML_FILES = "yaml/test_yaml_files.py"
 COUNTS_ONCE = f"{AWKWARD}::test_a_run_counts_once_whatever_its_partition_column_is_called"
-NOT_EXCHANGED = (
-    f"{AWKWARD}::test_without_folder_exchange_old_files_are_removed_whatever_their_column_is_called"
-)
+NOT_EXCHANGED = f"{AWKWARD}::test_without_folder_exchange_old_files_are_removed_whatever_their_column_is_called"
 CALLED = f"{AWKWARD}::test_target_names_are_taken_literally"
 COMES_BACK = f"{FORMATS}::test_a_value_that_a_format_would_change_is_refused_before_publishing"
 FILES_MACHINE = "machine: files"
@@ -83,11 +79,7 @@ SAME_VALUES = f"{AGAINST_READERS}::test_a_text_has_the_value_that_python_finds_o
 SAME_JSON = f"{JSON_TESTS}::test_each_record_has_the_values_that_python_finds_or_is_set_aside"
 HDFS_STEPS = "staging/publications/test_hdfs_publication.py"
 DISK_STEPS = "staging/publications/test_carry_out.py"
-BUCKET_MACHINE, RESULTS_MACHINE, HDFS_MACHINE = (
-    "machine: bucket",
-    "machine: results",
-    "machine: hdfs",
-)
+BUCKET_MACHINE, RESULTS_MACHINE, HDFS_MACHINE = ("machine: bucket", "machine: results", "machine: hdfs")
 
 FAULTS = (
     _fault(
@@ -135,11 +127,7 @@ FAULTS = (
     _fault(
         2,
         "partition folders such as _day=7 count as hidden",
-        (
-            "is_hidden",
-            'is_partition = name.startswith("_") and "=" in name',
-            "is_partition = False",
-        ),
+        ("is_hidden", 'is_partition = name.startswith("_") and "=" in name', "is_partition = False"),
         (
             "on_disk",
             "for name in sorted(files_with_rows(folder))",
@@ -156,11 +144,7 @@ FAULTS = (
     _fault(
         3,
         "files below a folder whose name begins with 'empty-' are removed",
-        (
-            "_files_to_remove",
-            "or name in markers or partition_of(",
-            'or name.startswith("empty-") or partition_of(',
-        ),
+        ("_files_to_remove", "or name in markers or partition_of(", 'or name.startswith("empty-") or partition_of('),
         found_by=(f"{COUNTS_ONCE}[append-empty-seats]", FILES_MACHINE),
     ),
     _fault(
@@ -209,11 +193,7 @@ FAULTS = (
     _fault(
         6,
         "a task looks at its own targets only",
-        (
-            "find_place_problems",
-            "*_sink_problems(operator, [*own, *others])",
-            "*_sink_problems(operator, own)",
-        ),
+        ("find_place_problems", "*_sink_problems(operator, [*own, *others])", "*_sink_problems(operator, own)"),
         found_by=f"{PLACES_TESTS}::test_targets_of_two_tasks_that_meet_are_refused",
     ),
     _fault(
@@ -224,11 +204,7 @@ FAULTS = (
             "ends = (*rendered, *_of_siblings(execution, task), *_recorded(execution, others))",
             "ends = tuple(_of_siblings(execution, task))",
         ),
-        (
-            "_recorded",
-            "return recorded_endpoints(execution.layout, execution.region, ids)",
-            "return ()",
-        ),
+        ("_recorded", "return recorded_endpoints(execution.layout, execution.region, ids)", "return ()"),
         found_by=(
             f"{OTHER_TESTS}::test_rendered_targets_that_overlap_are_refused_by_the_first_task",
             f"{OTHER_TESTS}::test_targets_only_another_task_can_render_are_compared_once_it_started",
@@ -272,11 +248,7 @@ FAULTS = (
     _fault(
         10,
         "a writer's option names the files, and nobody compares what was written",
-        (
-            "_PINNED",
-            '_PINNED = {"mapreduce.output.basename": "part"}',
-            "_PINNED: dict[str, str] = {}",
-        ),
+        ("_PINNED", '_PINNED = {"mapreduce.output.basename": "part"}', "_PINNED: dict[str, str] = {}"),
         ("_compare", "if not is_same:", "if False:"),
         found_by=(
             f"{AWKWARD}::test_writer_options_do_not_change_which_rows_are_there[a name for files]",
@@ -329,8 +301,7 @@ FAULTS = (
         "CSV files cut blanks and microseconds",
         (
             "WRITE_OPTIONS",
-            '**_MICROSECONDS,\n        "ignoreLeadingWhiteSpace": "false",\n'
-            '        "ignoreTrailingWhiteSpace": "false",',
+            '**_MICROSECONDS, "ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"',
             "",
         ),
         found_by=f"{FORMATS}::test_a_format_gives_back_every_value_that_it_takes[csv]",
@@ -347,11 +318,7 @@ FAULTS = (
     _fault(
         14,
         "rows are prepared beside a target on another mount",
-        (
-            "preparation_folder",
-            "if target.is_dir() and _mount(target) != _mount(target.parent):",
-            "if False:",
-        ),
+        ("preparation_folder", "if target.is_dir() and _mount(target) != _mount(target.parent):", "if False:"),
         found_by=f"{ACROSS_MOUNTS}::test_rows_for_a_target_on_another_mount_are_prepared_in_it",
     ),
     _fault(
@@ -366,11 +333,7 @@ FAULTS = (
     _fault(
         14,
         "rows beside a target on another disk, and no copy",
-        (
-            "preparation_folder",
-            "if target.is_dir() and _mount(target) != _mount(target.parent):",
-            "if False:",
-        ),
+        ("preparation_folder", "if target.is_dir() and _mount(target) != _mount(target.parent):", "if False:"),
         ("move", "if error.errno != errno.EXDEV:", "if True:"),
         found_by=(
             f"{AWKWARD}::test_a_target_on_another_disk_is_written_again_and_again",
@@ -427,11 +390,7 @@ FAULTS = (
             "self._turns = BoundedSemaphore(self.running)",
             "self._turns = BoundedSemaphore(45)",
         ),
-        (
-            "StagingReads.__post_init__",
-            "BoundedSemaphore(self.running + self.waiting)",
-            "BoundedSemaphore(45)",
-        ),
+        ("StagingReads.__post_init__", "BoundedSemaphore(self.running + self.waiting)", "BoundedSemaphore(45)"),
         found_by=f"{STAGING_READ_TESTS}::test_hanging_threads_are_limited",
     ),
     _fault(
@@ -459,11 +418,7 @@ FAULTS = (
     _fault(
         18,
         "a manifest that is not JSON is an error of the server",
-        (
-            "decode_object",
-            'raise DamagedDocumentError(where, f"is not valid JSON: {error}") from None',
-            "raise",
-        ),
+        ("decode_object", 'raise DamagedDocumentError(where, f"is not valid JSON: {error}") from None', "raise"),
         found_by=f"{ODD_DOCUMENTS}::test_random_bytes_as_a_manifest_cause_no_server_error",
     ),
     _fault(
@@ -480,21 +435,13 @@ FAULTS = (
     _fault(
         18,
         "one whose schema is no struct, too",
-        (
-            "fields_of",
-            'RecursionError):\n        names, kinds = [], [""]',
-            "RecursionError):\n        raise",
-        ),
+        ("fields_of", 'RecursionError):\n        names, kinds = [], [""]', "RecursionError):\n        raise"),
         found_by=f"{ODD_DOCUMENTS}::test_odd_manifests_cause_no_server_error",
     ),
     _fault(
         18,
         "a manifest of other files, or of another epoch, is believed",
-        (
-            "ManifestLog.manifest",
-            "if why := _why_damaged(found, result_id, epoch):",
-            "if why := None:",
-        ),
+        ("ManifestLog.manifest", "if why := _why_damaged(found, result_id, epoch):", "if why := None:"),
         found_by="airflow/test_row_sample.py::test_a_manifest_names_only_files_in_its_folder",
     ),
     _fault(
@@ -515,11 +462,7 @@ FAULTS = (
     _fault(
         19,
         "a link may lead anywhere",
-        (
-            "file_below",
-            "found = Path(os.path.realpath(here / name))",
-            "found = Path(os.path.abspath(here / name))",
-        ),
+        ("file_below", "found = Path(os.path.realpath(here / name))", "found = Path(os.path.abspath(here / name))"),
         found_by=f"{YAML_FILES}::test_a_link_is_followed_to_where_it_leads",
     ),
     _fault(
@@ -532,11 +475,7 @@ FAULTS = (
         20,
         "sys.exit in a function ends the driver without a report",
         ("RegionRun.running", "except BaseException as cause:", "except Exception as cause:"),
-        (
-            "_execute",
-            "except (\n        BaseException\n    ) as error:",
-            "except Exception as error:",
-        ),
+        ("_execute", "except BaseException as error:", "except Exception as error:"),
         found_by=(
             f"{ENDING}::test_ending_the_program_is_a_permanent_failure",
             f"{ENDING}::test_a_driver_whose_function_exits_with_0_exits_with_its_failures_code",
@@ -545,11 +484,7 @@ FAULTS = (
     _fault(
         20,
         "exit code 0 without a report is a success",
-        (
-            "why_failed",
-            "if not is_done(task):",
-            "if error is None:\n        return None\n    if not is_done(task):",
-        ),
+        ("why_failed", "if not is_done(task):", "if error is None:\n        return None\n    if not is_done(task):"),
         found_by="airflow/test_driver_end.py::test_exit_code_0_without_a_report_fails_without_retry",
     ),
     _fault(
@@ -599,11 +534,7 @@ FAULTS = (
     _fault(
         25,
         "a table has a place for each of its spellings",
-        (
-            "_in_postgres",
-            'place=f"{catalog}.{name} in {_where(database)}"',
-            'place=f"{table} in {_where(database)}"',
-        ),
+        ("_in_postgres", 'place=f"{catalog}.{name} in {_where(database)}"', 'place=f"{table} in {_where(database)}"'),
         found_by=f"{JDBC_NAMES}::test_two_sinks_that_spell_one_table_differently_are_refused_before_any_row_moves",
     ),
     _fault(
@@ -615,19 +546,12 @@ FAULTS = (
             'store.delete_files(f"{intent.target}/{name}" for name in sorted(there & set(intent.remove)))\n'
             "    if written is not None:\n        missing =",
         ),
-        found_by=(
-            f"{SEQUENCES}::test_old_files_stay_until_all_new_ones_are_there",
-            BUCKET_MACHINE,
-        ),
+        found_by=(f"{SEQUENCES}::test_old_files_stay_until_all_new_ones_are_there", BUCKET_MACHINE),
     ),
     _fault(
         27,
         "in a bucket, it is not looked whether completed files are there",
-        (
-            "steps",
-            "if lost := sorted(set(intent.add) - there):",
-            "if lost := list[str]():",
-        ),
+        ("steps", "if lost := sorted(set(intent.add) - there):", "if lost := list[str]():"),
         found_by=(
             f"{SEQUENCES}::test_files_that_are_not_there_after_their_completion_are_not_taken_for_published",
             BUCKET_MACHINE,
@@ -648,11 +572,7 @@ FAULTS = (
     _fault(
         29,
         "a conditional write that is not answered counts as refused",
-        (
-            "put_once",
-            "if (found := written_by()) is not None:\n                return found == own",
-            "return False",
-        ),
+        ("put_once", "if (found := written_by()) is not None:\n                return found == own", "return False"),
         found_by=(
             f"{SEQUENCES}::test_a_decision_that_is_not_answered_once_is_made_once",
             BUCKET_MACHINE,
@@ -668,10 +588,7 @@ FAULTS = (
             'for other in self._store.folders(f"{self.target}/.graph_compiler"):\n'
             "                self._store.abort(self._recorded(other))",
         ),
-        found_by=(
-            f"{SEQUENCES}::test_an_execution_that_fails_discards_only_its_own_files",
-            BUCKET_MACHINE,
-        ),
+        found_by=(f"{SEQUENCES}::test_an_execution_that_fails_discards_only_its_own_files", BUCKET_MACHINE),
     ),
     _fault(
         31,
@@ -681,15 +598,8 @@ FAULTS = (
             "return PurePosixPath(removal.path).name in {path_segment(id) for id in executions}",
             "return False",
         ),
-        (
-            "_not_published",
-            "if rows.is_there and rows.preparation.execution_id not in undone:",
-            "if rows.is_there:",
-        ),
-        found_by=(
-            f"{SEQUENCES}::test_gc_keeps_what_an_unfinished_publication_needs",
-            BUCKET_MACHINE,
-        ),
+        ("_not_published", "if rows.is_there and rows.preparation.execution_id not in undone:", "if rows.is_there:"),
+        found_by=(f"{SEQUENCES}::test_gc_keeps_what_an_unfinished_publication_needs", BUCKET_MACHINE),
     ),
     _fault(
         32,
@@ -699,10 +609,7 @@ FAULTS = (
             "if self._opened is None or self._is_decided:",
             "if self._opened is None:",
         ),
-        found_by=(
-            f"{SEQUENCES}::test_an_execution_that_may_have_decided_discards_nothing",
-            BUCKET_MACHINE,
-        ),
+        found_by=(f"{SEQUENCES}::test_an_execution_that_may_have_decided_discards_nothing", BUCKET_MACHINE),
     ),
     _fault(
         33,
@@ -716,10 +623,7 @@ FAULTS = (
             "            self.drop(manifest)\n"
             "            raise",
         ),
-        found_by=(
-            f"{SEQUENCES}::test_an_execution_that_may_have_committed_removes_no_data",
-            RESULTS_MACHINE,
-        ),
+        found_by=(f"{SEQUENCES}::test_an_execution_that_may_have_committed_removes_no_data", RESULTS_MACHINE),
     ),
     _fault(
         34,
@@ -729,20 +633,13 @@ FAULTS = (
             "if winner != manifest:\n            self.drop(manifest)",
             "if winner != manifest:\n            self.drop(winner)",
         ),
-        found_by=(
-            f"{SEQUENCES}::test_an_execution_that_loses_an_epoch_removes_only_its_own_data",
-            RESULTS_MACHINE,
-        ),
+        found_by=(f"{SEQUENCES}::test_an_execution_that_loses_an_epoch_removes_only_its_own_data", RESULTS_MACHINE),
     ),
     _fault(
         35,
         "in a bucket, files of a publication that was given up appear, or stay",
         ("steps", "stopped = _stop(intent, store, lost)", "stopped = frozenset[str]()"),
-        (
-            "steps",
-            "if lost and were_never_all_there and is_open():",
-            "if lost and were_never_all_there and False:",
-        ),
+        ("steps", "if lost and were_never_all_there and is_open():", "if lost and were_never_all_there and False:"),
         found_by=f"{SEQUENCES}::test_what_is_given_up_never_appears_and_disappears_again",
     ),
     _fault(
@@ -754,19 +651,12 @@ FAULTS = (
             "_remove(_names(store, intent.target) & set(intent.remove), intent, store)\n"
             "    for number in count():\n        folders = store.folders(intent.prepared)",
         ),
-        found_by=(
-            f"{SEQUENCES}::test_old_files_stay_until_all_new_ones_are_there",
-            HDFS_MACHINE,
-        ),
+        found_by=(f"{SEQUENCES}::test_old_files_stay_until_all_new_ones_are_there", HDFS_MACHINE),
     ),
     _fault(
         37,
         "in HDFS, it is not looked whether all new files are in the target",
-        (
-            "steps",
-            "if lost := [name for name in intent.add if name not in there]:",
-            "if lost := list[str]():",
-        ),
+        ("steps", "if lost := [name for name in intent.add if name not in there]:", "if lost := list[str]():"),
         found_by=(
             f"{SEQUENCES}::test_files_that_are_not_there_after_their_completion_are_not_taken_for_published",
             HDFS_MACHINE,
@@ -775,21 +665,13 @@ FAULTS = (
     _fault(
         38,
         "in HDFS, an execution fails if the request that names a written file is carried out twice",
-        (
-            "HdfsTarget.arrange",
-            "if not is_moved and not self._store.is_there(ready):",
-            "if not is_moved:",
-        ),
+        ("HdfsTarget.arrange", "if not is_moved and not self._store.is_there(ready):", "if not is_moved:"),
         found_by=(f"{SEQUENCES}::test_a_request_that_is_answered_twice_fails_nothing",),
     ),
     _fault(
         39,
         "in HDFS, files of a publication that was given up stay",
-        (
-            "steps",
-            "if is_open() and there.issuperset(intent.remove):",
-            "if False:",
-        ),
+        ("steps", "if is_open() and there.issuperset(intent.remove):", "if False:"),
         found_by=(
             f"{SEQUENCES}::test_what_is_given_up_never_appears_and_disappears_again",
             f"{HDFS_STEPS}::test_if_prepared_files_are_removed_all_old_ones_or_all_new_ones_are_there",
@@ -803,9 +685,7 @@ FAULTS = (
             "if is_open():\n            _take_back(target, intent)",
             "if False:\n            _take_back(target, intent)",
         ),
-        found_by=(
-            f"{DISK_STEPS}::test_if_prepared_files_are_removed_all_old_ones_or_all_new_ones_are_there",
-        ),
+        found_by=(f"{DISK_STEPS}::test_if_prepared_files_are_removed_all_old_ones_or_all_new_ones_are_there",),
     ),
     _fault(
         40,
@@ -828,8 +708,7 @@ FAULTS = (
         (
             "TextFormat._point",
             "if self.decimal is None or self.grouping is None:\n            return text",
-            "if self.decimal is None or self.grouping is None:\n"
-            "            return f\"replace({text}, ',', '')\"",
+            "if self.decimal is None or self.grouping is None:\n            return f\"replace({text}, ',', '')\"",
         ),
         found_by=SAME_VALUES,
     ),
@@ -882,11 +761,7 @@ FAULTS = (
     _fault(
         46,
         "fields of structs are found by position",
-        (
-            "_aligned",
-            "return when(value.isNotNull(), _struct(value, found, wanted))",
-            "return value.cast(wanted)",
-        ),
+        ("_aligned", "return when(value.isNotNull(), _struct(value, found, wanted))", "return value.cast(wanted)"),
         found_by=(
             "spark/columns/test_alignment.py::test_fields_are_found_by_name",
             "spark/connectors/test_typed_files_against_pyarrow.py::test_rows_are_those_of_pyarrow_or_the_source_is_refused",
@@ -908,11 +783,7 @@ FAULTS = (
     _fault(
         48,
         "a command of SQL is a query",
-        (
-            "query_problem",
-            "if command := command_in(text):",
-            "if (command := command_in(text)) and False:",
-        ),
+        ("query_problem", "if command := command_in(text):", "if (command := command_in(text)) and False:"),
         ("query_problem", "elif first.text not in _QUERY_WORDS:", "elif False:"),
         found_by="declaration/test_sql_text.py::test_a_command_is_not_a_query",
     ),
@@ -925,11 +796,7 @@ FAULTS = (
     _fault(
         50,
         "numbers in lists and objects lose digits",
-        (
-            "_Ways._needs",
-            'yield f"(left({text}, 1) IN ({starts}) AND {self._changes})"',
-            "_ = starts",
-        ),
+        ("_Ways._needs", 'yield f"(left({text}, 1) IN ({starts}) AND {self._changes})"', "_ = starts"),
         found_by=SAME_JSON,
     ),
     _fault(
@@ -987,8 +854,7 @@ FAULTS = (
         57,
         "targets in a Dag file are compared as they are written, not as they are rendered",
         ("_rendered", "if asked is None or not asked <= known.keys():", "if True:"),
-        found_by=f"{GROUP_TESTS}"
-        "::test_the_instances_of_a_mapped_group_may_not_overwrite_each_others_target",
+        found_by=f"{GROUP_TESTS}::test_the_instances_of_a_mapped_group_may_not_overwrite_each_others_target",
     ),
     _fault(
         58,
@@ -1004,34 +870,22 @@ FAULTS = (
         59,
         "Oracle's login with a password is accepted",
         ("is_in_url", "(_PARAMETER, _USER_INFO, _LOGIN)", "(_PARAMETER, _USER_INFO)"),
-        found_by="declaration/test_clear_passwords.py"
-        "::test_a_login_before_the_host_is_found_whatever_it_is",
+        found_by="declaration/test_clear_passwords.py::test_a_login_before_the_host_is_found_whatever_it_is",
     ),
     _fault(
         60,
         "a damaged class archive stays after the driver that it ended",
-        (
-            "ArchiveCache.remove_if_damaged",
-            '(found is None or found["digest"] != _digest(file))',
-            "found is None",
-        ),
+        ("ArchiveCache.remove_if_damaged", '(found is None or found["digest"] != _digest(file))', "found is None"),
         found_by=(
-            "driver_jvm/test_class_archive.py"
-            "::test_a_damaged_archive_is_removed_after_a_driver_that_died",
-            "airflow/test_driver_tuning.py"
-            "::test_a_driver_that_died_of_a_damaged_archive_is_tried_again_without_it",
+            "driver_jvm/test_class_archive.py::test_a_damaged_archive_is_removed_after_a_driver_that_died",
+            "airflow/test_driver_tuning.py::test_a_driver_that_died_of_a_damaged_archive_is_tried_again_without_it",
         ),
     ),
     _fault(
         61,
         "JSON that is nested too deeply is an error of Python",
-        (
-            "RestEnd._expecting_airflow",
-            "KeyError, RecursionError, TypeError,",
-            "KeyError, TypeError,",
-        ),
-        found_by="airflow/test_rest_end.py"
-        "::test_json_that_is_nested_too_deeply_is_no_answer_of_airflow[200]",
+        ("RestEnd._expecting_airflow", "KeyError, RecursionError, TypeError,", "KeyError, TypeError,"),
+        found_by="airflow/test_rest_end.py::test_json_that_is_nested_too_deeply_is_no_answer_of_airflow[200]",
     ),
     _fault(
         62,
@@ -1059,23 +913,13 @@ FAULTS = (
         64,
         "a split has its decision in a projection",
         ("_", "if varies else fix_decision(decided, scope)", "if varies else decided"),
-        found_by=(
-            f"{SPLITS_TESTS}::test_a_group_is_counted_in_one_output_whatever_its_key",
-            "machine: rows",
-        ),
+        found_by=(f"{SPLITS_TESTS}::test_a_group_is_counted_in_one_output_whatever_its_key", "machine: rows"),
     ),
     _fault(
         65,
         "a database decides for one of several readers",
-        (
-            "RegionEvaluation._read",
-            "if times > 1:\n            connector",
-            "if False:\n            connector",
-        ),
-        found_by=(
-            f"{COLLATIONS}::test_each_row_of_a_table_is_in_one_output[English-by_hand]",
-            "machine: rows",
-        ),
+        ("RegionEvaluation._read", "if times > 1:\n            connector", "if False:\n            connector"),
+        found_by=(f"{COLLATIONS}::test_each_row_of_a_table_is_in_one_output[English-by_hand]", "machine: rows"),
     ),
     _fault(
         66,
@@ -1111,11 +955,7 @@ FAULTS = (
     _fault(
         71,
         "files that a subquery reads are not looked at",
-        (
-            "_sequences",
-            "for each in (plan, *elements(plan.subqueriesAll()))",
-            "for each in (plan,)",
-        ),
+        ("_sequences", "for each in (plan, *elements(plan.subqueriesAll()))", "for each in (plan,)"),
         found_by=f"{OWN_READS}::test_files_that_change_while_they_are_read_fail_the_attempt[a subquery of a filter]",
     ),
     _fault(
@@ -1170,11 +1010,7 @@ FAULTS = (
     _fault(
         79,
         "files that rows have been staged from may not be written again",
-        (
-            "RegionEvaluation.run.materialize",
-            "self._settle_reads(operator, judged[-1].reads)",
-            "pass",
-        ),
+        ("RegionEvaluation.run.materialize", "self._settle_reads(operator, judged[-1].reads)", "pass"),
         found_by=f"{OWN_READS}::test_each_round_of_a_loop_may_write_again_what_it_reads",
     ),
     _fault(
@@ -1192,11 +1028,7 @@ FAULTS = (
     _fault(
         102,
         "statements of the driver are prepared in a session that a pooler gives to others",
-        (
-            "Database.open_connection",
-            'if database_kind(self.url) == "postgresql" else {}',
-            "if False else {}",
-        ),
+        ("Database.open_connection", 'if database_kind(self.url) == "postgresql" else {}', "if False else {}"),
         found_by=f"{POOLER}::test_statements_of_the_driver_need_no_setting",
     ),
     _fault(
@@ -1216,17 +1048,12 @@ FAULTS = (
             "if found := unexplained_attempts.of_dag_run(",
             "if () and unexplained_attempts.of_dag_run(",
         ),
-        found_by=f"{LEDGER_TESTS}"
-        "::test_an_unreadable_last_publication_may_be_of_another_group_of_the_dag_run[empty]",
+        found_by=f"{LEDGER_TESTS}::test_an_unreadable_last_publication_may_be_of_another_group_of_the_dag_run[empty]",
     ),
     _fault(
         92,
         "the zone of an unreadable last publication is that of the one before",
-        (
-            "Ledger.why_another_zone",
-            'return f"may have',
-            'return self.why_another_zone(target, number) and f"may have',
-        ),
+        ("Ledger.why_another_zone", 'return f"may have', 'return self.why_another_zone(target, number) and f"may have'),
         found_by=f"{LEDGER_TESTS}::test_the_zone_of_an_unreadable_last_publication_is_unknown[empty]",
     ),
     _fault(
@@ -1234,8 +1061,7 @@ FAULTS = (
         "a region is kept that other code has computed",
         ("why_other_code", "[*differences[:_SHOWN], *others]", "[]"),
         found_by=(
-            f"{KEPT}"
-            "::test_what_other_libraries_have_computed_is_computed_again_and_the_log_says_why",
+            f"{KEPT}::test_what_other_libraries_have_computed_is_computed_again_and_the_log_says_why",
             f"{KEPT}::test_any_tries_end_with_the_rows_of_one_run",
             "deployment/test_computed_by.py::test_only_equal_code_is_the_same",
         ),
@@ -1255,8 +1081,7 @@ FAULTS = (
         "what a function imports does not count",
         ("_Walk.follow", "pending.extend(self._visit(name))", "list(self._visit(name))"),
         found_by=(
-            f"{KEPT_BY_CODE}::test_what_other_code_has_computed_is_computed_again"
-            "[a helper outside the project]",
+            f"{KEPT_BY_CODE}::test_what_other_code_has_computed_is_computed_again[a helper outside the project]",
             "declaration/test_reached_code.py::test_every_file_that_may_be_imported_counts"
             "[helpers/till_rates/__init__.py]",
         ),
@@ -1265,8 +1090,7 @@ FAULTS = (
         83,
         "two builds of a package with one version are the same",
         ("_identity", "build=digest_of(files) if files else", 'build="" if files else'),
-        found_by="declaration/test_reached_code.py::test_another_installation_counts"
-        "[build of one version]",
+        found_by="declaration/test_reached_code.py::test_another_installation_counts[build of one version]",
     ),
     _fault(
         84,
@@ -1289,11 +1113,7 @@ FAULTS = (
     _fault(
         120,
         "readers of a group see different counts of it",
-        (
-            "RegionEvaluation._keep",
-            "elif output in self._compared and self.is_shared(output)",
-            "elif False",
-        ),
+        ("RegionEvaluation._keep", "elif output in self._compared and self.is_shared(output)", "elif False"),
         found_by=(
             f"{READERS}::test_two_filters_by_hand_put_each_row_into_one_output[aggregate-a double]",
             f"{READERS}::test_two_filters_by_hand_put_each_row_into_one_output[join-a struct]",
@@ -1323,19 +1143,14 @@ FAULTS = (
             "{folder for name in names for folder in list(Path(name).parents)[:-1]}",
             "[folder for name in names for folder in list(Path(name).parents)[:-1]]",
         ),
-        (
-            "_remove_empty_folders",
-            "in sorted(folders, key=lambda folder: len(folder.parts), reverse=True)",
-            _AS_IS,
-        ),
+        ("_remove_empty_folders", "in sorted(folders, key=lambda folder: len(folder.parts), reverse=True)", _AS_IS),
         found_by=f"{MANY}::test_the_work_grows_as_the_partitions_do[into other partitions]",
     ),
     _fault(
         105,
         "gc compares the times of a store's files with its own clock",
         ("gc", "store_time(store, root) if inventory.runs else time.time()", "time.time()"),
-        found_by="staging/gc/test_staging_cli.py"
-        "::test_ages_are_those_of_the_store_whatever_this_hosts_clock_says[10]",
+        found_by="staging/gc/test_staging_cli.py::test_ages_are_those_of_the_store_whatever_this_hosts_clock_says[10]",
     ),
     _fault(
         106,
@@ -1349,19 +1164,14 @@ FAULTS = (
     _fault(
         107,
         "names with line breaks forge lines of logs and plans",
-        (
-            "unprintable_names",
-            "(shown_text := plain_line(text)) != text",
-            "(shown_text := text) != text",
-        ),
+        ("unprintable_names", "(shown_text := plain_line(text)) != text", "(shown_text := text) != text"),
         found_by=f"{PRINTABLE}::test_names_with_control_characters_are_refused",
     ),
     _fault(
         108,
         "values in messages forge lines of a task's log",
         ("_WithFields.formatMessage", '_UNINDENTED.sub("\\n  ", plain(words))', "words"),
-        found_by="deployment/test_program_log.py"
-        "::test_no_value_looks_like_another_record_or_moves_the_cursor",
+        found_by="deployment/test_program_log.py::test_no_value_looks_like_another_record_or_moves_the_cursor",
     ),
     _fault(
         109,

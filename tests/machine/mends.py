@@ -29,9 +29,7 @@ _LONGEST = 900.0
 """Seconds for the tests of one fault."""
 _MACHINE_MINUTES = {"rows": 15}
 """Of machines that need longer than five."""
-_BROKEN = re.compile(
-    r"\b(NameError|ImportError|ModuleNotFoundError|SyntaxError|UnboundLocalError)\b"
-)
+_BROKEN = re.compile(r"\b(NameError|ImportError|ModuleNotFoundError|SyntaxError|UnboundLocalError)\b")
 
 
 class Outcome(StrEnum):
@@ -120,9 +118,7 @@ def _is_machine(finder: str) -> bool:
     return finder.startswith("machine: ")
 
 
-def _run_tests(
-    package: Path, tests: list[str], timeout: float | None = _LONGEST
-) -> Iterator[Answer]:
+def _run_tests(package: Path, tests: list[str], timeout: float | None = _LONGEST) -> Iterator[Answer]:
     first_only = ["-x"] if len(tests) == 1 else []
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder, "results.xml")
@@ -163,15 +159,7 @@ def _let_look(package: Path, finder: str) -> Answer:
     """Let a machine search until it finds something, or its time is over."""
     machine = finder.removeprefix("machine: ")
     run = run_python(
-        package,
-        *(
-            "tests.machine",
-            "--machine",
-            machine,
-            "--minutes",
-            str(_MACHINE_MINUTES.get(machine, 5)),
-            "--first",
-        ),
+        package, *("tests.machine", "--machine", machine, "--minutes", str(_MACHINE_MINUTES.get(machine, 5)), "--first")
     )
     told = re.search(rf"^{machine} .*, FOUND$", run.stdout, re.MULTILINE)
     if told is None:
@@ -179,13 +167,9 @@ def _let_look(package: Path, finder: str) -> Answer:
         last = run.stdout.strip().splitlines()[-1:]
         return Answer(finder, Outcome.PASSED if is_clean else Outcome.BROKEN, *last)
     ending = run.stdout[told.end() :].strip().splitlines()
-    words = next(
-        (line for line in reversed(ending) if re.match(r"\w+(Error|Exception)?: ", line)), ""
-    )
+    words = next((line for line in reversed(ending) if re.match(r"\w+(Error|Exception)?: ", line)), "")
     is_broken = _BROKEN.search(run.stdout[told.end() :])
-    return Answer(
-        finder, Outcome.BROKEN if is_broken else Outcome.FOUND, f"{told[0]}; {words[:160]}"
-    )
+    return Answer(finder, Outcome.BROKEN if is_broken else Outcome.FOUND, f"{told[0]}; {words[:160]}")
 
 
 def _arguments() -> argparse.Namespace:
@@ -195,11 +179,7 @@ def _arguments() -> argparse.Namespace:
     parser.set_defaults(kinds=(False, True))
     for option, is_machine in (("--tests", False), ("--machines", True)):
         parser.add_argument(
-            option,
-            dest="kinds",
-            action="store_const",
-            const=(is_machine,),
-            help=f"run {option[2:]} only",
+            option, dest="kinds", action="store_const", const=(is_machine,), help=f"run {option[2:]} only"
         )
     return parser.parse_args()
 

@@ -63,10 +63,7 @@ class State:
     def is_of_another_sink(self, written: Written) -> bool:
         """Whether another sink of the same run and plan has published to the target."""
         plan, operator = written.sink
-        return any(
-            (plan, operator) != sink and sink[0] == plan
-            for sink in self.published.get(written.run, ())
-        )
+        return any((plan, operator) != sink and sink[0] == plan for sink in self.published.get(written.run, ()))
 
     def holds_others(self, run: str, but: Set[Row]) -> bool:
         """Whether there are rows of other writers than a run, except some."""
@@ -95,10 +92,7 @@ class State:
     def without(self, gone: Iterable[Row]) -> State:
         """Return the state without some rows."""
         lost = set(gone)
-        kept = {
-            owner: tuple(row for row in rows if row not in lost)
-            for owner, rows in self.rows.items()
-        }
+        kept = {owner: tuple(row for row in rows if row not in lost) for owner, rows in self.rows.items()}
         return replace(self, rows=kept)
 
     def emptied(self) -> State:
@@ -130,9 +124,7 @@ def in_a_folder(state: State, written: Written) -> list[State]:
     if written.mode == "overwrite-partitions":
         parts = {in_folders(row[1]) for row in rows}
         states = [
-            one.without(
-                row for rows in one.rows.values() for row in rows if in_folders(row[1]) in parts
-            )
+            one.without(row for rows in one.rows.values() for row in rows if in_folders(row[1]) in parts)
             for one in states
         ]
     return [one.with_rows(run, rows) for one in states]

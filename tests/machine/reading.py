@@ -64,8 +64,7 @@ def _orc(path: Path) -> list[dict[str, Any]]:
 def _csv(path: Path) -> list[dict[str, Any]]:
     with _opened(path) as file:
         return [
-            {k: v or None for k, v in row.items()}
-            for row in csv.DictReader(file, escapechar="\\", doublequote=False)
+            {k: v or None for k, v in row.items()} for row in csv.DictReader(file, escapechar="\\", doublequote=False)
         ]
 
 

@@ -21,9 +21,7 @@ PLANS = st.sampled_from(["plan", "plan", "other plan"])
 OPERATORS = drawn("operator", ("a", "a", "a", "b"))
 
 
-def faults(
-    kinds: tuple[str, ...], calls: tuple[str, ...], last: int
-) -> st.SearchStrategy[Fault | None]:
+def faults(kinds: tuple[str, ...], calls: tuple[str, ...], last: int) -> st.SearchStrategy[Fault | None]:
     """Draw no fault, or one at a call up to the last, early ones more often."""
     nth = st.one_of(st.integers(0, 3), st.integers(0, last))
     fault = st.builds(Fault, drawn("fault", kinds), drawn("call", calls), nth)

@@ -19,11 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from pyspark.sql import SparkSession
 
-from graph_compiler.deployment.documents.descriptor import (
-    ExecutionAttempt,
-    ResultDescriptor,
-    StagedInput,
-)
+from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
 from graph_compiler.deployment.documents.manifest import Manifest
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
@@ -52,9 +48,7 @@ RESULT = ResultDescriptor(
     is_compared=True,
     deterministic=False,
 )
-STAGED = StagedInput(
-    id=RESULT.id, fingerprint=RESULT.fingerprint, producer=RegionId("producer"), consumers=()
-)
+STAGED = StagedInput(id=RESULT.id, fingerprint=RESULT.fingerprint, producer=RegionId("producer"), consumers=())
 _IGNORES = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
 _FAULTS = faults(KINDS, CALLS, 12)
 
@@ -192,9 +186,7 @@ class StagingMachine(RuleBasedStateMachine):
             manifest = area.find(STAGED)
             rows = sorted(tuple(row) for row in area.read(manifest).collect())
         except Exception as error:
-            self._check_loss(
-                error if isinstance(error, GraphCompilerError) else area.as_lost(error)
-            )
+            self._check_loss(error if isinstance(error, GraphCompilerError) else area.as_lost(error))
             return None
         committed = sorted(self.written[manifest.attempt.execution_id])
         assert rows == committed, f"read {rows}, and {committed} were committed"

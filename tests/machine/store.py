@@ -7,12 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TypeVar, cast
 
-from graph_compiler.staging.store.staging_store import (
-    MOST_BYTES,
-    Promises,
-    StagingStore,
-    StoredFile,
-)
+from graph_compiler.staging.store.staging_store import MOST_BYTES, Promises, StagingStore, StoredFile
 from tests.machine.faults import Fate
 
 Answer = TypeVar("Answer")

@@ -9,15 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
 from tests.harness.postgres import Postgres
-from tests.machine.alphabet import (
-    NO_VALUES,
-    PARTITION_VALUES,
-    PLAIN_VALUES,
-    TABLE_COLUMNS,
-    TABLES,
-    drawn,
-    mostly_plain,
-)
+from tests.machine.alphabet import NO_VALUES, PARTITION_VALUES, PLAIN_VALUES, TABLE_COLUMNS, TABLES, drawn, mostly_plain
 from tests.machine.faults import DATABASE_CALLS, DATABASE_KINDS
 from tests.machine.judgment import Judgment
 from tests.machine.proxy import Proxy
@@ -26,9 +18,7 @@ from tests.machine.tables_world import TablesWorld
 from tests.machine.tally import TALLY
 
 MODES = ("append", "overwrite", "error-if-exists", "merge")
-_VALUES = st.one_of(
-    st.sampled_from(PLAIN_VALUES), drawn("value", NO_VALUES), drawn("value", PARTITION_VALUES)
-)
+_VALUES = st.one_of(st.sampled_from(PLAIN_VALUES), drawn("value", NO_VALUES), drawn("value", PARTITION_VALUES))
 _FAULTS = faults(DATABASE_KINDS, DATABASE_CALLS, 40)
 
 

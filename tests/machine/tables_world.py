@@ -134,11 +134,7 @@ class TablesWorld:
 
     def seen_by_spark(self) -> Counter[Row]:
         """Count the rows in the table with Spark, past the proxy."""
-        properties = {
-            "user": self.server.user,
-            "password": self.server.password,
-            "driver": DRIVER,
-        }
+        properties = {"user": self.server.user, "password": self.server.password, "driver": DRIVER}
         rows = self.spark.read.jdbc(self.server.url, self.table, properties=properties).collect()
         return Counter((row["id"], row[self.column], row["number"]) for row in rows)
 
@@ -161,17 +157,14 @@ class TablesWorld:
         """Let another writer insert a row, into a new table if there is none."""
         if not self.exists():
             kinds = ", ".join(
-                f'"{one.name}" {"TEXT" if one.name == self.column else "BIGINT"}'
-                for one in schema(self.column)
+                f'"{one.name}" {"TEXT" if one.name == self.column else "BIGINT"}' for one in schema(self.column)
             )
             self.server.sql(f"CREATE TABLE {self.table} ({kinds})")
         id, part, number = row
         value = "NULL" if part is None else "convert_from(decode('%s', 'hex'), 'UTF8')"
         hexed = "" if part is None else part.encode().hex()
         value = value % hexed if part is not None else value
-        self.server.sql(
-            f'INSERT INTO {self.table} (id, "{self.column}", number) VALUES ({id}, {value}, {number})'
-        )
+        self.server.sql(f'INSERT INTO {self.table} (id, "{self.column}", number) VALUES ({id}, {value}, {number})')
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -191,9 +184,6 @@ def _merged(state: State, written: Written) -> State:
     """Return the state after SQL's MERGE: every row with a key becomes the new one, however many there are."""
     new = {written.key(row): row for row in written.rows}
     held = {written.key(row) for rows in state.rows.values() for row in rows}
-    rows = {
-        owner: tuple(new.get(written.key(row), row) for row in rows)
-        for owner, rows in state.rows.items()
-    }
+    rows = {owner: tuple(new.get(written.key(row), row) for row in rows) for owner, rows in state.rows.items()}
     added = [row for key, row in new.items() if key not in held]
     return replace(state, rows=rows).with_rows(f"merged by {written.run}", added)

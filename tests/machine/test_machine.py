@@ -14,11 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.spark_runtime.operators import function_operators, row_operators
 from graph_compiler.spark_runtime.publishing import local_target, publication
-from graph_compiler.spark_runtime.publishing.written_files import (
-    FileFormat,
-    WrittenFile,
-    write_files,
-)
+from graph_compiler.spark_runtime.publishing.written_files import FileFormat, WrittenFile, write_files
 from graph_compiler.spark_runtime.region import region_evaluation
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.machine.looking import Look, sessions
@@ -75,12 +71,7 @@ def never(*_: object) -> bool:
     ],
 )
 def test_a_condition_that_is_moved_below_equal_keys_is_found(  # a table
-    way: str,
-    module: ModuleType,
-    name: str,
-    below: str,
-    quiet: SparkSession,
-    monkeypatch: pytest.MonkeyPatch,
+    way: str, module: ModuleType, name: str, below: str, quiet: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, name, never)
     with sessions(["rows"], quiet):
@@ -128,16 +119,12 @@ sys.exit(program.main())
 
 @pytest.mark.parametrize("how", ["goes through", "taken for a failure"])
 def test_sigterm_ends_the_machine_and_is_not_a_finding(how: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", TOLD_TO_END, how], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", TOLD_TO_END, how], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (143, "")
     assert "FOUND" not in done.stdout
 
 
-def dropping(
-    rows: DataFrame, folder: str, format: FileFormat
-) -> tuple[tuple[WrittenFile, ...], int]:
+def dropping(rows: DataFrame, folder: str, format: FileFormat) -> tuple[tuple[WrittenFile, ...], int]:
     """Write one row less, and count it."""
     kept = rows.where("id <> 0")
     return write_files(kept, folder, format)[0], rows.count()
@@ -149,8 +136,7 @@ def doubling(*_: Any) -> frozenset[str]:
 
 
 @pytest.mark.parametrize(
-    ("module", "name", "mutant"),
-    [(local_target, "write_files", dropping), (publication, "_files_to_remove", doubling)],
+    ("module", "name", "mutant"), [(local_target, "write_files", dropping), (publication, "_files_to_remove", doubling)]
 )
 def test_a_sink_that_loses_or_doubles_a_row_is_found(
     module: ModuleType, name: str, mutant: Any, quiet: SparkSession, monkeypatch: pytest.MonkeyPatch
@@ -163,9 +149,7 @@ def test_a_sink_that_loses_or_doubles_a_row_is_found(
 
 
 @pytest.mark.long  # it may need hundreds of steps
-def test_a_store_that_lets_two_executions_decide_is_found(
-    quiet: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_that_lets_two_executions_decide_is_found(quiet: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     real = LocalStore.put_if_absent
     monkeypatch.setattr(LocalStore, "put_if_absent", lambda *call: real(*call) or True)
     with sessions(["staging"], quiet):

@@ -33,9 +33,7 @@ def test_a_missing_test_finds_nothing() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "fault", [pytest.param(one, id=f"{one.item}: {one.what}") for one in FAULTS]
-)
+@pytest.mark.parametrize("fault", [pytest.param(one, id=f"{one.item}: {one.what}") for one in FAULTS])
 def test_a_fault_that_is_put_back_is_found(fault: Fault) -> None:
     answers = ask(fault, named_tests(fault))
     assert answers

@@ -59,9 +59,7 @@ def _quoted(word: str) -> str:
 
 
 @pytest.fixture(params=["obstore", "s3a"])
-def new_store(
-    request: pytest.FixtureRequest, server: ObjectServer, monkeypatch: pytest.MonkeyPatch
-) -> StoreMaker:
+def new_store(request: pytest.FixtureRequest, server: ObjectServer, monkeypatch: pytest.MonkeyPatch) -> StoreMaker:
     """Return a function that makes stores, as of several processes."""
     monkeypatch.setattr(conditional_put, "_PAUSE", 0.01)
     if request.param == "obstore":

@@ -83,14 +83,9 @@ class Bench:
         return sum(file.bytes for file in store.files(f"s3a://{BUCKET}"))
 
     def _environment(self, root: str) -> dict[str, str]:
-        settings = {
-            **CONNECTOR,
-            "spark.sql.shuffle.partitions": "4",
-            "spark.ui.enabled": "false",
-        }
+        settings = {**CONNECTOR, "spark.sql.shuffle.partitions": "4", "spark.ui.enabled": "false"}
         return self.home.environment(
-            **staging_variables(root, self.server.connection),
-            AIRFLOW__GRAPH_COMPILER__SPARK_CONF=json.dumps(settings),
+            **staging_variables(root, self.server.connection), AIRFLOW__GRAPH_COMPILER__SPARK_CONF=json.dumps(settings)
         )
 
 

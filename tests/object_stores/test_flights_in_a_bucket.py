@@ -23,38 +23,25 @@ DAY = "2013-01-01"
 
 
 @pytest.fixture
-def environment(
-    server: ObjectServer, january: Path, tmp_path: Path, request: pytest.FixtureRequest
-) -> dict[str, str]:
+def environment(server: ObjectServer, january: Path, tmp_path: Path, request: pytest.FixtureRequest) -> dict[str, str]:
     """Return the variables of a project whose staging root is in the bucket."""
     root = f"s3a://{BUCKET}/{request.node.name.translate(PLAIN)}"
-    settings = {
-        **CONNECTOR,
-        "spark.sql.shuffle.partitions": "4",
-        "spark.ui.enabled": "false",
-    }
+    settings = {**CONNECTOR, "spark.sql.shuffle.partitions": "4", "spark.ui.enabled": "false"}
     return Home(tmp_path / "airflow", data=january).environment(
-        **staging_variables(root, server.connection),
-        AIRFLOW__GRAPH_COMPILER__SPARK_CONF=json.dumps(settings),
+        **staging_variables(root, server.connection), AIRFLOW__GRAPH_COMPILER__SPARK_CONF=json.dumps(settings)
     )
 
 
 @pytest.mark.parametrize("how", ["under_airflow", "in_process"])
 def test_flights_are_right_with_a_staging_root_in_a_bucket(
-    how: str,
-    environment: dict[str, str],
-    server: ObjectServer,
-    january: Path,
-    tmp_path: Path,
+    how: str, environment: dict[str, str], server: ObjectServer, january: Path, tmp_path: Path
 ) -> None:
     home = Home(tmp_path / "airflow", data=january)
     given = [f"--param={name}={value}" for name, value in home.params.items()]
     in_process = ["--in-process"] if how == "in_process" else []
     # Its commit is not answered: the run goes on, and the result is committed once.
     server.breaks("PUT", "/manifests/", "lost")
-    ran = home.cli(
-        "run", "flights", "--date", DAY, *given, *in_process, "--json", environment=environment
-    )
+    ran = home.cli("run", "flights", "--date", DAY, *given, *in_process, "--json", environment=environment)
     assert ran.returncode == 0, ran.stderr + ran.stdout
     for name, query in reports(january).items():
         assert_same_rows(published(home.output / name), expected(query))
@@ -90,11 +77,7 @@ def test_flights_are_right_with_a_staging_root_in_a_bucket(
 
 @pytest.mark.parametrize("staging", ["in_the_bucket", "on_a_disk"])
 def test_flights_are_read_from_and_published_to_a_bucket(
-    staging: str,
-    environment: dict[str, str],
-    server: ObjectServer,
-    january: Path,
-    tmp_path: Path,
+    staging: str, environment: dict[str, str], server: ObjectServer, january: Path, tmp_path: Path
 ) -> None:
     home, store = Home(tmp_path / "airflow", data=january), ObjectStore(BUCKET, server.access)
     place = environment["AIRFLOW__GRAPH_COMPILER__STAGING_ROOT"].replace("flights", staging)
@@ -103,9 +86,7 @@ def test_flights_are_read_from_and_published_to_a_bucket(
         settings = json.loads(environment["AIRFLOW__GRAPH_COMPILER__SPARK_CONF"])
         environment |= server.access.environment() | {
             "AIRFLOW__GRAPH_COMPILER__STAGING_ROOT": str(tmp_path / "staging"),
-            "AIRFLOW__GRAPH_COMPILER__SPARK_CONF": json.dumps(
-                settings | server.access.spark_settings()
-            ),
+            "AIRFLOW__GRAPH_COMPILER__SPARK_CONF": json.dumps(settings | server.access.spark_settings()),
         }
         del environment["AIRFLOW__GRAPH_COMPILER__STAGING_CONN_ID"]
     given = [f"--param=input={place}/in", f"--param=output={place}/out"]
@@ -157,10 +138,6 @@ def test_doctor_tries_the_bucket_from_both_sides(
     assert "org.apache.hadoop:hadoop-aws:3.5.0" in check["cure"]
     environment["AIRFLOW_CONN_LAKE"] = json.dumps({"conn_type": "aws", "login": "only"})
     refused = home.cli("doctor", "--json", environment=environment)
-    (check,) = [
-        check
-        for check in json.loads(refused.stdout)["checks"]
-        if check["name"].startswith("staging")
-    ]
+    (check,) = [check for check in json.loads(refused.stdout)["checks"] if check["name"].startswith("staging")]
     assert check["state"] == "failed"
     assert "only one of login and password" in check["found"]

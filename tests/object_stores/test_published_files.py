@@ -63,9 +63,7 @@ def publisher(store: DeferringStore, root: str) -> PublisherOf:
 
     def made(execution: str, run: str = "r") -> Publisher:
         layout = StagingLayout(root=f"{root}-staging", identity=RunIdentity.own("p", run))
-        return Publisher(
-            ledger=Ledger(store=store, layout=layout, plan_id="plan"), execution_id=execution
-        )
+        return Publisher(ledger=Ledger(store=store, layout=layout, plan_id="plan"), execution_id=execution)
 
     return made
 
@@ -172,11 +170,7 @@ def test_an_overwrite_adds_the_new_files_before_it_removes_the_old_ones(
 
 @pytest.mark.parametrize("steps_done", range(6))
 def test_an_interrupted_publication_is_finished_by_the_next_execution(
-    steps_done: int,
-    spark: SparkSession,
-    store: DeferringStore,
-    publisher: PublisherOf,
-    root: str,
+    steps_done: int, spark: SparkSession, store: DeferringStore, publisher: PublisherOf, root: str
 ) -> None:
     from graph_compiler.staging.publications.in_bucket.bucket_publication import steps
 
@@ -193,11 +187,7 @@ def test_an_interrupted_publication_is_finished_by_the_next_execution(
 
 @pytest.mark.parametrize("steps_done", range(1, 6))
 def test_a_carrier_that_wakes_after_a_later_publication_changes_nothing(
-    steps_done: int,
-    spark: SparkSession,
-    store: DeferringStore,
-    publisher: PublisherOf,
-    root: str,
+    steps_done: int, spark: SparkSession, store: DeferringStore, publisher: PublisherOf, root: str
 ) -> None:
     from graph_compiler.staging.publications.in_bucket.bucket_publication import steps
 
@@ -209,11 +199,7 @@ def test_a_carrier_that_wakes_after_a_later_publication_changes_nothing(
     later = prepared(publisher("e2", "later"), root, spark.range(10, 12))
     publisher("e2", "later").publish(later)
     has_seen_its_files = steps_done > 3
-    with (
-        nullcontext()
-        if has_seen_its_files
-        else pytest.raises(PublicationConflictError, match="is gone")
-    ):
+    with nullcontext() if has_seen_its_files else pytest.raises(PublicationConflictError, match="is gone"):
         for _ in sleeps:
             pass
     assert ids(spark, root) == [10, 11]
@@ -223,10 +209,7 @@ def test_a_carrier_that_wakes_after_a_later_publication_changes_nothing(
 def test_a_delayed_completion_does_not_bring_removed_files_back(
     spark: SparkSession, store: DeferringStore, publisher: PublisherOf, root: str
 ) -> None:
-    from graph_compiler.staging.publications.in_bucket.bucket_publication import (
-        DeferredFiles,
-        files_document,
-    )
+    from graph_compiler.staging.publications.in_bucket.bucket_publication import DeferredFiles, files_document
     from graph_compiler.staging.store.read_document import get_document
 
     first = prepared(publisher("e1"), root, spark.range(3))
@@ -239,16 +222,9 @@ def test_a_delayed_completion_does_not_bring_removed_files_back(
 
 
 def test_an_error_counts_only_while_the_upload_is_there(
-    spark: SparkSession,
-    server: ObjectServer,
-    store: DeferringStore,
-    publisher: PublisherOf,
-    root: str,
+    spark: SparkSession, server: ObjectServer, store: DeferringStore, publisher: PublisherOf, root: str
 ) -> None:
-    from graph_compiler.staging.publications.in_bucket.bucket_publication import (
-        DeferredFiles,
-        files_document,
-    )
+    from graph_compiler.staging.publications.in_bucket.bucket_publication import DeferredFiles, files_document
     from graph_compiler.staging.store.read_document import get_document
 
     intent = prepared(publisher("e1"), root, spark.range(3))
@@ -266,11 +242,7 @@ def test_an_error_counts_only_while_the_upload_is_there(
 
 
 def test_a_lost_answer_to_a_completion_is_resolved_by_looking(
-    spark: SparkSession,
-    server: ObjectServer,
-    store: DeferringStore,
-    publisher: PublisherOf,
-    root: str,
+    spark: SparkSession, server: ObjectServer, store: DeferringStore, publisher: PublisherOf, root: str
 ) -> None:
     for run, fault in (("lost", "lost"), ("dropped", "dropped"), ("done", "done-503")):
         intent = prepared(publisher("e1", run), f"{root}/{fault}", spark.range(3))
@@ -295,17 +267,9 @@ def test_files_that_are_neither_written_nor_there_are_given_up(
 
 @pytest.mark.parametrize("completed", [0, 1])
 def test_what_is_given_up_leaves_no_upload_and_no_file(
-    completed: int,
-    spark: SparkSession,
-    server: ObjectServer,
-    store: DeferringStore,
-    publisher: PublisherOf,
-    root: str,
+    completed: int, spark: SparkSession, server: ObjectServer, store: DeferringStore, publisher: PublisherOf, root: str
 ) -> None:
-    from graph_compiler.staging.publications.in_bucket.bucket_publication import (
-        DeferredFiles,
-        files_document,
-    )
+    from graph_compiler.staging.publications.in_bucket.bucket_publication import DeferredFiles, files_document
     from graph_compiler.staging.store.read_document import get_document
 
     format = format_of("parquet", "k", "d")
@@ -326,11 +290,7 @@ def test_what_is_given_up_leaves_no_upload_and_no_file(
 
 
 def test_what_is_discarded_leaves_no_upload(
-    spark: SparkSession,
-    server: ObjectServer,
-    store: DeferringStore,
-    publisher: PublisherOf,
-    root: str,
+    spark: SparkSession, server: ObjectServer, store: DeferringStore, publisher: PublisherOf, root: str
 ) -> None:
     mine = publisher("e1")
     ticket = mine.settle(SINK, root)
@@ -355,9 +315,7 @@ def test_appends_keep_the_files_of_others_and_replace_those_of_their_run(
 def test_two_appends_at_once_are_both_kept_and_of_two_overwrites_one_loses(
     spark: SparkSession, publisher: PublisherOf, root: str
 ) -> None:
-    tickets = {
-        run: publisher(run, run).settle(SINK, f"{root}/append", SinkMode.APPEND) for run in "ab"
-    }
+    tickets = {run: publisher(run, run).settle(SINK, f"{root}/append", SinkMode.APPEND) for run in "ab"}
     for run, ticket in tickets.items():
         mine = publisher(run, run)
         intent = mine.prepare(ticket, spark.range(2), format_of("parquet"))
@@ -365,8 +323,7 @@ def test_two_appends_at_once_are_both_kept_and_of_two_overwrites_one_loses(
     assert ids(spark, f"{root}/append") == [0, 0, 1, 1]
     both = {run: publisher(run, run).settle(SINK, f"{root}/over") for run in "ab"}
     intents = {
-        run: publisher(run, run).prepare(ticket, spark.range(2), format_of("parquet"))
-        for run, ticket in both.items()
+        run: publisher(run, run).prepare(ticket, spark.range(2), format_of("parquet")) for run, ticket in both.items()
     }
     publisher("a", "a").publish(intents["a"])
     with pytest.raises(DecisionLostError):
@@ -386,9 +343,7 @@ def test_partitions_of_new_rows_are_replaced_and_others_stay(
     assert {name.split("/")[0] for name in keys(store, root)} == {"d=0", "d=1"}
 
 
-def test_no_rows_leave_a_file_with_the_columns(
-    spark: SparkSession, publisher: PublisherOf, root: str
-) -> None:
+def test_no_rows_leave_a_file_with_the_columns(spark: SparkSession, publisher: PublisherOf, root: str) -> None:
     for number, by in enumerate(((), ("d",))):
         target = f"{root}/{number}"
         rows = spark.sql(ROWS).where("false")
@@ -401,9 +356,7 @@ def test_no_rows_leave_a_file_with_the_columns(
         assert ids(spark, target) == list(range(30))
 
 
-def test_a_new_target_only_where_there_is_none(
-    spark: SparkSession, publisher: PublisherOf, root: str
-) -> None:
+def test_a_new_target_only_where_there_is_none(spark: SparkSession, publisher: PublisherOf, root: str) -> None:
     mode = SinkMode.ERROR_IF_EXISTS
     publisher("e1").publish(prepared(publisher("e1"), root, spark.range(3), mode))
     with pytest.raises(PublicationError, match="holds 2 files from elsewhere"):
@@ -412,9 +365,7 @@ def test_a_new_target_only_where_there_is_none(
     assert ids(spark, root) == list(range(5))
 
 
-def test_a_merge_replaces_rows_of_its_keys(
-    spark: SparkSession, store: DeferringStore, root: str
-) -> None:
+def test_a_merge_replaces_rows_of_its_keys(spark: SparkSession, store: DeferringStore, root: str) -> None:
     def merge(run: str, query: str) -> None:
         opened = opened_sink(spark, store, root, run, Parquet(f"{root}/out"), MERGE)
         opened.prepare(opened.check(spark.sql(query))).publish()
@@ -426,9 +377,7 @@ def test_a_merge_replaces_rows_of_its_keys(
     assert all(name.endswith(".parquet") for name in keys(store, f"{root}/out"))
 
 
-def test_rows_for_a_table_are_prepared_in_the_bucket(
-    spark: SparkSession, store: DeferringStore, root: str
-) -> None:
+def test_rows_for_a_table_are_prepared_in_the_bucket(spark: SparkSession, store: DeferringStore, root: str) -> None:
     spark.sql("CREATE TABLE IF NOT EXISTS of_a_bucket (id BIGINT) USING parquet")
     try:
         for run in "ab":

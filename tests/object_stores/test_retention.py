@@ -73,9 +73,7 @@ def run(store: DeferringStore, spark: SparkSession, root: str, tmp_path: Path) -
     env = StreamExecutionEnvironment("p")
     rows = env.from_source(Csv(f"{tmp_path}/in.csv"), "in").with_columns(v="v * 10").name("first")
     rows.stage("dear").filter("v > 10").name("kept").sink_to(Parquet(f"{root}/out")).name("out")
-    pipeline = with_options(
-        env.pipeline(), shuffle_mode="AUTO", release=StagingRelease.LAST_CONSUMER
-    )
+    pipeline = with_options(env.pipeline(), shuffle_mode="AUTO", release=StagingRelease.LAST_CONSUMER)
     regions = {str(one.region_id): one for one in describe_regions(compile_pipeline(pipeline))}
     numbers = itertools.count()
 
@@ -159,23 +157,13 @@ def test_an_old_run_is_removed_and_what_it_published_stays(
     assert published(spark, root) == [("a", 20), ("b", 30)]
 
 
-def prepared(
-    spark: SparkSession, store: DeferringStore, root: str, execution: str
-) -> SinkCommitter:
+def prepared(spark: SparkSession, store: DeferringStore, root: str, execution: str) -> SinkCommitter:
     """Prepare rows, as an execution that is killed right after it."""
     from graph_compiler.spark_runtime.connectors import SinkContext, open_sink
     from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 
     layout = StagingLayout(root=f"{root}/staging", identity=IDENTITY)
-    marker = RunMarker(
-        version=2,
-        root=layout.root,
-        identity=IDENTITY,
-        host="host",
-        time=0.0,
-        plan_id="plan",
-        ttl=DAY,
-    )
+    marker = RunMarker(version=2, root=layout.root, identity=IDENTITY, host="host", time=0.0, plan_id="plan", ttl=DAY)
     mark_run(store, marker)
     operator = OperatorDescriptor(
         node_id=1,
@@ -187,12 +175,7 @@ def prepared(
         declared_at=None,
     )
     context = SinkContext(
-        spark=spark,
-        store=store,
-        layout=layout,
-        plan_id="plan",
-        region_id=RegionId("out"),
-        execution_id=execution,
+        spark=spark, store=store, layout=layout, plan_id="plan", region_id=RegionId("out"), execution_id=execution
     )
     committer = SinkCommitter(operator, context, open_sink)
     committer.start()
@@ -214,11 +197,7 @@ def test_rows_that_a_dead_execution_has_prepared_are_removed(
 
 
 def test_rows_of_a_decided_publication_are_kept_and_published_by_the_next_execution(
-    spark: SparkSession,
-    store: DeferringStore,
-    airflow: ObjectStore,
-    server: ObjectServer,
-    root: str,
+    spark: SparkSession, store: DeferringStore, airflow: ObjectStore, server: ObjectServer, root: str
 ) -> None:
     from graph_compiler.errors import PublicationPendingError
 

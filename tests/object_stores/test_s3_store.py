@@ -34,9 +34,7 @@ def test_a_document_is_written_by_one_request_and_read_by_one(
     assert store.get(key) == b"1"
 
 
-def test_a_large_document_is_written_by_one_request(
-    store: StagingStore, server: ObjectServer, root: str
-) -> None:
+def test_a_large_document_is_written_by_one_request(store: StagingStore, server: ObjectServer, root: str) -> None:
     with server.counting() as asked:
         assert store.put_if_absent(f"{root}/code.zip", b"0" * 20_000_000)
         store.put(f"{root}/again.zip", b"0" * 20_000_000)
@@ -64,9 +62,7 @@ def test_a_write_that_comes_after_anothers_whose_answer_was_lost_is_refused(
     assert store.get(f"{root}/0.json") == b"theirs"
 
 
-def test_nothing_is_known_if_no_request_is_answered(
-    store: StagingStore, server: ObjectServer, root: str
-) -> None:
+def test_nothing_is_known_if_no_request_is_answered(store: StagingStore, server: ObjectServer, root: str) -> None:
     server.breaks("PUT", "0.json", "busy", times=ALWAYS)
     with pytest.raises(OSError, match="503"):
         store.put_if_absent(f"{root}/0.json", b"mine")
@@ -121,11 +117,7 @@ def test_a_forked_process_does_not_hang(server: ObjectServer, root: str) -> None
 
 
 def test_documents_and_folders_are_found_as_on_a_disk(store: StagingStore, root: str) -> None:
-    assert (store.get(f"{root}/x"), store.written(f"{root}/x"), store.digest(f"{root}/x")) == (
-        None,
-        None,
-        None,
-    )
+    assert (store.get(f"{root}/x"), store.written(f"{root}/x"), store.digest(f"{root}/x")) == (None, None, None)
     assert (store.keys(root), store.folders(root), list(store.files(root))) == ([], [], [])
     assert not store.is_there(root)
     assert store.delete(f"{root}/x")
@@ -137,15 +129,9 @@ def test_documents_and_folders_are_found_as_on_a_disk(store: StagingStore, root:
     assert store.keys(f"{root}/a/b%3A") == [f"{root}/a/b%3A/2.json"]
     found = {file.key.removeprefix(f"{root}/"): file.bytes for file in store.files(root)}
     assert found == {"a/1.json": 8, "a/b%3A/2.json": 13, ".c/3.json": 9, "4.json": 6, ".5.json": 7}
-    assert [file.digest for file in store.files(f"{root}/a/b%3A")] == [
-        store.digest(f"{root}/a/b%3A/2.json")
-    ]
+    assert [file.digest for file in store.files(f"{root}/a/b%3A")] == [store.digest(f"{root}/a/b%3A/2.json")]
     assert store.why_differs(f"{root}/4.json", "0" * 32)
-    assert [store.is_there(f"{root}/{name}") for name in ("a", "a/1.json", "a/1")] == [
-        True,
-        True,
-        False,
-    ]
+    assert [store.is_there(f"{root}/{name}") for name in ("a", "a/1.json", "a/1")] == [True, True, False]
     assert store.delete(f"{root}/a")
     assert store.folders(root) == [".c"]
 
@@ -168,10 +154,6 @@ def test_both_sides_see_the_same_object(server: ObjectServer, root: str) -> None
     assert driver.put_if_absent(key, b"1")
     assert not airflow.put_if_absent(key, b"2")
     assert (airflow.get(key), airflow.digest(key)) == (b"1", driver.digest(key))
-    assert (
-        {file.key for file in airflow.files(root)}
-        == {file.key for file in driver.files(root)}
-        == {key}
-    )
+    assert {file.key for file in airflow.files(root)} == {file.key for file in driver.files(root)} == {key}
     assert airflow.delete(root)
     assert not driver.is_there(root)

@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graph_compiler.deployment.documents.descriptor import (
-    ExecutionAttempt,
-    ResultDescriptor,
-    StagedInput,
-)
+from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import PartitionNotFoundError
@@ -40,9 +36,7 @@ RESULT = ResultDescriptor(
     is_compared=True,
     deterministic=False,
 )
-STAGED = StagedInput(
-    id=RESULT.id, fingerprint=RESULT.fingerprint, producer=RegionId("producer"), consumers=()
-)
+STAGED = StagedInput(id=RESULT.id, fingerprint=RESULT.fingerprint, producer=RegionId("producer"), consumers=())
 ROWS = "SELECT id, concat('k', id % 5) AS k FROM range(0, 60, 1, 3)"
 
 
@@ -53,9 +47,7 @@ def driver(spark: SparkSession) -> StagingStore:  # noqa: ARG001  # its JVM
     return S3aStore(f"s3a://{BUCKET}/")
 
 
-def area_of(
-    spark: SparkSession, driver: StagingStore, root: str, execution: str = "e1"
-) -> StagingArea:
+def area_of(spark: SparkSession, driver: StagingStore, root: str, execution: str = "e1") -> StagingArea:
     from graph_compiler.spark_runtime.results.staging_area import StagingArea
 
     layout = StagingLayout(root=root, identity=RunIdentity.own("p", "m__2013-01-01T00:00:00"))
@@ -79,11 +71,7 @@ def test_each_file_is_written_once_under_its_final_name(
     area, before = area_of(spark, driver, root), len(server.requests())
     manifest = area.stage(RESULT, spark.sql(ROWS))
     lines = [line.split() for line in server.requests(since=before)]
-    put = Counter(
-        re.sub(r".*/", "", path)
-        for method, path, *_ in lines
-        if method == "PUT" and "/part-" in path
-    )
+    put = Counter(re.sub(r".*/", "", path) for method, path, *_ in lines if method == "PUT" and "/part-" in path)
     assert sorted(put) == sorted(file.name for file in manifest.files)
     assert set(put.values()) == {1}
     assert not [path for method, path, *_ in lines if method in ("POST", "DELETE")]
@@ -147,27 +135,20 @@ def test_of_two_executions_one_commits_and_the_others_files_are_removed(
 
 
 def test_nothing_is_committed_if_a_written_file_is_not_listed(
-    spark: SparkSession,
-    driver: StagingStore,
-    root: str,
-    monkeypatch: pytest.MonkeyPatch,
+    spark: SparkSession, driver: StagingStore, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from graph_compiler.errors import StagingError
 
     area = area_of(spark, driver, root)
     listed = type(driver).files
-    monkeypatch.setattr(
-        type(driver), "files", lambda *given, **named: list(listed(*given, **named))[1:]
-    )
+    monkeypatch.setattr(type(driver), "files", lambda *given, **named: list(listed(*given, **named))[1:])
     with pytest.raises(StagingError, match="which Spark has written, is not listed"):
         area.stage(RESULT, spark.sql(ROWS))
     monkeypatch.undo()
     assert driver.keys(area.layout.manifests(RESULT.id)) == []
 
 
-def test_a_failing_row_is_reported_as_on_a_disk(
-    spark: SparkSession, driver: StagingStore, root: str
-) -> None:
+def test_a_failing_row_is_reported_as_on_a_disk(spark: SparkSession, driver: StagingStore, root: str) -> None:
     from pyspark.errors import PySparkException
 
     area = area_of(spark, driver, root)

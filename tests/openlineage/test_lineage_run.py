@@ -65,28 +65,20 @@ def test_each_region_is_a_run_below_its_task(home: Home, tmp_path: Path) -> None
     stage = columns(last(events, "reports.clean.clean"))
     (result,) = [name for name in stage["outputs"] if name.startswith(staged)]
     orders = [("id", "integer"), ("region", "string")]
-    assert stage == {
-        "inputs": {f"{project}/orders.csv": orders},
-        "outputs": {result: orders},
-    }
+    assert stage == {"inputs": {f"{project}/orders.csv": orders}, "outputs": {result: orders}}
     sums = [("region", "string"), ("orders", "long")]
     assert columns(last(events, "reports.sums_out.sums_out")) == {
         "inputs": {result: orders},
         "outputs": {f"{project}/out/sums": sums},
     }
     large = {f"{project}/out/large": orders}
-    assert columns(last(events, "reports.sums_out.large_out")) == {
-        "inputs": {result: orders},
-        "outputs": large,
-    }
+    assert columns(last(events, "reports.sums_out.large_out")) == {"inputs": {result: orders}, "outputs": large}
     assert columns(last(events, "reports.sums_out")) == {
         "inputs": {result: orders},
         "outputs": {f"{project}/out/sums": sums, **large},
     }, "those of its regions, kept or not"
     (failed,) = [
-        event
-        for event in events
-        if (event["eventType"], event["job"]["name"]) == ("FAIL", "reports.sums_out.sums_out")
+        event for event in events if (event["eventType"], event["job"]["name"]) == ("FAIL", "reports.sums_out.sums_out")
     ]
     assert "ConnectionError: the first time" in failed["run"]["facets"]["errorMessage"]["message"]
     assert failed["outputs"] == []
@@ -118,9 +110,7 @@ def columns(event: Event) -> dict[str, dict[str, list[tuple[str, str]]]]:
     """Return the datasets of an event with their columns."""
     return {
         side: {
-            each["name"]: [
-                (field["name"], field["type"]) for field in each["facets"]["schema"]["fields"]
-            ]
+            each["name"]: [(field["name"], field["type"]) for field in each["facets"]["schema"]["fields"]]
             for each in event[side]
         }
         for side in ("inputs", "outputs")

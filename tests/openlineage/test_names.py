@@ -16,19 +16,14 @@ def test_names_are_those_of_openlineage() -> None:
         "s3://lake/data/out": dataset.S3(bucket_name="lake", object_key="data/out"),
         "gs://lake/data/out": dataset.GCS(bucket_name="lake", object_key="data/out"),
         "hdfs://nn:8020/out": dataset.HDFS(namenode_host="nn", namenode_port="8020", path="/out"),
-        "abfss://c@s.dfs.core.windows.net/out": dataset.ABFSS(
-            container="c", service="s", path="out"
-        ),
+        "abfss://c@s.dfs.core.windows.net/out": dataset.ABFSS(container="c", service="s", path="out"),
         "postgresql://db:5432/shop/sales/orders": dataset.Postgres(
             host="db", port="5432", database="shop", schema="sales", table="orders"
         ),
-        "mysql://db:3306/shop/orders": dataset.MySQL(
-            host="db", port="3306", database="shop", table="orders"
-        ),
+        "mysql://db:3306/shop/orders": dataset.MySQL(host="db", port="3306", database="shop", table="orders"),
     }
     assert {uri: DatasetName.of_uri(uri) for uri in own} == {
-        uri: DatasetName(namespace=named.get_namespace(), name=named.get_name())
-        for uri, named in own.items()
+        uri: DatasetName(namespace=named.get_namespace(), name=named.get_name()) for uri, named in own.items()
     }
 
 

@@ -15,11 +15,7 @@ from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.descriptor import VERSION as DESCRIPTOR_VERSION
-from graph_compiler.deployment.documents.descriptor import (
-    ExecutionAttempt,
-    RegionDescriptor,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, RegionDescriptor, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import ExecutionReport, OperatorSchema, Output
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import to_json
@@ -63,9 +59,7 @@ def instance(monkeypatch: pytest.MonkeyPatch) -> Instance:
 
     run = SimpleNamespace(logical_date=DATE, run_after=DATE, clear_number=0, conf={})
     task = SimpleNamespace(task_id="out", dag_id="p", params={}, task_type="DeploymentTask")
-    found = Instance(
-        dag_id="p", task_id="out", map_index=-1, try_number=2, run_id="r", dag_run=run, task=task
-    )
+    found = Instance(dag_id="p", task_id="out", map_index=-1, try_number=2, run_id="r", dag_run=run, task=task)
     operator = SimpleNamespace(regions=(REGION,), parameters={}, dag=None, **vars(task))
     monkeypatch.setattr(emission, "get_current_context", lambda: {"ti": found, "task": operator})
     return found
@@ -136,9 +130,7 @@ def read(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
-def test_an_attempt_is_a_run_below_its_try(
-    tmp_path: Path, events: Path, instance: Instance
-) -> None:
+def test_an_attempt_is_a_run_below_its_try(tmp_path: Path, events: Path, instance: Instance) -> None:
     from airflow.providers.openlineage.plugins.macros import lineage_root_run_id, lineage_run_id
 
     key = start(tmp_path / "staging", "e2", 2)
@@ -164,17 +156,12 @@ def test_an_attempt_is_a_run_below_its_try(
     assert sink["outputFacets"]["outputStatistics"]["size"] == 30
 
 
-def test_one_that_died_is_sent_by_the_next_below_its_own_try(
-    tmp_path: Path, events: Path, instance: Instance
-) -> None:
+def test_one_that_died_is_sent_by_the_next_below_its_own_try(tmp_path: Path, events: Path, instance: Instance) -> None:
     from airflow.providers.openlineage.plugins.macros import lineage_run_id
 
     start(tmp_path / "staging", "e1", 1)
     end(start(tmp_path / "staging", "e2", 2), ExecutionState.FINISHED, done())
-    shown = [
-        (each["eventType"], each["run"]["facets"]["parent"]["run"]["runId"])
-        for each in read(events)
-    ]
+    shown = [(each["eventType"], each["run"]["facets"]["parent"]["run"]["runId"]) for each in read(events)]
     first = lineage_run_id(instance.model_copy({"try_number": 1}))
     second = lineage_run_id(instance)
     assert first != second
@@ -220,21 +207,15 @@ def test_a_policy_of_the_provider_holds_for_regions(
 
 
 @pytest.mark.usefixtures("instance")
-def test_where_there_is_nowhere_to_send_to_nothing_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_there_is_nowhere_to_send_to_nothing_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from graph_compiler.airflow_backend.task import ended_attempts
 
-    monkeypatch.setattr(
-        ended_attempts, "AttemptDocuments", lambda *_: pytest.fail("a document was read")
-    )
+    monkeypatch.setattr(ended_attempts, "AttemptDocuments", lambda *_: pytest.fail("a document was read"))
     end(start(tmp_path / "staging", "e2", 2), ExecutionState.FINISHED, done())
 
 
 @pytest.mark.usefixtures("instance", "events")
-def test_a_receiver_that_does_not_answer_does_not_hold_a_task(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_receiver_that_does_not_answer_does_not_hold_a_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from airflow.providers.openlineage import api
 
     from graph_compiler.airflow_backend.task import ended_attempts

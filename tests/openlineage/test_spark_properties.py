@@ -11,9 +11,7 @@ from tests.kubernetes.conftest import operator_of, plain
 pytestmark = pytest.mark.openlineage
 
 
-def test_the_run_of_the_task_is_the_parent_of_its_application(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_run_of_the_task_is_the_parent_of_its_application(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from airflow.providers.openlineage.plugins.macros import lineage_run_id
 
     from tests.openlineage.test_sent_lineage import DATE, Instance
@@ -21,9 +19,7 @@ def test_the_run_of_the_task_is_the_parent_of_its_application(
     monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT", str(tmp_path))
     operator = operator_of(plain())
     run = SimpleNamespace(logical_date=DATE, run_after=DATE, clear_number=0, conf={})
-    instance = Instance(
-        dag_id="sales", task_id="out", map_index=-1, try_number=1, run_id="r", dag_run=run
-    )
+    instance = Instance(dag_id="sales", task_id="out", map_index=-1, try_number=1, run_id="r", dag_run=run)
     before = dict(operator.conf)
     context: Any = {"ti": instance, "dag_run": run}
     assert operator.with_parent_run(context) == before

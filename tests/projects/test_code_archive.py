@@ -100,11 +100,7 @@ def test_a_python_without_any_package_imports_the_archive(repository: Path, tmp_
         "from graph_compiler import Csv, StreamExecutionEnvironment\n"
         "print(stock.steps.RATE, stock.steps.__file__, graph_compiler.__file__)"
     )
-    assert said_by(program).split() == [
-        "3",
-        f"{path}/stock/steps.py",
-        f"{path}/graph_compiler/__init__.py",
-    ]
+    assert said_by(program).split() == ["3", f"{path}/stock/steps.py", f"{path}/graph_compiler/__init__.py"]
 
 
 @pytest.mark.usefixtures("repository")
@@ -120,9 +116,7 @@ def test_a_module_that_declares_a_pipeline_is_imported_from_the_archive(
     assert said.strip().endswith("code.zip/stock/declares.py:3")
 
 
-def test_a_module_in_an_archive_is_not_packed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_module_in_an_archive_is_not_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with zipfile.ZipFile(tmp_path / "egg.zip", "w") as archive:
         archive.writestr("zipped.py", "x = 1")
     monkeypatch.syspath_prepend(tmp_path / "egg.zip")
@@ -163,9 +157,7 @@ def test_what_is_no_file_is_left_out(repository: Path) -> None:
     assert len(of_users(pack(["stock.steps"]))) == 6
 
 
-def test_a_file_that_cannot_be_read_is_named(
-    repository: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_cannot_be_read_is_named(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = Path.read_bytes
 
     def denied(path: Path) -> bytes:

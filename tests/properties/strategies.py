@@ -45,17 +45,7 @@ def plans(
         kinds = (
             ["source"]
             if not steps
-            else [
-                "source",
-                "filter",
-                "filter",
-                "aggregate",
-                "join",
-                "union",
-                "side",
-                "shuffle",
-                "expect",
-            ]
+            else ["source", "filter", "filter", "aggregate", "join", "union", "side", "shuffle", "expect"]
         )
         kind = draw(st.sampled_from(kinds))
         width = {"source": 0, "join": 2, "union": 2}.get(kind, 1)
@@ -76,18 +66,14 @@ def plans(
     return tuple(steps)
 
 
-def declare(
-    plan: tuple[Step, ...], order: Sequence[int] | None = None, **config: str
-) -> StreamExecutionEnvironment:
+def declare(plan: tuple[Step, ...], order: Sequence[int] | None = None, **config: str) -> StreamExecutionEnvironment:
     """Declare a plan; every stream nobody reads ends in a sink. `order` has each step behind those it reads."""
     keys = {
         "shuffle_mode": "execution.batch-shuffle-mode",
         "chaining": "pipeline.operator-chaining.enabled",
         "task_sharing": "execution.task-sharing",
     }
-    env = StreamExecutionEnvironment(
-        "p", config={keys[key]: value for key, value in config.items()}
-    )
+    env = StreamExecutionEnvironment("p", config={keys[key]: value for key, value in config.items()})
     streams: dict[int, DataStream] = {}
     for number in order or range(len(plan)):
         stream = _stream(plan[number], number, streams, env)
@@ -112,23 +98,14 @@ OPERATORS: dict[str, Callable[[int, list[DataStream]], DataStream]] = {
     "join": lambda _, inputs: inputs[0].join(inputs[1], on="x"),
     "union": lambda _, inputs: inputs[0].union(inputs[1]).rebalance().filter("x > 1"),
     "side": lambda number, inputs: (
-        inputs[0]
-        .rebalance()
-        .filter("x > 0", rejects="rest")
-        .name(f"kept_{number}")
-        .get_side_output("rest")
-        .rebalance()
+        inputs[0].rebalance().filter("x > 0", rejects="rest").name(f"kept_{number}").get_side_output("rest").rebalance()
     ).filter("x < 0"),
     "shuffle": lambda _, inputs: inputs[0].shuffle().filter("x > 2"),
-    "expect": lambda number, inputs: (
-        inputs[0].rescale().expect(f"holds_{number}", "x > 3", on_violation="fail")
-    ),
+    "expect": lambda number, inputs: inputs[0].rescale().expect(f"holds_{number}", "x > 3", on_violation="fail"),
 }
 
 
-def _stream(
-    step: Step, number: int, streams: Mapping[int, DataStream], env: StreamExecutionEnvironment
-) -> DataStream:
+def _stream(step: Step, number: int, streams: Mapping[int, DataStream], env: StreamExecutionEnvironment) -> DataStream:
     if step.kind == "source":
         stream = env.from_source(Csv(f"/in/{number}"), f"in_{number}")
     else:

@@ -49,11 +49,7 @@ def test_every_node_is_in_one_chain_and_every_edge_inside_one_or_one_job_edge(
     stream, job = pipeline.stream_graph, pipeline.job_graph
     assert sorted(id for vertex in job.vertices for id in vertex.node_ids) == sorted(stream.node)
     between = [edge.stream_edge.id for edge in job.edges]
-    inside = [
-        e.id
-        for e in stream.edges
-        if job.vertex_of_node[e.source_id] == job.vertex_of_node[e.target_id]
-    ]
+    inside = [e.id for e in stream.edges if job.vertex_of_node[e.source_id] == job.vertex_of_node[e.target_id]]
     assert sorted(between + inside) == sorted(edge.id for edge in stream.edges)
 
 
@@ -100,9 +96,7 @@ def test_exchange_modes_keep_their_promises(plan: tuple[Step, ...], mode: str) -
         assert region_edges(pipeline) == job.edges
     if mode == "ALL_EXCHANGES_PIPELINED":
         links = [(edge.source_id, edge.target_id) for edge in job.edges]
-        assert len(deployment.regions) == len(
-            connected_components([v.id for v in job.vertices], links)
-        )
+        assert len(deployment.regions) == len(connected_components([v.id for v in job.vertices], links))
     if mode == "AUTO":
         reasons = {edge.staging.reason for edge in job.edges if edge.staging}
         assert reasons <= {
@@ -114,9 +108,7 @@ def test_exchange_modes_keep_their_promises(plan: tuple[Step, ...], mode: str) -
 
 
 @given(plans(pipelines=True), MODES)
-def test_what_is_declared_pipelined_is_in_one_region_or_refused(
-    plan: tuple[Step, ...], mode: str
-) -> None:
+def test_what_is_declared_pipelined_is_in_one_region_or_refused(plan: tuple[Step, ...], mode: str) -> None:
     try:
         pipeline = compiled(plan, mode)
     except InvalidPipelineError as refusal:
@@ -152,9 +144,7 @@ def test_no_reader_of_an_expensive_operator_runs_in_its_region(plan: tuple[Step,
 
 @given(plans())
 @example(READ_AGAIN)
-def test_each_operator_is_repeated_by_the_failure_of_one_region(
-    plan: tuple[Step, ...],
-) -> None:
+def test_each_operator_is_repeated_by_the_failure_of_one_region(plan: tuple[Step, ...]) -> None:
     pipeline = compiled(plan)
     costs, job = failure_costs(pipeline), pipeline.job_graph
     again = {
@@ -172,9 +162,7 @@ def test_each_operator_is_repeated_by_the_failure_of_one_region(
     assert sorted(repeated) == sorted(node.declared_name for node in nodes)
     for region in pipeline.deployment.regions:
         own = {id for v in region.vertex_ids for id in job.vertex[v].node_ids} | again[region.id]
-        before = post_order(
-            own, lambda id: [edge.source_id for edge in pipeline.stream_graph.in_edges[id]]
-        )
+        before = post_order(own, lambda id: [edge.source_id for edge in pipeline.stream_graph.in_edges[id]])
         assert costs[region.id].spared == len(set(before) - own)
         assert bool(costs[region.id].reread) == bool(costs[region.id].spared)
 
@@ -184,13 +172,7 @@ def test_a_region_reads_only_what_an_earlier_one_stages(plan: tuple[Step, ...], 
     staged: set[str] = set()
     for region in describe_regions(compiled(plan, mode)):
         own = {result.id for result in region.results}
-        reads = {
-            e.staged.id
-            for v in region.vertices
-            for op in v.operators
-            for e in op.inputs
-            if e.staged is not None
-        }
+        reads = {e.staged.id for v in region.vertices for op in v.operators for e in op.inputs if e.staged is not None}
         assert reads <= staged | own
         staged |= own
         assert from_wire(RegionDescriptor, to_wire(region)) == region
@@ -210,15 +192,7 @@ def test_an_unrelated_branch_changes_no_id_that_a_uid_pins(plan: tuple[Step, ...
         uids = {node.id: node.settings.uid for node in graph.nodes}
         return {uid: hashes[id] for id, uid in uids.items() if uid is not None}
 
-    extra = Step(
-        kind="source",
-        inputs=(),
-        parallelism=None,
-        group=None,
-        staged=False,
-        expensive=False,
-        chaining=None,
-    )
+    extra = Step(kind="source", inputs=(), parallelism=None, group=None, staged=False, expensive=False, chaining=None)
     assert pinned(plan).items() <= pinned((*plan, extra)).items()
 
 
@@ -226,9 +200,7 @@ def test_an_unrelated_branch_changes_no_id_that_a_uid_pins(plan: tuple[Step, ...
 def test_the_order_of_independent_branches_changes_nothing(
     one: tuple[Step, ...], other: tuple[Step, ...], mode: str
 ) -> None:
-    shifted = tuple(
-        replace(step, inputs=tuple(number + len(one) for number in step.inputs)) for step in other
-    )
+    shifted = tuple(replace(step, inputs=tuple(number + len(one) for number in step.inputs)) for step in other)
     plan = one + shifted
     orders = [range(len(plan)), [*range(len(one), len(plan)), *range(len(one))]]
 
@@ -237,9 +209,7 @@ def test_the_order_of_independent_branches_changes_nothing(
         node, vertex = pipeline.stream_graph.node, pipeline.job_graph.vertex
         regions = {
             region.id: frozenset(
-                str(node[id].settings.uid)
-                for vertex_id in region.vertex_ids
-                for id in vertex[vertex_id].node_ids
+                str(node[id].settings.uid) for vertex_id in region.vertex_ids for id in vertex[vertex_id].node_ids
             )
             for region in pipeline.deployment.regions
         }
@@ -262,9 +232,7 @@ def test_the_graph_of_regions_has_a_topological_order(plan: tuple[Step, ...], mo
     deployment = pipeline.deployment
     producers: dict[str, list[str]] = {region.id: [] for region in deployment.regions}
     for edge in region_edges(pipeline):
-        producers[deployment.region_of_vertex[edge.target_id].id].append(
-            deployment.region_of_vertex[edge.source_id].id
-        )
+        producers[deployment.region_of_vertex[edge.target_id].id].append(deployment.region_of_vertex[edge.source_id].id)
     assert sorted(post_order(producers, lambda id: producers[id])) == sorted(producers)
 
 
@@ -274,9 +242,7 @@ def before(pipeline: CompiledPipeline) -> dict[RegionId, frozenset[RegionId]]:
     found: dict[RegionId, frozenset[RegionId]] = {}
     for region in pipeline.deployment.regions:
         own = {
-            region_of[edge.source_id].id
-            for edge in region_edges(pipeline)
-            if region_of[edge.target_id].id == region.id
+            region_of[edge.source_id].id for edge in region_edges(pipeline) if region_of[edge.target_id].id == region.id
         }
         found[region.id] = frozenset(own).union(*(found[id] for id in own))
     return found
@@ -325,9 +291,7 @@ def test_each_region_is_in_one_task_and_tasks_and_regions_are_in_a_runnable_orde
 
 
 @given(plans(same_tasks=True, pins=True), st.sampled_from(["true", "false"]))
-def test_a_task_has_at_most_one_pinned_id_which_is_its_name(
-    plan: tuple[Step, ...], sharing: str
-) -> None:
+def test_a_task_has_at_most_one_pinned_id_which_is_its_name(plan: tuple[Step, ...], sharing: str) -> None:
     try:
         deployment = compiled(plan, task_sharing=sharing).deployment
     except InvalidPipelineError as refusal:
@@ -345,9 +309,7 @@ def test_a_task_has_at_most_one_pinned_id_which_is_its_name(
 
 
 @given(plans(pins=True))
-def test_regions_of_a_task_become_ready_together_and_delay_no_other_task(
-    plan: tuple[Step, ...],
-) -> None:
+def test_regions_of_a_task_become_ready_together_and_delay_no_other_task(plan: tuple[Step, ...]) -> None:
     try:
         pipeline = compiled(plan)
     except InvalidPipelineError:  # two pins in one region
@@ -356,12 +318,8 @@ def test_regions_of_a_task_become_ready_together_and_delay_no_other_task(
     for task in deployment.tasks:
         own = frozenset(task.region_ids)
         assert len({earlier[id] - own for id in own}) == 1
-        awaited = {
-            id for region_id, ids in earlier.items() if region_id not in own for id in ids & own
-        }
-        read = {
-            deployment.region_of_vertex[edge.source_id].id for edge in pipeline.task_edges()
-        } & own
+        awaited = {id for region_id, ids in earlier.items() if region_id not in own for id in ids & own}
+        read = {deployment.region_of_vertex[edge.source_id].id for edge in pipeline.task_edges()} & own
         assert all(own - {id} <= earlier[id] for id in read)
         assert awaited in (frozenset(), own)
 
@@ -379,9 +337,7 @@ def test_leaf_tasks_that_become_ready_together_are_one(plan: tuple[Step, ...]) -
 
 
 @given(plans(same_tasks=True))
-def test_two_tasks_are_apart_only_for_a_declared_reason_or_one_that_is_told(
-    plan: tuple[Step, ...],
-) -> None:
+def test_two_tasks_are_apart_only_for_a_declared_reason_or_one_that_is_told(plan: tuple[Step, ...]) -> None:
     pipeline = compiled(plan)
     told = apart(pipeline)
     for ends, edges in task_pairs(pipeline).items():
@@ -392,9 +348,7 @@ def test_two_tasks_are_apart_only_for_a_declared_reason_or_one_that_is_told(
 
 
 @given(plans(same_tasks=True), st.sampled_from(["ALL_EXCHANGES_BLOCKING", "no sharing"]))
-def test_without_sharing_there_is_a_task_for_each_region_unless_requested(
-    plan: tuple[Step, ...], mode: str
-) -> None:
+def test_without_sharing_there_is_a_task_for_each_region_unless_requested(plan: tuple[Step, ...], mode: str) -> None:
     is_auto = mode == "no sharing"
     pipeline = compiled(plan, task_sharing="false") if is_auto else compiled(plan, mode)
     deployment = pipeline.deployment
@@ -409,9 +363,7 @@ def test_without_sharing_there_is_a_task_for_each_region_unless_requested(
     tasks = [set(task.region_ids) for task in deployment.tasks]
     assert all(any(task <= set(group) for group in together) for task in tasks)
     if not requested:
-        assert [(str(task.id), task.region_ids) for task in deployment.tasks] == [
-            (id, (id,)) for id in ids
-        ]
+        assert [(str(task.id), task.region_ids) for task in deployment.tasks] == [(id, (id,)) for id in ids]
         assert deployment.apart == ()
 
 
@@ -430,10 +382,7 @@ def test_the_hash_seed_does_not_change_results(drawn: list[tuple[Step, ...]]) ->
     )
     plans_json = json.dumps(
         [
-            [
-                [s.kind, s.inputs, s.parallelism, s.group, s.staged, s.expensive, s.chaining]
-                for s in plan
-            ]
+            [[s.kind, s.inputs, s.parallelism, s.group, s.staged, s.expensive, s.chaining] for s in plan]
             for plan in drawn
         ]
     )

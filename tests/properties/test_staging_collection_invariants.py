@@ -67,9 +67,7 @@ def runs(draw: st.DrawFn, run_id: str) -> StagedRun:
             preparation=Preparation(
                 operator_id=OperatorId("ab"),
                 execution_id=execution_id,
-                prepared=PreparedPlace(
-                    kind=kind, place=f"/out/.t.graph_compiler/{execution_id}", target="/out/t"
-                ),
+                prepared=PreparedPlace(kind=kind, place=f"/out/.t.graph_compiler/{execution_id}", target="/out/t"),
             ),
             is_there=draw(st.booleans()),
             bytes=1,
@@ -87,9 +85,7 @@ def runs(draw: st.DrawFn, run_id: str) -> StagedRun:
         facts=facts,
         results=tuple(found),
         data=tuple(
-            DataFolder(
-                owner=owner, name=name, path=f"/root/p/{run_id}/data/{owner}/{name}", bytes=1
-            )
+            DataFolder(owner=owner, name=name, path=f"/root/p/{run_id}/data/{owner}/{name}", bytes=1)
             for owner, name in dict.fromkeys([*committed, *others, *waiting])
         ),
         prepared=tuple(prepared),
@@ -126,8 +122,7 @@ POLICIES = st.builds(
     now=st.just(NOW),
     older_than=st.one_of(st.none(), st.floats(0, 20 * 24 * HOUR)),
     airflow=st.dictionaries(
-        st.sampled_from([RunIdentity.own("p", "r1"), RunIdentity.own("p", "r2")]),
-        st.sampled_from(AirflowRunState),
+        st.sampled_from([RunIdentity.own("p", "r1"), RunIdentity.own("p", "r2")]), st.sampled_from(AirflowRunState)
     ),
     tables_dropped=st.booleans(),
 )
@@ -149,39 +144,23 @@ def test_nothing_of_a_live_run_is_removed(inventory: StagingInventory, policy: P
 
 
 @given(inventories(), POLICIES)
-def test_rows_of_unfinished_publications_are_kept(
-    inventory: StagingInventory, policy: Policy
-) -> None:
+def test_rows_of_unfinished_publications_are_kept(inventory: StagingInventory, policy: Policy) -> None:
     for run in inventory.runs:
         gone = removed(inventory, policy, run)
-        undone = {
-            intent.execution_id for intent in inventory.undone if intent.identity == run.identity
-        }
-        needed = {
-            rows.preparation.prepared.place
-            for rows in run.prepared
-            if rows.preparation.execution_id in undone
-        }
-        needed |= {
-            folder.path
-            for folder in run.data
-            if folder.owner == "ab-sink" and folder.name in undone
-        }
+        undone = {intent.execution_id for intent in inventory.undone if intent.identity == run.identity}
+        needed = {rows.preparation.prepared.place for rows in run.prepared if rows.preparation.execution_id in undone}
+        needed |= {folder.path for folder in run.data if folder.owner == "ab-sink" and folder.name in undone}
         assert not gone & needed
         assert not undone or run.path not in gone
 
 
 @given(inventories(), POLICIES)
-def test_a_recent_run_keeps_what_cleared_tasks_read(
-    inventory: StagingInventory, policy: Policy
-) -> None:
+def test_a_recent_run_keeps_what_cleared_tasks_read(inventory: StagingInventory, policy: Policy) -> None:
     for run in inventory.runs:
         limit = run.ttl if policy.older_than is None else policy.older_than
         if policy.now - run.changed < limit:
             last = [(result.id, result.epochs[-1]) for result in run.results if result.epochs]
-            read = {
-                f"{run.path}/data/{id}/{epoch.folder}" for id, epoch in last if not epoch.released
-            }
+            read = {f"{run.path}/data/{id}/{epoch.folder}" for id, epoch in last if not epoch.released}
             assert not removed(inventory, policy, run) & (read | {run.path})
 
 

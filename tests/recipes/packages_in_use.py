@@ -97,9 +97,7 @@ def check_run(folder: str) -> None:
     with closing(sqlite3.connect(f"{folder}/sales.db")) as database, database:
         database.execute("CREATE TABLE sales (shop TEXT, jan INTEGER, feb INTEGER)")
         database.execute("INSERT INTO sales VALUES ('a', 1, 2), ('b', 0, 3)")
-    spark = (
-        SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-    )
+    spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
     try:
         for _ in range(2):
             MiniCluster(spark).run(in_yaml(folder), REAL, write_sinks=True)

@@ -13,9 +13,7 @@ MOST_FILES = 4
 RECIPES = {part.partition("\n")[0]: part for part in TEXT.split("\n## ")[1:]}
 
 
-@pytest.mark.parametrize(
-    "name", re.findall(r"`(test_\w+\.py(?:::test_\w+)?)`", TEXT), ids=lambda name: name
-)
+@pytest.mark.parametrize("name", re.findall(r"`(test_\w+\.py(?:::test_\w+)?)`", TEXT), ids=lambda name: name)
 def test_every_test_that_a_recipe_names_exists(name: str) -> None:
     file, _, function = name.partition("::")
     assert file in TESTS

@@ -12,9 +12,7 @@ ROOT = Path(__file__).parents[2]
 ACME = Path(__file__).parent / "acme"
 
 
-def in_use(
-    what: str, *arguments: str, path: Path | None = ACME
-) -> subprocess.CompletedProcess[str]:
+def in_use(what: str, *arguments: str, path: Path | None = ACME) -> subprocess.CompletedProcess[str]:
     """Run a function of `packages_in_use` where the packages of a folder are installed, or none."""
     folders = [str(ROOT / "plugins"), str(ROOT), *([str(path)] if path else [])]
     return subprocess.run(
@@ -46,19 +44,14 @@ def descriptor(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def test_a_descriptor_of_a_missing_package_names_the_missing_kind(
-    descriptor: Path,
-) -> None:
+def test_a_descriptor_of_a_missing_package_names_the_missing_kind(descriptor: Path) -> None:
     assert in_use("read_descriptors", str(descriptor)).stdout == "by_month\n"
     assert in_use("read_descriptors", str(descriptor), path=None).stdout == (
-        "no package that is installed here registers 'acme_sqlite.connector:Sqlite' "
-        "under graph_compiler.connectors\n"
+        "no package that is installed here registers 'acme_sqlite.connector:Sqlite' under graph_compiler.connectors\n"
     )
 
 
-def test_a_descriptor_imports_nothing_that_is_not_registered(
-    descriptor: Path, tmp_path: Path
-) -> None:
+def test_a_descriptor_imports_nothing_that_is_not_registered(descriptor: Path, tmp_path: Path) -> None:
     shutil.copytree(ACME, tmp_path, dirs_exist_ok=True)
     (tmp_path / "evil.py").write_text("print('EVIL was imported')")
     names = ("evil:Sqlite", "acme_sqlite.spark:SqliteSink", "shutil:rmtree", ":", "evil:x.y")

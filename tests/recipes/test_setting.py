@@ -22,15 +22,12 @@ RECIPE = (
     Edit(
         "RegionEvaluation.run",
         "exact[tag] = judge(made)",
-        "made = made.limit(operator.settings.most_rows or 2**31 - 1)\n"
-        "            exact[tag] = judge(made)",
+        "made = made.limit(operator.settings.most_rows or 2**31 - 1)\n            exact[tag] = judge(made)",
     ),
 )
 
 
-@pytest.mark.parametrize(
-    "what", ["declaration", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.long])]
-)
+@pytest.mark.parametrize("what", ["declaration", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.long])])
 def test_a_setting_that_reaches_spark_touches_few_files(what: str) -> None:
     assert len(changed_files(RECIPE)) <= MOST_FILES
     with changed_package(RECIPE) as package:

@@ -46,9 +46,7 @@ def check_spark() -> None:
 
     from graph_compiler.testing import MiniCluster
 
-    spark = (
-        SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-    )
+    spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
     try:
         assert len(MiniCluster(spark).run(declared()).sink("out").rows) == 2
     finally:

@@ -64,9 +64,7 @@ def other_rows_each_time(spark: SparkSession) -> DataFrame:
 
         return (random.random(),)
 
-    return spark.createDataFrame(
-        spark.sparkContext.parallelize(range(50), 2).map(other), "x DOUBLE"
-    )
+    return spark.createDataFrame(spark.sparkContext.parallelize(range(50), 2).map(other), "x DOUBLE")
 
 
 def files(spark: SparkSession) -> DataFrame:

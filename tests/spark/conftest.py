@@ -40,9 +40,7 @@ def run_pipeline(spark: SparkSession, tmp_path: Path) -> RunPipeline:
     """Run every region of a pipeline in order, each through its descriptor's JSON, until one fails."""
     numbers = itertools.count()
 
-    def run(
-        pipeline: Pipeline, params: Mapping[str, ParameterValue] | None = None
-    ) -> list[ExecutionReport]:
+    def run(pipeline: Pipeline, params: Mapping[str, ParameterValue] | None = None) -> list[ExecutionReport]:
         params = {**dict(pipeline.params), **(params or {})}
         reports = []
         for region in describe_regions(compile_pipeline(pipeline)):

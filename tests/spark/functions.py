@@ -38,10 +38,7 @@ def count_of_key(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def split(rows: DataFrame) -> tuple[DataFrame, dict[str, DataFrame]]:
-    return rows.where("v > 2"), {
-        "small": rows.where("v <= 1"),
-        "null": rows.where("v IS NULL"),
-    }
+    return rows.where("v > 2"), {"small": rows.where("v <= 1"), "null": rows.where("v IS NULL")}
 
 
 def half(rows: DataFrame) -> DataFrame:
@@ -51,9 +48,7 @@ def half(rows: DataFrame) -> DataFrame:
 def smallest_label(state: DataFrame, edges: DataFrame) -> DataFrame:
     """Return each node the smallest label among its own and its neighbours'; `changed` says whether it is another."""
     neighbours = state.join(edges, state["node"] == edges["a"]).selectExpr("b AS node", "label")
-    least = (
-        neighbours.groupBy("node").agg({"label": "min"}).withColumnRenamed("min(label)", "least")
-    )
+    least = neighbours.groupBy("node").agg({"label": "min"}).withColumnRenamed("min(label)", "least")
     return state.join(least, "node", "left").selectExpr(
         "node", "least(label, least) AS label", "label > least(label, least) AS changed"
     )
@@ -92,9 +87,7 @@ def unchanged_frame_of_key(key: tuple[object, ...], frame: pd.DataFrame) -> pd.D
     return frame[frame["k"] == key[0]]
 
 
-def unchanged_frames_of_key(
-    key: tuple[object, ...], frames: Iterator[pd.DataFrame]
-) -> Iterator[pd.DataFrame]:
+def unchanged_frames_of_key(key: tuple[object, ...], frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
     for frame in frames:
         yield frame[frame["k"] == key[0]]
 

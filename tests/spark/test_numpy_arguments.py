@@ -22,9 +22,7 @@ def test_values_of_numpy_are_passed(spark: SparkSession) -> None:
     assert tuple(row) == (3, [1.5])
 
 
-def test_nothing_is_a_value_of_numpy_while_that_is_not_loaded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_nothing_is_a_value_of_numpy_while_that_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     look_for_numpy_only_if_loaded()
     monkeypatch.delitem(sys.modules, "numpy")
     monkeypatch.delitem(sys.modules, "pyspark.testing.utils", raising=False)

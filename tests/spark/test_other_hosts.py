@@ -17,19 +17,10 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
-from graph_compiler.deployment.documents.jvm_settings import (
-    CONFIRMED_ZONE,
-    HOST_ZONE_VARIABLE,
-    OPTIONS,
-)
+from graph_compiler.deployment.documents.jvm_settings import CONFIRMED_ZONE, HOST_ZONE_VARIABLE, OPTIONS
 from graph_compiler.driver_jvm.pinned_process import pinned_variables
 from graph_compiler.errors import PublicationError
-from graph_compiler.spark_runtime.pinned_jvm import (
-    JvmNotPinnedError,
-    check_executor_jvms,
-    check_jvm,
-    executor_pins,
-)
+from graph_compiler.spark_runtime.pinned_jvm import JvmNotPinnedError, check_executor_jvms, check_jvm, executor_pins
 from graph_compiler.testing.pytest_plugin import SHORT_LIVED
 from tests.conftest import mark
 from tests.harness.postgres import DRIVER, JAR, Postgres, running_postgres
@@ -44,11 +35,7 @@ TURKISH = "-Duser.language=tr -Duser.country=TR -Dfile.encoding=ISO-8859-9"
 HOSTS = {
     "UTC": {"TZ": "UTC"},
     "Vienna": {"TZ": "Europe/Vienna"},
-    "Turkish in Kathmandu": {
-        "TZ": "Asia/Kathmandu",
-        "LC_ALL": "tr_TR.UTF-8",
-        "JAVA_TOOL_OPTIONS": TURKISH,
-    },
+    "Turkish in Kathmandu": {"TZ": "Asia/Kathmandu", "LC_ALL": "tr_TR.UTF-8", "JAVA_TOOL_OPTIONS": TURKISH},
 }
 TIMES = "2024-03-31 02:30:00", "2024-03-31 01:30:00", "2024-10-27 00:30:00", "1970-01-01 00:00:00"
 """One hour of them does not exist in Vienna, one comes twice."""
@@ -58,9 +45,7 @@ TIMES = "2024-03-31 02:30:00", "2024-03-31 01:30:00", "2024-10-27 00:30:00", "19
 def postgres() -> Iterator[Postgres]:
     with running_postgres() as server:
         rows = ", ".join(f"({number}, '{at}', '{at}')" for number, at in enumerate(TIMES))
-        server.sql(
-            f"CREATE TABLE times (id INT, at TIMESTAMP, day DATE); INSERT INTO times VALUES {rows}"
-        )
+        server.sql(f"CREATE TABLE times (id INT, at TIMESTAMP, day DATE); INSERT INTO times VALUES {rows}")
         yield server
 
 
@@ -78,9 +63,7 @@ def pipeline(folder: Path, server: Postgres) -> StreamExecutionEnvironment:
     rows = env.from_source(text, "text").select(
         "id", "at", "day", i="lower('I')", name="lower(name)", same="to_date(at) = day"
     )
-    rows.sink_to(
-        Orc(f"{folder}/merged"), mode="merge", keys=["id", "day"], partition_by="day"
-    ).name("merged")
+    rows.sink_to(Orc(f"{folder}/merged"), mode="merge", keys=["id", "day"], partition_by="day").name("merged")
     table = Jdbc(server.url, table="times", user=server.user, password=PASSWORD, driver=DRIVER)
     for name, source in {"table": table, "orc": Orc(f"{folder}/orc_in")}.items():
         read = env.from_source(source, name).transform(with_hour_in_python).name(f"{name}_hours")
@@ -132,9 +115,7 @@ def rows_in(folder: Path, spark: SparkSession) -> dict[str, list[Row]]:
     return found
 
 
-def test_hosts_read_write_and_merge_the_same_rows(
-    postgres: Postgres, tmp_path: Path, spark: SparkSession
-) -> None:
+def test_hosts_read_write_and_merge_the_same_rows(postgres: Postgres, tmp_path: Path, spark: SparkSession) -> None:
     write_inputs(tmp_path, spark)
     env, found = pipeline(tmp_path, postgres), {}
     for host, variables in HOSTS.items():
@@ -155,12 +136,7 @@ def test_hosts_read_write_and_merge_the_same_rows(
 @pytest.mark.parametrize("kind", ["orc", "jdbc"])
 @pytest.mark.parametrize("mode", ["append", "merge"])
 def test_rows_are_added_to_what_another_zone_may_have_written_only_once_confirmed(
-    kind: str,
-    mode: str,
-    postgres: Postgres,
-    tmp_path: Path,
-    spark: SparkSession,
-    monkeypatch: pytest.MonkeyPatch,
+    kind: str, mode: str, postgres: Postgres, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sinks = Sinks(spark, tmp_path / "staging")
     monkeypatch.setenv(PASSWORD.variable, postgres.password)
@@ -207,9 +183,7 @@ def test_targets_whose_times_do_not_depend_on_the_host_are_never_refused(
 
 
 @pytest.mark.parametrize("variables", [{"TZ": "Europe/Vienna"}, {"_JAVA_OPTIONS": TURKISH}])
-def test_a_driver_that_was_not_pinned_fails_before_a_row_moves(
-    variables: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_driver_that_was_not_pinned_fails_before_a_row_moves(variables: dict[str, str], tmp_path: Path) -> None:
     env = StreamExecutionEnvironment("p")
     env.from_source(Orc(f"{tmp_path}/in"), "in").sink_to(Parquet(f"{tmp_path}/out")).name("out")
     program = [f"{Path(sys.executable).parent}/spark-submit", *settings()]
@@ -233,9 +207,7 @@ def test_settings_that_only_a_file_has_are_looked_at_when_the_driver_starts() ->
 
 def test_executors_get_what_was_submitted_and_the_pins() -> None:
     key = "spark.executor.extraJavaOptions"
-    assert executor_pins({"spark.master": "local[2]", key: "-Xss4m"}) == {
-        "spark.executorEnv.TZ": "UTC"
-    }
+    assert executor_pins({"spark.master": "local[2]", key: "-Xss4m"}) == {"spark.executorEnv.TZ": "UTC"}
     for master in ("spark://h:7077", "yarn", "k8s://https://h:6443"):
         pins = executor_pins({"spark.master": master, key: "-Xss4m"})
         assert pins == {"spark.executorEnv.TZ": "UTC", key: f"-Xss4m {OPTIONS}"}

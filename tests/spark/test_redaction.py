@@ -10,9 +10,7 @@ from graph_compiler import Jdbc, Secret
 
 pytestmark = pytest.mark.spark
 PASSWORD, TOKEN, LOGIN = Secret("db"), Secret("db", "token"), Secret("db", "login")
-DECLARED = Jdbc(
-    "jdbc:postgresql://h/x", table="t", user=LOGIN, password=PASSWORD, options={"token": TOKEN}
-)
+DECLARED = Jdbc("jdbc:postgresql://h/x", table="t", user=LOGIN, password=PASSWORD, options={"token": TOKEN})
 CASES = [
     (LOGIN, "app", "/data/app/x: user app", "/data/app/x: user app"),
     (Secret("db", "schema"), "sales", "sales.orders", "sales.orders"),
@@ -48,9 +46,7 @@ def test_a_value_that_is_also_a_password_is_removed(monkeypatch: pytest.MonkeyPa
 
 
 @given(st.text(min_size=5), st.text(), st.text())
-def test_a_password_of_5_characters_is_removed_wherever_it_is(
-    value: str, before: str, after: str
-) -> None:
+def test_a_password_of_5_characters_is_removed_wherever_it_is(value: str, before: str, after: str) -> None:
     from graph_compiler.spark_runtime.secret_values import redact
 
     with pytest.MonkeyPatch.context() as patch:

@@ -21,9 +21,7 @@ pytestmark = pytest.mark.spark
 
 NAMES = {name: getattr(graph_compiler, name) for name in graph_compiler.__all__}
 SPARK = {"F": F, "Window": Window, "StorageLevel": StorageLevel}
-FUNCTIONS = {
-    name: getattr(script_functions, name) for name in ("size_of", "with_size", "largest", "doubled")
-}
+FUNCTIONS = {name: getattr(script_functions, name) for name in ("size_of", "with_size", "largest", "doubled")}
 BOUGHT: tuple[str, list[Any]] = (
     "id INT, country STRING, amount INT, sold INT, text STRING, at STRING, local STRING",
     [
@@ -83,11 +81,7 @@ def cases(kind: str) -> list[Any]:
 @pytest.fixture
 def settings(spark: SparkSession) -> Iterator[Any]:
     """Return the session's settings, which are as before after the test."""
-    names = (
-        "spark.sql.ansi.enabled",
-        "spark.sql.session.timeZone",
-        "spark.sql.sources.partitionOverwriteMode",
-    )
+    names = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.sources.partitionOverwriteMode")
     before = {name: spark.conf.get(name) for name in names}
     yield spark.conf
     for name, value in before.items():
@@ -157,9 +151,7 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.mark.parametrize("line", cases("read"))
 @pytest.mark.usefixtures("tables")
-def test_a_connector_reads_the_rows_of_the_reader(
-    spark: SparkSession, folder: Path, line: Line
-) -> None:
+def test_a_connector_reads_the_rows_of_the_reader(spark: SparkSession, folder: Path, line: Line) -> None:
     env = StreamExecutionEnvironment("migrated")
     connector = evaluated(line.call, {**NAMES, "folder": folder})
     read = env.from_source(connector, "source").filter("true").name("read")
@@ -172,9 +164,7 @@ def test_a_connector_reads_the_rows_of_the_reader(
 
 @pytest.mark.parametrize("line", cases("write"))
 @pytest.mark.usefixtures("tables")
-def test_a_sink_writes_what_the_writer_writes(
-    spark: SparkSession, settings: Any, tmp_path: Path, line: Line
-) -> None:
+def test_a_sink_writes_what_the_writer_writes(spark: SparkSession, settings: Any, tmp_path: Path, line: Line) -> None:
     """Both write to what the script has written before, so that the mode shows, and both can follow each other."""
     assert settings
     script, call = tmp_path / "script", tmp_path / "call"

@@ -52,25 +52,15 @@ def imported(*path: Path, program: str = PROGRAM) -> list[str]:
 
 
 @pytest.mark.parametrize("folder", ["spark/python/pyspark", "spark"], ids=["distribution", "pip"])
-def test_the_folder_of_the_same_installation_is_imported(
-    archive: Path, tmp_path: Path, folder: str
-) -> None:
+def test_the_folder_of_the_same_installation_is_imported(archive: Path, tmp_path: Path, folder: str) -> None:
     place = tmp_path / folder
     put(place, "1")
-    assert imported(archive) == [
-        "True",
-        str(place / "__init__.py"),
-        str(place / "sql" / "session.py"),
-    ]
+    assert imported(archive) == ["True", str(place / "__init__.py"), str(place / "sql" / "session.py")]
 
 
 def test_another_version_is_not_imported(archive: Path, tmp_path: Path) -> None:
     put(tmp_path / "spark" / "python" / "pyspark", "2")
-    assert imported(archive) == [
-        "False",
-        f"{archive}/pyspark/__init__.py",
-        f"{archive}/pyspark/sql/session.py",
-    ]
+    assert imported(archive) == ["False", f"{archive}/pyspark/__init__.py", f"{archive}/pyspark/sql/session.py"]
 
 
 def test_without_a_folder_the_archive_is_imported(archive: Path) -> None:

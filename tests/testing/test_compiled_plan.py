@@ -66,10 +66,7 @@ FAILURES: dict[str, tuple[Callable[[CompiledPlan], None], tuple[str, ...]]] = {
         lambda plan: plan.assert_not_staged("flown", "lateness"),
         ("rows are staged between 'flown' and 'lateness'",),
     ),
-    "no way": (
-        lambda plan: plan.assert_staged("carriers", "planes"),
-        ("no rows go from 'carriers' to 'planes'",),
-    ),
+    "no way": (lambda plan: plan.assert_staged("carriers", "planes"), ("no rows go from 'carriers' to 'planes'",)),
     "not chained": (
         lambda plan: plan.assert_chained("facts", "lateness"),
         ("'facts' is in the chain facts\n  'lateness' is in the chain lateness", "(NOT_FORWARD)"),
@@ -99,21 +96,16 @@ def test_misspelled_names_and_reasons_are_usage_errors(plan: CompiledPlan) -> No
     with pytest.raises(OperatorNotFoundError, match="did you mean 'lateness'?"):
         plan.task_of("latenes")
     with pytest.raises(
-        UnknownReasonError,
-        match=r"no StagingReason 'DECLARD'\n  allowed: DECLARED, DECLARED_IN_TASK, EXPENSIVE",
+        UnknownReasonError, match=r"no StagingReason 'DECLARD'\n  allowed: DECLARED, DECLARED_IN_TASK, EXPENSIVE"
     ) as refused:
         plan.assert_staged("with_weather", "facts", because="DECLARD")
     assert "did you mean 'DECLARED'?" in str(refused.value)
 
 
-def test_many_diamonds_do_not_take_exponential_time(
-    env: StreamExecutionEnvironment,
-) -> None:
+def test_many_diamonds_do_not_take_exponential_time(env: StreamExecutionEnvironment) -> None:
     stream = env.from_source(Csv("/in"), "in")
     for step in range(40):
-        stream = (
-            stream.filter("a > 0").union(stream.filter("a < 0")).filter("true").name(f"s{step}")
-        )
+        stream = stream.filter("a > 0").union(stream.filter("a < 0")).filter("true").name(f"s{step}")
     stream.sink_to(Parquet("/out")).name("out")
     with pytest.raises(AssertionError, match="nothing is staged between 'in' and 's39'"):
         CompiledPlan.of(env).assert_staged("in", "s39")

@@ -15,22 +15,11 @@ PLUGIN = "graph_compiler.testing.pytest_plugin"
 def test_loading_the_plugin_imports_neither_spark_nor_airflow_nor_the_compiler() -> None:
     program = f"import sys, {PLUGIN}; print(*{{name.split('.')[0] for name in sys.modules}}, *sys.modules)"
     done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=ROOT / "plugins",
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", program], cwd=ROOT / "plugins", capture_output=True, text=True, check=True
     )
     loaded = set(done.stdout.split())
     assert PLUGIN in loaded
-    assert not loaded & {
-        "pyspark",
-        "airflow",
-        "pydantic",
-        "mmh3",
-        "pyarrow",
-        "graph_compiler.compiler",
-    }
+    assert not loaded & {"pyspark", "airflow", "pydantic", "mmh3", "pyarrow", "graph_compiler.compiler"}
 
 
 def test_the_entry_point_is_named_as_the_module() -> None:

@@ -9,17 +9,9 @@ A, B = {"k": "a", "v": 1, "m": 0.1 + 0.2}, {"k": "b", "v": None, "m": None}
 
 
 @pytest.mark.parametrize(
-    "expected",
-    [
-        [A, B],
-        [B, A],
-        [{"k": "a"}, {"k": "b"}],
-        [{"m": 0.3, "k": "a"}, {"m": None, "k": "b"}],
-    ],
+    "expected", [[A, B], [B, A], [{"k": "a"}, {"k": "b"}], [{"m": 0.3, "k": "a"}, {"m": None, "k": "b"}]]
 )
-def test_order_and_unnamed_columns_do_not_matter(
-    expected: list[dict[str, object]],
-) -> None:
+def test_order_and_unnamed_columns_do_not_matter(expected: list[dict[str, object]]) -> None:
     assert_rows([A, B], expected)
 
 
@@ -32,16 +24,8 @@ def test_empty_rows_are_equal_and_nan_equals_nan() -> None:
 @pytest.mark.parametrize(
     ("found", "expected", "words"),
     [
-        (
-            [A],
-            [A, B],
-            "rows differ: 1 found, 2 expected\n  expected, and not found:\n    {'k': 'b'",
-        ),
-        (
-            [A, A],
-            [A],
-            "rows differ: 2 found, 1 expected\n  found, and not expected:\n    {'k': 'a'",
-        ),
+        ([A], [A, B], "rows differ: 1 found, 2 expected\n  expected, and not found:\n    {'k': 'b'"),
+        ([A, A], [A], "rows differ: 2 found, 1 expected\n  found, and not expected:\n    {'k': 'a'"),
         ([A], [A | {"v": 2}], "  v: found 1, expected 2"),
         ([A], [], "found, and not expected"),
         ([A], [{"w": 1}], "there is no column w\n  found: k, v, m"),

@@ -37,10 +37,7 @@ def run_tasks(spark: SparkSession, tmp_path: Path) -> RunTasks:
 
     def run(pipeline: Pipeline) -> None:
         desk_run = DeskRun(
-            day="1998-12-01",
-            params=dict(pipeline.params),
-            run_id="run",
-            staging_root=str(tmp_path / "staging"),
+            day="1998-12-01", params=dict(pipeline.params), run_id="run", staging_root=str(tmp_path / "staging")
         )
         for regions in describe_pipeline(compile_pipeline(pipeline)).tasks().values():
             described = (desk_task(region, desk_run, execution_id="e0") for region in regions)

@@ -148,8 +148,6 @@ def answer(data: Path, query: str) -> tuple[list[str], list[tuple[object, ...]]]
     """Return DuckDB's columns and rows of a query over the tables of the folder, in the query's order."""
     with duckdb.connect() as connection:
         for table in SCHEMAS:
-            connection.execute(
-                f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{data}/{table}/*.parquet')"
-            )
+            connection.execute(f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{data}/{table}/*.parquet')")
         result = connection.sql(query)
         return result.columns, result.fetchall()

@@ -82,9 +82,7 @@ def test_regions_share_tasks_under_auto(name: str, tables: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
-def test_auto_gives_the_rows_of_duckdb(
-    query: Query, run_tasks: RunTasks, tables: Path, tmp_path: Path
-) -> None:
+def test_auto_gives_the_rows_of_duckdb(query: Query, run_tasks: RunTasks, tables: Path, tmp_path: Path) -> None:
     run_tasks(query.declare(tables, tmp_path).pipeline())
     assert_answers(query, tables, tmp_path)
 
@@ -99,9 +97,7 @@ def test_the_other_modes_give_the_rows_of_duckdb(
     assert_answers(query, tables, tmp_path)
 
 
-def test_the_reports_have_fewer_tasks_than_regions_only_if_they_may_share_them(
-    tables: Path, tmp_path: Path
-) -> None:
+def test_the_reports_have_fewer_tasks_than_regions_only_if_they_may_share_them(tables: Path, tmp_path: Path) -> None:
     pipeline = REPORTS.declare(tables, tmp_path).pipeline()
     shared = compile_pipeline(pipeline).deployment
     alone = compile_pipeline(with_options(pipeline, task_sharing="false")).deployment
@@ -109,9 +105,7 @@ def test_the_reports_have_fewer_tasks_than_regions_only_if_they_may_share_them(
     assert (len(alone.regions), len(alone.tasks)) == (4, 4)
 
 
-def test_a_region_reads_line_items_again_only_to_join_them_with_large_orders(
-    tables: Path, tmp_path: Path
-) -> None:
+def test_a_region_reads_line_items_again_only_to_join_them_with_large_orders(tables: Path, tmp_path: Path) -> None:
     compiled = compile_pipeline(LARGE_VOLUMES.declare(tables, tmp_path).pipeline())
     (again,) = [edge for edge in compiled.job_graph.edges if edge.reads_source_again]
     ends = [compiled.job_graph.vertex[id].name for id in (again.source_id, again.target_id)]

@@ -30,7 +30,5 @@ def test_arguments_are_read_and_written(tmp_path: Path) -> None:
     assert operator.arguments == (("least", param("least")), ("strict", True))
     again = tmp_path / "again.yaml"
     again.write_text(export_pipeline(pipeline))
-    (second,) = [
-        t.operator for t in read_pipeline(again).operators if isinstance(t.operator, Transform)
-    ]
+    (second,) = [t.operator for t in read_pipeline(again).operators if isinstance(t.operator, Transform)]
     assert second == operator

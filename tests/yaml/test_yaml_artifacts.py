@@ -36,9 +36,7 @@ def test_a_path_starts_at_the_projects_folder(tmp_path: Path) -> None:
         "one.jar": f"{tmp_path}/data/one.jar",
         "environment": f"{tmp_path}/data/env.zip",
     }
-    assert [problem.message for problem in artifacts.problems] == [
-        f"there is no file {tmp_path}/data/absent.jar"
-    ]
+    assert [problem.message for problem in artifacts.problems] == [f"there is no file {tmp_path}/data/absent.jar"]
 
 
 def test_an_exported_pipeline_names_the_same(tmp_path: Path) -> None:

@@ -36,9 +36,7 @@ def test_every_call_is_on_the_page_of_operators() -> None:
 
 
 @pytest.mark.parametrize("page", ["yaml.md", "guide.md"])
-def test_underscores_that_only_python_needs_are_documented_with_the_names(
-    page: str,
-) -> None:
+def test_underscores_that_only_python_needs_are_documented_with_the_names(page: str) -> None:
     text = " ".join((DOCS / page).read_text().split())
     assert "under the same names" in text
     names = {name for kind in STREAMS for name in dir(kind) if re.fullmatch(r"[a-z]\w*_", name)}

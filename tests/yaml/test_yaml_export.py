@@ -7,13 +7,7 @@ import pytest
 from hypothesis import given, settings
 from typer.testing import CliRunner
 
-from graph_compiler import (
-    Csv,
-    DataStream,
-    InvalidPipelineError,
-    Parquet,
-    StreamExecutionEnvironment,
-)
+from graph_compiler import Csv, DataStream, InvalidPipelineError, Parquet, StreamExecutionEnvironment
 from graph_compiler.cli.app import app
 from graph_compiler.declaration import Pipeline
 from graph_compiler.declaration.operators import Operator
@@ -128,15 +122,7 @@ def test_duplicate_names_are_exported_unchanged() -> None:
 
 def test_text_that_looks_like_another_type_stays_text() -> None:
     env = StreamExecutionEnvironment("p")
-    texts = {
-        "a": "1e3",
-        "on": "null",
-        "c": "0x1f",
-        "d": "a\n  b\n",
-        "e": ": #",
-        "f": "{{ x }}",
-        "g": "2013-01-31",
-    }
+    texts = {"a": "1e3", "on": "null", "c": "0x1f", "d": "a\n  b\n", "e": ": #", "f": "{{ x }}", "g": "2013-01-31"}
     env.from_source(Csv("{{ params.x }}/in"), "s").with_columns(texts)
     found = parse_pipeline(export_pipeline(env.pipeline()), "p.yaml")
     assert without_lines(found) == without_lines(env.pipeline())

@@ -62,9 +62,7 @@ def test_a_link_is_followed_to_where_it_leads(file: Path, links_to: str) -> None
         (lambda path: path.write_bytes(b"\xff"), "can't decode"),
     ],
 )
-def test_special_oversized_and_binary_files_are_not_read(
-    file: Path, make: Callable[[Path], None], words: str
-) -> None:
+def test_special_oversized_and_binary_files_are_not_read(file: Path, make: Callable[[Path], None], words: str) -> None:
     make(file.parent / "query.sql")
     assert words in refusal(file, "query.sql")
 

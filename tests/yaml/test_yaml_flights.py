@@ -24,9 +24,7 @@ def one_line(pipeline: Pipeline) -> Pipeline:
         operator = getattr(transformation, "operator", None)
         if not isinstance(operator, WithColumns):
             return transformation
-        columns = tuple(
-            (name, re.sub(r"\s+", " ", text).strip()) for name, text in operator.columns
-        )
+        columns = tuple((name, re.sub(r"\s+", " ", text).strip()) for name, text in operator.columns)
         return replace(transformation, operator=replace(operator, columns=columns))  # type: ignore[call-arg]
 
     return replace(pipeline, transformations=tuple(map(change, pipeline.transformations)))
@@ -35,8 +33,7 @@ def one_line(pipeline: Pipeline) -> Pipeline:
 @pytest.mark.parametrize("mode", SHUFFLE_MODES)
 def test_the_yaml_form_compiles_to_the_same_plan(mode: str) -> None:
     found, wanted = (
-        with_options(pipeline, shuffle_mode=mode)
-        for pipeline in (read_pipeline(FILE), flights.pipeline())
+        with_options(pipeline, shuffle_mode=mode) for pipeline in (read_pipeline(FILE), flights.pipeline())
     )
     wanted = replace(wanted, name=found.name, parameters=found.parameters)
     assert_equal(one_line(found), one_line(wanted))

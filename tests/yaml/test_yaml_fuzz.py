@@ -17,12 +17,7 @@ from hypothesis import strategies as st
 from graph_compiler.compiler.checks.validation import all_problems
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.errors import InvalidPipelineError, Problem
-from graph_compiler.projects.yaml.operations import (
-    SETTING_KEYS,
-    SOURCE_FORMS,
-    STEP_FORMS,
-    Sink,
-)
+from graph_compiler.projects.yaml.operations import SETTING_KEYS, SOURCE_FORMS, STEP_FORMS, Sink
 from graph_compiler.projects.yaml.places import WINDOWS
 from graph_compiler.projects.yaml.reader import parse_pipeline
 from tests.yaml.test_yaml_operator_table import CASES, HEAD
@@ -38,8 +33,7 @@ PIECES = (
 FORMS = (*STEP_FORMS.values(), *SOURCE_FORMS.values(), Sink)
 OTHERS = ("x", "cpu_cores", "memory", "driver_memory", "conf", "secret", "field", "file")
 KEYS = sorted(
-    {str(field.alias) for form in FORMS for field in form.model_fields.values()}
-    | {*SETTING_KEYS, *WINDOWS, *OTHERS}
+    {str(field.alias) for form in FORMS for field in form.model_fields.values()} | {*SETTING_KEYS, *WINDOWS, *OTHERS}
 )
 SECTIONS = ("params", "config", "sources", "steps", "sinks")
 leaf = st.sampled_from(
@@ -47,9 +41,7 @@ leaf = st.sampled_from(
 )  # fmt: skip
 value = st.recursive(
     leaf,
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
     max_leaves=8,
 )
 entry = st.dictionaries(st.sampled_from(KEYS), value, max_size=5)
@@ -69,16 +61,8 @@ MUTATIONS = ("drop", "rename", "replace", "copy", "wrap")
 
 def places_in(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Return the path of every value below the top."""
-    items = (
-        list(tree.items())
-        if isinstance(tree, dict)
-        else list(enumerate(tree))
-        if isinstance(tree, list)
-        else []
-    )
-    return [
-        place for key, item in items for place in ((*path, key), *places_in(item, (*path, key)))
-    ]
+    items = list(tree.items()) if isinstance(tree, dict) else list(enumerate(tree)) if isinstance(tree, list) else []
+    return [place for key, item in items for place in ((*path, key), *places_in(item, (*path, key)))]
 
 
 @st.composite
@@ -99,9 +83,7 @@ def mutated(draw: st.DrawFn) -> str:
             case "copy" if isinstance(parent, dict):
                 parent[draw(st.sampled_from(KEYS))] = parent[key]
             case "wrap":
-                parent[key] = draw(
-                    st.sampled_from([[parent[key]], {"x": parent[key]}, str(parent[key])])
-                )
+                parent[key] = draw(st.sampled_from([[parent[key]], {"x": parent[key]}, str(parent[key])]))
             case _:
                 parent[key] = draw(value)
     return str(yaml.dump(tree, Dumper=DUMPER, sort_keys=False, allow_unicode=True))
@@ -125,9 +107,7 @@ def read(text: str) -> None:
 
 any_text = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 any_values = st.fixed_dictionaries({"name": leaf, **dict.fromkeys(SECTIONS, value)}).map(json.dumps)
-any_steps = st.lists(nearly_right() | entry, max_size=4).map(
-    lambda steps: f"{HEAD}steps: {json.dumps(steps)}"
-)
+any_steps = st.lists(nearly_right() | entry, max_size=4).map(lambda steps: f"{HEAD}steps: {json.dumps(steps)}")
 
 
 @st.composite
@@ -156,17 +136,13 @@ FILES = {
 
 
 @pytest.mark.parametrize(("texts", "examples"), FILES.values(), ids=FILES)
-def test_any_document_is_a_pipeline_or_refused_with_a_message(
-    texts: st.SearchStrategy[str], examples: int
-) -> None:
+def test_any_document_is_a_pipeline_or_refused_with_a_message(texts: st.SearchStrategy[str], examples: int) -> None:
     check(texts, examples)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("texts", "examples"), FILES.values(), ids=FILES)
-def test_many_random_documents_are_pipelines_or_refused(
-    texts: st.SearchStrategy[str], examples: int
-) -> None:
+def test_many_random_documents_are_pipelines_or_refused(texts: st.SearchStrategy[str], examples: int) -> None:
     check(texts, 30 * examples)
 
 

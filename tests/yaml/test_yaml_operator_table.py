@@ -154,9 +154,7 @@ SOURCES: tuple[tuple[str, Connector], ...] = (
 
 def python(case: Case) -> tuple[Transformation, ...]:
     env = StreamExecutionEnvironment("p")
-    streams = [
-        env.from_source(Parquet(path), name) for name, path in (("s", "/in"), ("t", "/other"))
-    ]
+    streams = [env.from_source(Parquet(path), name) for name, path in (("s", "/in"), ("t", "/other"))]
     case.declare(*streams)
     return without_lines(env.pipeline()).transformations
 
@@ -174,9 +172,7 @@ def test_a_step_equals_its_python_call(case: Case, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("text", "connector"), SOURCES, ids=lambda v: str(v)[:40])
 def test_a_source_equals_its_python_connector(text: str, connector: Connector) -> None:
-    pipeline = parse_pipeline(
-        f"name: p\nsources: {{s: {text}}}\nsteps: [{{from: s, limit: 1}}]", "p.yaml"
-    )
+    pipeline = parse_pipeline(f"name: p\nsources: {{s: {text}}}\nsteps: [{{from: s, limit: 1}}]", "p.yaml")
     source = pipeline.operators[0].operator
     assert getattr(source, "connector", None) == connector
 
@@ -186,18 +182,14 @@ def test_options_equal_those_of_python() -> None:
     env = StreamExecutionEnvironment("p", config=config, params={"a": 1, "b": 0.5, "c": True})
     env.from_source(Csv("/in"), "s").limit(1)
     text = "name: p\nconfig: {parallelism.default: 2, pipeline.operator-chaining.enabled: false}\n"
-    text += (
-        "params: {a: 1, b: 0.5, c: true}\nsources: {s: {csv: /in}}\nsteps: [{from: s, limit: 1}]"
-    )
+    text += "params: {a: 1, b: 0.5, c: true}\nsources: {s: {csv: /in}}\nsteps: [{from: s, limit: 1}]"
     assert without_lines(parse_pipeline(text, "p.yaml")) == without_lines(env.pipeline())
 
 
 def test_every_operator_partitioner_connector_and_window_is_in_the_tables() -> None:
     transformations = [one for case in CASES for one in python(case)]
     operators = [one.operator for one in transformations if hasattr(one, "operator")]
-    routes = [
-        one.partitioner for one in transformations if isinstance(one, PartitionTransformation)
-    ]
+    routes = [one.partitioner for one in transformations if isinstance(one, PartitionTransformation)]
     windows = [operator.window for operator in operators if hasattr(operator, "window")]
     connectors = [connector for _, connector in SOURCES]
     used = {type(value).__name__ for value in (*operators, *routes, *windows, *connectors)}

@@ -33,9 +33,7 @@ def test_a_file_is_found_by_its_name(folder: Path) -> None:
 
 def test_an_unknown_name_is_reported_with_the_known_names(folder: Path) -> None:
     (folder / "sales.yaml").write_text(SALES)
-    with pytest.raises(
-        InvalidPipelineError, match=r"neither pipelines/sale.py nor .*\n.*\n.*'sales'"
-    ):
+    with pytest.raises(InvalidPipelineError, match=r"neither pipelines/sale.py nor .*\n.*\n.*'sales'"):
         load_pipeline("sale")
 
 

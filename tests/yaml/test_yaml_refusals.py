@@ -85,10 +85,7 @@ def test_only_the_first_of_many_mistakes_are_listed() -> None:
 
 
 def test_scalars_follow_yaml_1_2() -> None:
-    text = (
-        HEAD
-        + "- {from: s, with_columns: {on: no, y: 2013-01-31, off: 'null'}, name: yes}\n- limit: 1"
-    )
+    text = HEAD + "- {from: s, with_columns: {on: no, y: 2013-01-31, off: 'null'}, name: yes}\n- limit: 1"
     operator = parse_pipeline(text, "p.yaml").operators[1]
     assert operator.name == "yes"
     columns = (("on", "no"), ("y", "2013-01-31"), ("off", "null"))

@@ -7,14 +7,7 @@ from typing import Any
 
 import pytest
 
-from graph_compiler import (
-    AirflowArguments,
-    Csv,
-    InvalidPipelineError,
-    Parquet,
-    Schedule,
-    StreamExecutionEnvironment,
-)
+from graph_compiler import AirflowArguments, Csv, InvalidPipelineError, Parquet, Schedule, StreamExecutionEnvironment
 from graph_compiler.projects.yaml.reader import parse_pipeline
 from graph_compiler.projects.yaml.writing.export import export_pipeline
 from tests.yaml.equality import assert_equal
@@ -37,9 +30,7 @@ RUNS: dict[str, dict[str, object]] = {
     "tags: [a, b]": {"tags": ["a", "b"]},
     "tags: a": {"tags": ["a"]},
     'schedule: {cron: "@daily", start: 2013-01-01, catchup: true, timezone: Europe/Vienna}': {
-        "schedule": Schedule(
-            cron="@daily", start=date(2013, 1, 1), catchup=True, timezone="Europe/Vienna"
-        )
+        "schedule": Schedule(cron="@daily", start=date(2013, 1, 1), catchup=True, timezone="Europe/Vienna")
     },
     "schedule: {every: 15 min, start: 2013-01-01T06:00, end: 2014-01-01T06:00+01:00}": {
         "schedule": Schedule(
@@ -49,17 +40,13 @@ RUNS: dict[str, dict[str, object]] = {
         )
     },
     "schedule: {assets: /data/orders}": {"schedule": Schedule(assets=("/data/orders",))},
-    "schedule: {assets: [/data/orders, s3://x/y]}": {
-        "schedule": Schedule(assets=("/data/orders", "s3://x/y"))
-    },
+    "schedule: {assets: [/data/orders, s3://x/y]}": {"schedule": Schedule(assets=("/data/orders", "s3://x/y"))},
     "params: {a: x, b: 1, c: 1.5, d: true}": {"params": {"a": "x", "b": 1, "c": 1.5, "d": True}},
     "params: {a: {default: 1, type: number, exclusiveMaximum: 3, title: A}}": {
         "params": {"a": {"default": 1, "type": "number", "exclusiveMaximum": 3, "title": "A"}}
     },
     "params: {a: {default: x, enum: [x, y], values_display: {x: One, y: Two}}}": {
-        "params": {
-            "a": {"default": "x", "enum": ["x", "y"], "values_display": {"x": "One", "y": "Two"}}
-        }
+        "params": {"a": {"default": "x", "enum": ["x", "y"], "values_display": {"x": "One", "y": "Two"}}}
     },
     "params: tests.yaml.yaml_functions:LateParams": {"params": LateParams},
     "airflow: {dag: {max_active_runs: 2, dagrun_timeout: 2 h, start_date: 2026-01-01, "
@@ -107,18 +94,13 @@ airflow:
     with pytest.raises(InvalidPipelineError) as refused:
         parse_pipeline(text + BODY, "p.yaml")
     found = {problem.key: str(problem) for problem in refused.value.problems}
-    assert (
-        "did you mean 'max_active_runs'?\n  declared at p.yaml:3"
-        in (found["airflow.dag.max_active_run"])
-    )
+    assert "did you mean 'max_active_runs'?\n  declared at p.yaml:3" in (found["airflow.dag.max_active_run"])
     assert "allowed: a whole number and d, h, min" in found["airflow.dag.dagrun_timeout"]
     assert "did you mean 'pool'?" in found["airflow.default_args.pol"]
     assert "airflow.default_args.retries" in found
     assert "airflow.task_args.report.owner" in found
     assert "unknown key 'queue'\n  allowed: dag, default_args" in found["airflow.queue"]
-    only = (
-        f"name: p\nairflow: {{dag: {{on_failure_callback: tests.yaml.yaml_functions:on}}}}\n{BODY}"
-    )
+    only = f"name: p\nairflow: {{dag: {{on_failure_callback: tests.yaml.yaml_functions:on}}}}\n{BODY}"
     with pytest.raises(InvalidPipelineError, match="has no function 'on'") as refused:
         parse_pipeline(only, "p.yaml")
     assert "did you mean 'one'?" in str(refused.value)
@@ -166,12 +148,7 @@ def test_path_parameters_are_relative_to_the_folder_that_holds_pipelines(tmp_pat
         "c: {default: s3://x, format: path}, d: data/x}"
     )
     found = parse_pipeline(f"name: p\n{text}\n{BODY}", str(file))
-    assert dict(found.params) == {
-        "a": str(tmp_path / "data/x"),
-        "b": "/data/x",
-        "c": "s3://x",
-        "d": "data/x",
-    }
+    assert dict(found.params) == {"a": str(tmp_path / "data/x"), "b": "/data/x", "c": "s3://x", "d": "data/x"}
 
 
 def test_every_problem_is_reported_with_its_place() -> None:
@@ -212,10 +189,7 @@ params:
 @pytest.mark.parametrize(
     ("reference", "words"),
     [
-        (
-            "tests.yaml.yaml_functions:LateParam",
-            "no pydantic model 'LateParam'\n    hint: did you mean 'LateParams'?",
-        ),
+        ("tests.yaml.yaml_functions:LateParam", "no pydantic model 'LateParam'\n    hint: did you mean 'LateParams'?"),
         ("tests.yaml.yaml_functions:one", "no pydantic model 'one'"),
         ("tests.yaml.nothing:Params", "cannot import tests.yaml.nothing"),
         ("nothing", "params: is 'nothing'"),

@@ -18,9 +18,7 @@ FILE = ROOT / "schemas" / "pipeline.schema.json"
 
 def test_the_schema_is_up_to_date() -> None:
     printed = CliRunner().invoke(app, ["schema"])
-    assert printed.output == FILE.read_text(), (
-        "graph-compiler schema > schemas/pipeline.schema.json"
-    )
+    assert printed.output == FILE.read_text(), "graph-compiler schema > schemas/pipeline.schema.json"
 
 
 def test_the_schema_has_every_step_and_option() -> None:

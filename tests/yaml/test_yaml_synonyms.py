@@ -14,11 +14,7 @@ steps:
 sinks:
   out: {{{sink}}}
 """
-PLAIN = {
-    "source": "",
-    "step": "from: orders, filter: id > 1",
-    "sink": "from: large, sink_to: {parquet: /out}",
-}
+PLAIN = {"source": "", "step": "from: orders, filter: id > 1", "sink": "from: large, sink_to: {parquet: /out}"}
 CASES = [
     ("source", ', delimiter: ";"', 'it is an option of Spark: options: {sep: ";"}'),
     ("source", ', dateFormat: "d.M.y"', 'it is an option of Spark: options: {dateFormat: "d.M.y"}'),
@@ -26,11 +22,7 @@ CASES = [
     ("step", "input: orders, filter: id > 1", "did you mean 'from'?"),
     ("step", "source: orders, filter: id > 1", "did you mean 'from'?"),
     ("step", "from: orders, where: id > 1", "where is PySpark's: here it is filter"),
-    (
-        "step",
-        "from: orders, group_by: country, aggregate: {n: count(*)}",
-        "did you mean 'key_by'?",
-    ),
+    ("step", "from: orders, group_by: country, aggregate: {n: count(*)}", "did you mean 'key_by'?"),
     ("step", "from: orders, groupBy: country, aggregate: {n: count(*)}", "did you mean 'key_by'?"),
     ("step", "from: orders, order_by: id", "did you mean 'sort'?"),
     ("step", "from: orders, join: orders, using: id", "did you mean 'on'?"),
@@ -49,11 +41,7 @@ CASES = [
         "from: large, sink_to: {parquet: /out}, mode: upsert",
         "did you mean 'merge'? It needs keys, and replaces the rows of equal keys",
     ),
-    (
-        "sink",
-        "from: large, sink_to: {parquet: /out}, mode: error",
-        "did you mean 'error-if-exists'?",
-    ),
+    ("sink", "from: large, sink_to: {parquet: /out}, mode: error", "did you mean 'error-if-exists'?"),
     (
         "sink",
         "from: large, sink_to: {parquet: /out}, mode: replace",

@@ -33,9 +33,7 @@ def own_arguments(kind: type[Operator]) -> set[str]:
         parameter.name
         for number, parameter in enumerate(given)
         if parameter.annotation is not DataStream
-        and (
-            number == 0 or operations.RENAMED.get(parameter.name, parameter.name) in operation.keys
-        )
+        and (number == 0 or operations.RENAMED.get(parameter.name, parameter.name) in operation.keys)
     }
 
 
@@ -51,9 +49,7 @@ def test_only_iterations_and_sources_have_no_yaml_step() -> None:
 def test_every_argument_of_a_call_is_a_field_or_listed_in_a_table(kind: type[Operator]) -> None:
     named = {field.name for field in fields(kind)}
     unknown = {
-        name
-        for name in own_arguments(kind)
-        if (kind, name) not in VALUES and FIELDS.get(name, name) not in named
+        name for name in own_arguments(kind) if (kind, name) not in VALUES and FIELDS.get(name, name) not in named
     }
     assert not unknown, "call the field as the parameter, or say in a table where it comes from"
 
@@ -82,19 +78,12 @@ def written(operator: Sprinkle) -> dict[str, object]:
 
 
 def sprinkle(
-    self: object,
-    salt: str,
-    *,
-    amounts: Mapping[str, str] | None = None,
-    grains: int = 3,
-    wet: bool = False,
+    self: object, salt: str, *, amounts: Mapping[str, str] | None = None, grains: int = 3, wet: bool = False
 ) -> None:
     """Sprinkle."""
 
 
-def test_a_new_operator_needs_no_extra_code(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_new_operator_needs_no_extra_code(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = call_keys("sprinkle", sprinkle)
     known = {**OPERATIONS, "sprinkle": Operation("sprinkle", sprinkle, keys)}
     monkeypatch.setattr(written_operators, "OPERATIONS", known)

@@ -69,9 +69,7 @@ class Deferred:
 
 
 @contextmanager
-def deferred(
-    yarn_home: YarnHome, folder: Path, most_seconds: int | None = None
-) -> Iterator[Deferred]:
+def deferred(yarn_home: YarnHome, folder: Path, most_seconds: int | None = None) -> Iterator[Deferred]:
     named = {field.name: getattr(yarn_home, field.name) for field in fields(yarn_home)}
     home = DeferringHome(**named, most_seconds=most_seconds)
     before = frozenset(home.yarn.applications())
@@ -109,9 +107,7 @@ def test_a_triggerer_that_restarts_ends_nothing(yarn_home: YarnHome, tmp_path: P
     assert rows(yarn_home.output / "waited") == sorted(PRICES)
 
 
-def test_a_task_that_is_cleared_or_marked_ends_its_application(
-    yarn_home: YarnHome, tmp_path: Path
-) -> None:
+def test_a_task_that_is_cleared_or_marked_ends_its_application(yarn_home: YarnHome, tmp_path: Path) -> None:
     with deferred(yarn_home, tmp_path) as waits:
         run, name = waits.run, waits.run.task()["task_id"]
         body = {"dry_run": False, "only_failed": False, "task_ids": [name]}
@@ -126,9 +122,7 @@ def test_a_task_that_is_cleared_or_marked_ends_its_application(
     assert not (yarn_home.output / "waited").exists()
 
 
-def test_a_timeout_ends_its_application_and_a_retry_starts_another(
-    yarn_home: YarnHome, tmp_path: Path
-) -> None:
+def test_a_timeout_ends_its_application_and_a_retry_starts_another(yarn_home: YarnHome, tmp_path: Path) -> None:
     with deferred(yarn_home, tmp_path, most_seconds=90) as waits:
         waits.run.wait_for_try(2)
         waits.run.may_go.touch()

@@ -13,9 +13,7 @@ pytestmark = pytest.mark.yarn
 
 
 @pytest.mark.parametrize("deploy_mode", ["client", "cluster"])
-def test_a_file_a_jar_and_an_environment_are_in_the_containers(
-    deploy_mode: str, yarn_home: YarnHome
-) -> None:
+def test_a_file_a_jar_and_an_environment_are_in_the_containers(deploy_mode: str, yarn_home: YarnHome) -> None:
     home = replace(yarn_home, deploy_mode=deploy_mode)
     make_named_files(home.repository / "named", home.yarn.folder / "environment")
     numbers = home.yarn.shared / "numbers.csv"

@@ -11,12 +11,7 @@ import pytest
 
 from tests.cluster.standalone_cluster import ROOT
 from tests.harness.postgres import DRIVER, JAR, Postgres, running_postgres
-from tests.harness.secret_search import (
-    DAG_FILE,
-    arguments_of_all_processes,
-    connections,
-    files_with,
-)
+from tests.harness.secret_search import DAG_FILE, arguments_of_all_processes, connections, files_with
 from tests.yarn.conftest import YarnHome
 
 pytestmark = pytest.mark.yarn
@@ -51,8 +46,7 @@ def test_a_password_is_in_no_argument_log_event_record_or_file_that_stays(
             [sys.executable, "-m", "airflow", "dags", "test", "good", "2013-01-01"],
             cwd=ROOT,
             env=home.environment(
-                AIRFLOW__GRAPH_COMPILER__SPARK_CONF=json.dumps(spark_conf),
-                **connections(postgres, "wrong"),
+                AIRFLOW__GRAPH_COMPILER__SPARK_CONF=json.dumps(spark_conf), **connections(postgres, "wrong")
             ),
             stdout=output,
             stderr=output,

@@ -24,9 +24,7 @@ def waiting_on_yarn(home: YarnHome, folder: Path) -> Iterator[Waiting]:
 
 
 @pytest.mark.parametrize("killed", [["task"], ["supervisor", "task"]])
-def test_the_next_try_waits_for_the_same_application(
-    killed: list[str], yarn_home: YarnHome, tmp_path: Path
-) -> None:
+def test_the_next_try_waits_for_the_same_application(killed: list[str], yarn_home: YarnHome, tmp_path: Path) -> None:
     before = yarn_home.yarn.applications()
     with waiting_on_yarn(yarn_home, tmp_path) as run:
         run.kill(*killed)

@@ -10,11 +10,4 @@ from graph_compiler.airflow_backend.dag.dag_builder import build_dag
 from graph_compiler.airflow_backend.dag.dag_loader import load_dags, report_broken
 from graph_compiler.airflow_backend.dag.task_group_builder import build_task_group
 
-__all__ = [
-    "FailureNotifier",
-    "build_dag",
-    "build_task_group",
-    "load_dags",
-    "params_of",
-    "report_broken",
-]
+__all__ = ["FailureNotifier", "build_dag", "build_task_group", "load_dags", "params_of", "report_broken"]

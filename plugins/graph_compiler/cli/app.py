@@ -60,37 +60,23 @@ app.command(rich_help_panel=DECLARE, epilog=example("new sales --yaml"))(new)
 app.command(rich_help_panel=DECLARE, epilog=example("export flights --to yaml"))(export)
 app.command(rich_help_panel=DECLARE, epilog=example("schema"))(schema)
 app.command(rich_help_panel=ASK, epilog=example("validate pipelines/flights.py"))(validate)
-app.command(rich_help_panel=ASK, epilog=example("explain flights --graph job --format mermaid"))(
-    explain
-)
-app.command(
-    rich_help_panel=ASK, epilog=example("diff main:pipelines/flights.py flights --summary")
-)(diff)
+app.command(rich_help_panel=ASK, epilog=example("explain flights --graph job --format mermaid"))(explain)
+app.command(rich_help_panel=ASK, epilog=example("diff main:pipelines/flights.py flights --summary"))(diff)
 app.command("dry-run", rich_help_panel=ASK, epilog=example("dry-run flights --spark"))(dry_run)
-app.command(
-    rich_help_panel=RUN,
-    epilog=example("run flights --date 2013-01-01 --param late_after=30 --in-process"),
-)(run)
-app.command(rich_help_panel=RUN, epilog=example("ui --port 8081"))(ui)
-app.command(rich_help_panel=CLIENT, epilog=example("submit flights --date 2013-01-01 --detached"))(
-    submit
+app.command(rich_help_panel=RUN, epilog=example("run flights --date 2013-01-01 --param late_after=30 --in-process"))(
+    run
 )
+app.command(rich_help_panel=RUN, epilog=example("ui --port 8081"))(ui)
+app.command(rich_help_panel=CLIENT, epilog=example("submit flights --date 2013-01-01 --detached"))(submit)
 app.command(rich_help_panel=CLIENT, epilog=example("status flights"))(status)
 app.command(rich_help_panel=CLIENT, epilog=example("cancel flights manual__2013-01-01"))(cancel)
 app.command(rich_help_panel=CLIENT, epilog=example("resume flights manual__2013-01-01"))(resume)
-app.command(rich_help_panel=CLIENT, epilog=example("result flights manual__2013-01-01 --json"))(
-    result
-)
-app.command(rich_help_panel=LOOK_BACK, epilog=example("history flights manual__2013-01-01 --json"))(
-    history
-)
+app.command(rich_help_panel=CLIENT, epilog=example("result flights manual__2013-01-01 --json"))(result)
+app.command(rich_help_panel=LOOK_BACK, epilog=example("history flights manual__2013-01-01 --json"))(history)
 app.command(
-    rich_help_panel=LOOK_BACK,
-    epilog=example("replay flights manual__2013-01-01 late_routes --attempt 1 --shell"),
+    rich_help_panel=LOOK_BACK, epilog=example("replay flights manual__2013-01-01 late_routes --attempt 1 --shell")
 )(replay)
-app.command(
-    rich_help_panel=LOOK_BACK, epilog=example("discard flights manual__2013-01-01 late_routes")
-)(discard)
+app.command(rich_help_panel=LOOK_BACK, epilog=example("discard flights manual__2013-01-01 late_routes"))(discard)
 app.add_typer(staging, rich_help_panel=LOOK_BACK)
 app.command(rich_help_panel=SET_UP, epilog=example("doctor --json"))(doctor)
 app.command(rich_help_panel=SET_UP, epilog=example("warm"))(warm)

@@ -16,11 +16,7 @@ from graph_compiler.cli.running.run_view import contracts_of, outputs_of_run
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.run_client import RunResult, RunState, RunStatus, TaskStatus
 
-_STYLE = {
-    ExecutionState.FINISHED: "green",
-    ExecutionState.FAILED: "red",
-    ExecutionState.CANCELED: "yellow",
-}
+_STYLE = {ExecutionState.FINISHED: "green", ExecutionState.FAILED: "red", ExecutionState.CANCELED: "yellow"}
 
 
 def client_call(word: str, run: RunStatus, api_url: str | None) -> str:
@@ -50,12 +46,8 @@ def show_status(run: RunStatus, console: Console) -> None:
             Text(task.name),
             Text(task.state, style=_STYLE.get(task.state, "")),
             str(task.tries or ""),
-            ""
-            if task.started is None
-            else f"{datetime.fromtimestamp(task.started, UTC):%Y-%m-%d %H:%M:%S} UTC",
-            ""
-            if task.started is None or task.ended is None
-            else f"{task.ended - task.started:.1f} s",
+            "" if task.started is None else f"{datetime.fromtimestamp(task.started, UTC):%Y-%m-%d %H:%M:%S} UTC",
+            "" if task.started is None or task.ended is None else f"{task.ended - task.started:.1f} s",
         )
     console.print(table)
     if run.page is not None:
@@ -69,10 +61,7 @@ def show_result(run: RunStatus, result: RunResult, console: Console) -> None:
         for words in result.failures:
             console.print(Text(words), soft_wrap=True)
     owners = len({sink.owner for sink in result.sinks}) > 1
-    rows = [
-        (f"{sink.owner} · {sink.sink}" if owners else sink.sink, sink.rows, sink.path)
-        for sink in result.sinks
-    ]
+    rows = [(f"{sink.owner} · {sink.sink}" if owners else sink.sink, sink.rows, sink.path) for sink in result.sinks]
     console.print(outputs_of_run(rows))
     if (contracts := contracts_of(result.contracts)) is not None:
         console.print(contracts)
@@ -114,13 +103,7 @@ def result_document(run: RunStatus, result: RunResult) -> dict[str, object]:
         "state": run.state,
         "failures": list(result.failures) if run.state is not RunState.FINISHED else [],
         "sinks": [
-            {
-                "pipeline": sink.owner,
-                "sink": sink.sink,
-                "rows": sink.rows,
-                "bytes": sink.bytes,
-                "path": sink.path,
-            }
+            {"pipeline": sink.owner, "sink": sink.sink, "rows": sink.rows, "bytes": sink.bytes, "path": sink.path}
             for sink in result.sinks
         ],
         "contracts": [

@@ -16,12 +16,7 @@ from graph_compiler.cli.console import age_words, size_words
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.identifiers import counted, listing
 from graph_compiler.staging.gc.collection import Collection, Policy, verdict
-from graph_compiler.staging.gc.inventory import (
-    ResultFolder,
-    StagedEpoch,
-    StagedRun,
-    StagingInventory,
-)
+from graph_compiler.staging.gc.inventory import ResultFolder, StagedEpoch, StagedRun, StagingInventory
 from graph_compiler.staging.gc.liveness import RunOfAirflow
 
 _STYLE = {RunOfAirflow.FINISHED: "green", RunOfAirflow.FAILED: "red", RunOfAirflow.LIVE: "yellow"}
@@ -43,8 +38,7 @@ def show_list(inventory: StagingInventory, policy: Policy, console: Console) -> 
             console.print(Text(f"  {name}  ") + state + Text(facts), soft_wrap=True)
     total = sum(run.bytes for run in inventory.runs)
     console.print(
-        Text(f"{counted(len(inventory.runs), 'run')}, {size_words(total)} in {inventory.root}"),
-        soft_wrap=True,
+        Text(f"{counted(len(inventory.runs), 'run')}, {size_words(total)} in {inventory.root}"), soft_wrap=True
     )
 
 
@@ -76,9 +70,7 @@ def kept_results(run: StagedRun) -> list[str]:
     return [
         result.id
         for result in run.results
-        if result.epochs
-        and result.epochs[-1].released is None
-        and (result.id, result.epochs[-1].folder) in there
+        if result.epochs and result.epochs[-1].released is None and (result.id, result.epochs[-1].folder) in there
     ]
 
 
@@ -138,9 +130,7 @@ def show_collection(found: Collection, console: Console, *, is_dry: bool) -> Non
         words = f"{whose}{removal.path} ({size_words(removal.bytes)}): {removal.waste}"
         console.print(Text(words), soft_wrap=True)
     for table in found.tables:
-        words = (
-            f"{_words(table.run)}: drop what execution {table.execution_id} left for {table.target}"
-        )
+        words = f"{_words(table.run)}: drop what execution {table.execution_id} left for {table.target}"
         console.print(Text(words, style="yellow"), soft_wrap=True)
         console.print(Text(f"  {table.statement};"), soft_wrap=True)
     if found.tables:
@@ -182,12 +172,7 @@ def collection_json(found: Collection, *, is_dry: bool) -> str:
                 for table in found.tables
             ],
             "kept": [
-                {
-                    **_identity_json(kept.run),
-                    "state": kept.state,
-                    "reason": kept.reason,
-                    "bytes": kept.bytes,
-                }
+                {**_identity_json(kept.run), "state": kept.state, "reason": kept.reason, "bytes": kept.bytes}
                 for kept in found.kept
             ],
         },

@@ -18,9 +18,7 @@ from graph_compiler.graphs.stream_graph import StreamGraph
 from graph_compiler.options.modes import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
 
 
-def compile_pipeline(
-    pipeline: Pipeline, deployment: DeploymentOptions = NO_DEPLOYMENT_OPTIONS
-) -> CompiledPipeline:
+def compile_pipeline(pipeline: Pipeline, deployment: DeploymentOptions = NO_DEPLOYMENT_OPTIONS) -> CompiledPipeline:
     """Compile a declaration with its deployment's options; raises InvalidPipelineError with every problem found."""
     try:
         return _compile(pipeline, deployment)

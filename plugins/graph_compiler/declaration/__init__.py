@@ -10,13 +10,7 @@ from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
-from graph_compiler.declaration.streams import (
-    ConnectedStreams,
-    DataStream,
-    DataStreamSink,
-    KeyedStream,
-    WindowedStream,
-)
+from graph_compiler.declaration.streams import ConnectedStreams, DataStream, DataStreamSink, KeyedStream, WindowedStream
 from graph_compiler.declaration.windows import (
     EventTimeSessionWindows,
     SlidingEventTimeWindows,

@@ -15,13 +15,7 @@ from functools import cache, partial, wraps
 from inspect import Parameter, isfunction, signature
 from typing import Any, NoReturn, Protocol, TypeVar, get_type_hints, runtime_checkable
 
-from graph_compiler.declaration.refusals.collected import (
-    Remembering,
-    is_collecting,
-    note,
-    problems_of,
-    refused_among,
-)
+from graph_compiler.declaration.refusals.collected import Remembering, is_collecting, note, problems_of, refused_among
 from graph_compiler.declaration.refusals.constructors import form_of, form_problem
 from graph_compiler.declaration.value_types import fits, value_words
 from graph_compiler.errors import InvalidPipelineError, Problem, SourceLocation
@@ -40,9 +34,7 @@ class Refusing(Protocol):
     def environment(self) -> Remembering:
         """Return the environment that the call belongs to."""
 
-    def refuse(
-        self, message: str, *, allowed: str | None = None, hint: str | None = None
-    ) -> NoReturn:
+    def refuse(self, message: str, *, allowed: str | None = None, hint: str | None = None) -> NoReturn:
         """Raise InvalidPipelineError with the place of the call."""
 
 
@@ -73,10 +65,7 @@ def held_to_signature(method: Method) -> Method:
 
 
 def _check(
-    method: Callable[..., Any],
-    on: Refusing,
-    arguments: tuple[object, ...],
-    named: Mapping[str, object],
+    method: Callable[..., Any], on: Refusing, arguments: tuple[object, ...], named: Mapping[str, object]
 ) -> None:
     name, form = method.__name__, form_of(method)
     try:
@@ -93,9 +82,7 @@ def _check(
         wrong += [(words, annotation) for words, item in given if not fits(item, annotation)]
     if wrong:
         allowed = dict.fromkeys(value_words(annotation) for _, annotation in wrong)
-        on.refuse(
-            f"{name} was given {listing(words for words, _ in wrong)}", allowed="; ".join(allowed)
-        )
+        on.refuse(f"{name} was given {listing(words for words, _ in wrong)}", allowed="; ".join(allowed))
 
 
 def _given(parameter: Parameter, value: Any) -> list[tuple[str, object]]:

@@ -48,9 +48,7 @@ class StreamExecutionEnvironment(ArtifactMethods, Guided, metaclass=StandsIn):
     """
 
     _noun: ClassVar[str] = "an environment"
-    _for_streams: ClassVar[str] = (
-        'call it on a stream: `from_source(Csv(path), "orders")` returns one'
-    )
+    _for_streams: ClassVar[str] = 'call it on a stream: `from_source(Csv(path), "orders")` returns one'
 
     def __init__(  # noqa: PLR0913  # each by its keyword
         self,
@@ -127,9 +125,7 @@ class StreamExecutionEnvironment(ArtifactMethods, Guided, metaclass=StandsIn):
         Raises InvalidPipelineError if there is no stream.
         """
         if not streams:
-            self.refuse(
-                "sql needs at least one stream", allowed='sql("… FROM {orders}", orders=stream)'
-            )
+            self.refuse("sql needs at least one stream", allowed='sql("… FROM {orders}", orders=stream)')
         for name, stream in streams.items():
             if not isinstance(stream, DataStream):
                 self.refuse(f"sql was given {name}={shown(stream)}", allowed="streams")
@@ -165,9 +161,7 @@ class StreamExecutionEnvironment(ArtifactMethods, Guided, metaclass=StandsIn):
             ),
         )
 
-    def get_stream_graph(
-        self, job_name: str | None = None, clear_transformations: bool = True
-    ) -> StreamGraph:
+    def get_stream_graph(self, job_name: str | None = None, clear_transformations: bool = True) -> StreamGraph:
         """Translate the declaration; like Flink, clear the transformations afterwards unless told otherwise.
 
         Raises InvalidPipelineError with every problem found; an empty environment is one.
@@ -189,9 +183,7 @@ class StreamExecutionEnvironment(ArtifactMethods, Guided, metaclass=StandsIn):
         # Imported when called, as in get_stream_graph.
         from graph_compiler.explain.documents.plan_json import streaming_plan
 
-        return json.dumps(
-            streaming_plan(self.get_stream_graph(clear_transformations=False)), indent=2
-        )
+        return json.dumps(streaming_plan(self.get_stream_graph(clear_transformations=False)), indent=2)
 
     @held_to_signature
     def execute(self, job_name: str | None = None) -> NoReturn:
@@ -207,9 +199,7 @@ class StreamExecutionEnvironment(ArtifactMethods, Guided, metaclass=StandsIn):
         self._refuse_to_run("execute_async", job_name)
 
     def _refuse_to_run(self, method: str, job_name: str | None) -> NoReturn:
-        named = (
-            f"; the pipeline's name is that of its environment, '{self.name}'" if job_name else ""
-        )
+        named = f"; the pipeline's name is that of its environment, '{self.name}'" if job_name else ""
         self.refuse(
             f"{method}() was called, but a pipeline's module only declares the pipeline{named}",
             allowed="a module that ends after its last sink_to(…)",
@@ -230,13 +220,9 @@ class StreamExecutionEnvironment(ArtifactMethods, Guided, metaclass=StandsIn):
         self._transformations[transformation.id] = transformation
         return DataStream(self, transformation.id)
 
-    def refuse(
-        self, message: str, *, allowed: str | None = None, hint: str | None = None
-    ) -> NoReturn:
+    def refuse(self, message: str, *, allowed: str | None = None, hint: str | None = None) -> NoReturn:
         """Refuse a call on the environment itself."""
-        problem = Problem(
-            message=message, allowed=allowed, hint=hint, declared_at=caller_location()
-        )
+        problem = Problem(message=message, allowed=allowed, hint=hint, declared_at=caller_location())
         raise InvalidPipelineError(self.name, [problem]) from None
 
     def transformation(self, id: int) -> Transformation:
@@ -247,16 +233,11 @@ class StreamExecutionEnvironment(ArtifactMethods, Guided, metaclass=StandsIn):
 def _config_problems(config: object) -> Iterator[Problem]:
     """Yield a `config` that is not a mapping of options; the compiler checks each key."""
     if not isinstance(config, Mapping):
-        yield Problem(
-            message=f"config is {shown(config)}", allowed='a mapping: {"parallelism.default": 2}'
-        )
+        yield Problem(message=f"config is {shown(config)}", allowed='a mapping: {"parallelism.default": 2}')
         return
     for key, value in config.items():
         if not isinstance(key, str) or not isinstance(value, str | int | float):
-            yield Problem(
-                message=f"option {shown(key)} is {shown(value)}",
-                allowed="text, a number, True or False",
-            )
+            yield Problem(message=f"option {shown(key)} is {shown(value)}", allowed="text, a number, True or False")
 
 
 def _word_problems(description: object, tags: object) -> Iterator[Problem]:
@@ -268,9 +249,7 @@ def _word_problems(description: object, tags: object) -> Iterator[Problem]:
         return
     for tag in tags:
         if not isinstance(tag, str) or not 0 < len(tag) <= _LONGEST_TAG:
-            yield Problem(
-                key="tags", message=f"there is {shown(tag)}", allowed="texts of 1 to 100 characters"
-            )
+            yield Problem(key="tags", message=f"there is {shown(tag)}", allowed="texts of 1 to 100 characters")
 
 
 def _as_text(value: str | int | bool) -> str:

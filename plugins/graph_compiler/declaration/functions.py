@@ -42,9 +42,7 @@ class FunctionRef:
     def of(cls, function: Callable[..., object]) -> FunctionRef:
         """Return a reference to `function`; raises FunctionNotImportableError if its name does not resolve to it."""
         if reason := _why_not_importable(function):
-            raise FunctionNotImportableError(
-                f"{reason}; Spark imports functions by name, in another process"
-            )
+            raise FunctionNotImportableError(f"{reason}; Spark imports functions by name, in another process")
         module = function.__module__
         return cls(module=module, name=function.__qualname__, source_digest=source_digest(module))
 
@@ -88,9 +86,7 @@ def _words(value: object) -> str:
     return f"a {type(value).__name__}"
 
 
-def why_not_callable(
-    function: Callable[..., object], arguments: int, names: Iterable[str] = ()
-) -> str | None:
+def why_not_callable(function: Callable[..., object], arguments: int, names: Iterable[str] = ()) -> str | None:
     """Return why a function cannot be called with so many positional arguments and these keywords; None if it can."""
     takes, named = inspect.signature(function), dict.fromkeys(names)
     try:
@@ -120,14 +116,11 @@ def keywords_of(function: Callable[..., object], arguments: int) -> Mapping[str,
     return {
         parameter.name: parameter.annotation
         for number, parameter in enumerate(takes)
-        if parameter.kind in by_name
-        and (number >= arguments or parameter.kind is inspect.Parameter.KEYWORD_ONLY)
+        if parameter.kind in by_name and (number >= arguments or parameter.kind is inspect.Parameter.KEYWORD_ONLY)
     }
 
 
-def with_bound_arguments(
-    function: Callable[..., object], arguments: Mapping[str, object]
-) -> Callable[..., object]:
+def with_bound_arguments(function: Callable[..., object], arguments: Mapping[str, object]) -> Callable[..., object]:
     """Return the function with these keywords bound; Spark can still inspect the other parameters and their types."""
 
     @wraps(function)
@@ -229,9 +222,7 @@ def _imported(file: Path, root: Path) -> Iterator[Path]:
         for length in range(1, len(name) + 1):
             path = root.joinpath(*name[:length])
             yield from (
-                candidate
-                for candidate in (path.with_suffix(".py"), path / "__init__.py")
-                if candidate.is_file()
+                candidate for candidate in (path.with_suffix(".py"), path / "__init__.py") if candidate.is_file()
             )
 
 

@@ -10,11 +10,7 @@ from graph_compiler.declaration.artifacts.artifact_options import NO_ARTIFACTS, 
 from graph_compiler.declaration.dag.airflow_arguments import NO_ARGUMENTS, AirflowArguments
 from graph_compiler.declaration.dag.schedule import Schedule
 from graph_compiler.declaration.parameters.parameter import Parameter, ParameterValue
-from graph_compiler.declaration.transformations import (
-    PhysicalTransformation,
-    SourceTransformation,
-    Transformation,
-)
+from graph_compiler.declaration.transformations import PhysicalTransformation, SourceTransformation, Transformation
 from graph_compiler.errors import InvalidPipelineError, Problem, SourceLocation
 
 
@@ -61,8 +57,6 @@ class Pipeline:
 class IncompletePipelineError(InvalidPipelineError):
     """Calls were refused while a pipeline was declared; `declared` is the pipeline without them, if there is one."""
 
-    def __init__(
-        self, pipeline: str, problems: Sequence[Problem], *, declared: Pipeline | None
-    ) -> None:
+    def __init__(self, pipeline: str, problems: Sequence[Problem], *, declared: Pipeline | None) -> None:
         super().__init__(pipeline, problems)
         self.declared = declared

@@ -75,9 +75,7 @@ def reached_code(modules: Iterable[str]) -> ReachedCode:
             walk.follow(module)
         packages = {**walk.packages, **_required(walk.packages, _OF_FRAMES if names else ())}
         found = {name: _identity(package) for name, package in packages.items()}
-    except (
-        Exception
-    ) as error:  # files may be gone, too deep or odd, and so may be what describes a package
+    except Exception as error:  # files may be gone, too deep or odd, and so may be what describes a package
         why = f"{type(error).__name__}: {error}"
         raise UnknownCodeError(f"its code cannot be read: {why}") from error
     return ReachedCode(
@@ -188,10 +186,7 @@ class _Walk:
             self.packages |= {_normalized(each.name): each for each in self._origins[top].owners}
         parts = module.split(".")
         for root in self._origins[top].roots:
-            for stem, package in (
-                ("/".join(parts), parts[:-1]),
-                ("/".join([*parts, "__init__"]), parts),
-            ):
+            for stem, package in (("/".join(parts), parts[:-1]), ("/".join([*parts, "__init__"]), parts)):
                 for suffix in all_suffixes():
                     content = root.read(stem + suffix)
                     if content is None:
@@ -221,10 +216,7 @@ def _literal_names(node: ast.AST, package: str) -> Iterator[str]:
             args=[ast.Constant(value=str(module)), *_],
         ):
             yield f"{package}{module}" if module.startswith(".") else module
-        case ast.Assign(
-            targets=[ast.Name(id="__all__")],
-            value=ast.List(elts=elements) | ast.Tuple(elts=elements),
-        ):
+        case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=elements) | ast.Tuple(elts=elements)):
             texts = (each.value for each in elements if isinstance(each, ast.Constant))
             yield from (f"{package}.{text}" for text in texts if isinstance(text, str))
 
@@ -253,9 +245,7 @@ def _owners(place: str, top: str, *, are_several: bool) -> Iterator[Distribution
     has = re.compile(rf"^{re.escape(top)}[/.]", re.MULTILINE)
     is_installed = Path(place).name in INSTALLED
     for name in (top, None):
-        for each in Distribution.discover(
-            context=DistributionFinder.Context(name=name, path=[place])
-        ):
+        for each in Distribution.discover(context=DistributionFinder.Context(name=name, path=[place])):
             record = each.read_text("RECORD")
             # Without a list of files, as Debian's: the version stands for them, but only where packages are installed.
             listed = (each.read_text("top_level.txt") or "").split() if is_installed else []

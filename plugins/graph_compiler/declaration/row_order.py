@@ -33,21 +33,7 @@ _NO_COLUMN = re.compile(
 _NAME = re.compile(r"`((?:[^`]|``)+)`|(\w+)")
 _OF_CASE = frozenset(("case", "when", "then", "else", "end"))
 _WORDS = frozenset(
-    (
-        "and",
-        "as",
-        "between",
-        "cast",
-        "distinct",
-        "false",
-        "in",
-        "is",
-        "like",
-        "not",
-        "null",
-        "or",
-        "true",
-    )
+    ("and", "as", "between", "cast", "distinct", "false", "in", "is", "like", "not", "null", "or", "true")
 )
 _BY_PLACE = re.compile(r"\s*(\d+|ALL)\s*(ASC|DESC)?\s*(NULLS\s+(FIRST|LAST))?\s*", re.IGNORECASE)
 
@@ -65,9 +51,7 @@ class RowOrder:
     lost_at: PhysicalTransformation | None
 
 
-def row_order(
-    sink: SinkTransformation, transformation: Callable[[int], Transformation | None]
-) -> RowOrder | None:
+def row_order(sink: SinkTransformation, transformation: Callable[[int], Transformation | None]) -> RowOrder | None:
     """Return the order in which a sink gets its rows; None if they are in none. `transformation` finds one by id."""
     operators: list[PhysicalTransformation] = []
     for before in _before(sink, transformation):
@@ -96,9 +80,7 @@ def columns_of(item: str) -> list[str]:
     plain = {name.lower() for _, name in found}
     words = _WORDS if len(found) > 1 else frozenset()
     words |= _OF_CASE if {"case", "end"} <= plain else frozenset()
-    names = (
-        quoted.replace("``", "`") or name for quoted, name in found if name.lower() not in words
-    )
+    names = (quoted.replace("``", "`") or name for quoted, name in found if name.lower() not in words)
     return list(dict.fromkeys(names))
 
 
@@ -114,8 +96,7 @@ def _before(
         if isinstance(at, PhysicalTransformation):
             yield at
         elif not isinstance(at, SideOutputTransformation) and not (
-            isinstance(at, PartitionTransformation)
-            and (at.partitioner is None or at.partitioner.is_forward)
+            isinstance(at, PartitionTransformation) and (at.partitioner is None or at.partitioner.is_forward)
         ):
             return
 

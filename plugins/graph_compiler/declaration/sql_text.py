@@ -41,51 +41,18 @@ _QUERY_WORDS = _SELECTS | {"WITH", "VALUES", "TABLE", "FROM"}
 """The words that a query begins with in Spark 4."""
 _BEFORE_A_NAME = frozenset({"FROM", "JOIN", "LATERAL", "STREAM", "AS", ",", "."})
 WRITING_WORDS = frozenset(
-    {
-        "INSERT",
-        "MERGE",
-        "UPDATE",
-        "DELETE",
-        "CREATE",
-        "REPLACE",
-        "LOAD",
-        "TRUNCATE",
-        "DROP",
-        "ALTER",
-    }
+    {"INSERT", "MERGE", "UPDATE", "DELETE", "CREATE", "REPLACE", "LOAD", "TRUNCATE", "DROP", "ALTER"}
 )
 _COMMAND_WORDS = WRITING_WORDS | {
     *("ADD", "ANALYZE", "CACHE", "CALL", "CLEAR", "CLOSE", "COMMENT", "COMMIT", "DECLARE", "DESC"),
-    *(
-        "DESCRIBE",
-        "DFS",
-        "EXECUTE",
-        "EXPLAIN",
-        "EXPORT",
-        "FETCH",
-        "GRANT",
-        "IMPORT",
-        "LIST",
-        "LOCK",
-    ),
+    *("DESCRIBE", "DFS", "EXECUTE", "EXPLAIN", "EXPORT", "FETCH", "GRANT", "IMPORT", "LIST", "LOCK"),
     *("MSCK", "OPEN", "REFRESH", "REPAIR", "RESET", "REVOKE", "ROLLBACK", "SET", "SHOW", "START"),
     *("UNCACHE", "UNLOCK", "USE"),
 }
 _SECOND_WORDS = frozenset(
     {
         *("ARCHIVE", "ARCHIVES", "CATALOG", "CACHE", "DATA", "DATABASE", "DIRECTORY", "EXTERNAL"),
-        *(
-            "FILE",
-            "FILES",
-            "FLOW",
-            "FUNCTION",
-            "GLOBAL",
-            "IMMEDIATE",
-            "INDEX",
-            "INPATH",
-            "INTO",
-            "JAR",
-        ),
+        *("FILE", "FILES", "FLOW", "FUNCTION", "GLOBAL", "IMMEDIATE", "INDEX", "INPATH", "INTO", "JAR"),
         *("JARS", "LAZY", "LOCAL", "MATERIALIZED", "NAMESPACE", "OR", "OVERWRITE", "PROCEDURE"),
         *("QUERY", "REPLACE", "SCHEMA", "STREAMING", "TABLE", "TABLES", "TEMP", "TEMPORARY", "VAR"),
         *("VARIABLE", "VIEW"),
@@ -205,10 +172,7 @@ def query_problem(text: str) -> Problem | None:
     elif first.text == "BEGIN":
         found = "is a script (BEGIN), not a query"
     elif first.text not in _QUERY_WORDS:
-        found, hint = (
-            _beginning(text[first.start : first.end]),
-            did_you_mean(first.text, sorted(_QUERY_WORDS)),
-        )
+        found, hint = (_beginning(text[first.start : first.end]), did_you_mean(first.text, sorted(_QUERY_WORDS)))
     elif has_several_statements(text):
         found = "has several statements"
     elif unclosed := unclosed_in(f"{text}\n"):
@@ -273,9 +237,7 @@ def _insert_after_from(tokens: Sequence[Token]) -> Sequence[Token]:
     """Return `INSERT INTO a SELECT …` from `FROM t INSERT INTO a SELECT …`; tables and aliases may be called insert."""
     outer = list(_outside_brackets(tokens))
     words = [token.text for token in outer]
-    for place, (before, word, after) in enumerate(
-        zip(words, words[1:], words[2:], strict=False), start=1
-    ):
+    for place, (before, word, after) in enumerate(zip(words, words[1:], words[2:], strict=False), start=1):
         is_alias = before == "(" and "VIEW" in words[:place]  # LATERAL VIEW explode(…) alias
         if is_alias or before in _BEFORE_A_NAME:
             continue
@@ -304,9 +266,7 @@ def _outside_brackets(tokens: Sequence[Token]) -> Iterator[Token]:
 #
 # An order that Spark accepts is never refused, so text that this module does not understand is left to Spark.
 
-ITEMS = (
-    'columns or expressions, with ASC, DESC, NULLS FIRST or NULLS LAST: "amount DESC NULLS LAST"'
-)
+ITEMS = 'columns or expressions, with ASC, DESC, NULLS FIRST or NULLS LAST: "amount DESC NULLS LAST"'
 _DIRECTIONS = frozenset({"ASC", "DESC"})
 _PLACES = frozenset({"FIRST", "LAST"})
 _LONG_WORDS = {"DESCENDING": "DESC", "ASCENDING": "ASC", "DOWN": "DESC", "UP": "ASC"}
@@ -330,9 +290,7 @@ def order_problems(order_by: Iterable[str]) -> Iterator[Problem]:
             for part in _parts(list(tokens_of(item))):
                 if found := _mistake(part, item):
                     message, hint = found
-                    yield Problem(
-                        message=f"its order {shown(item)} {message}", allowed=ITEMS, hint=hint
-                    )
+                    yield Problem(message=f"its order {shown(item)} {message}", allowed=ITEMS, hint=hint)
                     break
 
 
@@ -370,9 +328,7 @@ def _mistake(part: Sequence[Token], item: str) -> tuple[str, str | None] | None:
                 return f"contains another clause ({after.text})", _hint_for(after.text)
             meant = _LONG_WORDS.get(after.text)
             hint = f"did you mean '{meant}'?" if meant else None
-            return f"has {shown(word)} after {name}", hint or did_you_mean(
-                after.text, sorted(_DIRECTIONS)
-            )
+            return f"has {shown(word)} after {name}", hint or did_you_mean(after.text, sorted(_DIRECTIONS))
     return None
 
 

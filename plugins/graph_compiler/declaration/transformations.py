@@ -123,11 +123,7 @@ def label(transformation: Transformation) -> str:
 
 
 def problem_at(
-    transformation: Transformation,
-    message: str,
-    *,
-    allowed: str | None = None,
-    hint: str | None = None,
+    transformation: Transformation, message: str, *, allowed: str | None = None, hint: str | None = None
 ) -> Problem:
     """Return a problem of a transformation, with its name and the line that declared it."""
     return Problem(

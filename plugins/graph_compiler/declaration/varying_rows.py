@@ -134,9 +134,7 @@ CHANGING_SOURCES = VaryingRows(
     reason="it may change while it is read",
 )
 DECLARED = VaryingRows(
-    what="a function declared with deterministic=False",
-    treatment=Treatment.STAGED,
-    reason="it is declared so",
+    what="a function declared with deterministic=False", treatment=Treatment.STAGED, reason="it is declared so"
 )
 LAST_DIGITS = VaryingRows(
     what="sum(), avg(), stddev(), corr() and other arithmetic over DOUBLE or FLOAT",
@@ -162,17 +160,7 @@ SESSION = VaryingRows(
 
 VARYING_ROWS: tuple[VaryingRows, ...] = (
     *(RUN_TIME, SPECIAL_STRINGS, TYPED_LITERALS, RANDOM, PLACES, ANY_ROWS, ANY_VALUE, TIES),
-    *(
-        EQUAL_TEXTS,
-        DROPPED_RECORDS,
-        SKETCHES,
-        WINDOWS,
-        CHANGING_SOURCES,
-        DECLARED,
-        LAST_DIGITS,
-        FUNCTIONS,
-        SESSION,
-    ),
+    *(EQUAL_TEXTS, DROPPED_RECORDS, SKETCHES, WINDOWS, CHANGING_SOURCES, DECLARED, LAST_DIGITS, FUNCTIONS, SESSION),
 )
 
 FREE_OF_ORDER = frozenset(

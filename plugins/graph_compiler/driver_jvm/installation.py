@@ -59,9 +59,7 @@ class SparkInstallation:
         return next((file for file in files if os.path.lexists(file)), None)
 
 
-def find_installation(
-    environment: Mapping[str, str], program: str = "spark-submit"
-) -> SparkInstallation:
+def find_installation(environment: Mapping[str, str], program: str = "spark-submit") -> SparkInstallation:
     """Return what a program, spark-submit or another of that kind, would start.
 
     Raises DriverStartError.
@@ -111,9 +109,7 @@ def _lines(installation: SparkInstallation, folders: list[Path]) -> Iterator[str
     java = installation.java_home
     with saying_why(java):
         yield (java / "release").read_text("utf-8", "replace")
-        shared = sorted(
-            (java / _LIBJVM).parent.glob("classes*.jsa")
-        )  # Java's own archive, below ours
+        shared = sorted((java / _LIBJVM).parent.glob("classes*.jsa"))  # Java's own archive, below ours
         for file in (java / _LIBJVM, java / "lib/modules", *shared):
             yield _line(file)
         for entry in os.scandir(installation.spark_home / "jars"):

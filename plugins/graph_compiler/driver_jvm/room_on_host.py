@@ -20,9 +20,7 @@ from pathlib import Path
 from graph_compiler.driver_jvm.start_settings import available_cores
 
 
-def free_memory(
-    meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")
-) -> int | None:
+def free_memory(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int | None:
     """Return the bytes that the host has available and the container may still use, None if neither is known."""
     return min((*_of_host(meminfo), *_of_group(group)), default=None)
 

@@ -40,12 +40,7 @@ _SERIAL = "-XX:+UseSerialGC"
 _TIMES_LATER = 10
 _LATER = tuple(
     f"-XX:Tier4{threshold}Threshold={calls * _TIMES_LATER}"
-    for threshold, calls in {
-        "Invocation": 5_000,
-        "MinInvocation": 600,
-        "Compile": 15_000,
-        "BackEdge": 40_000,
-    }.items()
+    for threshold, calls in {"Invocation": 5_000, "MinInvocation": 600, "Compile": 15_000, "BackEdge": 40_000}.items()
 )
 """Java's defaults times ten."""
 _QUIET = "-Xlog:cds*=off"
@@ -91,9 +86,7 @@ def start_settings(start: DriverStart) -> StartSettings:
     options = java_options(start.environment, [known])
     try:
         if DEFAULT_OPTIONS in defaults and DEFAULT_OPTIONS not in start.conf:
-            raise DriverStartError(
-                f"{DEFAULT_OPTIONS} is set in {file}, and adding to it would show its value"
-            )
+            raise DriverStartError(f"{DEFAULT_OPTIONS} is set in {file}, and adding to it would show its value")
         installation = find_installation(start.environment, start.program)
         if (unread := installation.unread_file()) is not None:  # it may also ask for a UI
             return StartSettings(left_out=((OPTIONS, f"{unread} may set any, and is not read"),))
@@ -106,10 +99,7 @@ def start_settings(start: DriverStart) -> StartSettings:
 
 
 def _java_settings(
-    installation: SparkInstallation,
-    start: DriverStart,
-    known: Mapping[str, str],
-    options: JavaOptions,
+    installation: SparkInstallation, start: DriverStart, known: Mapping[str, str], options: JavaOptions
 ) -> StartSettings:
     """Return the options of the JVM."""
     words: list[str] = []
@@ -137,9 +127,7 @@ def _java_settings(
         else:
             words += [option_word(f"-XX:SharedArchiveFile={archive}"), _QUIET]
     value = " ".join([*filter(None, [known.get(DEFAULT_OPTIONS)]), *words])
-    return StartSettings(
-        conf=((DEFAULT_OPTIONS, value),) if words else (), left_out=tuple(left_out), wanted=wanted
-    )
+    return StartSettings(conf=((DEFAULT_OPTIONS, value),) if words else (), left_out=tuple(left_out), wanted=wanted)
 
 
 def _defaults_file(start: DriverStart) -> Path:
@@ -163,10 +151,7 @@ def _why_not_small(start: DriverStart, known: Mapping[str, str]) -> str | None:
 
 
 def _archive_key(
-    installation: SparkInstallation,
-    start: DriverStart,
-    known: Mapping[str, str],
-    options: JavaOptions,
+    installation: SparkInstallation, start: DriverStart, known: Mapping[str, str], options: JavaOptions
 ) -> str:
     """Return the key of the archive that fits; raises DriverStartError with the reason why none does."""
     if (place := options.with_archive()) is not None:
@@ -201,11 +186,7 @@ def _cores_of_this_process() -> int:
 
 def option_word(option: str) -> str:
     """Quote an option as Spark reads a list of options."""
-    return (
-        option
-        if not re.search(r"[\s'\"\\]", option)
-        else '"' + re.sub(r'(["\\])', r"\\\1", option) + '"'
-    )
+    return option if not re.search(r"[\s'\"\\]", option) else '"' + re.sub(r'(["\\])', r"\\\1", option) + '"'
 
 
 _CONTINUED = re.compile(r"(?<!\\)(?:\\\\)*\\$")
@@ -312,9 +293,7 @@ class JavaOptions:
         return None
 
 
-def java_options(
-    environment: Mapping[str, str], settings: Iterable[Mapping[str, str]]
-) -> JavaOptions:
+def java_options(environment: Mapping[str, str], settings: Iterable[Mapping[str, str]]) -> JavaOptions:
     """Return the options in these variables and settings of Spark."""
     found = [(name, environment[name]) for name in VARIABLES if name in environment]
     found += [(key, each[key]) for each in settings for key in SETTINGS if key in each]

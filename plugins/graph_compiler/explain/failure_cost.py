@@ -39,9 +39,7 @@ def failure_costs(compiled: CompiledPipeline) -> Mapping[RegionId, FailureCost]:
     return {region.id: _cost(region, compiled, before) for region in compiled.deployment.regions}
 
 
-def _cost(
-    region: DeploymentRegion, compiled: CompiledPipeline, before: Mapping[int, int]
-) -> FailureCost:
+def _cost(region: DeploymentRegion, compiled: CompiledPipeline, before: Mapping[int, int]) -> FailureCost:
     graph, region_of = compiled.stream_graph, compiled.deployment.region_of_vertex
     job = compiled.job_graph
     inputs = [edge for vertex in region.vertex_ids for edge in job.in_edges[vertex]]
@@ -60,9 +58,7 @@ def _cost(
         region=region.id,
         repeated=tuple(node.declared_name for node in nodes),
         expensive=tuple(node.declared_name for node in nodes if node.settings.expensive),
-        reread=tuple(
-            graph.node[id].declared_name + (f".{tag}" if tag else "") for id, tag in reread
-        ),
+        reread=tuple(graph.node[id].declared_name + (f".{tag}" if tag else "") for id, tag in reread),
         spared=reached.bit_count() - len(ids),
     )
 

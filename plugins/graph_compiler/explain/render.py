@@ -6,17 +6,10 @@ from enum import StrEnum
 from typing import assert_never
 
 from graph_compiler.deployment.documents.wire import Json, to_json
-from graph_compiler.explain.documents.graph_json import (
-    ExecutionGraphJson,
-    job_graph_json,
-    stream_graph_json,
-)
+from graph_compiler.explain.documents.graph_json import ExecutionGraphJson, job_graph_json, stream_graph_json
 from graph_compiler.explain.documents.page import plan_page
 from graph_compiler.explain.documents.plan_json import deployment_json, job_plan, streaming_plan
-from graph_compiler.explain.pictures.execution_picture import (
-    execution_picture,
-    known_execution_graph,
-)
+from graph_compiler.explain.pictures.execution_picture import execution_picture, known_execution_graph
 from graph_compiler.explain.pictures.job_picture import job_picture
 from graph_compiler.explain.pictures.picture import Picture, dot, mermaid, picture_text
 from graph_compiler.explain.pictures.stream_picture import stream_picture

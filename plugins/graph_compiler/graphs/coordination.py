@@ -5,12 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from graph_compiler.declaration.coordination import (
-    CoordinatorKind,
-    InputSplit,
-    InputSplitSource,
-    MasterHook,
-)
+from graph_compiler.declaration.coordination import CoordinatorKind, InputSplit, InputSplitSource, MasterHook
 from graph_compiler.identifiers import OperatorId
 
 Split = TypeVar("Split", bound=InputSplit)

@@ -37,11 +37,7 @@ class ExecutionState(StrEnum):
     @property
     def is_deployed(self) -> bool:
         """Whether it is on a worker and has not ended."""
-        return self in (
-            ExecutionState.DEPLOYING,
-            ExecutionState.INITIALIZING,
-            ExecutionState.RUNNING,
-        )
+        return self in (ExecutionState.DEPLOYING, ExecutionState.INITIALIZING, ExecutionState.RUNNING)
 
 
 class IllegalTransitionError(GraphCompilerError):
@@ -107,9 +103,7 @@ def suspend(state: ExecutionState) -> ExecutionState:
 def transition(state: ExecutionState, target: ExecutionState) -> ExecutionState:
     """Move to `target`; only leaving a terminal state is refused, since the callers check the other rules."""
     if state.is_terminal:
-        raise IllegalTransitionError(
-            f"Cannot leave terminal state {state} to transition to {target}."
-        )
+        raise IllegalTransitionError(f"Cannot leave terminal state {state} to transition to {target}.")
     return target
 
 
@@ -119,11 +113,7 @@ def _refuse_reconciling(state: ExecutionState) -> None:
 
 
 def _step(state: ExecutionState, before: ExecutionState, reported: ExecutionState) -> StateUpdate:
-    return (
-        StateUpdate(reported, is_accepted=True)
-        if state is before
-        else StateUpdate(state, is_accepted=False)
-    )
+    return StateUpdate(reported, is_accepted=True) if state is before else StateUpdate(state, is_accepted=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,10 +137,6 @@ def reset_for_new_execution(history: ExecutionHistory) -> ExecutionHistory:
     """Start the next attempt; raises IllegalTransitionError unless the current one has ended."""
     if not history.current.state.is_terminal:
         state = history.current.state
-        raise IllegalTransitionError(
-            f"Cannot reset an execution that is in non-terminal state {state}"
-        )
+        raise IllegalTransitionError(f"Cannot reset an execution that is in non-terminal state {state}")
     prior = (*history.prior, history.current)[-history.size :]
-    return replace(
-        history, current=Execution(attempt_number=history.current.attempt_number + 1), prior=prior
-    )
+    return replace(history, current=Execution(attempt_number=history.current.attempt_number + 1), prior=prior)

@@ -30,9 +30,7 @@ class PartitionGroup:
     consumers: range
 
 
-def partition_groups(
-    pattern: DistributionPattern, *, producers: int, consumers: int
-) -> tuple[PartitionGroup, ...]:
+def partition_groups(pattern: DistributionPattern, *, producers: int, consumers: int) -> tuple[PartitionGroup, ...]:
     """Group consumers by the partitions they read; O(producers + consumers), groups in order of consumers."""
     if pattern is DistributionPattern.ALL_TO_ALL:
         return (PartitionGroup(range(producers), range(consumers)),)
@@ -46,9 +44,7 @@ def partition_groups(
         )
     starts = [-(-partition * consumers // producers) for partition in range(producers + 1)]
     return tuple(
-        PartitionGroup(
-            range(partition, partition + 1), range(starts[partition], starts[partition + 1])
-        )
+        PartitionGroup(range(partition, partition + 1), range(starts[partition], starts[partition + 1]))
         for partition in range(producers)
     )
 

@@ -10,11 +10,7 @@ from functools import cached_property
 from graph_compiler.declaration.partitioners import DistributionPattern
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
-from graph_compiler.graphs.coordination import (
-    InitializeOnMaster,
-    OperatorCoordinatorProvider,
-    SplitSource,
-)
+from graph_compiler.graphs.coordination import InitializeOnMaster, OperatorCoordinatorProvider, SplitSource
 from graph_compiler.graphs.stream_graph import JobType, Staging, StreamEdge
 from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId, JobVertexId, OperatorId
 
@@ -173,9 +169,7 @@ class JobGraph:
     @cached_property
     def produced(self) -> Mapping[JobVertexId, Sequence[IntermediateDataSet]]:
         """Data sets by producer."""
-        found: dict[JobVertexId, list[IntermediateDataSet]] = {
-            vertex.id: [] for vertex in self.vertices
-        }
+        found: dict[JobVertexId, list[IntermediateDataSet]] = {vertex.id: [] for vertex in self.vertices}
         for data_set in self.data_sets:
             found[data_set.producer_id].append(data_set)
         return found

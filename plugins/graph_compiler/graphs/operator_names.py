@@ -62,11 +62,7 @@ def find_sink(graph: StreamGraph, name: str) -> StreamNode:
 
 
 def _outputs(graph: StreamGraph) -> list[NamedOutput]:
-    return [
-        NamedOutput(node=node, tag=tag)
-        for node in graph.nodes
-        for tag in (None, *node.operator.output_tags())
-    ]
+    return [NamedOutput(node=node, tag=tag) for node in graph.nodes for tag in (None, *node.operator.output_tags())]
 
 
 def _uid(output: NamedOutput) -> str | None:

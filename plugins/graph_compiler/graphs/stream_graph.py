@@ -34,11 +34,7 @@ class StagingReason(StrEnum):
 
         Rows that are staged for any other reason may be read back by the region that staged them.
         """
-        return self in (
-            StagingReason.DECLARED,
-            StagingReason.DECLARED_IN_TASK,
-            StagingReason.EXPENSIVE,
-        )
+        return self in (StagingReason.DECLARED, StagingReason.DECLARED_IN_TASK, StagingReason.EXPENSIVE)
 
     @property
     def parts_tasks(self) -> bool:

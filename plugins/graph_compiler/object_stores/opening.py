@@ -22,14 +22,11 @@ def open_stores_with(access: Callable[[], S3Access]) -> None:
 @lru_cache(maxsize=16)
 def _bucket(name: str, access: S3Access) -> StagingStore:
     try:
-        from graph_compiler.object_stores.s3_store import (
-            ObjectStore,  # a staging root on a disk needs no obstore
-        )
+        from graph_compiler.object_stores.s3_store import ObjectStore  # a staging root on a disk needs no obstore
     except ModuleNotFoundError as error:
         if error.name != "obstore":
             raise
         raise StagingError(
-            f"the staging root is in bucket '{name}', and this Python has no obstore\n"
-            f"  hint: {INSTALL_OBSTORE}"
+            f"the staging root is in bucket '{name}', and this Python has no obstore\n  hint: {INSTALL_OBSTORE}"
         ) from None
     return ObjectStore(name, access)

@@ -61,9 +61,7 @@ class S3Access:
         return {name: value for name, value in found.items() if value is not None}
 
 
-def access_of(
-    conn_id: str, login: str | None, password: str | None, extra: Mapping[str, Any]
-) -> S3Access:
+def access_of(conn_id: str, login: str | None, password: str | None, extra: Mapping[str, Any]) -> S3Access:
     """Return what a connection says; raises StagingError for what it has and we do not support."""
     if unknown := sorted(extra.keys() - set(_KEYS)):
         raise StagingError(

@@ -19,23 +19,13 @@ from contextlib import contextmanager
 from threading import Event
 from typing import Any, TypeVar
 
-from obstore.exceptions import (
-    AlreadyExistsError,
-    BaseError,
-    PermissionDeniedError,
-    UnauthenticatedError,
-)
+from obstore.exceptions import AlreadyExistsError, BaseError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import S3Store
 
 from graph_compiler.errors import DamagedDocumentError, StagingError
 from graph_compiler.object_stores.s3_access import S3Access
 from graph_compiler.staging.store.conditional_put import PUT_ID, ask_repeatedly, put_once
-from graph_compiler.staging.store.staging_store import (
-    MOST_BYTES,
-    MOST_ENTRIES,
-    BucketStore,
-    StoredFile,
-)
+from graph_compiler.staging.store.staging_store import MOST_BYTES, MOST_ENTRIES, BucketStore, StoredFile
 
 _SCHEME = "s3a://"
 _OF_BUCKETS = "us-east-1"
@@ -67,13 +57,7 @@ class ObjectStore(BucketStore):
 
         def write(own: str) -> None:
             with _as_os_errors(key):
-                self._store.put(
-                    self._path(key),
-                    content,
-                    mode="create",
-                    use_multipart=False,
-                    attributes={PUT_ID: own},
-                )
+                self._store.put(self._path(key), content, mode="create", use_multipart=False, attributes={PUT_ID: own})
 
         return put_once(write, lambda: self._written_by(key))
 
@@ -195,9 +179,7 @@ def _client(bucket: str, access: S3Access) -> S3Store:
         "access_key_id": access.access_key,
         "secret_access_key": access.secret_key,
         "session_token": access.token,
-        "virtual_hosted_style_request": None
-        if access.is_path_style is None
-        else not access.is_path_style,
+        "virtual_hosted_style_request": None if access.is_path_style is None else not access.is_path_style,
     }
     settings: Any = {name: value for name, value in known.items() if value is not None}
     client: Any = {
@@ -212,9 +194,7 @@ def _client(bucket: str, access: S3Access) -> S3Store:
 def _as_os_errors(key: str) -> Iterator[None]:
     """Raise obstore's errors as Python's; what they say of a request contains neither a key nor a token."""
     if _FORKED.is_set():
-        raise StagingError(
-            f"{key} cannot be reached in a process that was forked after obstore was used"
-        )
+        raise StagingError(f"{key} cannot be reached in a process that was forked after obstore was used")
     _USED.set()
     try:
         yield

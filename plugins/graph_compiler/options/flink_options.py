@@ -47,13 +47,11 @@ FLINK_DEFAULTS: Mapping[str, str] = {
 """Flink's default for each of our keys that is also Flink's; other keys are only ours."""
 
 _RESOURCES = (
-    '.slot_sharing_group(SlotSharingGroup("big", executor_memory="8g", executor_cores=4, …)) '
-    "says what a task is given"
+    '.slot_sharing_group(SlotSharingGroup("big", executor_memory="8g", executor_cores=4, …)) says what a task is given'
 )
 _CLUSTER = "the cluster is Spark's: airflow.conn-id names its Airflow connection, and keys spark.… configure it"
 _CHECKPOINTS = (
-    "a batch job has no checkpoints; what a retry reads again is staged: .stage(reason), "
-    "execution.batch-shuffle-mode"
+    "a batch job has no checkpoints; what a retry reads again is staged: .stage(reason), execution.batch-shuffle-mode"
 )
 _STATE = "rows between tasks are in the staging root: [graph_compiler] staging_root, staging.ttl, staging.release"
 _SPARK_SQL = "Spark plans SQL: set spark.sql.… among the options, or in a slot sharing group's conf"
@@ -63,9 +61,7 @@ _METRICS = (
     "metrics go to Airflow's StatsD or OpenTelemetry, and to each attempt's report.json; "
     "Spark's own are spark.metrics.… among the options"
 )
-_RESUMED = (
-    "a run continues from what its tasks have staged: `graph-compiler resume`, or clear tasks"
-)
+_RESUMED = "a run continues from what its tasks have staged: `graph-compiler resume`, or clear tasks"
 _LISTENERS = "callbacks are Airflow's, in default_args= of build_dag; listeners are its plugins'"
 _CLIENT = "each task starts its Spark application itself; nothing of Flink's client is called"
 _FILES = "env.add_files, env.add_jars, env.add_python_archive; pipeline.cached-files, pipeline.jars, python.archives"
@@ -179,9 +175,7 @@ def why_without_meaning(key: str) -> str | None:
     """Return what replaces a Flink key here, None if the key is not a known key of Flink."""
     if key in WITHOUT_MEANING:
         return WITHOUT_MEANING[key]
-    beginnings = [
-        known for known in WITHOUT_MEANING if known.endswith(".") and key.startswith(known)
-    ]
+    beginnings = [known for known in WITHOUT_MEANING if known.endswith(".") and key.startswith(known)]
     return WITHOUT_MEANING[max(beginnings, key=len)] if beginnings else None
 
 

@@ -12,13 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from graph_compiler.declaration.resources.slot_sharing_group import DeployMode
 from graph_compiler.declaration.retention import DEFAULT_TTL, HISTORY_SIZE, StagingRelease
 from graph_compiler.options.durations import Duration
-from graph_compiler.options.modes import (
-    DescriptionMode,
-    RestartStrategyType,
-    RuntimeMode,
-    Scheduler,
-    ShuffleMode,
-)
+from graph_compiler.options.modes import DescriptionMode, RestartStrategyType, RuntimeMode, Scheduler, ShuffleMode
 
 MAX_PARALLELISM = 32768
 MAX_RESTARTS = 1_000_000
@@ -119,9 +113,7 @@ class PipelineOptions(BaseModel):
         description="Number of retries with a fixed delay.",
     )
     fixed_delay_delay: Duration = Field(
-        default=timedelta(seconds=1),
-        alias="restart-strategy.fixed-delay.delay",
-        description="Delay before each retry.",
+        default=timedelta(seconds=1), alias="restart-strategy.fixed-delay.delay", description="Delay before each retry."
     )
     exponential_delay_attempts: int = Field(
         default=MAX_RESTARTS,

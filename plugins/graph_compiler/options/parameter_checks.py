@@ -60,9 +60,7 @@ def _allowed_by(parameter: Parameter, value: ParameterValue) -> str | None:
     """Return what a schema allows as text, None if it allows the value."""
     from jsonschema import Draft202012Validator
 
-    validator = Draft202012Validator(
-        parameter.keywords, format_checker=Draft202012Validator.FORMAT_CHECKER
-    )
+    validator = Draft202012Validator(parameter.keywords, format_checker=Draft202012Validator.FORMAT_CHECKER)
     errors = list(validator.iter_errors(value))
     return "; ".join(_words(error.validator, error.validator_value) for error in errors) or None
 

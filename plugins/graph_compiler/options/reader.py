@@ -31,9 +31,7 @@ _SHOWN, _NEAR = 5, 0.6
 """How many of our keys are listed if a key is unknown, and how similar they must be; all are too many to read."""
 _ALL = "graph-compiler options lists all"
 
-FIELDS: Mapping[str, str] = {
-    str(field.alias): name for name, field in PipelineOptions.model_fields.items()
-}
+FIELDS: Mapping[str, str] = {str(field.alias): name for name, field in PipelineOptions.model_fields.items()}
 """The names of the model's fields, by key."""
 
 
@@ -50,9 +48,7 @@ def read_options(
             by_name=False,  # the names of fields are no keys
         )
     except ValidationError as error:
-        problems = tuple(
-            _problem(str(found["loc"][0]), found["msg"], found["input"]) for found in error.errors()
-        )
+        problems = tuple(_problem(str(found["loc"][0]), found["msg"], found["input"]) for found in error.errors())
     else:
         problems = _disagreements(options, own, deployment)
     class_path = class_path_problems(str(merged.get("pipeline.classpaths", "")))
@@ -68,19 +64,12 @@ def _disagreements(
     if first <= longest:
         return ()
     fields = PipelineOptions.model_fields
-    initial, maximum = (
-        str(fields[name].alias)
-        for name in ("exponential_delay_initial", "exponential_delay_maximum")
-    )
-    inherited = [
-        key for key, _ in deployment.values if key in (initial, maximum) and key not in own
-    ]
+    initial, maximum = (str(fields[name].alias) for name in ("exponential_delay_initial", "exponential_delay_maximum"))
+    inherited = [key for key, _ in deployment.values if key in (initial, maximum) and key not in own]
     problem = Problem(
         message=f"option '{initial}' is {format_duration(first)}, but '{maximum}' is only {format_duration(longest)}",
         allowed=f"'{initial}' of at most {format_duration(longest)}, or a longer '{maximum}'",
-        hint=f"'{inherited[0]}' comes from the deployment: {deployment.origin}"
-        if inherited and own
-        else None,
+        hint=f"'{inherited[0]}' comes from the deployment: {deployment.origin}" if inherited and own else None,
     )
     return (problem,)
 
@@ -93,9 +82,7 @@ def _problem(key: str, reason: str, value: object) -> Problem:
     if isinstance(kind := kinds[0], type) and issubclass(kind, StrEnum):
         values = [member.value for member in kind]
         return Problem(
-            message=f"option '{key}' is {value!r}",
-            allowed=", ".join(values),
-            hint=did_you_mean(str(value), values),
+            message=f"option '{key}' is {value!r}", allowed=", ".join(values), hint=did_you_mean(str(value), values)
         )
     return Problem(message=f"option '{key}' is {value!r}", allowed=allowed_words(field, reason))
 
@@ -103,9 +90,7 @@ def _problem(key: str, reason: str, value: object) -> Problem:
 def _unknown(key: str) -> Problem:
     is_typo = bool(get_close_matches(key, FIELDS, 1, _TYPO))
     if not is_typo and (hint := why_without_meaning(key)):
-        return Problem(
-            message=f"option '{key}' is a Flink option that is not supported here", hint=hint
-        )
+        return Problem(message=f"option '{key}' is a Flink option that is not supported here", hint=hint)
     near = ", ".join(get_close_matches(key, FIELDS, _SHOWN, _NEAR))
     return Problem(
         message=f"there is no option '{key}'",
@@ -157,8 +142,7 @@ def parse_deployment_options(text: str, origin: str) -> DeploymentOptions:
         found = json.loads(text, object_pairs_hook=lambda pairs: _as_object(pairs, twice))
     except json.JSONDecodeError as error:
         problem = Problem(
-            message=f"not valid JSON: {error.msg} at character {error.pos + 1}",
-            allowed=f"an object: {_EXAMPLE}",
+            message=f"not valid JSON: {error.msg} at character {error.pos + 1}", allowed=f"an object: {_EXAMPLE}"
         )
         raise ConfigurationError(origin, [problem]) from None
     except RecursionError:
@@ -185,10 +169,7 @@ def _as_object(pairs: list[tuple[str, object]], twice: list[str]) -> dict[str, o
 def _odd(found: dict[str, object]) -> Iterator[Problem]:
     for key, value in found.items():
         if not _is_plain(value):
-            yield Problem(
-                message=f"option '{key}' is {json.dumps(value)}",
-                allowed="a text, number or boolean",
-            )
+            yield Problem(message=f"option '{key}' is {json.dumps(value)}", allowed="a text, number or boolean")
 
 
 def _of_pipelines(plain: dict[str, str]) -> Iterator[Problem]:

@@ -17,9 +17,7 @@ def schedule_problems(schedule: object) -> Iterator[Problem]:
     """Yield every problem of a schedule; its key is `schedule.<field>`."""
     if not isinstance(schedule, Schedule):
         said = f"Schedule(cron={schedule!r})" if isinstance(schedule, str) else None
-        yield Problem(
-            key="schedule", message=f"is {shown(schedule)}", allowed="a Schedule", hint=said
-        )
+        yield Problem(key="schedule", message=f"is {shown(schedule)}", allowed="a Schedule", hint=said)
         return
     yield from list(_odd_values(schedule)) or _problems(schedule)
 
@@ -28,30 +26,20 @@ def _odd_values(schedule: Schedule) -> Iterator[Problem]:
     for name, kind in get_type_hints(Schedule).items():
         value = getattr(schedule, name)
         if not fits(value, kind):
-            yield Problem(
-                key=f"schedule.{name}", message=f"is {shown(value)}", allowed=value_words(kind)
-            )
+            yield Problem(key=f"schedule.{name}", message=f"is {shown(value)}", allowed=value_words(kind))
     if fits(schedule.assets, tuple[str, ...]) and not all(map(str.strip, schedule.assets)):
-        yield Problem(
-            key="schedule.assets", message="one of them is empty", allowed="places or URIs"
-        )
+        yield Problem(key="schedule.assets", message="one of them is empty", allowed="places or URIs")
 
 
 def _problems(schedule: Schedule) -> Iterator[Problem]:
     ways = [way for way in ("cron", "every", "assets") if getattr(schedule, way)]
     if len(ways) > 1:
-        yield Problem(
-            key=f"schedule.{ways[1]}", message=f"there are {listing(ways)}", allowed="one of them"
-        )
+        yield Problem(key=f"schedule.{ways[1]}", message=f"there are {listing(ways)}", allowed="one of them")
     if schedule.cron is not None and (allowed := _allowed_schedules(schedule.cron)):
         hint = did_you_mean(schedule.cron, PRESETS)
-        yield Problem(
-            key="schedule.cron", message=f"is {schedule.cron!r}", allowed=allowed, hint=hint
-        )
+        yield Problem(key="schedule.cron", message=f"is {schedule.cron!r}", allowed=allowed, hint=hint)
     if schedule.every is not None and schedule.every <= timedelta(0):
-        yield Problem(
-            key="schedule.every", message=f"is {schedule.every}", allowed="a positive duration"
-        )
+        yield Problem(key="schedule.every", message=f"is {schedule.every}", allowed="a positive duration")
     yield from _asset_problems(schedule.assets)
     if schedule.timezone not in available_timezones():
         hint = did_you_mean(schedule.timezone, available_timezones())
@@ -65,21 +53,12 @@ def _problems(schedule: Schedule) -> Iterator[Problem]:
     try:
         start, end = _in_utc(schedule, schedule.start), _in_utc(schedule, schedule.end)
     except OverflowError:
-        yield Problem(
-            key="schedule",
-            message=f"from {schedule.start} to {schedule.end} is out of the supported range",
-        )
+        yield Problem(key="schedule", message=f"from {schedule.start} to {schedule.end} is out of the supported range")
         return
     if start and end and end < start:
-        yield Problem(
-            key="schedule.end", message=f"is {schedule.end}, before the start, {schedule.start}"
-        )
+        yield Problem(key="schedule.end", message=f"is {schedule.end}, before the start, {schedule.start}")
     if schedule.catchup and start is None:
-        yield Problem(
-            key="schedule.catchup",
-            message="there is no start to catch up from",
-            hint="also set 'start'",
-        )
+        yield Problem(key="schedule.catchup", message="there is no start to catch up from", hint="also set 'start'")
 
 
 def _in_utc(schedule: Schedule, bound: date | datetime | None) -> datetime | None:

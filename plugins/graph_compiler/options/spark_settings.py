@@ -21,9 +21,7 @@ def is_spark_setting(key: str) -> bool:
     return key.startswith(PREFIX) and key != PREFIX
 
 
-def spark_settings(
-    config: Sequence[tuple[str, str]], deployment: DeploymentOptions
-) -> dict[str, str]:
+def spark_settings(config: Sequence[tuple[str, str]], deployment: DeploymentOptions) -> dict[str, str]:
     """Return the settings for every application of a pipeline; its own override the deployment's."""
     merged = {**dict(deployment.values), **dict(config)}
     return {key: merged[key] for key in sorted(merged) if is_spark_setting(key)}

@@ -47,9 +47,7 @@ def configuration_file(home: Path, environment: Mapping[str, str]) -> Path:
     return home / "airflow.cfg" if named is None else Path(expanded(named))
 
 
-def find_setting(
-    key: str, file: Path, environment: Mapping[str, str], *, section: str = SECTION
-) -> Setting | None:
+def find_setting(key: str, file: Path, environment: Mapping[str, str], *, section: str = SECTION) -> Setting | None:
     """Return a setting, None if it is not set; raises ConfigurationError for an unreadable file."""
     origin = origin_of(key, file, environment, section)
     if (variable := variable_of(key, section)) in environment:

@@ -54,11 +54,7 @@ def pack(modules: Iterable[str]) -> CodeArchive:
                 "  hint: rename one of them: Python imports only the first that it finds"
             )
     return _archive(
-        {
-            file.relative_to(root).as_posix(): file
-            for name, root in roots.items()
-            for file in _files(root, name)
-        }
+        {file.relative_to(root).as_posix(): file for name, root in roots.items() for file in _files(root, name)}
     )
 
 

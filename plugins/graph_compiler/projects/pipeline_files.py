@@ -174,11 +174,7 @@ def files_below(folder: Path) -> list[str]:
     """Return the files below a folder that may declare pipelines: those with no `_` or `.` at the start of a name."""
     paths = (path for path in sorted(folder.rglob("*")) if path.suffix in _SUFFIXES)
     files = (path.relative_to(folder) for path in paths)
-    return [
-        str(folder / file)
-        for file in files
-        if not any(part.startswith(("_", ".")) for part in file.parts)
-    ]
+    return [str(folder / file) for file in files if not any(part.startswith(("_", ".")) for part in file.parts)]
 
 
 def _file_of(name: str) -> Path | None:
@@ -256,18 +252,14 @@ def importing(name: str, file: Path) -> Iterator[list[Problem]]:
             # what fails at the line of a refused call fails because of it: `a, b = rows.randomSplit(…)`
             lines = {known.declared_at for known in refused}
             problems = refused if problem.declared_at in lines else [*refused, problem]
-            raise IncompletePipelineError(
-                name, problems, declared=_declared_before(error, file)
-            ) from None
+            raise IncompletePipelineError(name, problems, declared=_declared_before(error, file)) from None
 
 
 def _declared_before(error: BaseException, file: Path) -> Pipeline | None:
     """Return what a module declared before it failed; its problems are also reported."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
         environment = frame.f_globals.get("env")
-        if frame.f_code.co_filename == str(file) and isinstance(
-            environment, StreamExecutionEnvironment
-        ):
+        if frame.f_code.co_filename == str(file) and isinstance(environment, StreamExecutionEnvironment):
             return None if environment.is_refused else environment.pipeline()
     return None
 
@@ -346,9 +338,7 @@ def _hint(error: BaseException) -> str | None:
         return _hint_of_attribute(error)
     if isinstance(error, NameError):
         frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-        return OF_SESSION.get(str(error.name)) or did_you_mean(
-            str(error.name), frames[-1].f_globals
-        )
+        return OF_SESSION.get(str(error.name)) or did_you_mean(str(error.name), frames[-1].f_globals)
     if isinstance(error, ImportError) and (name := _NAME.search(str(error))):
         return did_you_mean(name[1], dir(sys.modules.get(str(error.name))))
     return _WITHOUT_SESSION if _needs_session(error) else None
@@ -358,6 +348,4 @@ def _needs_session(error: BaseException) -> bool:
     """Whether PySpark found no session; for columns it only asserts that there is one."""
     frames = traceback.extract_tb(error.__traceback__)
     is_assertion = isinstance(error, AssertionError) and bool(frames)
-    return _NO_SESSION in str(error) or (
-        is_assertion and "pyspark" in Path(frames[-1].filename).parts
-    )
+    return _NO_SESSION in str(error) or (is_assertion and "pyspark" in Path(frames[-1].filename).parts)

@@ -22,15 +22,7 @@ from graph_compiler.errors import PartitionNotFoundError
 from graph_compiler.explain.documents.view_answers import Cell, CutCell
 from graph_compiler.identifiers import listing
 
-UNREADABLE = (
-    OSError,
-    MemoryError,
-    RecursionError,
-    ValueError,
-    LookupError,
-    TypeError,
-    pa.ArrowException,
-)
+UNREADABLE = (OSError, MemoryError, RecursionError, ValueError, LookupError, TypeError, pa.ArrowException)
 """The errors of files that are damaged, encrypted, have different columns, or are not readable for this user."""
 _MOST_ANSWERED = 1_000_000
 """Maximum bytes of the rows in an answer; at least one row is always returned."""
@@ -60,15 +52,12 @@ class _RowGroup:
         """Return the columns, in their order, whose first pages may be read together."""
         group = self.file.metadata.row_group(self.index)
         leaves = [
-            (f"{leaf.path_in_schema}.", leaf)
-            for leaf in (group.column(number) for number in range(group.num_columns))
+            (f"{leaf.path_in_schema}.", leaf) for leaf in (group.column(number) for number in range(group.num_columns))
         ]
         found, left = [], _MOST_READ
         for field in fields:
             inside = f"{field['name']}."
-            cost = sum(
-                _cost(leaf, group.num_rows) for path, leaf in leaves if path.startswith(inside)
-            )
+            cost = sum(_cost(leaf, group.num_rows) for path, leaf in leaves if path.startswith(inside))
             if cost <= left:
                 found.append(field)
                 left -= cost
@@ -84,10 +73,7 @@ class _RowGroup:
                 raise PartitionNotFoundError(f"a file of the result has no {listing(missing)}")
             columns = [batch.column(name) for name in names]
             for at in range(batch.num_rows):
-                yield tuple(
-                    cell(column[at], field["type"])
-                    for column, field in zip(columns, fields, strict=True)
-                )
+                yield tuple(cell(column[at], field["type"]) for column, field in zip(columns, fields, strict=True))
 
 
 def read_rows(
@@ -284,11 +270,7 @@ def _is_string(type: Any) -> bool:
 
 
 def _is_binary(type: Any) -> bool:
-    return bool(
-        pa.types.is_binary(type)
-        or pa.types.is_large_binary(type)
-        or pa.types.is_fixed_size_binary(type)
-    )
+    return bool(pa.types.is_binary(type) or pa.types.is_large_binary(type) or pa.types.is_fixed_size_binary(type))
 
 
 def _is_list(type: Any) -> bool:

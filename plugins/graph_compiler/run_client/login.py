@@ -75,9 +75,7 @@ class HostAirflow:
             raise _without_login(f"{PASSWORD} is set, but {USER} is not")
         url = checked_url(url)
         manager = (self._value("core", "auth_manager") or _SIMPLE).rpartition(".")[2]
-        by_password = (
-            f"with a user and a password, the client asks `POST {url}/auth/token` for a token"
-        )
+        by_password = f"with a user and a password, the client asks `POST {url}/auth/token` for a token"
         if manager != _SIMPLE:
             raise _without_login(
                 f"{by_password}. {manager} is the auth manager here; if it knows no passwords, its documentation says "
@@ -106,9 +104,7 @@ class HostAirflow:
             file = self._passwords_file
             passwords = json.loads(file.read_text()) if file.is_file() else None
         except PermissionError as error:
-            raise _without_login(
-                f"this user may not read {error.filename}, which has Airflow's passwords"
-            ) from None
+            raise _without_login(f"this user may not read {error.filename}, which has Airflow's passwords") from None
         except (OSError, ValueError, RecursionError):
             passwords = ()
         if passwords is None:
@@ -116,17 +112,11 @@ class HostAirflow:
                 f"the API server writes its users' passwords to {file} when it starts. Is it running, and is "
                 f"AIRFLOW_HOME {self.home}? `graph-compiler ui` starts one"
             )
-        if not isinstance(passwords, dict) or not all(
-            isinstance(x, str) for x in passwords.values()
-        ):
-            raise _without_login(
-                f"{file} should have Airflow's passwords, but is not a JSON object of them"
-            )
+        if not isinstance(passwords, dict) or not all(isinstance(x, str) for x in passwords.values()):
+            raise _without_login(f"{file} should have Airflow's passwords, but is not a JSON object of them")
         configured = (self._value("core", "simple_auth_manager_users") or "admin:admin").split(",")
         parts = [one.strip().split(":") for one in configured]
-        users = sorted(
-            parts, key=lambda one: one[1:2] == ["viewer"]
-        )  # who may only look comes last
+        users = sorted(parts, key=lambda one: one[1:2] == ["viewer"])  # who may only look comes last
         names = [one[0] for one in users if one[0] in passwords] or [*passwords]
         name = user or next(iter(names), None)
         if name is None or not passwords.get(name):
@@ -216,9 +206,7 @@ def _require_own_server(url: str, login: Login) -> None:
         reason = f"a program of another user listens on port {port}"
     else:
         return
-    raise _without_login(
-        f"the password of user '{login.user}' is in {login.origin}. It was not sent, because {reason}"
-    )
+    raise _without_login(f"the password of user '{login.user}' is in {login.origin}. It was not sent, because {reason}")
 
 
 def _without_login(hint: str) -> ParameterError:

@@ -32,9 +32,7 @@ class RunResult:
     failures: tuple[str, ...]
 
 
-def layouts_in(
-    store: StagingStore, root: str, wanted: RunIdentity, *, is_named: bool
-) -> tuple[StagingLayout, ...]:
+def layouts_in(store: StagingStore, root: str, wanted: RunIdentity, *, is_named: bool) -> tuple[StagingLayout, ...]:
     """Return the runs in a staging root that belong to a Dag run: all pipelines' in it, or only the one that is named.
 
     Raises OSError.
@@ -42,8 +40,7 @@ def layouts_in(
     return tuple(
         StagingLayout(root=root, identity=found)
         for found in _identities(store, root)
-        if (found.dag_id, found.run_id) == (wanted.dag_id, wanted.run_id)
-        and (not is_named or found == wanted)
+        if (found.dag_id, found.run_id) == (wanted.dag_id, wanted.run_id) and (not is_named or found == wanted)
     )
 
 

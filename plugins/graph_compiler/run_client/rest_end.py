@@ -46,12 +46,7 @@ class RestEnd:
     """
 
     def __init__(
-        self,
-        url: str,
-        login: Login,
-        *,
-        seconds: float = _SECONDS,
-        pause: Callable[[float], None] = time.sleep,
+        self, url: str, login: Login, *, seconds: float = _SECONDS, pause: Callable[[float], None] = time.sleep
     ) -> None:
         self.name = checked_url(url)
         self._login = login
@@ -65,8 +60,7 @@ class RestEnd:
         found = self._find(_dag(dag_id))
         with self._expecting_airflow():
             return found and DagFacts(
-                is_paused=bool(found["is_paused"]),
-                has_import_errors=bool(found["has_import_errors"]),
+                is_paused=bool(found["is_paused"]), has_import_errors=bool(found["has_import_errors"])
             )
 
     def find_run(self, dag_id: str, run_id: str | None) -> RunStatus | None:
@@ -94,11 +88,7 @@ class RestEnd:
 
     def trigger(self, wanted: Trigger) -> None:
         """Start a run, in one request; refused with 409 if the Dag has one with this id, or this logical date."""
-        body = {
-            "dag_run_id": wanted.run_id,
-            "logical_date": wanted.logical_date,
-            "conf": dict(wanted.conf),
-        }
+        body = {"dag_run_id": wanted.run_id, "logical_date": wanted.logical_date, "conf": dict(wanted.conf)}
         self._call("POST", f"{_dag(wanted.dag_id)}/dagRuns", body, tries=1)
 
     def fail(self, dag_id: str, run_id: str) -> None:
@@ -111,8 +101,7 @@ class RestEnd:
             "dry_run": False,
             "dag_run_id": run_id,
             "task_ids": [
-                task.task_id if task.map_index == NOT_MAPPED else [task.task_id, task.map_index]
-                for task in tasks
+                task.task_id if task.map_index == NOT_MAPPED else [task.task_id, task.map_index] for task in tasks
             ],
             "only_failed": False,
             "reset_dag_runs": True,
@@ -215,12 +204,8 @@ class RestEnd:
             raise httpx.ReadTimeout(f"its answer takes longer than {self._seconds:g} s") from None
 
     def _new_client(self) -> httpx.Client:
-        direct = (
-            {} if not is_loopback(self.name) else dict.fromkeys(("http://", "https://", "all://"))
-        )
-        return httpx.Client(
-            base_url=self.name, timeout=self._seconds, mounts=direct
-        )  # not by a proxy
+        direct = {} if not is_loopback(self.name) else dict.fromkeys(("http://", "https://", "all://"))
+        return httpx.Client(base_url=self.name, timeout=self._seconds, mounts=direct)  # not by a proxy
 
     def _whole(self, method: str, path: str, request: Mapping[str, Any]) -> httpx.Response:
         """Return an answer with its content, which has an end."""
@@ -232,17 +217,14 @@ class RestEnd:
                     raise httpx.ReadTimeout(f"its answer takes longer than {self._seconds:g} s")
                 if len(content) > _MOST_BYTES:
                     raise AirflowRefusedError(
-                        HTTPStatus.BAD_GATEWAY,
-                        f"{self.name} answers with more than {_MOST_BYTES >> 20} MiB",
+                        HTTPStatus.BAD_GATEWAY, f"{self.name} answers with more than {_MOST_BYTES >> 20} MiB"
                     )
         headers = [
             (name, value)
             for name, value in answer.headers.multi_items()
             if name.lower() not in ("content-encoding", "content-length")  # it is decoded
         ]
-        return httpx.Response(
-            answer.status_code, headers=headers, content=bytes(content), request=answer.request
-        )
+        return httpx.Response(answer.status_code, headers=headers, content=bytes(content), request=answer.request)
 
     def _document(self, answer: httpx.Response, bad_login: str) -> Any:
         status = answer.status_code
@@ -261,9 +243,7 @@ class RestEnd:
                 "and tasks",
             )
         if not answer.is_success:
-            raise AirflowRefusedError(
-                status, f"Airflow's API at {self.name} refuses with {status}: {_detail(answer)}"
-            )
+            raise AirflowRefusedError(status, f"Airflow's API at {self.name} refuses with {status}: {_detail(answer)}")
         with self._expecting_airflow():
             return answer.json()
 
@@ -281,9 +261,7 @@ class RestEnd:
 
 
 def _bad_file(origin: Path) -> str:
-    return (
-        f"{_BAD_LOGIN}, which are those in {origin}\n  hint: set {USER} and {PASSWORD}, or {TOKEN}"
-    )
+    return f"{_BAD_LOGIN}, which are those in {origin}\n  hint: set {USER} and {PASSWORD}, or {TOKEN}"
 
 
 def _detail(answer: httpx.Response) -> str:

@@ -18,12 +18,7 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout, st
 from graph_compiler.errors import ParameterError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId, TaskName
-from graph_compiler.projects.airflow_configuration import (
-    STAGING_FOLDER,
-    configuration_file,
-    expanded,
-    find_setting,
-)
+from graph_compiler.projects.airflow_configuration import STAGING_FOLDER, configuration_file, expanded, find_setting
 from graph_compiler.run_client.login import Login
 from graph_compiler.run_client.published import RunResult, layouts_in, published
 from graph_compiler.run_client.run_status import (
@@ -59,13 +54,7 @@ class RunClient:
     RunNotFoundError if there is no such Dag or run.
     """
 
-    def __init__(
-        self,
-        end: RestEnd,
-        *,
-        staging_root: str,
-        pause: Callable[[float], None] = time.sleep,
-    ) -> None:
+    def __init__(self, end: RestEnd, *, staging_root: str, pause: Callable[[float], None] = time.sleep) -> None:
         self._end = end
         self._root = staging_root
         self._pause = pause
@@ -82,10 +71,7 @@ class RunClient:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close it."""
         self.close()
@@ -114,10 +100,7 @@ class RunClient:
         dag_id = RunIdentity.named(dag, "").dag_id
         moment, named_after = moment_of(date)
         wanted = Trigger(
-            dag_id=dag_id,
-            run_id=run_id or new_run_id(named_after),
-            logical_date=moment,
-            conf=dict(params or {}),
+            dag_id=dag_id, run_id=run_id or new_run_id(named_after), logical_date=moment, conf=dict(params or {})
         )
         self._require_startable(dag_id)
         if run_id is not None and self._end.find_run(dag_id, run_id) is not None:
@@ -205,9 +188,7 @@ class RunClient:
         layouts = self._layouts(dag, run_id)
         tasks = with_lost_results(store_of(self._root), layouts, found)
         if not tasks:
-            raise RunStateError(
-                f"run '{run_id}' of '{dag}' has nothing to resume: all its tasks finished"
-            )
+            raise RunStateError(f"run '{run_id}' of '{dag}' has nothing to resume: all its tasks finished")
         self._clear(identity.dag_id, run_id, tasks)
         return tasks
 
@@ -348,15 +329,11 @@ def unfinished(run: RunStatus) -> tuple[TaskStatus, ...]:
     What a branch has skipped is among them. Airflow skips it again, since the branch's choice is kept.
     """
     return tuple(
-        task
-        for task in run.tasks
-        if task.state is not ExecutionState.FINISHED and task.airflow_state != _REMOVED
+        task for task in run.tasks if task.state is not ExecutionState.FINISHED and task.airflow_state != _REMOVED
     )
 
 
-def with_lost_results(
-    store: StagingStore, layouts: Iterable[StagingLayout], run: RunStatus
-) -> tuple[TaskStatus, ...]:
+def with_lost_results(store: StagingStore, layouts: Iterable[StagingLayout], run: RunStatus) -> tuple[TaskStatus, ...]:
     """Return the unfinished tasks of a run, and the finished ones whose lost rows these read."""
     again = set(unfinished(run))
     for layout in layouts:
@@ -372,17 +349,12 @@ def with_lost_results(
     return tuple(task for task in run.tasks if task in again)
 
 
-def _lost(
-    store: StagingStore, layout: StagingLayout, names: Collection[TaskName]
-) -> frozenset[TaskName]:
+def _lost(store: StagingStore, layout: StagingLayout, names: Collection[TaskName]) -> frozenset[TaskName]:
     """Return the tasks whose results are lost and read by tasks that run again, or by such tasks themselves."""
     if not names:
         return frozenset()
     run = survey_run(store, layout)
-    task_of = {
-        region_id: task_names(store, layout, [region_id])[0]
-        for region_id in regions_of(store, layout)
-    }
+    task_of = {region_id: task_names(store, layout, [region_id])[0] for region_id in regions_of(store, layout)}
     lost = [result for result in run.results if _is_lost(run, result)]
     again = set(names)
 
@@ -406,7 +378,6 @@ def _is_lost(run: StagedRun, result: ResultFolder) -> bool:
         return False
     last = result.epochs[-1]
     is_there = any(
-        folder.owner == result.id and folder.name == last.folder and folder.bytes >= last.bytes
-        for folder in run.data
+        folder.owner == result.id and folder.name == last.folder and folder.bytes >= last.bytes for folder in run.data
     )
     return last.released is None and not is_there

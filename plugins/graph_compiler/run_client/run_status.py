@@ -153,16 +153,12 @@ class RunStatus:
             return self
         indexes = (identity.map_index, NOT_MAPPED)
         kept = (
-            task
-            for task in self.tasks
-            if identity.task_name(task.task_id) is not None and task.map_index in indexes
+            task for task in self.tasks if identity.task_name(task.task_id) is not None and task.map_index in indexes
         )
         return replace(self, tasks=tuple(kept))
 
 
-def run_status(
-    run: Mapping[str, Any], tasks: Iterable[Mapping[str, Any]], page: str | None
-) -> RunStatus:
+def run_status(run: Mapping[str, Any], tasks: Iterable[Mapping[str, Any]], page: str | None) -> RunStatus:
     """Return a run from documents of Airflow's API; raises KeyError, TypeError or ValueError for others."""
     found = (
         TaskStatus(
@@ -176,9 +172,7 @@ def run_status(
         )
         for task in tasks
     )
-    begun = sorted(
-        found, key=lambda task: (task.started or float("inf"), task.task_id, task.map_index)
-    )
+    begun = sorted(found, key=lambda task: (task.started or float("inf"), task.task_id, task.map_index))
     return RunStatus(
         dag_id=str(run["dag_id"]),
         run_id=str(run["dag_run_id"]),

@@ -63,18 +63,14 @@ def bound_output() -> None:
         sys.stderr = BoundedOutput(sys.stderr)
 
 
-def call_function(
-    function: Callable[Arguments, Given], *arguments: Arguments.args, **named: Arguments.kwargs
-) -> Given:
+def call_function(function: Callable[Arguments, Given], *arguments: Arguments.args, **named: Arguments.kwargs) -> Given:
     """Call a user's function; if a forked child process returns from it, end the child here."""
     process = os.getpid()
     try:
         return function(*arguments, **named)
     finally:
         if os.getpid() != process:
-            os._exit(
-                0
-            )  # it would repeat everything that the driver does, with the same connections and targets
+            os._exit(0)  # it would repeat everything that the driver does, with the same connections and targets
 
 
 def end_process(code: int) -> NoReturn:

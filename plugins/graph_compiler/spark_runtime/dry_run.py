@@ -22,17 +22,8 @@ from pyspark.sql.types import StructType
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector, FileConnector
 from graph_compiler.declaration.operators import Join, JoinType, Sink, Source
-from graph_compiler.deployment.documents.descriptor import (
-    OperatorDescriptor,
-    StagedInput,
-    TaskDeploymentDescriptor,
-)
-from graph_compiler.deployment.documents.dry_run import (
-    DryRunAnswer,
-    DryRunRequest,
-    InferredSchema,
-    VertexPlan,
-)
+from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, StagedInput, TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.dry_run import DryRunAnswer, DryRunRequest, InferredSchema, VertexPlan
 from graph_compiler.deployment.documents.report import Failure, ThrowableType
 from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.identifiers import IntermediateDataSetId
@@ -98,9 +89,7 @@ class DryRun:
                     self._found(keys_only, evaluation, other)
                 evaluation.outputs.pop((operator.node_id, None), None)
 
-    def _found(
-        self, operator: OperatorDescriptor, evaluation: RegionEvaluation, cause: BaseException
-    ) -> None:
+    def _found(self, operator: OperatorDescriptor, evaluation: RegionEvaluation, cause: BaseException) -> None:
         error = OperatorFailedError((operator,), evaluation.schemas, writes=False)
         error.__cause__ = cause
         if (finding := explain_failure(error)) not in self.findings:
@@ -147,11 +136,7 @@ class DryRun:
 
 
 def dry_run(
-    tasks: Sequence[TaskDeploymentDescriptor],
-    spark: SparkSession,
-    *,
-    shows_plans: bool = False,
-    infers: bool = False,
+    tasks: Sequence[TaskDeploymentDescriptor], spark: SparkSession, *, shows_plans: bool = False, infers: bool = False
 ) -> DryRunAnswer:
     """Analyze the regions of a pipeline in topological order."""
     run = DryRun(spark, shows_plans, infers=infers)
@@ -173,9 +158,7 @@ def _inferred_schemas(
     for operator in (operator for task in tasks for operator in task.region.operators):
         kind = operator.operator
         if isinstance(kind, Source) and (schema := inferred.get(kind.connector)):
-            yield InferredSchema(
-                operator=operator.name, declared_at=operator.declared_at, schema=ddl(schema)
-            )
+            yield InferredSchema(operator=operator.name, declared_at=operator.declared_at, schema=ddl(schema))
 
 
 def _line(failure: Failure) -> tuple[str, int]:
@@ -196,11 +179,7 @@ def _warning(operator: OperatorDescriptor, words: str) -> Failure:
 def _plans(evaluation: RegionEvaluation) -> Iterator[VertexPlan]:
     """Yield the physical plan from a vertex's input to its last operator."""
     for vertex in evaluation.region.vertices:
-        evaluated = [
-            operator
-            for operator in vertex.operators
-            if (operator.node_id, None) in evaluation.outputs
-        ]
+        evaluated = [operator for operator in vertex.operators if (operator.node_id, None) in evaluation.outputs]
         if evaluated:
             rows = evaluation.outputs[evaluated[-1].node_id, None]
             plan = physical_plan_text(rows)
@@ -214,9 +193,7 @@ def main(request_path: str) -> int:
     request = from_json(DryRunRequest, path.read_text())
     spark = session(request.tasks[0])
     try:
-        answer = dry_run(
-            request.tasks, spark, shows_plans=request.shows_plans, infers=request.infers
-        )
+        answer = dry_run(request.tasks, spark, shows_plans=request.shows_plans, infers=request.infers)
     finally:
         spark.stop()
     path.with_name("answer.json").write_text(to_json(answer))

@@ -20,10 +20,7 @@ from pyspark.sql import SparkSession
 
 from graph_compiler.declaration.operators import ApplyInPandas, MapPartitions
 from graph_compiler.declaration.partitioners import FunctionPartitioner
-from graph_compiler.deployment.documents.descriptor import (
-    RegionDescriptor,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.spark_runtime.pinned_jvm import check_executor_jvms

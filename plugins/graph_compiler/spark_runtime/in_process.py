@@ -29,12 +29,7 @@ from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.documents.in_process_run import (
-    PREVIEW,
-    PROGRESS,
-    InProcessRequest,
-    Step,
-)
+from graph_compiler.deployment.documents.in_process_run import PREVIEW, PROGRESS, InProcessRequest, Step
 from graph_compiler.deployment.documents.report import ExecutionReport, Outcome, Phase
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import from_json, to_json, to_wire
@@ -107,10 +102,7 @@ def _attempt(task: TaskDeploymentDescriptor) -> Iterator[_Ended]:
     command = (sys.executable, str(Path(application.__file__)), documents.descriptor)
     settings = {name: os.environ[name] for name in (SUBMIT_ARGUMENTS,) if name in os.environ}
     submission = Submission(
-        command=command,
-        shown=" ".join(command),
-        environment=tuple(settings.items()),
-        host=socket.gethostname(),
+        command=command, shown=" ".join(command), environment=tuple(settings.items()), host=socket.gethostname()
     )
     begin(store, task)
     documents.put_submission(submission)
@@ -146,11 +138,7 @@ def main(request_path: str) -> int:
     seams, previewer = Seams(on_begin=begins), None
     if request.preview is not None:
         previewer = Previewer(request.preview)
-        seams = Seams(
-            on_begin=begins,
-            observed=previewer.observed,
-            looks=previewer.look,
-        )
+        seams = Seams(on_begin=begins, observed=previewer.observed, looks=previewer.look)
     spark = application.session(request.tasks[0])
     try:
         report = run_regions_of(request, spark, seams)

@@ -28,22 +28,12 @@ from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.resources.slot_sharing_group import DeployMode
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.jvm_settings import OF_PANDAS, READS_DIFFERENTLY
-from graph_compiler.deployment.documents.report import (
-    VERSION,
-    ExecutionReport,
-    Failure,
-    ThrowableType,
-)
+from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, Failure, ThrowableType
 from graph_compiler.deployment.documents.staging_layout import root_of
 from graph_compiler.deployment.targets.execution_target import ignored_words
 from graph_compiler.deployment.targets.known_targets import target_of
 from graph_compiler.driver_jvm.pinned_process import host_zone, pin_process
-from graph_compiler.errors import (
-    ExecutionClaimedError,
-    ExtensionError,
-    StagingError,
-    StagingRootNotSharedError,
-)
+from graph_compiler.errors import ExecutionClaimedError, ExtensionError, StagingError, StagingRootNotSharedError
 from graph_compiler.spark_runtime.artifacts import add_artifacts, jars_not_below
 from graph_compiler.spark_runtime.driver_process import bound_output, end_process
 from graph_compiler.spark_runtime.executor_probe import check_executors
@@ -56,10 +46,7 @@ from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
 from graph_compiler.spark_runtime.region.task_run import leave_out, run_regions
 from graph_compiler.spark_runtime.region.task_sources import TaskSources
 from graph_compiler.spark_runtime.secret_values import hide_options, redact, redacted_failure
-from graph_compiler.spark_runtime.spark_internals.java import (
-    look_for_numpy_only_if_loaded,
-    submitted_conf,
-)
+from graph_compiler.spark_runtime.spark_internals.java import look_for_numpy_only_if_loaded, submitted_conf
 from graph_compiler.spark_runtime.stores.opening import open_stores_in_jvm
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.attempts.execution_order import claim_execution
@@ -123,12 +110,7 @@ def run_task(
         other = code.why_other(task.region, report.computed_by)
         return other or sources.why_changed(task.region, report, spark)
 
-    return run_regions(
-        tasks,
-        lambda task: execute(task, spark, seams, code),
-        why_again,
-        _release,
-    )
+    return run_regions(tasks, lambda task: execute(task, spark, seams, code), why_again, _release)
 
 
 def _exit_code(failures: Sequence[tuple[TaskDeploymentDescriptor, Failure]]) -> int:
@@ -153,9 +135,7 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
     builder = SparkSession.builder.appName(f"{task.region.pipeline}.{task.region.task_name}")
     settings = {**OF_PANDAS, **executor_pins(submitted), **dict(task.region.session)}
     if local_path(task.staging_root) is None:
-        from graph_compiler.spark_runtime.stores.hadoop_calls import (
-            executor_keys,  # most drivers need none
-        )
+        from graph_compiler.spark_runtime.stores.hadoop_calls import executor_keys  # most drivers need none
 
         settings |= executor_keys(submitted, os.environ)
         settings |= jars_not_below(task.layout.run, submitted)
@@ -165,10 +145,7 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
 
 
 def execute(
-    task: TaskDeploymentDescriptor,
-    spark: SparkSession,
-    seams: Seams = PRODUCTION,
-    code: RunningCode | None = None,
+    task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams = PRODUCTION, code: RunningCode | None = None
 ) -> ExecutionReport:
     """Run the region in a session; write a report even if it fails. Without `code`, no later try keeps its work."""
     with program_log.about(task.log_fields):
@@ -206,9 +183,7 @@ def _execute(
             schemas=result.schemas,
             computed_by=None if code is None else code.at_end(task.region),
         )
-    except (
-        BaseException
-    ) as error:  # every exception is reported: a function may call sys.exit(0), too
+    except BaseException as error:  # every exception is reported: a function may call sys.exit(0), too
         LOG.error("traceback of the failure:\n%s", redact(_traceback(), task))
         report = _failed(task, error, application_id, metrics)
         _leave(task, report)

@@ -59,11 +59,7 @@ def redact(text: str, *declared: object) -> str:
     letter or digit is beside it: otherwise what is missing in a word would tell it.
     """
     shown = {each.variable for each in values_within(declared, Secret) if not each.is_masked}
-    values = {
-        value
-        for name, value in os.environ.items()
-        if name.startswith(VARIABLE_PREFIX) and name not in shown
-    }
+    values = {value for name, value in os.environ.items() if name.startswith(VARIABLE_PREFIX) and name not in shown}
     forms = {form for value in values if value for form in (value, quote(value, safe=""))}
     for form in sorted(forms, key=len, reverse=True):
         if len(form) < _SHORTEST_WITHIN_WORDS:

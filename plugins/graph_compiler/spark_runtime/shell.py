@@ -88,9 +88,7 @@ def main(descriptor_path: str) -> int:
         add_artifacts(task, spark)
         rows = named_rows(task, spark)
         lines = [f"{name}: {', '.join(frame.columns)}" for name, frame in rows.items()]
-        banner = "\n".join(
-            [f"{task.region.pipeline}.{task.region.region_id}", *lines, "spark: the session"]
-        )
+        banner = "\n".join([f"{task.region.pipeline}.{task.region.region_id}", *lines, "spark: the session"])
         code.interact(banner=banner, local={"spark": spark, **rows}, exitmsg="")
     finally:
         spark.stop()

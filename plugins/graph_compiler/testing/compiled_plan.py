@@ -106,10 +106,7 @@ class CompiledPlan:
         found = [edge.chain_break for edge in _edges(between) if edge.chain_break is not None]
         if reason is not None and reason not in found:
             names = listing(dict.fromkeys(each.name for each in found))
-            self._fail(
-                f"'{first}' and '{second}' are not in one chain because of {names}, not {reason.name}",
-                between,
-            )
+            self._fail(f"'{first}' and '{second}' are not in one chain because of {names}, not {reason.name}", between)
 
     @hides_frames
     def assert_staged(self, producer: str, consumer: str, because: str | None = None) -> None:
@@ -288,10 +285,6 @@ def path_words(path: Sequence[EdgeFacts]) -> list[str]:
     """Return a path as text, one edge per line, with the task if it changes."""
     return [
         f"{each.source} → {each.target}: {each.words}"
-        + (
-            ""
-            if each.source_task == each.target_task
-            else f" · task {each.source_task} → {each.target_task}"
-        )
+        + ("" if each.source_task == each.target_task else f" · task {each.source_task} → {each.target_task}")
         for each in path
     ]

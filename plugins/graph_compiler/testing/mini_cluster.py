@@ -66,29 +66,19 @@ class MiniCluster:
         day; `current_timestamp()` is its start, in UTC. If `day` is a datetime, `current_timestamp()` is that time, to
         the microsecond. Raises PipelineFailedError with the same message as in production.
         """
-        compiled = compile_pipeline(
-            pipeline if isinstance(pipeline, Pipeline) else pipeline.pipeline()
-        )
+        compiled = compile_pipeline(pipeline if isinstance(pipeline, Pipeline) else pipeline.pipeline())
         regions = describe_regions(compiled)
         output = None if until is None else find_output(compiled.stream_graph, until)
         if output is not None:
             regions = only_up_to(regions, output.node.id)
         frames = self._frames(compiled, regions, sources)
-        regions = tuple(
-            rehearsed(region, tuple(frames), writes_sinks=write_sinks) for region in regions
-        )
+        regions = tuple(rehearsed(region, tuple(frames), writes_sinks=write_sinks) for region in regions)
         root = mkdtemp(prefix="pipeline-run-")
         rehearsal = Rehearsal(
-            spark=self.spark,
-            root=root,
-            given=frames,
-            writes_sinks=write_sinks,
-            target=_target(output),
+            spark=self.spark, root=root, given=frames, writes_sinks=write_sinks, target=_target(output)
         )
         weakref.finalize(rehearsal, shutil.rmtree, root, ignore_errors=True)
-        run = DeskRun(
-            day=_day(day), params=_params(compiled, params or {}), run_id="test", staging_root=root
-        )
+        run = DeskRun(day=_day(day), params=_params(compiled, params or {}), run_id="test", staging_root=root)
         # An id of its own, as in production: a sink names its files after it, and an earlier run may have written some.
         tasks = [desk_task(region, run, execution_id=uuid4().hex) for region in regions]
         marker = RunMarker.of(tasks[0], host=_HOST, time=_now(day).timestamp())
@@ -97,9 +87,7 @@ class MiniCluster:
         failure = rehearsal.run(tasks)
         if failure is not None:
             region = regions[len(rehearsal.reports) - 1]
-            raise PipelineFailedError(
-                failure, failure.words(compiled.pipeline.name, region.region_id)
-            )
+            raise PipelineFailedError(failure, failure.words(compiled.pipeline.name, region.region_id))
         return PipelineResult(compiled=compiled, rehearsal=rehearsal)
 
     def _frames(
@@ -113,11 +101,7 @@ class MiniCluster:
             return {}
         given = dict(sources or {})
         matched = match_sources(compiled.stream_graph, given, _node_ids(regions))
-        return {
-            node.id: self._frame(node, given[name])
-            for name, node in matched.items()
-            if given[name] is not REAL
-        }
+        return {node.id: self._frame(node, given[name]) for name, node in matched.items() if given[name] is not REAL}
 
     def _frame(self, node: StreamNode, given: Given) -> Frame:
         assert isinstance(node.operator, Source), "it was found among the sources"
@@ -142,9 +126,7 @@ def _day(day: str | date) -> str:
     try:
         return date.fromisoformat(str(day)).isoformat()
     except ValueError:
-        raise ParameterError(
-            f"day is {shown(day)}\n  allowed: a day, such as '2013-01-01'"
-        ) from None
+        raise ParameterError(f"day is {shown(day)}\n  allowed: a day, such as '2013-01-01'") from None
 
 
 def _now(day: str | date) -> datetime:
@@ -154,9 +136,7 @@ def _now(day: str | date) -> datetime:
     return datetime.combine(date.fromisoformat(_day(day)), time(), UTC)
 
 
-def _params(
-    compiled: CompiledPipeline, given: Mapping[str, ParameterValue]
-) -> dict[str, ParameterValue]:
+def _params(compiled: CompiledPipeline, given: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
     defaults = dict(compiled.pipeline.params)
     for name, value in given.items():
         if not isinstance(value, str | int | float | date):

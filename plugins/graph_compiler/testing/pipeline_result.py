@@ -9,12 +9,7 @@ from graph_compiler.deployment.documents.manifest import ContractCount
 from graph_compiler.deployment.documents.report import Failure
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
-from graph_compiler.graphs.operator_names import (
-    NamedOutput,
-    OperatorNotFoundError,
-    find_output,
-    find_sink,
-)
+from graph_compiler.graphs.operator_names import NamedOutput, OperatorNotFoundError, find_output, find_sink
 from graph_compiler.identifiers import did_you_mean, listing
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.rehearsal.local_session import Frame
@@ -70,9 +65,7 @@ class PipelineResult:
         """Return the rows of a sink, with its declared columns."""
         output = NamedOutput(node=find_sink(self.compiled.stream_graph, name), tag=None)
         self._check_run(output)
-        return SinkRows(
-            rows=self._rows(output), columns=_columns(self.rehearsal.frame((output.node.id, None)))
-        )
+        return SinkRows(rows=self._rows(output), columns=_columns(self.rehearsal.frame((output.node.id, None))))
 
     @property
     def contracts(self) -> dict[str, ContractCount]:
@@ -88,18 +81,12 @@ class PipelineResult:
             return counts[name]
         hint = did_you_mean(name, counts)
         raise OperatorNotFoundError(
-            f"no contract '{name}' has counted rows\n  found: {listing(counts)}"
-            + (f"\n  hint: {hint}" if hint else "")
+            f"no contract '{name}' has counted rows\n  found: {listing(counts)}" + (f"\n  hint: {hint}" if hint else "")
         )
 
     @hides_frames
     def assert_rows(
-        self,
-        operator: str,
-        expected: Iterable[Row],
-        *,
-        ordered: bool = False,
-        relative: float = RELATIVE,
+        self, operator: str, expected: Iterable[Row], *, ordered: bool = False, relative: float = RELATIVE
     ) -> None:
         """Raise AssertionError unless an operator's output has these rows; only the columns they name are compared."""
         found = self.rows(operator, ordered=ordered)
@@ -125,9 +112,7 @@ class PipelineResult:
         if isinstance(found, Failure):
             vertex = self.compiled.job_graph.vertex_of_node[output.node.id]
             region = self.compiled.deployment.region_of_vertex[vertex.id]
-            raise PipelineFailedError(
-                found, found.words(self.compiled.pipeline.name, region.id)
-            ) from None
+            raise PipelineFailedError(found, found.words(self.compiled.pipeline.name, region.id)) from None
         return list(found) if ordered else in_order_of_values(found)
 
 

@@ -14,11 +14,7 @@ MOST_SHOWN = 10
 
 @hides_frames
 def assert_rows(
-    found: Iterable[Row],
-    expected: Iterable[Row],
-    *,
-    ordered: bool = False,
-    relative: float = RELATIVE,
+    found: Iterable[Row], expected: Iterable[Row], *, ordered: bool = False, relative: float = RELATIVE
 ) -> None:
     """Raise AssertionError unless both have the same rows.
 
@@ -77,9 +73,7 @@ def _equal(one: object, other: object, relative: float) -> bool:
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(_equal(one[k], other[k], relative) for k in one)
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(
-            _equal(a, b, relative) for a, b in zip(one, other, strict=True)
-        )
+        return len(one) == len(other) and all(_equal(a, b, relative) for a, b in zip(one, other, strict=True))
     return one == other
 
 
@@ -124,9 +118,7 @@ def _in_order(found: Sequence[Row], wanted: Sequence[Row], relative: float) -> s
     else:
         pairs = zip(found, wanted, strict=True)
         position = next(n for n, pair in enumerate(pairs) if not _equal(*pair, relative))
-    lines = [
-        f"rows differ, from row {position} on: {len(found)} found, {len(wanted)} expected, in order"
-    ]
+    lines = [f"rows differ, from row {position} on: {len(found)} found, {len(wanted)} expected, in order"]
     for title, rows in (("found", found), ("expected", wanted)):
         here = dict(rows[position]) if position < len(rows) else "no row"
         lines.append(f"  {title}: {here}")

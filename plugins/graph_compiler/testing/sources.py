@@ -35,11 +35,7 @@ class Rows:
     rows: Sequence[Mapping[str, object] | Sequence[object]] = ()
 
 
-def match_sources(
-    graph: StreamGraph,
-    named: Collection[str],
-    needed: Collection[int],
-) -> dict[str, StreamNode]:
+def match_sources(graph: StreamGraph, named: Collection[str], needed: Collection[int]) -> dict[str, StreamNode]:
     """Return the source of each name, if its rows are needed.
 
     Raises SourcesError for a name that no source has, and for sources that are needed but not named.
@@ -52,11 +48,7 @@ def match_sources(
             raise SourcesError(
                 f"pipeline '{graph.job_name}': '{other}' and '{name}' are one source\n  allowed: rows once"
             )
-    left = [
-        node
-        for node in sources
-        if node.id in needed and node.id not in chosen and not _is_declared_here(node)
-    ]
+    left = [node for node in sources if node.id in needed and node.id not in chosen and not _is_declared_here(node)]
     if left:
         names = listing(f"'{node.declared_name}'" for node in left)
         example = f'{{"{left[0].declared_name}": [{{…}}]}}'

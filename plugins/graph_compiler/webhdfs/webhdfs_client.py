@@ -46,9 +46,7 @@ class WebHdfsClient:
         self._place = f"hdfs://{authority}"
         self._access = access
         self._hosts = access.hosts or (authority.partition(":")[0],)
-        self._tls = (
-            ssl.create_default_context(cafile=access.certificates) if access.has_tls else None
-        )
+        self._tls = ssl.create_default_context(cafile=access.certificates) if access.has_tls else None
 
     def status(self, key: str) -> HdfsStatus:
         """Return what is under a name."""
@@ -100,14 +98,9 @@ class WebHdfsClient:
         address = quote(f"{place.path}?{place.query}", safe=_ASCII)
         return self._checked(key, self._sent(place.netloc, method, address, content, key)).body
 
-    def _ask(
-        self, method: str, key: str, operation: str, parameters: Mapping[str, str] | None = None
-    ) -> Any:
+    def _ask(self, method: str, key: str, operation: str, parameters: Mapping[str, str] | None = None) -> Any:
         """Return the JSON of the active NameNode's answer, None if it has none."""
-        query = urlencode(
-            {"op": operation, "user.name": self._access.user_name, **(parameters or {})},
-            quote_via=quote,
-        )
+        query = urlencode({"op": operation, "user.name": self._access.user_name, **(parameters or {})}, quote_via=quote)
         address = f"/webhdfs/v1{quote(self._path(key))}?{query}"
         *others, last = self._hosts
         for host in others:
@@ -135,9 +128,7 @@ class WebHdfsClient:
         said = f"{name}: {words}" if name else f"HTTP {answer.status}"
         raise OSError(_NUMBERS.get(name, errno.EIO), said.splitlines()[0][:500], key)
 
-    def _sent(
-        self, authority: str, method: str, address: str, content: bytes | None, key: str
-    ) -> _Answer:
+    def _sent(self, authority: str, method: str, address: str, content: bytes | None, key: str) -> _Answer:
         """Send one request; raises OSError if it is not answered."""
         if self._tls is None:
             connection = HTTPConnection(authority, timeout=_SECONDS)
@@ -150,9 +141,7 @@ class WebHdfsClient:
                 found = connection.getresponse()
                 return _Answer(found.status, found.read())
             except ConnectionRefusedError as error:
-                raise ConnectionRefusedError(
-                    error.errno, f"{authority} refuses connections", key
-                ) from error
+                raise ConnectionRefusedError(error.errno, f"{authority} refuses connections", key) from error
             except (HTTPException, OSError) as error:
                 words = str(error) or type(error).__name__
                 raise OSError(errno.EIO, f"{authority} does not answer: {words}", key) from error

@@ -5,9 +5,7 @@ from datetime import datetime
 from graph_compiler import Parquet, Range, StreamExecutionEnvironment
 from graph_compiler.airflow_backend import build_dag
 
-env = StreamExecutionEnvironment(
-    "broken", params={"output": "/nowhere"}, config={"restart-strategy.type": "none"}
-)
+env = StreamExecutionEnvironment("broken", params={"output": "/nowhere"}, config={"restart-strategy.type": "none"})
 (
     env.from_source(Range(0, 1_000), "<script>alert('source')</script>")
     .filter("id >= 0")

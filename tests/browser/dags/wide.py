@@ -12,7 +12,7 @@ for number in range(40):
     for step in ("cleaned", "scored", "counted", "ranked"):
         feed = feed.rebalance().filter("id >= 0").name(f"{step}_{number}")
     feeds.append(feed.stage("each feed comes once") if number % 10 == 0 else feed)
-feeds[0].union(*feeds[1:]).key_by("id").aggregate(n="count(*)").name("all").sink_to(
-    Parquet("/nowhere/wide")
-).name("report")
+feeds[0].union(*feeds[1:]).key_by("id").aggregate(n="count(*)").name("all").sink_to(Parquet("/nowhere/wide")).name(
+    "report"
+)
 dag = build_dag(env, schedule=None, start_date=datetime(2013, 1, 1))

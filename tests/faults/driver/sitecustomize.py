@@ -2,9 +2,7 @@
 
 import sys
 
-_programs = [
-    place for place, word in enumerate(sys.orig_argv) if word.endswith("spark_runtime/main.py")
-]
+_programs = [place for place, word in enumerate(sys.orig_argv) if word.endswith("spark_runtime/main.py")]
 if _programs:
     from tests.faults.injection import arm
 

@@ -42,9 +42,7 @@ def main(plans: str, run_id: str) -> None:
 def _pause(server: int) -> None:
     """Stop the server, and start a process that lets it go on."""
     subprocess.Popen(
-        ["bash", "-c", f"sleep {_PAUSE}; kill -CONT {server}"],
-        start_new_session=True,
-        stdout=subprocess.DEVNULL,
+        ["bash", "-c", f"sleep {_PAUSE}; kill -CONT {server}"], start_new_session=True, stdout=subprocess.DEVNULL
     )
     os.kill(server, signal.SIGSTOP)
 

@@ -32,9 +32,7 @@ class FilePoints:
     What happens before the file `since` is there does not count.
     """
 
-    def __init__(
-        self, point: Point, run: Path, output: Path, fire: Callable[[], None], *, since: Path
-    ) -> None:
+    def __init__(self, point: Point, run: Path, output: Path, fire: Callable[[], None], *, since: Path) -> None:
         self._point = point
         self._since = str(since)
         self._manifest = re.compile(re.escape(str(run)) + r"/manifests/[^/]+/\d+\.json$")
@@ -97,8 +95,7 @@ def watch_partitions(folders: tuple[Path, ...], fire: Callable[[], None], *, sin
 
     def look() -> None:
         while not since.exists() or not any(
-            glob.glob(f"{folder}/**/{_WRITING}", recursive=True, include_hidden=True)
-            for folder in folders
+            glob.glob(f"{folder}/**/{_WRITING}", recursive=True, include_hidden=True) for folder in folders
         ):
             time.sleep(0.002)
         fire()

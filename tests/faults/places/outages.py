@@ -37,9 +37,7 @@ sleep 3
 def own_file_system(root: Path) -> Iterator[bool]:
     """Mount a separate file system at a staging root, and unmount it; False if this user may not mount."""
     root.mkdir(parents=True, exist_ok=True)
-    mounted = os.geteuid() == 0 and _succeeds(
-        "mount", "-t", "tmpfs", "-o", _SIZE, "tmpfs", str(root)
-    )
+    mounted = os.geteuid() == 0 and _succeeds("mount", "-t", "tmpfs", "-o", _SIZE, "tmpfs", str(root))
     try:
         yield mounted
     finally:
@@ -55,9 +53,7 @@ def begin_outage(fault: Fault, root: Path, driver: int) -> None:
         case Fault.ROOT_READ_ONLY:
             _make_read_only(root)
         case Fault.ROOT_GONE:
-            subprocess.run(
-                ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(root)], check=True
-            )
+            subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(root)], check=True)
         case _:
             raise AssertionError(f"{fault} is not an outage")
     subprocess.Popen(

@@ -59,9 +59,7 @@ def test_a_point_is_a_request_that_none_of_the_others_is(point: Point) -> None:
         (Fault.REPEATED, Point.AFTER_INTENT, "twice"),
     ],
 )
-def test_a_request_is_carried_out_if_its_point_is_behind_it(
-    fault: Fault, point: Point, answer: str
-) -> None:
+def test_a_request_is_carried_out_if_its_point_is_behind_it(fault: Fault, point: Point, answer: str) -> None:
     assert rule(plan(point, fault), LAYOUT.run, "/plans", "r")["fault"] == answer
 
 

@@ -47,9 +47,7 @@ def link(hook: FilePoints, source: Path, destination: Path) -> None:
         (Point.AFTER_INTENT, ["0.intent.json,0.json"]),
     ],
 )
-def test_faults_strike_before_and_after_a_document(
-    point: Point, there: list[str], tmp_path: Path
-) -> None:
+def test_faults_strike_before_and_after_a_document(point: Point, there: list[str], tmp_path: Path) -> None:
     fired, hook, layout = seen(point, tmp_path)
     document = tmp_path / "document"
     document.touch()

@@ -51,7 +51,5 @@ def test_a_point_is_an_event_that_none_of_the_others_is(point: Point) -> None:
 
     assert {other for other, event in EVENTS.items() if matches(event)} == {point}
     assert not any(map(matches, NO_POINT))
-    assert re.fullmatch(
-        turn, urlsplit(LAYOUT.execution(RegionId("report"), "e1") + "/driver.json").path
-    )
+    assert re.fullmatch(turn, urlsplit(LAYOUT.execution(RegionId("report"), "e1") + "/driver.json").path)
     assert called[-2:] == ["/plans", "r"]

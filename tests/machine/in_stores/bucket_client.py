@@ -37,9 +37,7 @@ class BucketClient(BucketStore):
 
     def put_if_absent(self, key: str, content: bytes) -> bool:
         def write(own: str) -> None:
-            self._send(
-                "put once", key, lambda: self.bucket.put(key, content, own, only_if_absent=True)
-            )
+            self._send("put once", key, lambda: self.bucket.put(key, content, own, only_if_absent=True))
 
         return put_once(write, lambda: None if (found := self._head(key)) is None else found.id)
 
@@ -60,9 +58,7 @@ class BucketClient(BucketStore):
 
     def keys(self, folder: str) -> list[str]:
         names = (key.removeprefix(f"{folder}/") for key, _ in self._listed(folder))
-        return [
-            f"{folder}/{name}" for name in names if "/" not in name and not name.startswith(".")
-        ]
+        return [f"{folder}/{name}" for name in names if "/" not in name and not name.startswith(".")]
 
     def folders(self, folder: str) -> list[str]:
         names = (key.removeprefix(f"{folder}/") for key, _ in self._listed(folder))
@@ -97,9 +93,7 @@ class BucketClient(BucketStore):
             raise StagingError(f"a file in {writing} was not deferred")
         return tuple(each for each in found if each is not None)
 
-    def all_written_files(
-        self, writing: str, *, but: Collection[str] = ()
-    ) -> tuple[DeferredFile, ...]:
+    def all_written_files(self, writing: str, *, but: Collection[str] = ()) -> tuple[DeferredFile, ...]:
         left = {f"{writing}/{name}{PENDING}" for name in but}
         keys = [key for key, _ in self._listed(writing) if key.endswith(PENDING)]
         found = (self._deferred(key) for key in keys if key not in left)

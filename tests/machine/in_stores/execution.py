@@ -51,9 +51,7 @@ class Execution:
 
     @property
     def trace(self) -> str:
-        return "\n".join(
-            [f"requests of {self.id}:", *(f"  {line}" for line in self.line.trace[-80:])]
-        )
+        return "\n".join([f"requests of {self.id}:", *(f"  {line}" for line in self.line.trace[-80:])])
 
     def work(self) -> None:
         """Do what a driver does with one sink."""
@@ -119,11 +117,5 @@ def layout_of(ground: Ground, run: str) -> StagingLayout:
 
 def _marker(layout: StagingLayout) -> RunMarker:
     return RunMarker(
-        version=VERSION,
-        root=layout.root,
-        identity=layout.identity,
-        host="host",
-        time=0.0,
-        plan_id="plan",
-        ttl=86_400.0,
+        version=VERSION, root=layout.root, identity=layout.identity, host="host", time=0.0, plan_id="plan", ttl=86_400.0
     )

@@ -44,10 +44,4 @@ def hdfs_ground() -> Ground:
         node.put(f"{folder}/_temporary/0/{name}", content)  # the same
         node.put(f"{folder}/{name}", content)
 
-    return Ground(
-        "hdfs",
-        "hdfs://nn/lake",
-        node,
-        lambda line: HdfsStore(NameNodeClient(node, line)),
-        write,
-    )
+    return Ground("hdfs", "hdfs://nn/lake", node, lambda line: HdfsStore(NameNodeClient(node, line)), write)

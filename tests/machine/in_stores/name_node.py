@@ -32,17 +32,11 @@ class NameNode:
         name = key.rpartition("/")[2] if name is None else name
         if file := self.files.get(key):
             return HdfsStatus(
-                name=name,
-                is_folder=False,
-                bytes=len(file.content),
-                written=file.written,
-                id=int(file.id),
+                name=name, is_folder=False, bytes=len(file.content), written=file.written, id=int(file.id)
             )
         if key not in self.folders:
             raise FileNotFoundError(errno.ENOENT, "does not exist", key)
-        return HdfsStatus(
-            name=name, is_folder=True, bytes=0, written=self.now, id=self.folders[key]
-        )
+        return HdfsStatus(name=name, is_folder=True, bytes=0, written=self.now, id=self.folders[key])
 
     def listed(self, folder: str) -> list[HdfsStatus]:
         """Return what is directly in a folder; of a file, only itself, without a name."""

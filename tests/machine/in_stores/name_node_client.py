@@ -40,11 +40,7 @@ class NameNodeClient:
     def rename(self, key: str, to: str, *, replaces: bool = False) -> None:
         """Rename; that of a hidden file which replaces nothing is a conditional write."""
         is_put = key.rpartition("/")[2].startswith(".") and not replaces
-        self._send(
-            "put once" if is_put else "rename",
-            to,
-            lambda: self.node.rename(key, to, replaces=replaces),
-        )
+        self._send("put once" if is_put else "rename", to, lambda: self.node.rename(key, to, replaces=replaces))
 
     def make_folder(self, folder: str) -> None:
         self._send("mkdirs", folder, lambda: self.node.make_folder(folder))
@@ -57,8 +53,6 @@ class NameNodeClient:
 
     def _send(self, call: str, key: str, do: Any) -> Any:
         name = key.rpartition("/")[2]
-        if name.startswith(
-            "."
-        ):  # `.0.intent.json.6cdb…` is also an "intent", as `0.intent.json` is
+        if name.startswith("."):  # `.0.intent.json.6cdb…` is also an "intent", as `0.intent.json` is
             name = name.removeprefix(".").rpartition(".")[0]
         return self.line.send(call, key, do, name.split(".")[-2:][0])

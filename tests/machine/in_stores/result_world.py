@@ -56,21 +56,10 @@ from tests.machine.tally import TALLY
 
 REGION = REGIONS[FIRST]
 RESULT = replace(REGION.results[0], is_compared=False)
-STAGED = StagedInput(
-    id=RESULT.id, fingerprint=RESULT.fingerprint, producer=REGION.region_id, consumers=()
-)
+STAGED = StagedInput(id=RESULT.id, fingerprint=RESULT.fingerprint, producer=REGION.region_id, consumers=())
 _HOURS, _MONTHS = 7_200.0, 100 * 86_400.0
 _HALF = 2
-_OVER_AT_ONCE = (
-    "dropped",
-    "lost",
-    "503",
-    "503 after",
-    "answered twice",
-    "denied",
-    "death",
-    "death after",
-)
+_OVER_AT_ONCE = ("dropped", "lost", "503", "503 after", "answered twice", "denied", "death", "death after")
 
 
 @dataclass(frozen=True)
@@ -118,9 +107,7 @@ def _footers(spark: Executors) -> Callable[[str], int]:
     return lambda key: len(rows_in(spark.server, [key]))
 
 
-def _read(
-    spark: Executors, manifest: Manifest, _: StructType, files: Collection[DataFile]
-) -> tuple[Row, ...]:
+def _read(spark: Executors, manifest: Manifest, _: StructType, files: Collection[DataFile]) -> tuple[Row, ...]:
     return rows_in(spark.server, [f"{manifest.location}/{file.name}" for file in files])
 
 
@@ -206,9 +193,7 @@ class ResultWorld:
     def collect_garbage(self, troubles: tuple[Trouble, ...], *, silent: float = _HOURS) -> None:
         """Let gc run, hours or months later; Airflow says that the run has ended."""
         now = self.ground.server.now + silent
-        airflow: Mapping[RunIdentity, AirflowRunState] = {
-            self._layout.identity: AirflowRunState.FAILED
-        }
+        airflow: Mapping[RunIdentity, AirflowRunState] = {self._layout.identity: AirflowRunState.FAILED}
 
         def work(worker: Worker) -> None:
             client, root = self.ground.client_of(worker.line), self.ground.root
@@ -253,9 +238,7 @@ class ResultWorld:
         assert self.is_whole
         self.read(())
 
-    def _worker(
-        self, what: str, troubles: tuple[Trouble, ...], work: Callable[[Worker], None]
-    ) -> Worker:
+    def _worker(self, what: str, troubles: tuple[Trouble, ...], work: Callable[[Worker], None]) -> Worker:
         def run() -> None:
             try:
                 work(worker)
@@ -264,9 +247,7 @@ class ResultWorld:
 
         TALLY.steps += 1
         kind = "several" if len(troubles) > 1 else "".join(one.kind for one in troubles) or "none"
-        TALLY.tried[
-            f"results, {self.ground.name}", what if what in ("gc", "reader") else "stage", kind
-        ] += 1
+        TALLY.tried[f"results, {self.ground.name}", what if what in ("gc", "reader") else "stage", kind] += 1
         process = Process(run)
         worker = Worker(what, Line(troubles, self.late, process), process)
         return worker
@@ -291,9 +272,7 @@ class ResultWorld:
             staging_root=self.ground.root,
             parameters=(),
         )
-        client.put_if_absent(
-            self._layout.descriptor(REGION.region_id, name), task.to_json().encode()
-        )
+        client.put_if_absent(self._layout.descriptor(REGION.region_id, name), task.to_json().encode())
         mark_run(client, RunMarker.of(task, host="host", time=0.0))
         area = self._area(worker).beginning(RESULT.id)
         worker.epoch = area.epochs[RESULT.id]
@@ -301,8 +280,7 @@ class ResultWorld:
         worker.winner = area.stage(RESULT, cast("DataFrame", rows))
         outcome = Outcome(state=ExecutionState.FINISHED, ended=self.ground.server.now, reason=None)
         client.put_if_absent(
-            self._layout.execution(REGION.region_id, name) + "/outcome.json",
-            to_json(outcome).encode(),
+            self._layout.execution(REGION.region_id, name) + "/outcome.json", to_json(outcome).encode()
         )
 
     def _read(self, worker: Worker) -> None:

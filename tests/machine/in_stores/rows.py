@@ -122,16 +122,12 @@ class RowsSink(FileSink):
         return cast("DataFrame", replace(rows, rows=(*kept, *rows.rows))), held
 
 
-def open_rows_sink(
-    connector: Connector, operator_id: OperatorId, sink: Sink, context: SinkContext
-) -> RowsSink:
+def open_rows_sink(connector: Connector, operator_id: OperatorId, sink: Sink, context: SinkContext) -> RowsSink:
     """Claim the target, as the sink of files does."""
     assert isinstance(connector, Json)
     publisher = Publisher(ledger=context.ledger, execution_id=context.execution_id)
     ticket = publisher.settle(operator_id, connector.path, sink.mode)
-    return RowsSink(
-        connector=connector, sink=sink, spark=context.spark, publisher=publisher, ticket=ticket
-    )
+    return RowsSink(connector=connector, sink=sink, spark=context.spark, publisher=publisher, ticket=ticket)
 
 
 @dataclass
@@ -140,24 +136,18 @@ class _Watched:
     check: Callable[[], None] = field(default=lambda: None)
 
 
-def _write_directly(
-    rows: Rows, folder: str, *, partition_by: Sequence[str] = (), **_: Any
-) -> DirectWrite:
+def _write_directly(rows: Rows, folder: str, *, partition_by: Sequence[str] = (), **_: Any) -> DirectWrite:
     return rows.written(folder, partition_by)
 
 
-def _write_files(
-    rows: Rows, folder: str, format: FileFormat, lists: Lister
-) -> tuple[tuple[WrittenFile, ...], int]:
+def _write_files(rows: Rows, folder: str, format: FileFormat, lists: Lister) -> tuple[tuple[WrittenFile, ...], int]:
     written = rows.written(folder, format.partition_by).counted
     files = lists(folder)
     written_files._compare_sizes(folder, files, written)
     return files, written.rows
 
 
-def _write_empty_file(
-    rows: Rows, folder: str, _: FileFormat, lists: Lister
-) -> tuple[WrittenFile, ...]:
+def _write_empty_file(rows: Rows, folder: str, _: FileFormat, lists: Lister) -> tuple[WrittenFile, ...]:
     replace(rows, rows=()).written(f"{folder}/empty", ())
     return lists(folder)
 

@@ -56,13 +56,7 @@ class TargetMachine(RuleBasedStateMachine):
 
     @rule(run=RUNS, mode=drawn("mode", MODES), rows=ROWS, troubles=TROUBLES)
     @precondition(lambda self: self._world is not None and len(self.world.stopped) < 3)
-    def write(
-        self,
-        run: str,
-        mode: str,
-        rows: list[tuple[int, int]],
-        troubles: tuple[Trouble, ...],
-    ) -> None:
+    def write(self, run: str, mode: str, rows: list[tuple[int, int]], troubles: tuple[Trouble, ...]) -> None:
         if mode == "overwrite-partitions" and not self.world.partitioned:
             mode = "overwrite"
         if mode == "merge":  # by id
@@ -92,9 +86,7 @@ class TargetMachine(RuleBasedStateMachine):
 
     @rule(ended=_ENDED, troubles=TROUBLES, is_old=st.booleans())
     @precondition(lambda self: self._world is not None and len(self.world.collecting) < 2)
-    def collect_garbage(
-        self, ended: frozenset[str], troubles: tuple[Trouble, ...], *, is_old: bool
-    ) -> None:
+    def collect_garbage(self, ended: frozenset[str], troubles: tuple[Trouble, ...], *, is_old: bool) -> None:
         self.world.collect_garbage(ended, troubles, is_old=is_old)
 
     def teardown(self) -> None:

@@ -64,9 +64,7 @@ class TargetWorld:
         self.ground.server.watch(self._changed)
         self._ledger = layout_of(self.ground, "any").publications(self.ground.target)
 
-    def write(
-        self, run: str, mode: str, rows: Iterable[Row], troubles: tuple[Trouble, ...]
-    ) -> None:
+    def write(self, run: str, mode: str, rows: Iterable[Row], troubles: tuple[Trouble, ...]) -> None:
         """Let a new execution of a run write, until it ends or is stopped."""
         written = Written(run=run, mode=mode, rows=tuple(rows), keys=("id",))
         TALLY.steps += 1
@@ -99,9 +97,7 @@ class TargetWorld:
         self.ground.server.put(f"{folder}/foreign-{row[2]}.json", f"{json.dumps(row)}\n".encode())
         self._raise_found()
 
-    def collect_garbage(
-        self, ended: frozenset[str], troubles: tuple[Trouble, ...], *, is_old: bool
-    ) -> None:
+    def collect_garbage(self, ended: frozenset[str], troubles: tuple[Trouble, ...], *, is_old: bool) -> None:
         """Let `staging gc` run, hours or months later; Airflow says of these runs that they have ended."""
         TALLY.steps += 1
         collection = self._collection(ended, troubles, is_old=is_old)
@@ -123,9 +119,7 @@ class TargetWorld:
             rows = [(id, part, next(self.numbers)) for id, part, _ in written.rows]
             self.write(written.run, written.mode, rows, ())
         self.write("run 9", "append", [(0, "a", next(self.numbers))], ())
-        assert not self.versions.is_open, (
-            "the last run has succeeded, and its publication is not finished"
-        )
+        assert not self.versions.is_open, "the last run has succeeded, and its publication is not finished"
         self.versions.check(self.seen(), "at the end")
         self._is_in_place()
 
@@ -186,9 +180,7 @@ class TargetWorld:
         if execution.line.has_struck:
             return
         TALLY.refusals[f"{execution.written.mode}: {type(error).__name__}: {error}"[:200]] += 1
-        assert execution.published_since or execution.others_came or self._may_refuse(execution), (
-            words
-        )
+        assert execution.published_since or execution.others_came or self._may_refuse(execution), words
         if self.unfinished.get(execution.written.run) is execution.written:
             del self.unfinished[execution.written.run]
 
@@ -230,19 +222,13 @@ class TargetWorld:
         if self.found is not None:
             raise self.found
 
-    def _collection(
-        self, ended: frozenset[str], troubles: tuple[Trouble, ...], *, is_old: bool
-    ) -> GarbageCollection:
+    def _collection(self, ended: frozenset[str], troubles: tuple[Trouble, ...], *, is_old: bool) -> GarbageCollection:
         runs = {one.written.run for one in self.executions.values()}
         airflow: Mapping[RunIdentity, AirflowRunState] = {
-            layout_of(self.ground, run).identity: AirflowRunState.FAILED
-            if run in ended
-            else AirflowRunState.RUNNING
+            layout_of(self.ground, run).identity: AirflowRunState.FAILED if run in ended else AirflowRunState.RUNNING
             for run in runs
         }
-        policy = Policy(
-            now=self.ground.server.now + (_MONTHS if is_old else _HOURS), airflow=airflow
-        )
+        policy = Policy(now=self.ground.server.now + (_MONTHS if is_old else _HOURS), airflow=airflow)
 
         def work() -> None:
             client, root = self.ground.client_of(collection.line), self.ground.root

@@ -45,9 +45,7 @@ def published(ground: Ground, mode: str, at: tuple[Trouble, ...]) -> TargetWorld
 def combinations() -> list[Any]:
     """Return all, of which the quick suite tries what is most unlike the others."""
     return [
-        pytest.param(
-            mode, kind, times, marks=() if (mode, kind, times) in QUICK else pytest.mark.long
-        )
+        pytest.param(mode, kind, times, marks=() if (mode, kind, times) in QUICK else pytest.mark.long)
         for mode in MODES
         for kind in LASTING
         for times in (FEW, FOR_EVER)

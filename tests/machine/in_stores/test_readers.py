@@ -74,9 +74,7 @@ def test_an_append_takes_no_row_from_any_reader(world: WatchedWorld) -> None:
 
 
 @pytest.mark.parametrize("mode", ["overwrite", "overwrite-partitions"])
-def test_a_reader_of_several_requests_may_see_a_part_of_each_version(
-    world: WatchedWorld, mode: str
-) -> None:
+def test_a_reader_of_several_requests_may_see_a_part_of_each_version(world: WatchedWorld, mode: str) -> None:
     old, new = Counter(rows(1, 0, 4)), Counter(rows(2, 2, 6))
     world.write("run 2", mode, rows(2, 2, 6), ())
     views = list(in_two_requests(world.moments))

@@ -55,9 +55,7 @@ def bringing_in(world: TargetWorld, kind: str, file: int = 0, *, of: int = 1) ->
     """Return a trouble at the request that lets a file appear in a target that is there."""
     if world.ground.name == "bucket":
         return Trouble(kind, "complete", file)
-    return Trouble(
-        kind, "rename", of + 1 + file
-    )  # each has got its name, and their folder is claimed
+    return Trouble(kind, "rename", of + 1 + file)  # each has got its name, and their folder is claimed
 
 
 def test_nothing_is_seen_before_the_decision(world: TargetWorld) -> None:
@@ -82,9 +80,7 @@ def test_old_files_are_gone_before_the_end_is_recorded(world: TargetWorld) -> No
     world.end_well()
 
 
-def test_files_that_are_not_there_after_their_completion_are_not_taken_for_published(
-    world: TargetWorld,
-) -> None:
+def test_files_that_are_not_there_after_their_completion_are_not_taken_for_published(world: TargetWorld) -> None:
     world.write("run 1", "append", [row(1)], (Trouble("stopped", "intent"),))
     world.collect_garbage(ENDED, (), is_old=False)
     world.resume(0)

@@ -25,8 +25,7 @@ class Versions:
     def add(self, row: Row) -> None:
         """Add a row of others to both versions."""
         self.before, self.after = (
-            [state.with_rows(OTHERS, [row]) for state in states]
-            for states in (self.before, self.after)
+            [state.with_rows(OTHERS, [row]) for state in states] for states in (self.before, self.after)
         )
 
     def may_hold_others(self, run: str) -> bool:
@@ -76,16 +75,12 @@ class Versions:
             return
         is_merge = self.decided[-1].written.mode == "merge"
         assert any(
-            _may_see(_rows(old), _rows(new), seen, is_merge=is_merge)
-            for old in self.before
-            for new in self.after
+            _may_see(_rows(old), _rows(new), seen, is_merge=is_merge) for old in self.before for new in self.after
         ), f"{when}: {_difference(seen, [*self.before, *self.after])}\n{self.decided[-1].trace}"
 
 
 def _difference(seen: Counter[Row], states: list[State]) -> str:
-    return " or ".join(
-        f"lost {dict(_rows(one) - seen)}, too many {dict(seen - _rows(one))}" for one in states
-    )
+    return " or ".join(f"lost {dict(_rows(one) - seen)}, too many {dict(seen - _rows(one))}" for one in states)
 
 
 def _rows(state: State) -> Counter[Row]:

@@ -43,10 +43,7 @@ CONDITIONS = ("v > 2", "v % 2 = 0", "k IS NULL OR v < 3")
 
 
 Stored = Callable[[Sequence[str | None]], pa.Array]
-_NANS = [
-    unpack("<d", pack("<Q", bits))[0]
-    for bits in (0x7FF8 << 48, (0xFFF8 << 48) + 1, (0x7FF8 << 48) + 7)
-]
+_NANS = [unpack("<d", pack("<Q", bits))[0] for bits in (0x7FF8 << 48, (0xFFF8 << 48) + 1, (0x7FF8 << 48) + 7)]
 """Three of the values that are no number: equal to Spark, and not identical."""
 
 
@@ -96,13 +93,7 @@ def _collated(name: str) -> Key:
     return Key(f"x COLLATE {name}", _LETTERS, _BYTES, collation=name)
 
 
-_ON_NUMBERS = (
-    "k = 0.0",
-    f"k = 0.0 AND {_MINUS}",
-    "k > 1",
-    "k <= 0",
-    "k = -0.0 OR v = 1",
-)
+_ON_NUMBERS = ("k = 0.0", f"k = 0.0 AND {_MINUS}", "k > 1", "k <= 0", "k = -0.0 OR v = 1")
 KEYS: Mapping[str, Key] = {
     "double": _floating("DOUBLE", pa.float64()),
     "float": _floating("FLOAT", pa.float32()),
@@ -120,12 +111,8 @@ KEYS: Mapping[str, Key] = {
     "German": _collated("de_CI_AI"),
     "trailing blanks": _collated("UTF8_BINARY_RTRIM"),
     "Turkish": _collated("tr_CI"),
-    "timestamp": Key(
-        "CAST(x AS TIMESTAMP)", TIMES, _OF_TIMES, stored=_times(pa.timestamp("us", "UTC"))
-    ),
-    "local time": Key(
-        "CAST(x AS TIMESTAMP_NTZ)", TIMES, _OF_TIMES, stored=_times(pa.timestamp("us"))
-    ),
+    "timestamp": Key("CAST(x AS TIMESTAMP)", TIMES, _OF_TIMES, stored=_times(pa.timestamp("us", "UTC"))),
+    "local time": Key("CAST(x AS TIMESTAMP_NTZ)", TIMES, _OF_TIMES, stored=_times(pa.timestamp("us"))),
     "date": Key(
         "CAST(CAST(x AS TIMESTAMP_NTZ) AS DATE)",
         TIMES,
@@ -139,9 +126,7 @@ KEYS: Mapping[str, Key] = {
 def _first_equal(collation: str, spark: SparkSession) -> Mapping[str, str]:
     """Return for each text the first one that a collation treats as equal: asked for two at a time, without a key."""
     texts = [text for text in _LETTERS if text is not None]
-    pairs = spark.createDataFrame(
-        [(one, other) for one in texts for other in texts], "x STRING, y STRING"
-    )
+    pairs = spark.createDataFrame([(one, other) for one in texts for other in texts], "x STRING, y STRING")
     equal = pairs.selectExpr("x", "y", f"x COLLATE {collation} = y AS same").collect()
     found: dict[str, str] = {}
     for row in equal:

@@ -107,9 +107,7 @@ def _joined(left: Rows, right: Rows, n: int) -> Counter[Pair]:
         found.update((key, ((v or 0) * 10 + (w or 0)) % _LARGEST) for w in partners)
     if how == "full":
         there = {key for key, _ in left}
-        found.update(
-            (key, (w or 0) % _LARGEST) for key, w in right if key not in there or key is None
-        )
+        found.update((key, (w or 0) % _LARGEST) for key, w in right if key not in there or key is None)
     return found
 
 
@@ -142,15 +140,10 @@ OPERATIONS: Mapping[str, Operation] = {
     "any of a key": Operation(
         lambda rows, _: rows.deduplicate("k"),
         lambda rows, _: {k for k, _ in rows},
-        chosen=lambda rows: (
-            {k for k, _ in rows} if len({k for k, _ in rows}) == len(rows) else None
-        ),
+        chosen=lambda rows: {k for k, _ in rows} if len({k for k, _ in rows}) == len(rows) else None,
     ),
     "limit": Operation(
-        lambda rows, n: rows.limit(n % 3 + 1),
-        lambda rows, n: min(len(rows), n % 3 + 1),
-        chosen=len,
-        keeps=True,
+        lambda rows, n: rows.limit(n % 3 + 1), lambda rows, n: min(len(rows), n % 3 + 1), chosen=len, keeps=True
     ),
     "sort": Operation(lambda rows, _: rows.sort("k", "v"), _all, keeps=True),
     "top": Operation(
@@ -170,9 +163,7 @@ OPERATIONS: Mapping[str, Operation] = {
         keeps=True,
         grows=2,
     ),
-    "stage": Operation(
-        lambda rows, _: rows.stage("the machine wants it").select("k", "v"), _all, keeps=True
-    ),
+    "stage": Operation(lambda rows, _: rows.stage("the machine wants it").select("k", "v"), _all, keeps=True),
     "cache": Operation(lambda rows, _: rows.cache(), _all, keeps=True),
     "spread": Operation(lambda rows, _: rows.rebalance().select("k", "v"), _all, keeps=True),
     "function": Operation(lambda rows, _: rows.transform(functions.unchanged), _all, keeps=True),
@@ -200,9 +191,7 @@ def lookups(folder: Path) -> Mapping[str, Operation]:
     return {
         "lookup in a query": Operation(lambda rows, _: rows.sql(query), _looked_up, keeps=True),
         "lookup in a function": Operation(
-            lambda rows, _: rows.transform(functions.with_lookup, folder=str(path)),
-            _looked_up,
-            keeps=True,
+            lambda rows, _: rows.transform(functions.with_lookup, folder=str(path)), _looked_up, keeps=True
         ),
     }
 
@@ -243,12 +232,7 @@ SPLITS: Mapping[str, Callable[[DataStream, str], tuple[DataStream, DataStream]]]
 
 
 def why_not_expected(
-    operation: Operation,
-    n: int,
-    inputs: Sequence[Rows],
-    found: Rows,
-    same: Same,
-    is_exact: bool = True,
+    operation: Operation, n: int, inputs: Sequence[Rows], found: Rows, same: Same, is_exact: bool = True
 ) -> str | None:
     """Return how an operator's rows differ from what its inputs' rows make; None if they do not.
 

@@ -27,9 +27,7 @@ _KEYS = (*KEYS, *("double", "float", "struct", "array") * 2, "lower case", "Unic
 _NEIGHBORS = 4
 Row = tuple[int, int | None]
 ROWS = st.lists(
-    st.tuples(st.integers(0, _NEIGHBORS - 1), st.one_of(st.none(), st.integers(0, 2))),
-    min_size=3,
-    max_size=7,
+    st.tuples(st.integers(0, _NEIGHBORS - 1), st.one_of(st.none(), st.integers(0, 2))), min_size=3, max_size=7
 )
 """Rows: the number of a key's text, counted from the world's first, and v. Texts of equal keys are neighbors."""
 _LAST = st.sampled_from((0, 0, 0, 1, 1, 2))
@@ -114,24 +112,13 @@ class RowsMachine(RuleBasedStateMachine):
         """Apply an operator to one stream."""
         self._apply(operation, (of,), n, sinks)
 
-    @rule(
-        operation=drawn("operation", _TWO),
-        left=_LAST,
-        right=_LAST,
-        n=st.integers(0, 9),
-        sinks=_SINKS,
-    )
+    @rule(operation=drawn("operation", _TWO), left=_LAST, right=_LAST, n=st.integers(0, 9), sinks=_SINKS)
     @precondition(lambda self: self.world)
     def combine(self, operation: str, left: int, right: int, n: int, sinks: Sinks) -> None:
         """Apply an operator to two streams, or twice to one."""
         self._apply(operation, (left, right), n, sinks)
 
-    @rule(
-        way=drawn("split", _WAYS),
-        of=_LAST,
-        n=st.integers(0, 40),
-        is_sunk=st.booleans(),
-    )
+    @rule(way=drawn("split", _WAYS), of=_LAST, n=st.integers(0, 40), is_sunk=st.booleans())
     @precondition(lambda self: self.world)
     def split(self, way: str, of: int, n: int, is_sunk: bool) -> None:
         """Put each row of a stream into one of two outputs, and write both; `is_sunk`: write the stream, too."""

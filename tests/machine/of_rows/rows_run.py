@@ -61,9 +61,7 @@ class RowsRun:
             if self.failure is not None:
                 return
 
-    def _opened(
-        self, _connector: Connector, operator_id: OperatorId, sink: Sink, _context: SinkContext
-    ) -> OpenSink:
+    def _opened(self, _connector: Connector, operator_id: OperatorId, sink: Sink, _context: SinkContext) -> OpenSink:
         def keep(rows: DataFrame) -> int:
             found = rows.selectExpr(*(_TEXTS.get(name, name) for name in rows.columns)).collect()
             self.rows[self._names[operator_id]] = [tuple(row) for row in found]

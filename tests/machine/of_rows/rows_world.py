@@ -110,11 +110,7 @@ class RowsWorld:
     def apply(self, operation: str, inputs: Sequence[int], n: int) -> bool:
         """Add an operator, unless it could have too many rows; return whether it was added."""
         most = [max(1, self.made[each].most) for each in inputs]
-        rows = (
-            2 * most[0] * most[-1]
-            if operation == "join"
-            else self.operations[operation].grows * max(most)
-        )
+        rows = 2 * most[0] * most[-1] if operation == "join" else self.operations[operation].grows * max(most)
         if rows <= _MOST_ROWS:
             self.made.append(Made(operation, tuple(inputs), n, rows))
         return rows <= _MOST_ROWS
@@ -145,9 +141,7 @@ class RowsWorld:
             return wrong
         return self._why_different(first, second)
 
-    def declare(
-        self, sinks: Sequence[tuple[int, Columns]], options: Mapping[str, str]
-    ) -> StreamExecutionEnvironment:
+    def declare(self, sinks: Sequence[tuple[int, Columns]], options: Mapping[str, str]) -> StreamExecutionEnvironment:
         """Declare the pipeline with these sinks."""
         env = StreamExecutionEnvironment("rows", config=dict(options))
         streams: list[DataStream] = []
@@ -186,10 +180,7 @@ class RowsWorld:
         """Return why a run failed, or which of its rows do not follow from the others."""
         if run.failure is not None:
             return f"it failed: {run.failure.message}"
-        wrong = [
-            self._why_not_made(run, number) or self._why_unequal(run, number)
-            for number in range(len(self.made))
-        ]
+        wrong = [self._why_not_made(run, number) or self._why_unequal(run, number) for number in range(len(self.made))]
         return next(filter(None, wrong), None)
 
     def _why_unequal(self, run: RowsRun, stream: int) -> str | None:
@@ -237,9 +228,7 @@ class RowsWorld:
             return rows
         return made_identical(rows, partial(self.key.same, spark=self.spark))
 
-    def _why_not_split(
-        self, run: RowsRun, stream: int, given: list[Pair], is_exact: bool
-    ) -> str | None:
+    def _why_not_split(self, run: RowsRun, stream: int, given: list[Pair], is_exact: bool) -> str | None:
         """Return how the outputs of a split, of which `stream` is the first, differ from its input."""
         kept, rest = _rows(run, stream), _rows(run, stream + 1)
         if kept is None or rest is None:
@@ -272,9 +261,7 @@ class RowsWorld:
     def _written(self, stream: int) -> list[Pair]:
         """Return the rows of a source without reading it."""
         if stream not in self._keys:
-            texts = self.spark.createDataFrame(
-                list(self._given[self.made[stream].n]), "x STRING, v BIGINT"
-            )
+            texts = self.spark.createDataFrame(list(self._given[self.made[stream].n]), "x STRING, v BIGINT")
             keys = texts.selectExpr(f"{self.key.of_text} AS k", "v")
             rows = keys.selectExpr("CAST(k AS STRING)", "v").collect()
             self._keys[stream] = [(row[0], row[1]) for row in rows]

@@ -80,8 +80,7 @@ def _lenient(folder: Path, rows: Pairs, world: RowsWorld) -> Written:
 def _write_csv(folder: Path, rows: Pairs, more: str = "") -> None:
     for number in (0, 1):
         lines = [
-            f"{functions.NULL if x is None else _quoted(x)},{'' if v is None else v}\n"
-            for x, v in rows[number::2]
+            f"{functions.NULL if x is None else _quoted(x)},{'' if v is None else v}\n" for x, v in rows[number::2]
         ]
         (folder / f"{number}.csv").write_text("".join(["x,v\n", *lines, more]))
 
@@ -119,9 +118,7 @@ def _tables(rows: Pairs, world: RowsWorld) -> list[pa.Table]:
     return [
         pa.table(
             {
-                "x" if stored is None else "k": pa.array(texts, pa.string())
-                if stored is None
-                else stored(texts),
+                "x" if stored is None else "k": pa.array(texts, pa.string()) if stored is None else stored(texts),
                 "v": pa.array([v for _, v in part], pa.int64()),
             }
         )

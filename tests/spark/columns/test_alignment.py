@@ -66,11 +66,7 @@ FLIPPED = {
         "MAP<STRUCT<a: INT, b: INT>, ARRAY<STRUCT<c: INT, d: INT>>>",
         '{"[2,1]":[{"c":2,"d":1}]}',
     ),
-    "NULL": (
-        "CAST(NULL AS STRUCT<lon: DOUBLE, lat: DOUBLE>)",
-        "STRUCT<lat: DOUBLE, lon: DOUBLE>",
-        "null",
-    ),
+    "NULL": ("CAST(NULL AS STRUCT<lon: DOUBLE, lat: DOUBLE>)", "STRUCT<lat: DOUBLE, lon: DOUBLE>", "null"),
     "a field in another case": (
         "named_struct('LON', 16.4D, 'Lat', 48.2D)",
         "STRUCT<lat: DOUBLE, lon: DOUBLE>",
@@ -95,9 +91,7 @@ def test_fields_are_found_by_name(case: str, spark: SparkSession) -> None:
     rows = align(spark.sql(f"SELECT {value} AS v"), parse_schema(f"v {wanted}"))
     json = rows.selectExpr("to_json(struct(v), map('ignoreNullFields', 'false'))").collect()[0][0]
     assert json == f'{{"v":{found}}}'
-    assert rows.schema["v"].dataType.simpleString() == (
-        parse_schema(f"v {wanted}")["v"].dataType.simpleString()
-    )
+    assert rows.schema["v"].dataType.simpleString() == (parse_schema(f"v {wanted}")["v"].dataType.simpleString())
 
 
 def test_rows_that_have_the_columns_are_returned_as_they_are(spark: SparkSession) -> None:
@@ -106,9 +100,7 @@ def test_rows_that_have_the_columns_are_returned_as_they_are(spark: SparkSession
 
 
 def test_keys_that_become_equal_fail(spark: SparkSession) -> None:
-    rows = spark.sql(
-        "SELECT map(named_struct('a', 1, 'b', 1), 1, named_struct('a', 1, 'b', 2), 2) AS m"
-    )
+    rows = spark.sql("SELECT map(named_struct('a', 1, 'b', 1), 1, named_struct('a', 1, 'b', 2), 2) AS m")
     with pytest.raises(Exception, match="DUPLICATED_MAP_KEY"):
         align(rows, parse_schema("m MAP<STRUCT<a: INT>, INT>")).collect()
 
@@ -136,12 +128,7 @@ KEPT = [
     ("STRING", "0.30000000000000004", "DOUBLE", 0.1 + 0.2),
     ("STRING", "nan", "DOUBLE", pytest.approx(float("nan"), nan_ok=True)),
     ("STRING", "-Infinity", "DOUBLE", float("-inf")),
-    (
-        "STRING",
-        "2024-03-31T12:30:00.123456000",
-        "TIMESTAMP_NTZ",
-        datetime(2024, 3, 31, 12, 30, 0, 123456),
-    ),
+    ("STRING", "2024-03-31T12:30:00.123456000", "TIMESTAMP_NTZ", datetime(2024, 3, 31, 12, 30, 0, 123456)),
     ("STRING", "yes", "BOOLEAN", True),
     ("INT", "7", "STRING", "7"),
     ("BOOLEAN", "true", "INT", 1),
@@ -184,18 +171,14 @@ LOST = [
 
 
 @pytest.mark.parametrize(("found", "value", "wanted", "kept"), KEPT)
-def test_a_value_that_fits_is_cast(
-    found: str, value: str, wanted: str, kept: object, spark: SparkSession
-) -> None:
+def test_a_value_that_fits_is_cast(found: str, value: str, wanted: str, kept: object, spark: SparkSession) -> None:
     rows = spark.sql(f"SELECT CAST('{value}' AS {found}) AS v UNION ALL SELECT NULL")
     cast = align(rows, parse_schema(f"v {wanted}"))
     assert [row.v for row in cast.collect()] == [kept, None]
 
 
 @pytest.mark.parametrize(("found", "value", "wanted"), LOST)
-def test_a_value_that_does_not_fit_fails(
-    found: str, value: str, wanted: str, spark: SparkSession
-) -> None:
+def test_a_value_that_does_not_fit_fails(found: str, value: str, wanted: str, spark: SparkSession) -> None:
     rows = spark.sql(f"SELECT array(CAST('{value}' AS {found})) AS v")
     message = rf"does not fit {wanted.split('(', maxsplit=1)[0]}|CAST_OVERFLOW|CAST_INVALID_INPUT|NUMERIC_VALUE_OUT"
     with pytest.raises(Exception, match=message):
@@ -224,9 +207,7 @@ def _structs(inner: st.SearchStrategy[DataType], least: int = 1) -> st.SearchStr
     fields = st.lists(st.sampled_from(NAMES), min_size=least, max_size=4, unique=True)
     return fields.flatmap(
         lambda names: st.tuples(*(inner for _ in names)).map(
-            lambda kinds: StructType(
-                [StructField(name, kind) for name, kind in zip(names, kinds, strict=True)]
-            )
+            lambda kinds: StructType([StructField(name, kind) for name, kind in zip(names, kinds, strict=True)])
         )
     )
 
@@ -251,10 +232,7 @@ def changed(draw: st.DrawFn, kind: DataType) -> DataType:
     if isinstance(kind, StructType):
         kept = draw(st.lists(st.sampled_from(kind.fields), min_size=1, unique_by=lambda f: f.name))
         fields = [
-            StructField(
-                field.name.upper() if draw(st.booleans()) else field.name,
-                draw(changed(field.dataType)),
-            )
+            StructField(field.name.upper() if draw(st.booleans()) else field.name, draw(changed(field.dataType)))
             for field in kept
         ]
         known = {field.name.lower() for field in kind}
@@ -308,9 +286,7 @@ def expected_value(value: Any, found: DataType, wanted: DataType) -> Any:
         return tuple(
             (
                 field.name,
-                expected_value(*cells[field.name.lower()], field.dataType)
-                if field.name.lower() in cells
-                else None,
+                expected_value(*cells[field.name.lower()], field.dataType) if field.name.lower() in cells else None,
             )
             for field in wanted
         )
@@ -318,9 +294,7 @@ def expected_value(value: Any, found: DataType, wanted: DataType) -> Any:
         return [expected_value(item, found.elementType, wanted.elementType) for item in value]
     if isinstance(wanted, MapType) and isinstance(found, MapType):
         return {
-            expected_value(key, found.keyType, wanted.keyType): expected_value(
-                item, found.valueType, wanted.valueType
-            )
+            expected_value(key, found.keyType, wanted.keyType): expected_value(item, found.valueType, wanted.valueType)
             for key, item in value.items()
         }
     return float(value) if isinstance(wanted, DoubleType) else value
@@ -357,9 +331,7 @@ def merged_like(expected: DataType, found: DataType) -> DataType:
 
 
 @settings(
-    max_examples=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(data=st.data())
 def test_any_change_of_nested_columns_gives_rows_by_name_or_a_refusal_with_the_path(
@@ -373,10 +345,7 @@ def test_any_change_of_nested_columns_gives_rows_by_name_or_a_refusal_with_the_p
     changes = find_changes(expected, found)
     for policy in OnSchemaChange:
         expectation = Expectation(
-            schema=expected,
-            policy=policy,
-            evolves=SOURCE_EVOLVES,
-            follows=frozenset({ChangeKind.WIDENED}),
+            schema=expected, policy=policy, evolves=SOURCE_EVOLVES, follows=frozenset({ChangeKind.WIDENED})
         )
         wanted: DataType = expected
         refused = list(changes) if policy is OnSchemaChange.FAIL else []
@@ -391,12 +360,8 @@ def test_any_change_of_nested_columns_gives_rows_by_name_or_a_refusal_with_the_p
             continue
         aligned = conform(parts, expectation)
         assert isinstance(wanted, StructType)
-        assert collected_rows(aligned.collect()) == [
-            expected_value(row, found, wanted) for row in values
-        ]
-        assert [f.dataType.simpleString() for f in aligned.schema] == [
-            f.dataType.simpleString() for f in wanted
-        ]
+        assert collected_rows(aligned.collect()) == [expected_value(row, found, wanted) for row in values]
+        assert [f.dataType.simpleString() for f in aligned.schema] == [f.dataType.simpleString() for f in wanted]
 
 
 def collected_rows(rows: list[Row]) -> list[Any]:

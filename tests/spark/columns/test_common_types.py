@@ -126,9 +126,7 @@ def allowed(spark: SparkSession) -> list[tuple[str, str]]:
     return [pair for pair in PAIRS if share_a_type(types[pair[0]], types[pair[1]])]
 
 
-def test_a_union_of_allowed_types_keeps_every_value(
-    spark: SparkSession, allowed: list[tuple[str, str]]
-) -> None:
+def test_a_union_of_allowed_types_keeps_every_value(spark: SparkSession, allowed: list[tuple[str, str]]) -> None:
     can = [
         pair
         for pair in allowed
@@ -137,9 +135,7 @@ def test_a_union_of_allowed_types_keeps_every_value(
     one, other = (table(spark, [pair[side] for pair in can]) for side in (0, 1))
     wanted = [[exact(value) for value in row] for rows in (one, other) for row in rows.collect()]
     found = [[exact(value) for value in row] for row in one.union(other).collect()]
-    assert [list(each) for each in zip(*found, strict=True)] == [
-        list(each) for each in zip(*wanted, strict=True)
-    ]
+    assert [list(each) for each in zip(*found, strict=True)] == [list(each) for each in zip(*wanted, strict=True)]
     assert {("INT", "DOUBLE"), ("BIGINT", "DECIMAL(38,18)"), ("DATE", "TIMESTAMP")} <= set(can)
 
 
@@ -161,9 +157,7 @@ def test_a_join_of_allowed_types_pairs_exactly_equal_values(
     one, other = (table(spark, [pair[side] for pair in can]) for side in (0, 1))
     equal = [f"a.c{at} <=> b.c{at}" for at in range(len(can))]
     found = one.alias("a").crossJoin(other.alias("b"))
-    for row in found.selectExpr(
-        "struct(a.*) AS x", "struct(b.*) AS y", f"array({','.join(equal)}) AS z"
-    ).collect():
+    for row in found.selectExpr("struct(a.*) AS x", "struct(b.*) AS y", f"array({','.join(equal)}) AS z").collect():
         wrong = [
             (pair, left, right)
             for pair, left, right, same in zip(can, row.x, row.y, row.z, strict=True)
@@ -172,9 +166,7 @@ def test_a_join_of_allowed_types_pairs_exactly_equal_values(
         assert wrong == []
 
 
-def test_each_refused_pair_of_types_changes_a_value(
-    spark: SparkSession, allowed: list[tuple[str, str]]
-) -> None:
+def test_each_refused_pair_of_types_changes_a_value(spark: SparkSession, allowed: list[tuple[str, str]]) -> None:
     """Otherwise it would be refused without a reason."""
     without_reason = []
     for pair in set(PAIRS) - set(allowed):
@@ -206,8 +198,7 @@ def test_decimals_share_a_type_if_sparks_common_type_has_the_digits_of_both(
     common = sides[0].union(sides[1]).schema[0].dataType
     assert isinstance(common, DecimalType)
     holds = all(
-        common.scale >= kind.scale
-        and common.precision - common.scale >= kind.precision - kind.scale
+        common.scale >= kind.scale and common.precision - common.scale >= kind.precision - kind.scale
         for kind in (one, other)
     )
     assert share_a_type(one, other) == holds
@@ -227,18 +218,10 @@ OPERATORS: dict[str, Declare] = {
     "semi join": lambda a, b: a.join(b, on=["k", "id"], how="semi"),
     "anti join": lambda a, b: a.join(b, on=["k", "id"], how="anti"),
     "interval join": lambda a, b: a.with_columns(t="current_timestamp()").interval_join(
-        b.select(id="id", u="current_timestamp()"),
-        on="id",
-        times=("t", "u"),
-        lower="0 minutes",
-        upper="1 hour",
+        b.select(id="id", u="current_timestamp()"), on="id", times=("t", "u"), lower="0 minutes", upper="1 hour"
     ),
     "times of an interval join": lambda a, b: a.with_columns(t="current_timestamp()").interval_join(
-        b.select(o="k", u="'2024-01-01'"),
-        on={"k": "o"},
-        times=("t", "u"),
-        lower="0 minutes",
-        upper="1 hour",
+        b.select(o="k", u="'2024-01-01'"), on={"k": "o"}, times=("t", "u"), lower="0 minutes", upper="1 hour"
     ),
 }
 
@@ -280,9 +263,7 @@ def test_operators_take_types_whose_common_type_holds_every_value(
     assert {int(row["id"]) for row in rows} <= {LARGE}
 
 
-def test_all_columns_that_change_are_named_with_their_casts(
-    run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_all_columns_that_change_are_named_with_their_casts(run_pipeline: RunPipeline, tmp_path: Path) -> None:
     env = StreamExecutionEnvironment("p")
     ids = env.from_source(Values([(1,)], "id BIGINT"), "ids")
     one = ids.with_columns(day="DATE '2024-01-01'")
@@ -296,6 +277,5 @@ def test_all_columns_that_change_are_named_with_their_casts(
         "and Spark casts them to a type that changes values"
     )
     assert (
-        'cast(id="BIGINT") on the right, where it is DOUBLE and '
-        'cast(day="DATE") on the right, where it is STRING'
+        'cast(id="BIGINT") on the right, where it is DOUBLE and cast(day="DATE") on the right, where it is STRING'
     ) in report.failure.message

@@ -24,24 +24,12 @@ pytestmark = pytest.mark.spark
 SCHEMA = "k STRING, delay INT"
 # What the files hold, or the rows have, in place of k STRING, delay INT.
 CHANGES = {
-    "added": (
-        "'a' AS k, 1 AS delay, 'g' AS gate",
-        "column 'gate' was added: found STRING; expected no such column",
-    ),
+    "added": ("'a' AS k, 1 AS delay, 'g' AS gate", "column 'gate' was added: found STRING; expected no such column"),
     "dropped": ("'a' AS k", "column 'delay' is gone: found no such column; expected INT"),
-    "renamed": (
-        "'a' AS k, 1 AS late",
-        "column 'delay' was renamed: found 'late' INT; expected INT",
-    ),
+    "renamed": ("'a' AS k, 1 AS late", "column 'delay' was renamed: found 'late' INT; expected INT"),
     "widened": ("'a' AS k, 1L AS delay", "column 'delay' was widened: found BIGINT; expected INT"),
-    "narrowed": (
-        "'a' AS k, 1S AS delay",
-        "column 'delay' was narrowed: found SMALLINT; expected INT",
-    ),
-    "retyped": (
-        "'a' AS k, 'x' AS delay",
-        "column 'delay' has another type: found STRING; expected INT",
-    ),
+    "narrowed": ("'a' AS k, 1S AS delay", "column 'delay' was narrowed: found SMALLINT; expected INT"),
+    "retyped": ("'a' AS k, 'x' AS delay", "column 'delay' has another type: found STRING; expected INT"),
 }
 ALL = list(CHANGES)
 
@@ -71,9 +59,7 @@ def test_a_source_refuses_columns_that_differ_from_its_schema(
     assert lines[2] == "  allowed: k STRING, delay INT (on_schema_change='fail')"
 
 
-def test_a_refusal_names_the_folder_where_it_knows_no_file(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_refusal_names_the_folder_where_it_knows_no_file(spark: SparkSession, tmp_path: Path) -> None:
     table = Table("graph_compiler_named")
     spark.sql(f"CREATE TABLE {table.name} USING parquet LOCATION '{tmp_path}/t' AS SELECT 'a' AS k")
     try:
@@ -126,25 +112,14 @@ HINTS_OF_A_SINK = {
         'before the sink, give columns the names they have in the target: rename({"late": "delay"})',
         OTHERWISE,
     ],
-    "widened": [
-        OTHERWISE,
-        "on_schema_change='ignore' casts delay, and fails if a value does not fit",
-    ],
-    "narrowed": [
-        EVOLVE,
-        "on_schema_change='ignore' casts delay, and fails if a value does not fit",
-    ],
-    "retyped": [
-        OTHERWISE,
-        "on_schema_change='ignore' casts delay, and fails if a value does not fit",
-    ],
+    "widened": [OTHERWISE, "on_schema_change='ignore' casts delay, and fails if a value does not fit"],
+    "narrowed": [EVOLVE, "on_schema_change='ignore' casts delay, and fails if a value does not fit"],
+    "retyped": [OTHERWISE, "on_schema_change='ignore' casts delay, and fails if a value does not fit"],
 }
 
 
 @pytest.mark.parametrize("change", ALL)
-def test_a_hint_of_a_sink_says_what_happens_to_the_rows(
-    change: str, sinks: Sinks, tmp_path: Path
-) -> None:
+def test_a_hint_of_a_sink_says_what_happens_to_the_rows(change: str, sinks: Sinks, tmp_path: Path) -> None:
     target = Parquet(f"{tmp_path}/out")
     sinks.write(target, HELD)
     with pytest.raises(SchemaChangedError) as refusal:
@@ -172,9 +147,7 @@ def test_ignore_refuses_types_between_which_there_is_no_cast(
     spark: SparkSession, holding: Callable[[str], str]
 ) -> None:
     path = holding("named_struct('a', 1) AS s, 'x' AS k")
-    source = Parquet(
-        path, schema="s STRUCT<a: STRUCT<b: INT>>, k STRING", on_schema_change="ignore"
-    )
+    source = Parquet(path, schema="s STRUCT<a: STRUCT<b: INT>>, k STRING", on_schema_change="ignore")
     with pytest.raises(SchemaChangedError) as refusal:
         read_source(source, spark)
     assert "column 's.a' has another type: found INT; expected struct<b:int>" in str(refusal.value)
@@ -227,9 +200,7 @@ def test_an_ignoring_source_returns_exactly_the_declared_columns(
 def test_a_value_that_does_not_fit_its_declared_type_fails_instead_of_becoming_null(
     spark: SparkSession, holding: Callable[[str], str]
 ) -> None:
-    source = Parquet(
-        holding("'a' AS k, 5000000000L AS delay"), schema=SCHEMA, on_schema_change="ignore"
-    )
+    source = Parquet(holding("'a' AS k, 5000000000L AS delay"), schema=SCHEMA, on_schema_change="ignore")
     with pytest.raises(Exception, match="CAST_OVERFLOW"):
         read_source(source, spark).collect()
 
@@ -249,9 +220,7 @@ def test_a_source_that_may_be_null_is_refused_where_it_is_declared_not_null(
     assert read_source(evolving, spark).count() == 1
 
 
-def test_the_order_and_the_case_of_columns_do_not_matter(
-    spark: SparkSession, holding: Callable[[str], str]
-) -> None:
+def test_the_order_and_the_case_of_columns_do_not_matter(spark: SparkSession, holding: Callable[[str], str]) -> None:
     rows = read_source(Parquet(holding("1 AS DELAY, 'a' AS k"), schema=SCHEMA), spark)
     assert list(map(tuple, rows.select("k", "delay").collect())) == [("a", 1)]
     assert rows.columns == ["k", "delay"]
@@ -263,9 +232,7 @@ def test_folders_have_the_declared_type(spark: SparkSession, tmp_path: Path) -> 
     assert list(map(tuple, rows.collect())) == [(1, "01")]
 
 
-def test_a_csv_source_finds_columns_by_the_names_in_its_header(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_csv_source_finds_columns_by_the_names_in_its_header(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("gate,delay,k\ng,1,a\n")
     path = f"{tmp_path}/in.csv"
     with pytest.raises(SchemaChangedError, match="column 'gate' was added: found STRING"):
@@ -303,9 +270,7 @@ def test_text_that_does_not_fit_its_type_fails_unless_it_is_read_as_null(
     assert list(map(tuple, read_source(lenient, spark).collect())) == [("a", None)]
 
 
-def test_an_invalid_schema_ddl_is_refused(
-    spark: SparkSession, holding: Callable[[str], str]
-) -> None:
+def test_an_invalid_schema_ddl_is_refused(spark: SparkSession, holding: Callable[[str], str]) -> None:
     with pytest.raises(SchemaChangedError, match="its schema 'k STRNG' is not Spark DDL"):
         read_source(Parquet(holding("'a' AS k"), schema="k STRNG"), spark)
 
@@ -320,9 +285,7 @@ def test_the_pipeline_the_operator_and_the_column_are_named(
     assert failure is not None
     assert failure.throwable_type == "NON_RECOVERABLE_ERROR"
     words = failure.words("p", "out")  # type: ignore[arg-type]
-    assert words.startswith(
-        "pipeline 'p', operator 'flights': its columns are not those that are declared"
-    )
+    assert words.startswith("pipeline 'p', operator 'flights': its columns are not those that are declared")
     assert "column 'delay' was widened: found BIGINT; expected INT" in words
 
 
@@ -347,9 +310,7 @@ def test_an_append_refuses_columns_its_target_does_not_have(
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
-def test_folders_have_the_rows_type_where_the_first_file_is_in_none(
-    sinks: Sinks, tmp_path: Path
-) -> None:
+def test_folders_have_the_rows_type_where_the_first_file_is_in_none(sinks: Sinks, tmp_path: Path) -> None:
     """An empty target has one file in no folder; another writer added a partition without a value."""
     target, spark = tmp_path / "out", sinks.spark
     sales = spark.createDataFrame([(1, "a")], "id INT, day STRING")
@@ -377,17 +338,13 @@ def test_an_append_that_evolves_adds_columns_and_takes_narrower_types(
 
 
 @pytest.mark.parametrize("change", ["dropped", "renamed", "retyped", "widened"])
-def test_an_evolving_append_refuses_changes_that_break_old_files(
-    change: str, sinks: Sinks, tmp_path: Path
-) -> None:
+def test_an_evolving_append_refuses_changes_that_break_old_files(change: str, sinks: Sinks, tmp_path: Path) -> None:
     sinks.write(evolving(tmp_path), HELD)
     with pytest.raises(SchemaChangedError, match=CHANGES[change][1]):
         sinks.write(evolving(tmp_path), f"SELECT {CHANGES[change][0]}", run="r2", mode="append")
 
 
-def test_spark_cannot_read_files_of_both_types_where_one_was_widened(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_spark_cannot_read_files_of_both_types_where_one_was_widened(spark: SparkSession, tmp_path: Path) -> None:
     """This is why a wider type is refused if old files stay."""
     for part, type in (("0", "INT"), ("1", "BIGINT")):
         spark.sql(f"SELECT CAST(1 AS {type}) AS v").coalesce(1).write.parquet(f"{tmp_path}/{part}")
@@ -409,9 +366,7 @@ def test_an_overwrite_that_evolves_may_widen_since_no_old_file_stays(
         sinks.write(target, "SELECT 'a' AS k", run="r3")
 
 
-def test_an_overwrite_compares_no_columns_by_default(
-    spark: SparkSession, sinks: Sinks, tmp_path: Path
-) -> None:
+def test_an_overwrite_compares_no_columns_by_default(spark: SparkSession, sinks: Sinks, tmp_path: Path) -> None:
     sinks.write(Parquet(f"{tmp_path}/out"), HELD)
     sinks.write(Parquet(f"{tmp_path}/out"), "SELECT 1 AS other", run="r2")
     assert spark.read.parquet(f"{tmp_path}/out").columns == ["other"]
@@ -446,10 +401,7 @@ def test_a_sink_checks_rows_against_its_declared_schema(sinks: Sinks, tmp_path: 
     with pytest.raises(SchemaChangedError) as refusal:
         sinks.write(declared, "SELECT nullif('a', 'b') AS k, 1 AS delay", run="r2")
     words = "  column 'k' may be NULL now: found STRING; expected STRING NOT NULL"
-    assert str(refusal.value).splitlines()[:2] == [
-        "its columns are not those that are declared",
-        words,
-    ]
+    assert str(refusal.value).splitlines()[:2] == ["its columns are not those that are declared", words]
     evolved = Parquet(declared.path, schema=declared.schema, on_schema_change="evolve")
     assert sinks.write(evolved, "SELECT nullif('a', 'b') AS k, 1 AS delay", run="r2").rows == 1
 
@@ -457,16 +409,12 @@ def test_a_sink_checks_rows_against_its_declared_schema(sinks: Sinks, tmp_path: 
 def test_a_missing_column_that_may_not_be_null_is_refused_even_if_changes_are_ignored(
     sinks: Sinks, tmp_path: Path
 ) -> None:
-    declared = Parquet(
-        f"{tmp_path}/out", schema="k STRING NOT NULL, v INT", on_schema_change="ignore"
-    )
+    declared = Parquet(f"{tmp_path}/out", schema="k STRING NOT NULL, v INT", on_schema_change="ignore")
     with pytest.raises(SchemaChangedError, match="column 'k' is gone"):
         sinks.write(declared, "SELECT 1 AS v")
 
 
-def test_an_append_to_csv_follows_the_order_of_its_header(
-    spark: SparkSession, sinks: Sinks, tmp_path: Path
-) -> None:
+def test_an_append_to_csv_follows_the_order_of_its_header(spark: SparkSession, sinks: Sinks, tmp_path: Path) -> None:
     target = Csv(f"{tmp_path}/out")
     sinks.write(target, HELD)
     sinks.write(target, "SELECT 2 AS delay, 'b' AS k", run="r2", mode="append")
@@ -500,12 +448,7 @@ def rows_of(target: FileConnector, spark: SparkSession) -> list[tuple[object, ..
 @pytest.mark.parametrize("mode", ["overwrite", "append", "merge"])
 @pytest.mark.parametrize("schema", [None, SCHEMA])
 def test_a_target_takes_a_new_column_as_a_comparison_of_versions_says(
-    policy: str | None,
-    mode: str,
-    schema: str | None,
-    spark: SparkSession,
-    sinks: Sinks,
-    tmp_path: Path,
+    policy: str | None, mode: str, schema: str | None, spark: SparkSession, sinks: Sinks, tmp_path: Path
 ) -> None:
     target = Parquet(f"{tmp_path}/out", on_schema_change=policy, schema=schema)
     sinks.write(Parquet(target.path), HELD)
@@ -520,17 +463,11 @@ def test_a_target_takes_a_new_column_as_a_comparison_of_versions_says(
 
     before, now = version("k"), version("gate")
     then = next(
-        column.then
-        for column in sink_columns(before.operators[-1], now.operators[-1])
-        if column.before is None
+        column.then for column in sink_columns(before.operators[-1], now.operators[-1]) if column.before is None
     )
     try:
         sinks.write(
-            target,
-            f"SELECT {CHANGES['added'][0]}",
-            run="r2",
-            mode=mode,
-            keys=("k",) if mode == "merge" else (),
+            target, f"SELECT {CHANGES['added'][0]}", run="r2", mode=mode, keys=("k",) if mode == "merge" else ()
         )
     except SchemaChangedError:
         assert then.startswith("refused if")

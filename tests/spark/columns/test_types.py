@@ -80,11 +80,7 @@ def texts(rows: DataFrame) -> list[str]:
 
 @ways("fused-unset", "staged-set")
 def test_schema_and_rows_survive_staging(
-    mode: str,
-    parallelism: int | None,
-    run_pipeline: RunPipeline,
-    spark: SparkSession,
-    tmp_path: Path,
+    mode: str, parallelism: int | None, run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path
 ) -> None:
     env = StreamExecutionEnvironment("p")
     source = env.from_source(FunctionSource(every_type), "types")

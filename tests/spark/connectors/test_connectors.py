@@ -82,17 +82,13 @@ def test_what_is_written_is_read_back_and_counted(
 ) -> None:
     written = sinks.write(at(writes, tmp_path / "out"), ROWS)
     assert written.rows == 2
-    assert written.bytes == sum(
-        (tmp_path / "out" / f).stat().st_size for f in files_of(tmp_path / "out")
-    )
+    assert written.bytes == sum((tmp_path / "out" / f).stat().st_size for f in files_of(tmp_path / "out"))
     rows = read_source(at(reads, tmp_path / "out"), spark).collect()
     assert sorted(map(tuple, rows)) == [("a", 1, date(2013, 1, 1)), ('b;"c"', None, None)]
 
 
 def test_text_is_lines_of_one_column(spark: SparkSession, sinks: Sinks, tmp_path: Path) -> None:
-    written = sinks.write(
-        Text(str(tmp_path / "out")), "SELECT * FROM VALUES ('x y'), ('z') AS t(v)"
-    )
+    written = sinks.write(Text(str(tmp_path / "out")), "SELECT * FROM VALUES ('x y'), ('z') AS t(v)")
     assert written.rows == 2
     rows = read_source(Text(str(tmp_path / "out")), spark).collect()
     assert sorted(row.value for row in rows) == ["x y", "z"]
@@ -115,9 +111,7 @@ def test_an_empty_result_is_readable(
     if format != "text":
         assert set(rows.columns) == {"v", "k"}
     sinks.write(target, query, run="r2", mode="append", partition_by=partition_by)
-    assert [
-        row.v if format != "text" else row.value for row in read_source(target, spark).collect()
-    ] == ["a"]
+    assert [row.v if format != "text" else row.value for row in read_source(target, spark).collect()] == ["a"]
 
 
 @pytest.mark.long  # a session of its own, which retries tasks
@@ -144,9 +138,7 @@ rows = spark.range(0, 1000, 1, 4).select(fails_once("id").alias("id"))
 files, count = write_files(rows, "{tmp_path}/out", FileFormat(name="csv", options={{}}))
 print(len(list(Path("{tmp_path}").glob("failed-*"))), len(files), count, spark.read.csv("{tmp_path}/out").count())
 '''
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["4", "4", "1000", "1000"], done.stderr
 
 
@@ -204,9 +196,7 @@ def test_types_that_a_format_cannot_hold_are_refused_with_operator_and_column(
     failure = run_pipeline(env.pipeline())[-1].failure
     assert failure is not None
     assert (failure.operator, failure.throwable_type) == ("bad", "NON_RECOVERABLE_ERROR")
-    assert failure.message == (
-        "csv files cannot hold what it would write\n  column 'lists' is ARRAY<BIGINT>"
-    )
+    assert failure.message == ("csv files cannot hold what it would write\n  column 'lists' is ARRAY<BIGINT>")
     assert not (tmp_path / "good").exists()
     assert not [path for path in tmp_path.iterdir() if "graph_compiler" in path.name]
 
@@ -217,11 +207,7 @@ def test_types_that_a_format_cannot_hold_are_refused_with_operator_and_column(
         ("1 AS a, 2 AS A", (), "it would write a more than once"),
         ("1 AS a, 2 AS b", ("k",), "partition_by names 'k'; found: a, b"),
         ("1 AS a, 2 AS b", ("a", "b"), "every column is in partition_by"),
-        (
-            "1 AS a, array(1) AS k",
-            ("k",),
-            "column 'k' is ARRAY<INT>; a folder's name cannot hold it",
-        ),
+        ("1 AS a, array(1) AS k", ("k",), "column 'k' is ARRAY<INT>; a folder's name cannot hold it"),
     ],
 )
 def test_column_names_no_file_can_have_are_refused(
@@ -233,19 +219,13 @@ def test_column_names_no_file_can_have_are_refused(
 
 
 def test_a_text_sink_takes_one_column_of_text(sinks: Sinks, tmp_path: Path) -> None:
-    with pytest.raises(
-        PublicationError, match="found: a INT, b STRING; allowed: one STRING column"
-    ):
+    with pytest.raises(PublicationError, match="found: a INT, b STRING; allowed: one STRING column"):
         sinks.write(Text(f"{tmp_path}/out"), "SELECT 1 AS a, 'x' AS b")
 
 
 def test_values_have_the_types_of_their_schema(spark: SparkSession) -> None:
-    schema = (
-        "k STRING, n BIGINT, x DOUBLE, b BOOLEAN, d DATE, m DECIMAL(10,2), `o'dd ``name` STRING"
-    )
-    rows = read_source(
-        Values([("a", 1, 0.5, True, "2013-01-31", "12.50", "z"), (None,) * 7], schema), spark
-    )
+    schema = "k STRING, n BIGINT, x DOUBLE, b BOOLEAN, d DATE, m DECIMAL(10,2), `o'dd ``name` STRING"
+    rows = read_source(Values([("a", 1, 0.5, True, "2013-01-31", "12.50", "z"), (None,) * 7], schema), spark)
     assert [(f.name, f.dataType.simpleString()) for f in rows.schema][-3:] == [
         ("d", "date"),
         ("m", "decimal(10,2)"),
@@ -259,26 +239,16 @@ def test_values_have_the_types_of_their_schema(spark: SparkSession) -> None:
     assert set(second) == {None}
 
 
-def test_a_range_and_a_function_are_sources(
-    run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_range_and_a_function_are_sources(run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path) -> None:
     env = StreamExecutionEnvironment("p")
     numbers = env.from_source(Range(0, 10, 3), "numbers")
     answer = env.from_source(FunctionSource(answers), "answers").select(id="cast(answer AS BIGINT)")
     numbers.union(answer).sink_to(Parquet(f"{tmp_path}/out")).name("out")
     assert run_pipeline(env.pipeline())[-1].failure is None
-    assert sorted(row.id for row in spark.read.parquet(f"{tmp_path}/out").collect()) == [
-        0,
-        3,
-        6,
-        9,
-        42,
-    ]
+    assert sorted(row.id for row in spark.read.parquet(f"{tmp_path}/out").collect()) == [0, 3, 6, 9, 42]
 
 
-def test_a_function_source_that_does_not_return_a_dataframe_is_named(
-    run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_a_function_source_that_does_not_return_a_dataframe_is_named(run_pipeline: RunPipeline, tmp_path: Path) -> None:
     env = StreamExecutionEnvironment("p")
     env.from_source(FunctionSource(no_rows), "rows").sink_to(Parquet(f"{tmp_path}/out"))
     failure = run_pipeline(env.pipeline())[-1].failure
@@ -360,8 +330,7 @@ def test_rows_inserted_twice_by_a_dead_driver_are_distinguishable(
     sinks.write(sales, spark.range(10, 12).toDF("id"), run="r2", mode="append")
     assert sorted(row.id for row in spark.table("sales").collect()) == [0, 1, 10, 10, 11, 11]
     once = spark.sql(
-        "SELECT id, _run FROM sales s "
-        "WHERE _attempt = (SELECT max(_attempt) FROM sales t WHERE t._run = s._run)"
+        "SELECT id, _run FROM sales s WHERE _attempt = (SELECT max(_attempt) FROM sales t WHERE t._run = s._run)"
     )
     assert sorted((row.id, row._run) for row in once.collect()) == [
         *((0, "p/r1"), (1, "p/r1")),
@@ -369,13 +338,9 @@ def test_rows_inserted_twice_by_a_dead_driver_are_distinguishable(
     ]
 
 
-def test_the_attempt_column_must_exist_and_be_ours(
-    spark: SparkSession, sinks: Sinks, sales: Table
-) -> None:
+def test_the_attempt_column_must_exist_and_be_ours(spark: SparkSession, sinks: Sinks, sales: Table) -> None:
     spark.sql("CREATE TABLE sales (_run STRING, id BIGINT) USING parquet")
-    with pytest.raises(
-        PublicationError, match="no STRING column _attempt\n.*ALTER TABLE sales ADD"
-    ):
+    with pytest.raises(PublicationError, match="no STRING column _attempt\n.*ALTER TABLE sales ADD"):
         sinks.write(sales, spark.range(1), mode="append")
     spark.sql("ALTER TABLE sales ADD COLUMNS (_attempt STRING)")
     with pytest.raises(PublicationError, match="its rows have _run, which run_column"):
@@ -396,15 +361,9 @@ def test_empty_results_are_written_and_counted(
 
 
 @pytest.mark.parametrize("schema", ["k STRING, n INT", None])
-@pytest.mark.parametrize(
-    ("null_value", "found"), [("", (None, None, "NA", "NA")), ("NA", (None, "", None, None))]
-)
+@pytest.mark.parametrize(("null_value", "found"), [("", (None, None, "NA", "NA")), ("NA", (None, "", None, None))])
 def test_an_empty_field_of_csv_is_missing_whatever_stands_for_a_missing_value(
-    null_value: str,
-    found: tuple[str | None, ...],
-    schema: str | None,
-    spark: SparkSession,
-    tmp_path: Path,
+    null_value: str, found: tuple[str | None, ...], schema: str | None, spark: SparkSession, tmp_path: Path
 ) -> None:
     (tmp_path / "a.csv").write_text('k,n\n,1\n"",2\nNA,3\n"NA",4\n')
     rows = read_source(Csv(str(tmp_path), schema=schema, null_value=null_value), spark, None)

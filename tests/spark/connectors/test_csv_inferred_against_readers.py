@@ -71,11 +71,7 @@ class Dialect:
     @property
     def for_python(self) -> dict[str, Any]:
         quote, escape = self.options.get("quote", '"'), self.options.get("escape", "\\")
-        own = (
-            {"doublequote": True}
-            if escape == quote
-            else {"doublequote": False, "escapechar": escape}
-        )
+        own = {"doublequote": True} if escape == quote else {"doublequote": False, "escapechar": escape}
         return {"delimiter": self.sep, "quotechar": quote, "strict": True, **own}
 
 
@@ -86,11 +82,7 @@ DIALECTS = {
     "tab": Dialect(options={"sep": "\\t", "quote": "'", "escape": "'"}, seed=3),
     "caret": Dialect(options={"sep": "|", "escape": "^"}, seed=4),
     "latin": Dialect(options={"encoding": "ISO-8859-1", "escape": '"'}, encoding="latin-1", seed=5),
-    "utf-16": Dialect(
-        options={"encoding": "UTF-16", "multiLine": "true", "escape": '"'},
-        encoding="utf-16",
-        seed=6,
-    ),
+    "utf-16": Dialect(options={"encoding": "UTF-16", "multiLine": "true", "escape": '"'}, encoding="utf-16", seed=6),
     "multi": Dialect(options={"multiLine": "true", "escape": '"'}, seed=7),
 }
 
@@ -114,10 +106,7 @@ def draw_file(dice: Random, dialect: Dialect, *, is_plain: bool) -> Written:
     """Draw a file; values that are odd are in some of them only, since they decide the inferred types."""
     buffer, pools = (
         io.StringIO(),
-        {
-            name: (*fitting, *(() if is_plain else odd_values(name, dialect)))
-            for name, fitting in COLUMNS.items()
-        },
+        {name: (*fitting, *(() if is_plain else odd_values(name, dialect))) for name, fitting in COLUMNS.items()},
     )
     writer = csv.writer(buffer, lineterminator=dialect.end, **dialect.for_python)
     writer.writerow(COLUMNS)
@@ -131,9 +120,7 @@ def draw_file(dice: Random, dialect: Dialect, *, is_plain: bool) -> Written:
         text = text.removesuffix(dialect.end)
     content = text.encode(dialect.encoding)
     is_zip = dice.random() < 0.15
-    return Written(
-        "part.csv.gz" if is_zip else "part.csv", gzip.compress(content) if is_zip else content, text
-    )
+    return Written("part.csv.gz" if is_zip else "part.csv", gzip.compress(content) if is_zip else content, text)
 
 
 def records_of(file: Written, dialect: Dialect) -> list[list[str]]:
@@ -150,11 +137,7 @@ def value_of(text: str, kind: DataType) -> object:
     value = typed(text, words)
     if words in ("INT", "BIGINT") and text.lstrip("+-").startswith("0") and value != 0:
         return MISFITS
-    if (
-        isinstance(value, float)
-        and len(text) > 15
-        and Fraction(Decimal(text)) != Fraction(repr(value))
-    ):
+    if isinstance(value, float) and len(text) > 15 and Fraction(Decimal(text)) != Fraction(repr(value)):
         return MISFITS
     return value
 
@@ -177,35 +160,24 @@ def test_inferred_columns_have_the_values_that_python_finds(
     wrong = []
     for number, file in enumerate(files):
         own = [row for row in found if row.n == number]
-        wrong += [
-            f"{each} in {file.text!r}"
-            for each in differences(own, records_of(file, dialect), kinds)
-        ]
+        wrong += [f"{each} in {file.text!r}" for each in differences(own, records_of(file, dialect), kinds)]
     assert not wrong, f"{kinds}\n" + "\n".join(sorted(wrong, key=len))
 
 
-def differences(
-    rows: Sequence[Row], records: Sequence[Sequence[str]], kinds: Mapping[str, DataType]
-) -> Iterator[str]:
+def differences(rows: Sequence[Row], records: Sequence[Sequence[str]], kinds: Mapping[str, DataType]) -> Iterator[str]:
     if len(rows) != len(records):
         yield f"{len(rows)} rows of {len(records)} records"
         return
     for row, record in zip(rows, records, strict=True):
         fits = len(record) == len(kinds)
-        values = (
-            [value_of(*each) for each in zip(record, kinds.values(), strict=True)]
-            if fits
-            else [MISFITS]
-        )
+        values = [value_of(*each) for each in zip(record, kinds.values(), strict=True)] if fits else [MISFITS]
         if (MISFITS in values) != (row[MISFIT] is not None):
             yield f"set aside: {row[MISFIT]}; expected: {values}"
         elif MISFITS not in values and [row[name] for name in kinds] != values:
             yield f"{row} is not {values}"
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, dialect in DIALECTS.items() if dialect.encoding == "utf-8"]
-)
+@pytest.mark.parametrize("name", [name for name, dialect in DIALECTS.items() if dialect.encoding == "utf-8"])
 def test_duckdb_and_python_find_the_same_fields(name: str, tmp_path: Path) -> None:
     dialect = DIALECTS[name]
     dice = Random(dialect.seed)
@@ -286,6 +258,4 @@ def test_a_header_is_found_whatever_its_columns_are_called(
     schema = ", ".join(f"`{each}` STRING" for each in names) if is_declared else None
     rows = read_source(Csv(f"{tmp_path}/in.csv", schema=schema), spark)
     assert rows.columns == names
-    assert [[str(value) for value in row] for row in rows.collect()] == [
-        text.splitlines()[1].split(",")
-    ]
+    assert [[str(value) for value in row] for row in rows.collect()] == [text.splitlines()[1].split(",")]

@@ -11,12 +11,7 @@ from pyspark.sql import SparkSession
 from graph_compiler import Jdbc, Parquet, Range, Secret, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.documents.report import ThrowableType
-from graph_compiler.errors import (
-    PublicationConflictError,
-    PublicationError,
-    SchemaChangedError,
-    SecretError,
-)
+from graph_compiler.errors import PublicationConflictError, PublicationError, SchemaChangedError, SecretError
 from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.database import Database, Transaction
@@ -44,9 +39,7 @@ def orders(postgres: Postgres) -> Jdbc:
 
 
 def jdbc(server: Postgres, table: str, **settings: Any) -> Jdbc:
-    return Jdbc(
-        server.url, table=table, user=server.user, password=PASSWORD, driver=DRIVER, **settings
-    )
+    return Jdbc(server.url, table=table, user=server.user, password=PASSWORD, driver=DRIVER, **settings)
 
 
 def splits(connector: Jdbc, spark: SparkSession, column: str) -> list[list[object]]:
@@ -63,20 +56,11 @@ def splits(connector: Jdbc, spark: SparkSession, column: str) -> list[list[objec
     ],
 )
 def test_input_splits_are_read_one_by_one_disjoint_and_complete(
-    column: str,
-    bounds: tuple[Any, Any],
-    sizes: list[int],
-    orders: Jdbc,
-    spark: SparkSession,
+    column: str, bounds: tuple[Any, Any], sizes: list[int], orders: Jdbc, spark: SparkSession
 ) -> None:
     lower, upper = bounds
     connector = replace(
-        orders,
-        partition_column=column,
-        lower_bound=lower,
-        upper_bound=upper,
-        num_partitions=4,
-        fetch_size=10,
+        orders, partition_column=column, lower_bound=lower, upper_bound=upper, num_partitions=4, fetch_size=10
     )
     found = splits(connector, spark, "id")
     assert [len(split) for split in found] == sizes
@@ -97,9 +81,7 @@ def test_splits_are_as_many_as_the_source_is_parallel(orders: Jdbc, spark: Spark
 def test_partition_i_reads_the_splits_that_the_execution_graph_gives_subtask_i(
     parts: int, wanted: list[list[int]], orders: Jdbc, spark: SparkSession
 ) -> None:
-    connector = replace(
-        orders, partition_column="id", lower_bound=0, upper_bound=100, num_partitions=parts
-    )
+    connector = replace(orders, partition_column="id", lower_bound=0, upper_bound=100, num_partitions=parts)
     env = StreamExecutionEnvironment("p")
     env.from_source(connector, "orders").set_parallelism(2).sink_to(Parquet("/out")).name("out")
     graph = compile_pipeline(env.pipeline()).execution_graph
@@ -116,12 +98,8 @@ def test_partition_i_reads_the_splits_that_the_execution_graph_gives_subtask_i(
     assert found == wanted
 
 
-def test_splits_of_a_source_without_parallelism_are_partitions_each(
-    orders: Jdbc, spark: SparkSession
-) -> None:
-    connector = replace(
-        orders, partition_column="id", lower_bound=0, upper_bound=100, num_partitions=5
-    )
+def test_splits_of_a_source_without_parallelism_are_partitions_each(orders: Jdbc, spark: SparkSession) -> None:
+    connector = replace(orders, partition_column="id", lower_bound=0, upper_bound=100, num_partitions=5)
     assert read_source(connector, spark).rdd.getNumPartitions() == 5
 
 
@@ -138,9 +116,7 @@ def test_splits_are_in_the_execution_graph_with_the_subtask_that_reads_them(orde
     assert "2 input splits" in explain_text(compiled)
 
 
-def test_a_query_is_read_and_its_numbers_keep_their_types(
-    orders: Jdbc, spark: SparkSession
-) -> None:
+def test_a_query_is_read_and_its_numbers_keep_their_types(orders: Jdbc, spark: SparkSession) -> None:
     query = "SELECT price, day FROM orders WHERE id = 3"
     rows = read_source(replace(orders, table=None, query=query), spark)
     assert rows.schema.simpleString() == "struct<price:decimal(10,2),day:date>"
@@ -160,10 +136,7 @@ def test_a_declared_schema_is_compared_with_the_table(orders: Jdbc, spark: Spark
 
 
 def test_a_wrong_password_is_not_logged_and_is_retried(
-    orders: Jdbc,
-    run_pipeline: RunPipeline,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    orders: Jdbc, run_pipeline: RunPipeline, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(PASSWORD.variable, "canary-9d1f")
     env = StreamExecutionEnvironment("p")
@@ -177,9 +150,7 @@ def test_a_wrong_password_is_not_logged_and_is_retried(
 
 
 def test_a_message_with_the_password_in_it_is_redacted(
-    run_pipeline: RunPipeline,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    run_pipeline: RunPipeline, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     url = Secret("warehouse", "url")
     monkeypatch.setenv(url.variable, "jdbc:nobody://db/x?password=canary-9d1f")
@@ -206,10 +177,7 @@ def test_a_missing_table_is_created(mode: str, sinks: Sinks, postgres: Postgres)
     query = "SELECT * FROM VALUES (1, 'a', DATE'2013-01-01'), (2, NULL, NULL) AS t(id, k, d)"
     written = sinks.write(jdbc(postgres, "public.sales"), query, mode=mode)
     assert (written.rows, written.location) == (2, "jdbc:public.sales")
-    assert postgres.sql("SELECT * FROM sales ORDER BY id") == [
-        ("1", "a", "2013-01-01"),
-        ("2", "", ""),
-    ]
+    assert postgres.sql("SELECT * FROM sales ORDER BY id") == [("1", "a", "2013-01-01"), ("2", "", "")]
     assert tables(postgres) == ["sales"]
 
 
@@ -219,16 +187,11 @@ def test_append_adds_the_rows_of_a_run_once(
     sales = jdbc(postgres, "sales")
     for run in ("r1", "r2", "r2"):
         assert sinks.write(sales, spark.range(2), run=run, mode="append").rows == 2
-    assert postgres.sql("SELECT id, count(*) FROM sales GROUP BY id ORDER BY id") == [
-        ("0", "2"),
-        ("1", "2"),
-    ]
+    assert postgres.sql("SELECT id, count(*) FROM sales GROUP BY id ORDER BY id") == [("0", "2"), ("1", "2")]
     assert "execution e1 of this run has already appended 2 rows" in capsys.readouterr().err
 
 
-def test_runs_of_several_placements_each_append_once(
-    sinks: Sinks, postgres: Postgres, spark: SparkSession
-) -> None:
+def test_runs_of_several_placements_each_append_once(sinks: Sinks, postgres: Postgres, spark: SparkSession) -> None:
     places = list(runs_elsewhere("p", "r").values())[:5]
     for run in [*places, *places]:
         sinks.write(jdbc(postgres, "sales"), spark.range(2), run=run, mode="append")
@@ -251,25 +214,19 @@ def test_a_second_instance_of_a_dag_run_does_not_overwrite_the_table_of_the_firs
 def test_overwrite_replaces_in_one_transaction_and_keeps_the_tables_definition(
     sinks: Sinks, postgres: Postgres
 ) -> None:
-    postgres.sql(
-        "CREATE TABLE sales (id BIGINT PRIMARY KEY, k VARCHAR(3)); INSERT INTO sales VALUES (7, 'old')"
-    )
+    postgres.sql("CREATE TABLE sales (id BIGINT PRIMARY KEY, k VARCHAR(3)); INSERT INTO sales VALUES (7, 'old')")
     sales = jdbc(postgres, "sales", on_schema_change="ignore")
     prepared = sinks.prepare(sales, sinks.spark.sql("SELECT 1L AS id, 'new' AS k, 2 AS more"))
     assert postgres.sql("SELECT * FROM sales") == [("7", "old")]
     prepared.publish()
     assert postgres.sql("SELECT * FROM sales") == [("1", "new")]
-    assert postgres.sql("SELECT count(*) FROM pg_index WHERE indrelid = 'sales'::regclass") == [
-        ("1",)
-    ]
+    assert postgres.sql("SELECT count(*) FROM pg_index WHERE indrelid = 'sales'::regclass") == [("1",)]
     with pytest.raises(Exception, match=r"VARCHAR\(3\) in the database, in table sales"):
         sinks.write(sales, "SELECT 1L AS id, 'much too long' AS k", run="r2")
     assert postgres.sql("SELECT * FROM sales") == [("1", "new")]
 
 
-def test_rejected_rows_fail_the_publication_and_do_not_block_others(
-    sinks: Sinks, postgres: Postgres
-) -> None:
+def test_rejected_rows_fail_the_publication_and_do_not_block_others(sinks: Sinks, postgres: Postgres) -> None:
     postgres.sql("CREATE TABLE sales (id BIGINT PRIMARY KEY); INSERT INTO sales VALUES (7)")
     sales = jdbc(postgres, "sales")
     with pytest.raises(PublicationError, match="does not take the rows: .*duplicate key"):
@@ -283,12 +240,7 @@ def test_rejected_rows_fail_the_publication_and_do_not_block_others(
 @pytest.mark.parametrize("mode", ["append", "merge"])
 @pytest.mark.parametrize("dies", ["before the transaction", "after the transaction"])
 def test_a_driver_that_dies_while_publishing_doubles_nothing(
-    dies: str,
-    mode: str,
-    sinks: Sinks,
-    postgres: Postgres,
-    spark: SparkSession,
-    monkeypatch: pytest.MonkeyPatch,
+    dies: str, mode: str, sinks: Sinks, postgres: Postgres, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sales = jdbc(postgres, "sales")
     settings: dict[str, Any] = {"mode": mode, "keys": ("id",) if mode == "merge" else ()}
@@ -336,9 +288,7 @@ def test_merge_by_all_columns_adds_missing_rows(sinks: Sinks, postgres: Postgres
 
 
 @pytest.mark.parametrize(("ids", "words"), [("(1), (1)", "id=1"), ("(1), (NULL)", "id=None")])
-def test_merge_refuses_duplicate_and_null_keys(
-    ids: str, words: str, sinks: Sinks, postgres: Postgres
-) -> None:
+def test_merge_refuses_duplicate_and_null_keys(ids: str, words: str, sinks: Sinks, postgres: Postgres) -> None:
     postgres.sql("CREATE TABLE sales (id INT)")
     sink = sinks.open(jdbc(postgres, "sales"), mode="merge", keys=("id",))
     rows = sink.check(sinks.spark.sql(f"SELECT * FROM VALUES {ids} AS t(id)"))
@@ -449,9 +399,7 @@ def test_columns_the_table_does_not_have_are_refused_even_when_it_evolves(
     assert postgres.sql("SELECT count(*) FROM sales") == [("0",)]
 
 
-def test_the_hint_for_a_new_column_leads_to_all_its_values(
-    sinks: Sinks, postgres: Postgres
-) -> None:
+def test_the_hint_for_a_new_column_leads_to_all_its_values(sinks: Sinks, postgres: Postgres) -> None:
     postgres.sql("CREATE TABLE sales (id INT)")
     sales, query = jdbc(postgres, "sales"), "SELECT 1 AS id, 2 AS more"
     with pytest.raises(SchemaChangedError, match="ALTER TABLE … ADD COLUMN") as refusal:
@@ -473,9 +421,7 @@ def test_small_integers_fit_wider_database_types(sinks: Sinks, postgres: Postgre
 
 
 @pytest.mark.parametrize("mode", ["append", "overwrite"])
-def test_a_column_that_would_round_or_cut_a_value_fails(
-    mode: str, sinks: Sinks, postgres: Postgres
-) -> None:
+def test_a_column_that_would_round_or_cut_a_value_fails(mode: str, sinks: Sinks, postgres: Postgres) -> None:
     postgres.sql(
         "CREATE TABLE stays (a TIMESTAMP(0), b TIMESTAMPTZ(3), c TIME(0), d VARCHAR(3), e INT, f NUMERIC(5, 1));"
         "INSERT INTO stays (d) VALUES ('old')"
@@ -500,11 +446,7 @@ def test_a_column_that_would_round_or_cut_a_value_fails(
 @pytest.mark.parametrize(
     ("type", "value", "message"),
     [
-        (
-            "VARCHAR(3)",
-            "'much too long'",
-            "column 'k' is VARCHAR(3) in the database, in table stays",
-        ),
+        ("VARCHAR(3)", "'much too long'", "column 'k' is VARCHAR(3) in the database, in table stays"),
         ("CHAR(3)", "'much too long'", "column 'k' is CHAR(3) in the database, in table stays"),
         ("VARCHAR(3)", f"'{'x' * 5000}'", f"and cannot hold {'x' * 100}"),
         ("INT CHECK (k > 0)", "-1", "does not take the rows: "),
@@ -535,26 +477,20 @@ def test_values_that_a_column_holds_are_written(sinks: Sinks, postgres: Postgres
         "SELECT TIMESTAMP'1969-01-05 10:00:01' AS a, TIMESTAMP'2024-01-05 10:00:00.123' AS b,"
         " TIMESTAMP'1970-01-01 10:00:00.6' AS c, 'äöü' AS d"
     )
-    sinks.write(
-        jdbc(postgres, "stays"), f"{query} UNION ALL SELECT NULL, NULL, NULL, NULL", mode="append"
-    )
+    sinks.write(jdbc(postgres, "stays"), f"{query} UNION ALL SELECT NULL, NULL, NULL, NULL", mode="append")
     assert sorted(postgres.sql("SELECT * FROM stays")) == [
         ("", "", "", ""),
         ("1969-01-05 10:00:01", "2024-01-05 10:00:00.123+00", "10:00:00.6", "äöü"),
     ]
 
 
-def test_a_type_the_database_does_not_have_names_its_column(
-    sinks: Sinks, postgres: Postgres
-) -> None:
+def test_a_type_the_database_does_not_have_names_its_column(sinks: Sinks, postgres: Postgres) -> None:
     with pytest.raises(PublicationError, match="column 'm' is MAP<STRING,INT>"):
         sinks.write(jdbc(postgres, "sales"), "SELECT map('a', 1) AS m, array(1) AS l")
     assert tables(postgres) == []
 
 
-def test_a_failing_sink_drops_the_table_it_created(
-    run_pipeline: RunPipeline, postgres: Postgres
-) -> None:
+def test_a_failing_sink_drops_the_table_it_created(run_pipeline: RunPipeline, postgres: Postgres) -> None:
     env = StreamExecutionEnvironment("p")
     numbers = env.from_source(Range(0, 3), "numbers")
     numbers.sink_to(jdbc(postgres, "good")).name("good")
@@ -566,9 +502,7 @@ def test_a_failing_sink_drops_the_table_it_created(
     assert tables(postgres) == []
 
 
-def test_empty_results_are_written_and_counted(
-    run_pipeline: RunPipeline, postgres: Postgres
-) -> None:
+def test_empty_results_are_written_and_counted(run_pipeline: RunPipeline, postgres: Postgres) -> None:
     env = StreamExecutionEnvironment("p")
     none = env.from_source(Range(0, 3), "numbers").filter("false")
     none.sink_to(jdbc(postgres, "none")).name("none")
@@ -623,7 +557,6 @@ def tables(server: Postgres) -> list[str]:
     return [
         row[0]
         for row in server.sql(
-            "SELECT tablename FROM pg_tables WHERE schemaname = 'public' "
-            f"AND tablename <> '{MARKS}' ORDER BY 1"
+            f"SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> '{MARKS}' ORDER BY 1"
         )
     ]

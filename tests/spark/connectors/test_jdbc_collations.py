@@ -48,9 +48,7 @@ def by_function(rows: DataStream) -> tuple[DataStream, DataStream]:
     params=[("postgres", IGNORES_CASE), (ENGLISH, '"default"'), (ENGLISH, IGNORES_CASE)],
     ids=["ignores case", "English", "English ignores case"],
 )
-def names(
-    server: Postgres, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Jdbc:
+def names(server: Postgres, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Jdbc:
     """Return a table of texts; its options ask for what several readers must not have."""
     monkeypatch.setenv(PASSWORD.variable, server.password)
     database, collation = request.param

@@ -136,11 +136,7 @@ def test_a_server_restart_after_the_decision_loses_no_rows(
 
 
 def test_dropped_rows_are_lost_and_recomputed(
-    sinks: Sinks,
-    postgres: Postgres,
-    wire: Wire,
-    spark: SparkSession,
-    capsys: pytest.CaptureFixture[str],
+    sinks: Sinks, postgres: Postgres, wire: Wire, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = over(wire, postgres)
     prepared = sinks.prepare(table, spark.range(1, 3), run="r1", mode="append")
@@ -170,12 +166,8 @@ def test_carriers_of_one_decision_at_once_write_its_rows_once(
     assert postgres.sql(f"SELECT outcome FROM {MARKS}") == [("published",)]
 
 
-def test_drivers_can_create_the_mark_table_concurrently(
-    postgres: Postgres, spark: SparkSession
-) -> None:
-    marks = Marks(
-        database=Database(spark=spark, connector=jdbc(postgres, "sales")), table=f"public.{MARKS}"
-    )
+def test_drivers_can_create_the_mark_table_concurrently(postgres: Postgres, spark: SparkSession) -> None:
+    marks = Marks(database=Database(spark=spark, connector=jdbc(postgres, "sales")), table=f"public.{MARKS}")
     together(spark, marks.make_ready, times=4)
     assert postgres.sql(f"SELECT * FROM {MARKS}") == []
 
@@ -267,9 +259,7 @@ def test_a_table_changed_between_check_and_publish_is_retried(
     assert [name for name in tables(postgres) if name.startswith("graph")] == []
 
 
-def test_a_table_replaced_by_an_equal_one_takes_the_rows(
-    sinks: Sinks, postgres: Postgres, spark: SparkSession
-) -> None:
+def test_a_table_replaced_by_an_equal_one_takes_the_rows(sinks: Sinks, postgres: Postgres, spark: SparkSession) -> None:
     postgres.sql("CREATE TABLE sales (id BIGINT)")
     prepared = sinks.prepare(jdbc(postgres, "sales"), spark.range(2), mode="append")
     postgres.sql("DROP TABLE sales; CREATE TABLE sales (id BIGINT)")
@@ -302,9 +292,7 @@ def test_missing_privileges_are_reported_before_any_row_moves(
         postgres.sql("DROP OWNED BY other; DROP ROLE other")
 
 
-def test_a_read_only_database_fails_the_attempt_and_is_tried_again(
-    sinks: Sinks, postgres: Postgres
-) -> None:
+def test_a_read_only_database_fails_the_attempt_and_is_tried_again(sinks: Sinks, postgres: Postgres) -> None:
     url = f"{postgres.url}?options=-c%20default_transaction_read_only=on"
     with pytest.raises(Py4JJavaError) as failure:
         sinks.open(replace(jdbc(postgres, "sales"), url=url), mode="append")
@@ -326,9 +314,7 @@ def test_a_sql_state_is_found_in_wrapped_exceptions(spark: SparkSession) -> None
     assert refuses_rows(error)
 
 
-def test_the_error_of_a_source_that_is_read_meanwhile_is_no_refusal_of_rows(
-    spark: SparkSession,
-) -> None:
+def test_the_error_of_a_source_that_is_read_meanwhile_is_no_refusal_of_rows(spark: SparkSession) -> None:
     jvm = spark._jvm
     assert jvm is not None
     cause = jvm.java.sql.SQLException("division by zero", "22012")

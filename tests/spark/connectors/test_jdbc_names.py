@@ -34,15 +34,7 @@ def postgres(postgres: Postgres) -> Postgres:
 
 @pytest.mark.parametrize("exists", [True, False])
 @pytest.mark.parametrize(
-    "spelling",
-    [
-        "orders",
-        "Orders",
-        '"orders"',
-        "public.orders",
-        '"public"."orders"',
-        "postgres.public.orders",
-    ],
+    "spelling", ["orders", "Orders", '"orders"', "public.orders", '"public"."orders"', "postgres.public.orders"]
 )
 def test_all_spellings_of_a_table_are_one_place(
     spelling: str, exists: bool, postgres: Postgres, spark: SparkSession
@@ -83,12 +75,7 @@ def test_a_table_of_another_schema_on_the_search_path_is_the_one_that_is_written
 @pytest.mark.parametrize("mode", ["append", "overwrite", "merge"])
 @pytest.mark.parametrize(
     ("table", "column"),
-    [
-        ('"My ""Orders"""', 'the "id"'),
-        ('"SELECT"', "ORDER"),
-        ('"a.b"', "a.b"),
-        (f'"{"x" * 63}"', "ID"),
-    ],
+    [('"My ""Orders"""', 'the "id"'), ('"SELECT"', "ORDER"), ('"a.b"', "a.b"), (f'"{"x" * 63}"', "ID")],
 )
 def test_quoted_names_can_be_written_repeatedly(
     table: str, column: str, mode: str, sinks: Sinks, postgres: Postgres
@@ -109,9 +96,7 @@ def test_quoted_names_can_be_written_repeatedly(
         ("(SELECT 1) t", "is not the name of a table|syntax error|invalid name syntax"),
     ],
 )
-def test_unwritable_relations_are_refused(
-    table: str, words: str, sinks: Sinks, postgres: Postgres
-) -> None:
+def test_unwritable_relations_are_refused(table: str, words: str, sinks: Sinks, postgres: Postgres) -> None:
     postgres.sql("CREATE TABLE orders (id BIGSERIAL)")
     with pytest.raises(Exception, match=words):
         sinks.open(jdbc(postgres, table))
@@ -139,12 +124,8 @@ def test_a_source_reads_the_table_its_name_means(postgres: Postgres, spark: Spar
     assert read == [1, 1, 2, 3]
 
 
-def test_intents_with_unresolved_table_names_are_finished_under_their_key(
-    sinks: Sinks, postgres: Postgres
-) -> None:
-    postgres.sql(
-        "CREATE TABLE sales (id BIGINT); CREATE TABLE graph_compiler_old AS SELECT 1::BIGINT AS id"
-    )
+def test_intents_with_unresolved_table_names_are_finished_under_their_key(sinks: Sinks, postgres: Postgres) -> None:
+    postgres.sql("CREATE TABLE sales (id BIGINT); CREATE TABLE graph_compiler_old AS SELECT 1::BIGINT AS id")
     table = jdbc(postgres, "sales")
     opened = sinks.open(table, run="r1", mode="append")
     assert isinstance(opened, JdbcSink)
@@ -183,9 +164,7 @@ def test_other_databases_are_asked_through_their_catalog(spark: SparkSession) ->
 def test_an_error_of_a_database_is_not_taken_for_a_missing_table(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    orders = Database(
-        spark=spark, connector=Jdbc("jdbc:derby:memory:errors;create=true", table="orders")
-    )
+    orders = Database(spark=spark, connector=Jdbc("jdbc:derby:memory:errors;create=true", table="orders"))
     assert not resolve(orders).exists
     monkeypatch.setattr(Database, "exists_query", lambda *_: "nonsense")
     with pytest.raises(Py4JJavaError) as failure:

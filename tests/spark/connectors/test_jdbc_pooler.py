@@ -14,11 +14,7 @@ from graph_compiler.declaration.connectors import Connector
 from graph_compiler.errors import PublicationConflictError
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.databases.carrying import MARKS, MarkOutcome, Marks
-from graph_compiler.spark_runtime.connectors.databases.sql_errors import (
-    is_changed_session,
-    is_refusal,
-    refuses_rows,
-)
+from graph_compiler.spark_runtime.connectors.databases.sql_errors import is_changed_session, is_refusal, refuses_rows
 from tests.harness.pooler import Pooler, running_pooler
 from tests.harness.postgres import Postgres
 from tests.harness.sinks import Sinks
@@ -63,9 +59,7 @@ def test_runs_in_all_modes_have_their_rows_once(
     assert tables(postgres) == ["sales"]
 
 
-def test_statements_of_the_driver_need_no_setting(
-    postgres: Postgres, pooler: Pooler, spark: SparkSession
-) -> None:
+def test_statements_of_the_driver_need_no_setting(postgres: Postgres, pooler: Pooler, spark: SparkSession) -> None:
     database = Database(spark=spark, connector=over(pooler, postgres, "sales", parameters=""))
     marks = Marks(database=database, table=f"public.{MARKS}")
     for number in range(10):
@@ -89,11 +83,7 @@ def test_a_statement_of_another_session_is_no_refusal_of_rows(spark: SparkSessio
 
 @pytest.mark.parametrize("fetch_size", [None, 10])
 def test_all_readers_of_a_region_see_one_snapshot(
-    fetch_size: int | None,
-    postgres: Postgres,
-    run_pipeline: RunPipeline,
-    spark: SparkSession,
-    tmp_path: Path,
+    fetch_size: int | None, postgres: Postgres, run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path
 ) -> None:
     postgres.sql(
         "CREATE TABLE orders (id BIGINT, paid BOOLEAN);"
@@ -116,17 +106,10 @@ def test_all_readers_of_a_region_see_one_snapshot(
 
 @pytest.mark.parametrize("place", ["table", "folder"])
 def test_runs_that_append_at_once_are_all_there_once(
-    place: str,
-    sinks: Sinks,
-    postgres: Postgres,
-    pooler: Pooler,
-    spark: SparkSession,
-    tmp_path: Path,
+    place: str, sinks: Sinks, postgres: Postgres, pooler: Pooler, spark: SparkSession, tmp_path: Path
 ) -> None:
     """Each of three runs appends twice at the same instant: a try, and a second copy of it."""
-    target: Connector = (
-        over(pooler, postgres, "sales") if place == "table" else Parquet(str(tmp_path / "sales"))
-    )
+    target: Connector = over(pooler, postgres, "sales") if place == "table" else Parquet(str(tmp_path / "sales"))
     sinks.write(target, spark.range(1), run="first", mode="append")
     runs = [1, 1, 2, 2, 3, 3]
     next_run, start = iter(runs), Barrier(len(runs))

@@ -70,9 +70,7 @@ def test_each_row_is_in_one_of_two_sinks_though_the_table_changes_in_between(
 ) -> None:
     source = jdbc(postgres, "orders", **settings)
     if splits > 1:
-        source = replace(
-            source, partition_column="id", lower_bound=0, upper_bound=999, num_partitions=splits
-        )
+        source = replace(source, partition_column="id", lower_bound=0, upper_bound=999, num_partitions=splits)
     (report,) = run_pipeline(in_two_sinks(source, tmp_path).pipeline())
     assert report.failure is None, report.failure
     both = [spark.read.parquet(str(tmp_path / name)) for name in ("paid", "open")]
@@ -95,10 +93,7 @@ def test_accepted_changes_are_visible(
 
 @pytest.mark.parametrize("statement", ["SET search_path = other", Secret("warehouse", "init")])
 def test_a_statement_of_the_declaration_runs_in_the_snapshot(
-    statement: str | Secret,
-    postgres: Postgres,
-    spark: SparkSession,
-    monkeypatch: pytest.MonkeyPatch,
+    statement: str | Secret, postgres: Postgres, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(Secret("warehouse", "init").variable, "SET search_path = other")
     postgres.sql("DROP SCHEMA IF EXISTS other CASCADE; CREATE SCHEMA other")
@@ -116,9 +111,7 @@ def test_a_statement_of_the_declaration_runs_in_the_snapshot(
     assert [row[0] for row in rows] == ["other"]
 
 
-def test_a_failing_task_ends_its_snapshot(
-    postgres: Postgres, run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_a_failing_task_ends_its_snapshot(postgres: Postgres, run_pipeline: RunPipeline, tmp_path: Path) -> None:
     env = StreamExecutionEnvironment("p")
     orders = env.from_source(jdbc(postgres, "orders"), "orders")
     orders.select(x="1 / (id - id)").sink_to(Parquet(str(tmp_path / "out"))).name("out")
@@ -192,9 +185,7 @@ def test_the_fixes_that_the_refusal_suggests_work(
     assert [report.failure for report in reports] == [None] * len(reports)
 
 
-def test_a_self_join_reads_its_source_twice(
-    derby: Jdbc, run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_a_self_join_reads_its_source_twice(derby: Jdbc, run_pipeline: RunPipeline, tmp_path: Path) -> None:
     env = StreamExecutionEnvironment("p")
     orders = env.from_source(derby, "orders")
     both = orders.union(orders.filter("id > 3"))

@@ -18,9 +18,7 @@ DROPS_ODD = FUNCTION.format("IF NEW.id % 2 = 1 THEN RETURN NULL; END IF; RETURN 
 
 @pytest.fixture
 def postgres(postgres: Postgres) -> Postgres:
-    postgres.sql(
-        "CREATE TABLE sales (id BIGINT, price INT); INSERT INTO sales VALUES (0, 9), (1, 9)"
-    )
+    postgres.sql("CREATE TABLE sales (id BIGINT, price INT); INSERT INTO sales VALUES (0, 9), (1, 9)")
     return postgres
 
 
@@ -38,11 +36,7 @@ def ids(postgres: Postgres, table: str = "sales") -> list[int]:
 
 @pytest.mark.parametrize("mode", ["append", "overwrite", "merge"])
 def test_rows_that_a_trigger_drops_are_counted(
-    mode: str,
-    sinks: Sinks,
-    postgres: Postgres,
-    spark: SparkSession,
-    caplog: pytest.LogCaptureFixture,
+    mode: str, sinks: Sinks, postgres: Postgres, spark: SparkSession, caplog: pytest.LogCaptureFixture
 ) -> None:
     postgres.sql(DROPS_ODD + BEFORE.format("INSERT OR UPDATE"))
     sinks.write(jdbc(postgres, "sales"), sales(spark, 5, 10), **settings(mode))
@@ -66,8 +60,7 @@ def test_a_merge_that_updates_all_its_rows_reports_no_trigger(
     "keeper",
     [
         FUNCTION.format("RETURN NULL;") + BEFORE.format("DELETE"),
-        FUNCTION.format("IF OLD.id = 0 THEN RETURN NULL; END IF; RETURN OLD;")
-        + BEFORE.format("DELETE"),
+        FUNCTION.format("IF OLD.id = 0 THEN RETURN NULL; END IF; RETURN OLD;") + BEFORE.format("DELETE"),
         "CREATE RULE r AS ON DELETE TO sales DO INSTEAD NOTHING",
     ],
 )

@@ -35,16 +35,7 @@ SCHEMA = (
     "nums ARRAY<DECIMAL(9,2)>, counts ARRAY<INT>, m MAP<STRING, INT>, xs ARRAY<DOUBLE>, "
     "items ARRAY<STRUCT<price: DECIMAL(30,20), name: STRING, n: INT>>, notes ARRAY<STRUCT<n: INT, text: STRING>>"
 )
-WHOLE = (
-    "0",
-    "-0",
-    "7",
-    "-2147483648",
-    "2147483648",
-    "9223372036854775807",
-    "9223372036854775808",
-    "1" * 40,
-)
+WHOLE = ("0", "-0", "7", "-2147483648", "2147483648", "9223372036854775807", "9223372036854775808", "1" * 40)
 FRACTIONS: tuple[str, ...] = (
     "1.50",
     "1.123456789012345678",
@@ -54,31 +45,8 @@ FRACTIONS: tuple[str, ...] = (
     "1E400",
     "1e-400",
 )
-FRACTIONS += (
-    "5e-324",
-    "1.0",
-    "100e-2",
-    "0.30000000000000004",
-    "3.50e0",
-    "-1.005",
-    "123456789.99999999999999999999",
-)
-NO_NUMBERS = (
-    "NaN",
-    "Infinity",
-    "-Infinity",
-    "007",
-    "+5",
-    ".5",
-    "5.",
-    "-",
-    "0x10",
-    "1_0",
-    "1,5",
-    "1e",
-    "tru",
-    "nul",
-)
+FRACTIONS += ("5e-324", "1.0", "100e-2", "0.30000000000000004", "3.50e0", "-1.005", "123456789.99999999999999999999")
+NO_NUMBERS = ("NaN", "Infinity", "-Infinity", "007", "+5", ".5", "5.", "-", "0x10", "1_0", "1,5", "1e", "tru", "nul")
 TEXTS: tuple[str, ...] = (
     '"a"',
     '""',
@@ -113,19 +81,7 @@ TEXTS += (
     '"it\'s"',
     '" 5"',
 )
-TEXTS += (
-    '"1.5E7"',
-    '"12.0"',
-    '"\x7f"',
-    r'"\/"',
-    r'"\x"',
-    '"a\tb"',
-    '"a',
-    'a"',
-    r'"\u12"',
-    '"/* c */"',
-    '"\ufeff"',
-)
+TEXTS += ('"1.5E7"', '"12.0"', '"\x7f"', r'"\/"', r'"\x"', '"a\tb"', '"a', 'a"', r'"\u12"', '"/* c */"', '"\ufeff"')
 NESTED: tuple[str, ...] = (
     "[]",
     "{}",
@@ -198,11 +154,7 @@ def draw_record(dice: Random, *, is_odd: bool) -> str:
     """Draw one record; most of its values fit, since several faults in one record hide each other."""
     names = dice.sample(tuple(FITTING), dice.randint(0, 6))
     pairs = [(name, dice.choice(FITTING[name])) for name in names]
-    how = (
-        dice.choice(("value", "value", "value", "key", "again", "cut", "two", "no object", "tail"))
-        if is_odd
-        else ""
-    )
+    how = dice.choice(("value", "value", "value", "key", "again", "cut", "two", "no object", "tail")) if is_odd else ""
     if how == "value":
         pairs.append((dice.choice(tuple(FITTING)), dice.choice(VALUES)))
     elif how == "key":
@@ -218,9 +170,7 @@ def draw_record(dice: Random, *, is_odd: bool) -> str:
     if how == "two":
         return text + dice.choice(("", " ", ",")) + text
     if how == "tail":
-        return text + dice.choice(
-            (" ", "x", ",", "}", "]", "\t", "//", " null", "]}", "],1", "],[{}")
-        )
+        return text + dice.choice((" ", "x", ",", "}", "]", "\t", "//", " null", "]}", "],1", "],[{}"))
     return text
 
 
@@ -230,9 +180,7 @@ def draw_file(dice: Random) -> Written:
     odd = dice.randint(-2, count - 1)
     lines = [draw_record(dice, is_odd=number == odd) for number in range(count)]
     end = dice.choice(("\n", "\n", "\r\n", "\r"))
-    shape = dice.choice(
-        ("lines",) * 6 + ("list", "blank", "no end", "mark", "gz", "latin", "byte", "cut")
-    )
+    shape = dice.choice(("lines",) * 6 + ("list", "blank", "no end", "mark", "gz", "latin", "byte", "cut"))
     if shape == "list":
         lines = ["[" + ", ".join(lines) + "]"]
     if shape == "blank":
@@ -263,11 +211,7 @@ def parsed(line: bytes) -> list[object]:
     """Return the records in a line, as Python reads them: one, or those of a list; MISFITS instead of what is none."""
     try:
         found = json.loads(
-            line.decode(),
-            object_pairs_hook=Pairs,
-            parse_float=Number,
-            parse_int=Number,
-            parse_constant=Number,
+            line.decode(), object_pairs_hook=Pairs, parse_float=Number, parse_int=Number, parse_constant=Number
         )
     except ValueError:
         return [MISFITS]
@@ -311,14 +255,9 @@ def nested_value(found: object, kind: DataType) -> object:
     if isinstance(kind, StructType) and isinstance(found, Pairs):
         items = values = [value for _, value in fields_of(found, kind)]
     elif isinstance(kind, ArrayType) and isinstance(found, list):
-        items = values = [
-            value_of(one, kind.elementType, is_checked=is_leaf_checked(kind)) for one in found
-        ]
+        items = values = [value_of(one, kind.elementType, is_checked=is_leaf_checked(kind)) for one in found]
     elif isinstance(kind, MapType) and isinstance(found, Pairs):
-        pairs = [
-            (key, value_of(one, kind.valueType, is_checked=is_leaf_checked(kind)))
-            for key, one in found
-        ]
+        pairs = [(key, value_of(one, kind.valueType, is_checked=is_leaf_checked(kind))) for key, one in found]
         items, values = [value for _, value in pairs], dict(pairs)
     return MISFITS if MISFITS in items else values
 
@@ -344,9 +283,7 @@ def fields_of(found: Pairs, columns: StructType) -> list[tuple[str, object]]:
     return [
         (
             c.name,
-            MISFITS
-            if there.get(c.name) is None and c.name.lower() in odd
-            else value_of(there.get(c.name), c.dataType),
+            MISFITS if there.get(c.name) is None and c.name.lower() in odd else value_of(there.get(c.name), c.dataType),
         )
         for c in columns
     ]
@@ -357,9 +294,7 @@ def is_same(value: object, expected: object) -> bool:
     if isinstance(expected, list | Pairs) and isinstance(value, str):
         return parsed(b"[" + value.encode() + b"]") == [expected]
     if isinstance(expected, dict) and isinstance(value, dict):
-        return value.keys() == expected.keys() and all(
-            is_same(value[key], one) for key, one in expected.items()
-        )
+        return value.keys() == expected.keys() and all(is_same(value[key], one) for key, one in expected.items())
     if isinstance(expected, list) and isinstance(value, list | Row):
         return len(value) == len(expected) and all(map(is_same, value, expected))
     if isinstance(expected, float) and isinstance(value, float):
@@ -406,33 +341,22 @@ class Drawn:
         """Return each record as the values of its columns by name, MISFITS for what is no object."""
         lines = [file.content] if self.is_whole else lines_of(file)
         return [
-            dict(fields_of(one, self.columns))
-            if isinstance(one, Pairs) and not has_half_pair(one)
-            else MISFITS
+            dict(fields_of(one, self.columns)) if isinstance(one, Pairs) and not has_half_pair(one) else MISFITS
             for line in lines
             for one in parsed(line)
         ]
 
-    def wrong(
-        self, by_file: Sequence[Sequence[Row]], compare: Callable[[Row, object], Iterator[object]]
-    ) -> list[str]:
+    def wrong(self, by_file: Sequence[Sequence[Row]], compare: Callable[[Row, object], Iterator[object]]) -> list[str]:
         """Return what differs, that of short files first: it is mostly the simplest."""
         found: list[tuple[bytes, object]] = []
         for file, rows in zip(self.files, by_file, strict=True):
             records = self.records(file)
             if len(rows) == len(records):
                 pairs = zip(rows, records, strict=True)
-                found += [
-                    (file.content, each) for row, record in pairs for each in compare(row, record)
-                ]
-            elif not (
-                records == [MISFITS] and any(MISFIT in row and row[MISFIT] for row in rows)
-            ):  # in a list
+                found += [(file.content, each) for row, record in pairs for each in compare(row, record)]
+            elif not (records == [MISFITS] and any(MISFIT in row and row[MISFIT] for row in rows)):  # in a list
                 found.append((file.content, f"{len(rows)} rows, {len(records)} records"))
-        return [
-            f"{each}\n   in {content[:300]!r}"
-            for content, each in sorted(found, key=lambda one: len(one[0]))
-        ]
+        return [f"{each}\n   in {content[:300]!r}" for content, each in sorted(found, key=lambda one: len(one[0]))]
 
 
 def columns_of(spark: SparkSession, schema: str) -> StructType:
@@ -462,9 +386,7 @@ def whole(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Draw
     for _ in range(FILES // 2):
         count = dice.randint(0, 3)
         odd = dice.randint(-2, count)
-        records = [
-            draw_record(dice, is_odd=number == odd).replace(", ", ",\n ") for number in range(count)
-        ]
+        records = [draw_record(dice, is_odd=number == odd).replace(", ", ",\n ") for number in range(count)]
         text = "[\n" + ",\n".join(records) + dice.choice(("\n]\n", "]", "\r\n]"))
         alone = draw_record(dice, is_odd=odd == count).replace(":", ":\n")
         text = dice.choice((text, text, alone, f"\n\n{alone}\n", text + text, text[:-2]))
@@ -478,9 +400,7 @@ def test_each_record_has_the_values_that_python_finds_or_is_set_aside(
     name: str, spark: SparkSession, request: pytest.FixtureRequest
 ) -> None:
     drawn: Drawn = request.getfixturevalue(name)
-    source = Json(
-        str(drawn.folder), schema=f"{SCHEMA}, n INT", rejects="bad", options=drawn.options
-    )
+    source = Json(str(drawn.folder), schema=f"{SCHEMA}, n INT", rejects="bad", options=drawn.options)
     wrong = drawn.wrong(rows_by_file(source, spark, len(drawn.files)), differences)
     assert not wrong, "\n".join(wrong)
 
@@ -512,18 +432,12 @@ def values_that_differ(row: Row, record: dict[str, object]) -> Iterator[str]:
             yield f"{name} is {row[name]!r}, and should be {value!r}"
 
 
-def test_a_value_that_does_not_fit_is_null_and_the_others_are_read(
-    many: Drawn, spark: SparkSession
-) -> None:
+def test_a_value_that_does_not_fit_is_null_and_the_others_are_read(many: Drawn, spark: SparkSession) -> None:
     def lenient(row: Row, record: object) -> Iterator[object]:
         if not isinstance(record, dict):
             return
         at_fault = [name for name, value in record.items() if value is MISFITS]
-        wrong = [
-            name
-            for name in at_fault
-            if row[name] is not None and is_plain(many.columns[name].dataType)
-        ]
+        wrong = [name for name in at_fault if row[name] is not None and is_plain(many.columns[name].dataType)]
         if wrong:
             yield f"{wrong} should be NULL in {row}"
         if not at_fault:
@@ -560,15 +474,7 @@ def test_files_whose_records_fit_are_read_and_each_other_file_fails(
 
 FAMILIES = {
     "whole": ("1", "-7", "2147483648", "9223372036854775808", "null", "0"),
-    "fractions": (
-        "1.5",
-        "0.30000000000000004",
-        "1",
-        "1e30",
-        "null",
-        "1.12345678901234567",
-        "123456789012345678",
-    ),
+    "fractions": ("1.5", "0.30000000000000004", "1", "1e30", "null", "1.12345678901234567", "123456789012345678"),
     "texts": ('"a"', '"1.50"', '"007"', "1.50", "true", "null", '"2024-01-05"', "-0", "1E5"),
     "structs": ('{"a": 1}', '{"a": 1.5, "b": "x"}', "{}", "null", '{"a": "x"}'),
     "lists": ("[1, 2]", "[]", "[1.5, null]", '["a", 1.50]', "null", "[[1]]"),
@@ -592,9 +498,7 @@ def test_an_inferred_column_has_the_values_that_are_in_the_files(
         drawn.append(Written("\n".join(lines).encode()))
     write(tmp_path, drawn)
     source = Json(str(tmp_path), rejects="bad")
-    columns = StructType(
-        [field for field in read_source(source, spark).schema if field.name not in ("n", MISFIT)]
-    )
+    columns = StructType([field for field in read_source(source, spark).schema if field.name not in ("n", MISFIT)])
     found = rows_by_file(source, spark, len(drawn))
     wrong = Drawn(tmp_path, drawn, columns).wrong(found, differences)
     assert not wrong, f"{columns.simpleString()}\n" + "\n".join(wrong)

@@ -38,47 +38,29 @@ def one(text: str, encoding: str = "utf-8") -> dict[str, bytes]:
 MULTI_LINE = {"multiLine": "true"}
 KINDS = {
     "text in a column of numbers": Kind("n INT", one("n\nx\n"), one('{"n": "x"}')),
-    "decimal comma: `3,50`": Kind(
-        "n DECIMAL(9, 2), k STRING", one('n,k\n"3,50",a\n'), one('{"n": "3,50", "k": "a"}')
-    ),
-    "more digits than the declared DECIMAL has": Kind(
-        "n DECIMAL(9, 2)", one("n\n1.005\n"), one('{"n": 1.005}')
-    ),
+    "decimal comma: `3,50`": Kind("n DECIMAL(9, 2), k STRING", one('n,k\n"3,50",a\n'), one('{"n": "3,50", "k": "a"}')),
+    "more digits than the declared DECIMAL has": Kind("n DECIMAL(9, 2)", one("n\n1.005\n"), one('{"n": 1.005}')),
     "a date with something behind it, or only a year": Kind(
         "d DATE", one("d\n2024-01-05 banana\n"), one('{"d": "2024-01-05 banana"}')
     ),
-    "a number for a TIMESTAMP": Kind(
-        "t TIMESTAMP", one("t\n1711849800000\n"), one('{"t": 1711849800000}')
-    ),
+    "a number for a TIMESTAMP": Kind("t TIMESTAMP", one("t\n1711849800000\n"), one('{"t": 1711849800000}')),
     "zeros in front of a number: `007`": Kind("n INT", one("n\n007\n"), one('{"n": "007"}')),
     "too few or too many fields": Kind("a INT, b INT", one("a,b\n1\n1,2,3\n"), None),
-    "a quoted value that continues in the next line": Kind(
-        "a STRING, b STRING", one('a,b\n1,"x\ny"\n'), None
-    ),
-    "quotes written twice, without `escape`": Kind(
-        "a STRING, b STRING", one('a,b\n1,"say ""hi"""\n'), None
-    ),
+    "a quoted value that continues in the next line": Kind("a STRING, b STRING", one('a,b\n1,"x\ny"\n'), None),
+    "quotes written twice, without `escape`": Kind("a STRING, b STRING", one('a,b\n1,"say ""hi"""\n'), None),
     "a quote that is never closed, with `multiLine`": Kind(
         "a STRING, b STRING", one('a,b\n1,"x\n2,y\n'), options=MULTI_LINE
     ),
     "text after a closing quote": Kind("a STRING, b STRING", one('a,b\n1,"x"y\n')),
-    "line ends that differ, with `multiLine`": Kind(
-        "a INT, b STRING", one("a,b\r\n1,x\n2,y\r\n"), options=MULTI_LINE
-    ),
-    "a header in another order": Kind(
-        "a STRING, b STRING", {"1": b"a,b\nx,y\n", "2": b"b,a\nx,y\n"}, None
-    ),
+    "line ends that differ, with `multiLine`": Kind("a INT, b STRING", one("a,b\r\n1,x\n2,y\r\n"), options=MULTI_LINE),
+    "a header in another order": Kind("a STRING, b STRING", {"1": b"a,b\nx,y\n", "2": b"b,a\nx,y\n"}, None),
     "a file without the header, a column of numbers": Kind(
         "a INT, b STRING", {"1": b"a,b\n1,y\n", "2": b"2,y\n"}, None
     ),
-    "letters that are not UTF-8": Kind(
-        "a STRING", one("a\nMüller\n", "latin-1"), one('{"a": "Müller"}', "latin-1")
-    ),
+    "letters that are not UTF-8": Kind("a STRING", one("a\nMüller\n", "latin-1"), one('{"a": "Müller"}', "latin-1")),
     "UTF-16": Kind("a INT, b INT", one("a,b\n1,2\n", "utf-16"), one('{"a": 1}', "utf-16")),
     "gzip in a file whose name does not say so": Kind(
-        "a INT, b INT",
-        {"a.csv": gzip.compress(b"a,b\n1,2\n")},
-        {"a.json": gzip.compress(b'{"a": 1, "b": 2}\n')},
+        "a INT, b INT", {"a.csv": gzip.compress(b"a,b\n1,2\n")}, {"a.json": gzip.compress(b'{"a": 1, "b": 2}\n')}
     ),
     "a key whose case differs from the column's": Kind(
         "a INT, b INT", None, one('{"a": 1, "b": 2}\n{"A": 1, "b": 2}\n')
@@ -87,16 +69,10 @@ KINDS = {
         "l ARRAY<STRUCT<a: INT>>", None, one('{"l": [{"a": 1}]}\n{"l": [{"A": 1}]}\n')
     ),
     "a key that occurs twice": Kind("a INT", None, one('{"a": 1, "a": 2}\n')),
-    "numbers in a list, in a STRING column: `[1.10]`": Kind(
-        "a STRING", None, one('{"a": [1.10]}\n')
-    ),
+    "numbers in a list, in a STRING column: `[1.10]`": Kind("a STRING", None, one('{"a": [1.10]}\n')),
     "half of a surrogate pair: `\\ud800`": Kind("a STRING", None, one('{"a": "\\ud800"}\n')),
-    "one list over several lines, without `multiLine`": Kind(
-        "a INT", None, one('[\n{"a": 1},\n{"a": 2}\n]\n')
-    ),
-    "a line that is cut, or two objects in one line": Kind(
-        "a INT", None, one('{"a": 1}{"a": 2}\n{"a": 3\n')
-    ),
+    "one list over several lines, without `multiLine`": Kind("a INT", None, one('[\n{"a": 1},\n{"a": 2}\n]\n')),
+    "a line that is cut, or two objects in one line": Kind("a INT", None, one('{"a": 1}{"a": 2}\n{"a": 3\n')),
     "a key that is missing": Kind("a INT, b INT", None, one('{"a": 1, "b": 2}\n{"a": 1}\n')),
 }
 CELLS = [

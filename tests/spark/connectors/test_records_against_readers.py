@@ -62,16 +62,10 @@ class Read:
 
 CSV_OPTIONS = {
     "nullValue": Read(options={"nullValue": "NA"}, content='id,name\n1,NA\nNA,"NA"\n'),
-    "emptyValue": Read(
-        options={"emptyValue": "none", "nullValue": "NA"}, content='id,name\n1,""\n2,\n3,NA\n'
-    ),
+    "emptyValue": Read(options={"emptyValue": "none", "nullValue": "NA"}, content='id,name\n1,""\n2,\n3,NA\n'),
     "comment": Read(options={"comment": "#"}, content="# c\nid,name\n1,a\n#2,b\n3,#c\n"),
-    "ignoreLeadingWhiteSpace": Read(
-        options={"ignoreLeadingWhiteSpace": "true"}, content='id,name\n 1, a \n2," b"\n'
-    ),
-    "ignoreTrailingWhiteSpace": Read(
-        options={"ignoreTrailingWhiteSpace": "true"}, content='id,name\n1 , a \n2,"b "\n'
-    ),
+    "ignoreLeadingWhiteSpace": Read(options={"ignoreLeadingWhiteSpace": "true"}, content='id,name\n 1, a \n2," b"\n'),
+    "ignoreTrailingWhiteSpace": Read(options={"ignoreTrailingWhiteSpace": "true"}, content='id,name\n1 , a \n2,"b "\n'),
     "both blanks": Read(
         options={"ignoreTrailingWhiteSpace": "true", "ignoreLeadingWhiteSpace": "true"},
         content='id, name \n1 , a \n2, "b " \n',
@@ -92,20 +86,15 @@ CSV_OPTIONS = {
         options={"quote": "'", "escape": "'"}, content="id,name\n1,'a,''b'\n2,\"c\"\n"
     ),
     "escape quote": Read(options={"escape": '"'}, content='id,name\n1,"a ""b"" c"\n2,"""x"""\n'),
-    "escape default": Read(
-        options={}, content='id,name\n1,"a \\"b\\" c"\n2,"x\\\\y"\n3,x\\\\y\n4,x\\"y\n'
-    ),
+    "escape default": Read(options={}, content='id,name\n1,"a \\"b\\" c"\n2,"x\\\\y"\n3,x\\\\y\n4,x\\"y\n'),
     "escape ^": Read(options={"escape": "^"}, content='id,name\n1,"a ^"b^" c"\n2,"x^^y"\n3,x^^y\n'),
     "escape none": Read(options={"escape": ""}, content='id,name\n1,"a"\n2,x\\y\n'),
     "charToEscape": Read(
-        options={"escape": "^", "charToEscapeQuoteEscaping": "\\"},
-        content='id,name\n1,"a ^"b\\^"\n2,"x"\n',
+        options={"escape": "^", "charToEscapeQuoteEscaping": "\\"}, content='id,name\n1,"a ^"b\\^"\n2,"x"\n'
     ),
     "header false": Read(options={"header": "false"}, content="1,a\n2,b\n"),
     "dateFormat": Read(
-        schema="id INT, day DATE",
-        options={"dateFormat": "dd/MM/yyyy"},
-        content="id,day\n1,31/12/2024\n",
+        schema="id INT, day DATE", options={"dateFormat": "dd/MM/yyyy"}, content="id,day\n1,31/12/2024\n"
     ),
     "dateFormat locale": Read(
         schema="id INT, day DATE",
@@ -113,9 +102,7 @@ CSV_OPTIONS = {
         content="id,day\n1,31 Dezember 2024\n",
     ),
     "dateFormat name": Read(
-        schema="id INT, day DATE",
-        options={"dateFormat": "d MMM yyyy"},
-        content="id,day\n1,31 Dec 2024\n",
+        schema="id INT, day DATE", options={"dateFormat": "d MMM yyyy"}, content="id,day\n1,31 Dec 2024\n"
     ),
     "timestampFormat": Read(
         schema="id INT, at TIMESTAMP",
@@ -148,17 +135,10 @@ CSV_OPTIONS = {
         content="id;price\n1;1,234.50\n2;3.5\n3;-1\n",
     ),
     "locale FR": Read(
-        schema="id INT, price DECIMAL(9,2)",
-        options={"locale": "fr-FR", "sep": ";"},
-        content="id;price\n1;3,5\n2;7\n",
+        schema="id INT, price DECIMAL(9,2)", options={"locale": "fr-FR", "sep": ";"}, content="id;price\n1;3,5\n2;7\n"
     ),
-    "encoding": Read(
-        options={"encoding": "ISO-8859-1"}, content="id,name\n1,Zoë\n".encode("latin-1")
-    ),
-    "UTF-16": Read(
-        options={"encoding": "UTF-16", "multiLine": "true"},
-        content="id,name\n1,Zoë\n".encode("utf-16"),
-    ),
+    "encoding": Read(options={"encoding": "ISO-8859-1"}, content="id,name\n1,Zoë\n".encode("latin-1")),
+    "UTF-16": Read(options={"encoding": "UTF-16", "multiLine": "true"}, content="id,name\n1,Zoë\n".encode("utf-16")),
     "BOM": Read(options={}, content="\ufeffid,name\n1,Zoë\n"),
     "BOM multi": Read(options={"multiLine": "true"}, content="\ufeffid,name\n1,Zoë\n"),
     "BOM, no header": Read(options={"header": "false"}, content="\ufeff1,Zoë\n"),
@@ -170,24 +150,17 @@ CSV_OPTIONS = {
     "compression is by name": Read(options={"compression": "gzip"}, content="id,name\n1,a\n"),
     "glob": Read(options={"pathGlobFilter": "*.nothing"}, content="id,name\n1,a\n"),
     "glob 2": Read(options={"pathGlobFilter": "part*"}, content="id,name\n1,a\n"),
-    "recursive": Read(
-        options={"recursiveFileLookup": "true"},
-        content="id,name\n1,a\n",
-        file="day=2024-01-01/part",
-    ),
+    "recursive": Read(options={"recursiveFileLookup": "true"}, content="id,name\n1,a\n", file="day=2024-01-01/part"),
     "nan": Read(
         schema="id INT, x DOUBLE",
         options={"nanValue": "nil", "positiveInf": "big", "negativeInf": "small"},
         content="id,x\n1,nil\n2,big\n3,small\n4,1.5\n",
     ),
     "nan usual": Read(
-        schema="id INT, x FLOAT",
-        options={},
-        content="id,x\n1,NaN\n2,Inf\n3,-Inf\n4,1.5\n5,Infinity\n6,1e5\n",
+        schema="id INT, x FLOAT", options={}, content="id,x\n1,NaN\n2,Inf\n3,-Inf\n4,1.5\n5,Infinity\n6,1e5\n"
     ),
     "STOP_AT_CLOSING": Read(
-        options={"unescapedQuoteHandling": "STOP_AT_CLOSING_QUOTE"},
-        content='id,name\n1,a"b\n2,"c"\n',
+        options={"unescapedQuoteHandling": "STOP_AT_CLOSING_QUOTE"}, content='id,name\n1,a"b\n2,"c"\n'
     ),
     "quote in the middle": Read(options={}, content='id,name\n1,a"b\n2,c""\n'),
     "blank lines": Read(options={}, content="\n\nid,name\n1,a\n\n  \n2,b\n\n"),
@@ -201,30 +174,16 @@ CSV_OPTIONS = {
     "boolean": Read(schema="id INT, b BOOLEAN", options={}, content="id,b\n1,true\n2,FALSE\n"),
     "binary": Read(schema="id INT, b BINARY", options={}, content="id,b\n1,true\n"),
     "interval": Read(
-        schema="id INT, b INTERVAL DAY TO SECOND",
-        options={},
-        content="id,b\n1,INTERVAL '1 02:03:04' DAY TO SECOND\n",
+        schema="id INT, b INTERVAL DAY TO SECOND", options={}, content="id,b\n1,INTERVAL '1 02:03:04' DAY TO SECOND\n"
     ),
-    "inferred": Read(
-        schema=None,
-        options={},
-        content="id,x,d,t,b,s\n1,1.5,2024-01-01,2024-01-01 00:00:00,true,a\n",
-    ),
-    "samplingRatio": Read(
-        schema=None, options={"samplingRatio": "0.5"}, content="id,x\n" + "1,a\n" * 50
-    ),
-    "preferDate": Read(
-        schema=None, options={"preferDate": "false"}, content="id,x\n1,2024-01-01\n"
-    ),
+    "inferred": Read(schema=None, options={}, content="id,x,d,t,b,s\n1,1.5,2024-01-01,2024-01-01 00:00:00,true,a\n"),
+    "samplingRatio": Read(schema=None, options={"samplingRatio": "0.5"}, content="id,x\n" + "1,a\n" * 50),
+    "preferDate": Read(schema=None, options={"preferDate": "false"}, content="id,x\n1,2024-01-01\n"),
     "duplicate names": Read(schema=None, options={}, content="id,id,name\n1,2,a\n"),
     "empty name": Read(schema=None, options={}, content="id,,name\n1,2,a\n"),
-    "strange names": Read(
-        schema=None, options={}, content='a.b,c`d,e f,it\'s,"q\\"x"\n1,2,3,4,5\n'
-    ),
+    "strange names": Read(schema=None, options={}, content='a.b,c`d,e f,it\'s,"q\\"x"\n1,2,3,4,5\n'),
     "graph_compiler names": Read(
-        schema=None,
-        options={},
-        content="graph_compiler_0,graph_compiler_1,graph_compiler_misfit,c0\n1,2,3,4\n",
+        schema=None, options={}, content="graph_compiler_0,graph_compiler_1,graph_compiler_misfit,c0\n1,2,3,4\n"
     ),
     "tab null": Read(options={"nullValue": "\\N"}, content="id,name\n1,\\N\n\\N,b\n"),
     "timestamp usual": Read(
@@ -244,62 +203,41 @@ JSON_OPTIONS = {
     "plain": Read(options={}, content='{"id": 1, "name": "a"}\n{"name": "b"}\n{}\n'),
     "allowSingleQuotes": Read(options={}, content="{'id': 1, 'name': 'a'}\n"),
     "allowSingleQuotes nested": Read(
-        schema="id INT, name STRUCT<a: STRING>",
-        options={},
-        content="{'id': 1, 'name': {'a': 'x}'}}\n",
+        schema="id INT, name STRUCT<a: STRING>", options={}, content="{'id': 1, 'name': {'a': 'x}'}}\n"
     ),
-    "not allowSingleQuotes": Read(
-        options={"allowSingleQuotes": "false"}, content='{"id": 1, "name": "it\'s"}\n'
-    ),
-    "allowUnquotedFieldNames": Read(
-        options={"allowUnquotedFieldNames": "true"}, content='{id: 1, name: "a"}\n'
-    ),
+    "not allowSingleQuotes": Read(options={"allowSingleQuotes": "false"}, content='{"id": 1, "name": "it\'s"}\n'),
+    "allowUnquotedFieldNames": Read(options={"allowUnquotedFieldNames": "true"}, content='{id: 1, name: "a"}\n'),
     "allowUnquotedFieldNames nested": Read(
         schema="id INT, name STRUCT<a: STRING>",
         options={"allowUnquotedFieldNames": "true"},
         content='{id: 1, name: {a: "x}"}}\n',
     ),
-    "allowComments": Read(
-        options={"allowComments": "true"}, content='{"id": 1, /* } */ "name": "a"} // x\n'
-    ),
+    "allowComments": Read(options={"allowComments": "true"}, content='{"id": 1, /* } */ "name": "a"} // x\n'),
     "allowNonNumericNumbers": Read(
         schema="id INT, x DOUBLE",
         options={},
         content='{"id": 1, "x": NaN}\n{"id": 2, "x": "NaN"}\n{"id":3,"x":-Infinity}\n{"id":4,"x":"-INF"}\n'
         '{"id":5,"x":+INF}\n{"id":6,"x":-INF}\n',
     ),
-    "allowNumericLeadingZeros": Read(
-        options={"allowNumericLeadingZeros": "true"}, content='{"id": 01, "name": "a"}\n'
-    ),
+    "allowNumericLeadingZeros": Read(options={"allowNumericLeadingZeros": "true"}, content='{"id": 01, "name": "a"}\n'),
     "allowBackslash": Read(
-        options={"allowBackslashEscapingAnyCharacter": "true"},
-        content='{"id": 1, "name": "a\\$}"}\n',
+        options={"allowBackslashEscapingAnyCharacter": "true"}, content='{"id": 1, "name": "a\\$}"}\n'
     ),
-    "allowControl": Read(
-        options={"allowUnquotedControlChars": "true"}, content='{"id": 1, "name": "a\tb}"}\n'
-    ),
+    "allowControl": Read(options={"allowUnquotedControlChars": "true"}, content='{"id": 1, "name": "a\tb}"}\n'),
     "primitivesAsString": Read(
         schema=None,
         options={"primitivesAsString": "true"},
         content='{"id": 1, "name": true, "x": {"y": 1.50}, "l": [1, 2]}\n',
     ),
-    "prefersDecimal": Read(
-        schema=None, options={"prefersDecimal": "true"}, content='{"id": 1.25, "name": true}\n'
-    ),
+    "prefersDecimal": Read(schema=None, options={"prefersDecimal": "true"}, content='{"id": 1.25, "name": true}\n'),
     "dropFieldIfAllNull": Read(
-        schema=None,
-        options={"dropFieldIfAllNull": "true"},
-        content='{"id": 1.25, "name": null, "l": []}\n',
+        schema=None, options={"dropFieldIfAllNull": "true"}, content='{"id": 1.25, "name": null, "l": []}\n'
     ),
     "inferTimestamp": Read(
-        schema=None,
-        options={"inferTimestamp": "true"},
-        content='{"id": 1, "at": "2024-01-01T00:00:00Z"}\n',
+        schema=None, options={"inferTimestamp": "true"}, content='{"id": 1, "at": "2024-01-01T00:00:00Z"}\n'
     ),
     "inferred nested": Read(
-        schema=None,
-        options={},
-        content='{"id": 1, "a": {"b": [{"c": 1.5}]}, "l": [[1], []], "s": ["x"], "n": null}\n',
+        schema=None, options={}, content='{"id": 1, "a": {"b": [{"c": 1.5}]}, "l": [[1], []], "s": ["x"], "n": null}\n'
     ),
     "dateFormat": Read(
         schema="day DATE, days ARRAY<DATE>",
@@ -322,28 +260,20 @@ JSON_OPTIONS = {
         content='{"at": "2024-12-31 23:45:00"}\n{"at": "2024-12-31 23:45:00Z"}\n',
     ),
     "UTF-16LE": Read(
-        options={"encoding": "UTF-16LE", "lineSep": "\n"},
-        content='{"id": 1, "name": "Zoë"}\n'.encode("utf-16-le"),
+        options={"encoding": "UTF-16LE", "lineSep": "\n"}, content='{"id": 1, "name": "Zoë"}\n'.encode("utf-16-le")
     ),
     "latin": Read(
         options={"encoding": "ISO-8859-1", "lineSep": "\n"},
         content='{"id": 1, "name": "Zoë"}\n{"id": 2, "name": "Zoë"}\n'.encode("latin-1"),
     ),
     "UTF-16 multi": Read(
-        options={"encoding": "UTF-16", "multiLine": "true"},
-        content='[{"id": 1, "name": "Zoë"}\n]'.encode("utf-16"),
+        options={"encoding": "UTF-16", "multiLine": "true"}, content='[{"id": 1, "name": "Zoë"}\n]'.encode("utf-16")
     ),
-    "lineSep": Read(
-        options={"lineSep": "|"}, content='{"id": 1, "name": "a"}|{"id": 2,\n "name": "a"}|'
-    ),
-    "multiLine list": Read(
-        options={"multiLine": "true"}, content='[{"id": 1,\n "name": "a"},\n{"id": 2}]\n'
-    ),
+    "lineSep": Read(options={"lineSep": "|"}, content='{"id": 1, "name": "a"}|{"id": 2,\n "name": "a"}|'),
+    "multiLine list": Read(options={"multiLine": "true"}, content='[{"id": 1,\n "name": "a"},\n{"id": 2}]\n'),
     "multiLine object": Read(options={"multiLine": "true"}, content='{"id": 1,\n "name": "a"}\n'),
     "list in a line": Read(options={}, content='[{"id": 1, "name": "a"}, {"id": 2}]\n'),
-    "list in a line, single quotes": Read(
-        options={}, content="[{'id': 1, 'name': 'a'}, {'id': 2}]\n"
-    ),
+    "list in a line, single quotes": Read(options={}, content="[{'id': 1, 'name': 'a'}, {'id': 2}]\n"),
     "list in a line, unquoted": Read(
         options={"allowUnquotedFieldNames": "true"}, content='[{id: 1, name: "a"}, {id: 2}]\n'
     ),
@@ -369,18 +299,10 @@ JSON_OPTIONS = {
         content='{"m": {"a": 1, "b": null}, "d": {"x": 1.5}}\n',
     ),
     "variant": Read(schema="v VARIANT", options={}, content='{"v": {"a": 1}}\n'),
-    "single variant": Read(
-        schema=None, options={"singleVariantColumn": "v"}, content='{"v": {"a": 1}}\n'
-    ),
+    "single variant": Read(schema=None, options={"singleVariantColumn": "v"}, content='{"v": {"a": 1}}\n'),
     "crlf": Read(options={}, content='{"id": 1, "name": "a"}\r\n{"id": 2, "name": "b"}\r\n'),
-    "gzip": Read(
-        options={}, content=gzip.compress(b'{"id": 1, "name": "a"}\n'), file="part.json.gz"
-    ),
-    "case": Read(
-        schema="id INT, ID2 STRING",
-        options={},
-        content='{"id": 1, "ID2": "a", "other": {"ID": 3}}\n',
-    ),
+    "gzip": Read(options={}, content=gzip.compress(b'{"id": 1, "name": "a"}\n'), file="part.json.gz"),
+    "case": Read(schema="id INT, ID2 STRING", options={}, content='{"id": 1, "ID2": "a", "other": {"ID": 3}}\n'),
     "duplicate key": Read(options={}, content='{"id": 1, "id": 2, "name": "a"}\n'),
     "boolean": Read(schema="b BOOLEAN", options={}, content='{"b": true}\n{"b": false}\n'),
     "binary": Read(schema="b BINARY", options={}, content='{"b": "YWJj"}\n'),
@@ -449,9 +371,7 @@ def changed(texts: Sequence[str], count: int) -> list[str]:
 
 
 @pytest.mark.parametrize("written", ["csv", "json text", "json number"])
-def test_a_text_has_the_value_that_python_finds_or_none(
-    written: str, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_text_has_the_value_that_python_finds_or_none(written: str, spark: SparkSession, tmp_path: Path) -> None:
     is_number = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?").fullmatch
     texts = [text for text in changed(TEXTS, 2_000) if written != "json number" or is_number(text)]
     names = [f"c{number}" for number in range(len(KINDS))]
@@ -472,11 +392,7 @@ def test_a_text_has_the_value_that_python_finds_or_none(
         for name, kind in zip(names, KINDS, strict=True)
         if kind not in ("DOUBLE", "FLOAT", "DECIMAL(9,4)", "DECIMAL(38,18)")
     ]
-    others = [
-        f"c{n}"
-        for n, kind in enumerate(KINDS)
-        if kind in ("DOUBLE", "FLOAT", "DECIMAL(9,4)", "DECIMAL(38,18)")
-    ]
+    others = [f"c{n}" for n, kind in enumerate(KINDS) if kind in ("DOUBLE", "FLOAT", "DECIMAL(9,4)", "DECIMAL(38,18)")]
     wrong = []
     for row in found.selectExpr("id", *shown, *others).collect():
         for name, column in zip(names, KINDS, strict=True):
@@ -505,19 +421,7 @@ MISFITTING = {
     "price": ("3,50", "1.005", "1d", "NaN", "99999999.00"),
     "day": ("2024", "2024-01-05 banana", "2024-13-01"),
 }
-QUOTED = (
-    '"{}"',
-    '"{}""x"',
-    '"{}\\"x"',
-    '"{}\nx"',
-    '"{}\r"',
-    '"{}"x',
-    '"{}',
-    '{}"',
-    '{}""',
-    '"{},"',
-    '""{}""',
-)
+QUOTED = ('"{}"', '"{}""x"', '"{}\\"x"', '"{}\nx"', '"{}\r"', '"{}"x', '"{}', '{}"', '{}""', '"{},"', '""{}""')
 
 
 @dataclass(frozen=True)
@@ -541,20 +445,7 @@ def rows_or_failure(source: Csv, spark: SparkSession) -> tuple[list[Row], Except
 def csv_files(draw: st.DrawFn) -> Written:  # noqa: C901  # one step for each kind of fault
     """Draw a file of the nasty alphabet; most of it is ordinary, so that few faults meet in one file."""
     odd = draw(
-        st.sampled_from(
-            (
-                "none",
-                "none",
-                "misfit",
-                "quotes",
-                "quotes",
-                "number",
-                "header",
-                "bytes",
-                "cut",
-                "blank",
-            )
-        )
+        st.sampled_from(("none", "none", "misfit", "quotes", "quotes", "number", "header", "bytes", "cut", "blank"))
     )
     end = draw(st.sampled_from(("\n", "\n", "\r\n")))
     header = {
@@ -592,9 +483,7 @@ def csv_files(draw: st.DrawFn) -> Written:  # noqa: C901  # one step for each ki
         content = gzip.compress(content) if how.startswith("gz") else content
         name = "part.csv.gz" if how in ("gz", "plain misnamed") else name
         return Written(content, name, how in ("mark", "gz"))
-    return Written(
-        content, name, odd == "none" or (odd == "header" and shape in ("same", "case", "quoted"))
-    )
+    return Written(content, name, odd == "none" or (odd == "header" and shape in ("same", "case", "quoted")))
 
 
 def reference(file: Written, *, doubled: bool) -> list[tuple[object, ...] | None] | None:
@@ -617,9 +506,7 @@ def reference(file: Written, *, doubled: bool) -> list[tuple[object, ...] | None
         records = [
             records[0],
             *(
-                [dict(zip(records[0], r, strict=False)).get(c, "") for c in COLUMNS]
-                if len(r) == 4
-                else r
+                [dict(zip(records[0], r, strict=False)).get(c, "") for c in COLUMNS] if len(r) == 4 else r
                 for r in records[1:]
             ),
         ]
@@ -643,20 +530,11 @@ def as_texts(rows: Sequence[Sequence[object]]) -> list[str]:
 
 
 FOLDERS = itertools.count()
-OPTIONS: tuple[dict[str, str], ...] = (
-    {},
-    {"escape": '"'},
-    {"escape": '"', "multiLine": "true"},
-    {"multiLine": "true"},
-)
+OPTIONS: tuple[dict[str, str], ...] = ({}, {"escape": '"'}, {"escape": '"', "multiLine": "true"}, {"multiLine": "true"})
 
 
 @settings(
-    max_examples=25,
-    phases=[Phase.generate],
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
+    max_examples=25, phases=[Phase.generate], deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 @given(
     files=st.lists(csv_files(), min_size=1, max_size=3),
@@ -698,9 +576,7 @@ def test_csv_files_have_the_rows_that_python_finds_or_fail(
 
 
 @pytest.mark.parametrize("kind", [Csv, Json])
-def test_a_misfit_fails_whatever_is_read(
-    kind: type[Csv | Json], spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_misfit_fails_whatever_is_read(kind: type[Csv | Json], spark: SparkSession, tmp_path: Path) -> None:
     lines = {Csv: "id,price\n1,1.50\n2,3,50\n", Json: '{"id": 1}\n{"id": 2, "price": "3,50"}\n'}
     (tmp_path / "in").write_text(lines[kind])
     rows = read_source(kind(str(tmp_path / "in"), schema="id INT, price DECIMAL(9,2)"), spark)
@@ -721,9 +597,7 @@ def test_long_and_wide_records_are_read(spark: SparkSession, tmp_path: Path) -> 
     long, quotes = "x" * 1_000_000, '""' * 20_000
     (tmp_path / "long").write_text(f'name\n{long}\n"{quotes}"\n')
     (tmp_path / "long.json").write_text(json.dumps({"name": long + '"' * 20_000, "d": 1}) + "\n")
-    csv_rows = rows_of(
-        Csv(str(tmp_path / "long"), schema="name STRING", options={"escape": '"'}), spark
-    )
+    csv_rows = rows_of(Csv(str(tmp_path / "long"), schema="name STRING", options={"escape": '"'}), spark)
     assert csv_rows == in_order([(long,), ('"' * 20_000,)])
     source = Json(str(tmp_path / "long.json"), schema="name STRING, d DECIMAL(9,2)")
     assert rows_of(source, spark) == [(long + '"' * 20_000, Decimal("1.00"))]

@@ -16,9 +16,7 @@ from graph_compiler.spark_runtime.connectors.text_records import HALF_A_PAIR, OD
 
 pytestmark = pytest.mark.spark
 PLAIN = "id INT, name STRING"
-NESTED = (
-    "id INT, l ARRAY<STRUCT<a: INT>>, m MAP<STRING, STRUCT<a: STRUCT<b: INT>>>, s STRUCT<a: INT>"
-)
+NESTED = "id INT, l ARRAY<STRUCT<a: INT>>, m MAP<STRING, STRUCT<a: STRUCT<b: INT>>>, s STRUCT<a: INT>"
 ODD = {
     "single quotes": (PLAIN, {}, "{'ID': 1, 'name': 'a'}"),
     "names without quotes": (PLAIN, {"allowUnquotedFieldNames": "true"}, '{ID: 1, name: "a"}'),
@@ -39,9 +37,7 @@ ENCODINGS = {
 }
 
 
-def rows(
-    folder: Path, content: bytes, schema: str, options: dict[str, str], spark: SparkSession
-) -> list[Row]:
+def rows(folder: Path, content: bytes, schema: str, options: dict[str, str], spark: SparkSession) -> list[Row]:
     (folder / "a.json").write_bytes(content)
     source = Json(f"{folder}/a.json", schema=schema, options=options, rejects="bad")
     return read_source(source, spark).collect()
@@ -55,9 +51,7 @@ def test_a_key_in_another_case_is_found(kind: str, spark: SparkSession, tmp_path
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_a_record_in_another_encoding_is_checked(
-    encoding: str, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_record_in_another_encoding_is_checked(encoding: str, spark: SparkSession, tmp_path: Path) -> None:
     lines = '[{"ID": 1, "name": "Zoë"},\n{"id": 2, "name": 1.50}]'
     if encoding != "UTF-16":
         lines = '{"ID": 1, "name": "Zoë"}\n{"id": 2, "name": 1.50}\n'
@@ -68,21 +62,8 @@ def test_a_record_in_another_encoding_is_checked(
     ]
 
 
-HALVES = (
-    r"\ud800",
-    r"\uDC00",
-    r"\\\ud800",
-    r"\\ud83d\ude00",
-    r"\ude00\ud83d",
-    r"\ud83d\ud83d\ude00",
-)
-WHOLES = (
-    r"\ud83d\ude00",
-    r"\\ud800",
-    r"\u00e9\uD83D\uDE00",
-    r"\\\\ud800",
-    r"\ud83d\ude00x\ud83d\ude00",
-)
+HALVES = (r"\ud800", r"\uDC00", r"\\\ud800", r"\\ud83d\ude00", r"\ude00\ud83d", r"\ud83d\ud83d\ude00")
+WHOLES = (r"\ud83d\ude00", r"\\ud800", r"\u00e9\uD83D\uDE00", r"\\\\ud800", r"\ud83d\ude00x\ud83d\ude00")
 
 
 def test_half_of_a_surrogate_pair_does_not_fit(spark: SparkSession, tmp_path: Path) -> None:
@@ -108,9 +89,7 @@ MARKED = {
 
 
 @pytest.mark.parametrize("is_listed", [False, True])
-def test_text_with_the_mark_of_numbers_is_kept(
-    is_listed: bool, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_text_with_the_mark_of_numbers_is_kept(is_listed: bool, spark: SparkSession, tmp_path: Path) -> None:
     schema = "id INT, name STRING, l ARRAY<STRING>, n STRING"
     records = [
         f'{{"id": {n}, "name": "{text}b", "l": ["{text}", 1.50, "c"], "n": ["{text}d", 2.50]}}'
@@ -126,17 +105,7 @@ def test_text_with_the_mark_of_numbers_is_kept(
         assert json.loads(found[n].n) == [f"{value}d", 2.5]
 
 
-NUMBERS = (
-    "0",
-    "-0",
-    "7",
-    "1.10",
-    "1e400",
-    "-1E-7",
-    "1.123456789012345678",
-    "12345678901234567890123",
-    "1.0",
-)
+NUMBERS = ("0", "-0", "7", "1.10", "1e400", "-1E-7", "1.123456789012345678", "12345678901234567890123", "1.0")
 """As they are in a file."""
 TEXTS = ("", "1.50", "[1.50]", 'a"1.50', "x: 1.50, ", "\\", "NaN", "it's")
 
@@ -165,18 +134,11 @@ def as_text(value: str) -> str | None:
 
 
 @settings(
-    max_examples=20,
-    phases=[Phase.generate],
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
+    max_examples=20, phases=[Phase.generate], deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 @given(values=st.lists(st.tuples(*[written()] * 4), min_size=5, max_size=15), is_list=st.booleans())
 def test_json_in_a_string_is_as_it_is_written(
-    values: list[tuple[str, ...]],
-    is_list: bool,
-    spark: SparkSession,
-    tmp_path_factory: pytest.TempPathFactory,
+    values: list[tuple[str, ...]], is_list: bool, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     schema = "n INT, s STRING, l ARRAY<STRING>, m MAP<STRING, STRING>, t STRUCT<l: ARRAY<STRUCT<s: STRING>>>"
     records = [

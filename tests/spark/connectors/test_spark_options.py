@@ -15,10 +15,7 @@ CLASSES = {
     "orc": "execution.datasources.orc.OrcOptions",
     "text": "execution.datasources.text.TextOptions",
 }
-NOT_LISTED = {
-    *("ignoreCorruptFiles", "maxRecordsPerFile"),
-    *("partitionOverwriteMode", "path", "paths"),
-}
+NOT_LISTED = {*("ignoreCorruptFiles", "maxRecordsPerFile"), *("partitionOverwriteMode", "path", "paths")}
 """Names of classes that have no list: FileSourceOptions, DataSourceUtils, SQL's writer."""
 
 
@@ -28,9 +25,7 @@ def names(spark: SparkSession, options: str) -> set[str]:
 
 
 @pytest.mark.parametrize(("format", "options"), CLASSES.items(), ids=CLASSES)
-def test_the_options_of_a_format_are_those_of_spark(
-    format: str, options: str, spark: SparkSession
-) -> None:
+def test_the_options_of_a_format_are_those_of_spark(format: str, options: str, spark: SparkSession) -> None:
     of_spark = {name for name in names(spark, options) if "." not in name}
     assert {name.lower() for name in OF_FORMATS[format]} == of_spark
 

@@ -57,9 +57,7 @@ def test_records_that_nobody_reads_are_left_out_of_the_rows(
     assert spark.read.parquet(f"{tmp_path}/kept").columns == ["name", "id"]
 
 
-def test_a_quote_that_is_not_closed_fails_whatever_is_said(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_quote_that_is_not_closed_fails_whatever_is_said(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('id,name\n1,"x\ny"\n')
     for source in (
         Csv(f"{tmp_path}/a.csv", schema="id INT, name STRING", rejects="bad"),
@@ -69,9 +67,7 @@ def test_a_quote_that_is_not_closed_fails_whatever_is_said(
             read_source(source, spark).collect()
 
 
-def test_values_that_do_not_fit_are_null_and_others_are_kept(
-    orders: str, spark: SparkSession
-) -> None:
+def test_values_that_do_not_fit_are_null_and_others_are_kept(orders: str, spark: SparkSession) -> None:
     rows = read_source(Csv(orders, schema=SCHEMA, on_misfit="null"), spark).orderBy("id").collect()
     assert [(row.id, row.name, row.amount is None) for row in rows] == [
         (1, "ann", False),
@@ -94,9 +90,7 @@ def test_values_that_do_not_fit_are_null_and_others_are_kept(
         lambda rows: rows.groupBy("name").agg({"id": "max"}),
     ],
 )
-def test_a_check_does_not_depend_on_what_is_read(
-    ask: object, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_check_does_not_depend_on_what_is_read(ask: object, spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,name,amount\n1,ann,5\n2,bob,oops\n")
     rows = read_source(Csv(f"{tmp_path}/a.csv", schema=SCHEMA), spark)
     with pytest.raises(Exception, match="it does not fit DECIMAL"):
@@ -111,9 +105,7 @@ def test_the_option_reads_as_before(orders: str, spark: SparkSession) -> None:
         assert declared.groupBy().count().collect()[0][0] == len(RECORDS)
 
 
-def test_a_header_with_another_separator_is_refused_if_types_are_inferred(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_header_with_another_separator_is_refused_if_types_are_inferred(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id;name\n1;ann\n")
     with pytest.raises(SchemaChangedError, match=r'declare options={"sep": ";"}'):
         read_source(Csv(f"{tmp_path}/a.csv"), spark)
@@ -127,9 +119,7 @@ def test_lines_of_text_are_checked_and_set_aside(spark: SparkSession, tmp_path: 
     assert sorted(map(tuple, lenient.collect()), key=str) == [("fine",), (None,)]
 
 
-def test_folders_have_their_declared_types_and_are_pruned(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_folders_have_their_declared_types_and_are_pruned(spark: SparkSession, tmp_path: Path) -> None:
     for day in ("01", "02"):
         (tmp_path / f"day={day}").mkdir()
         (tmp_path / f"day={day}" / "a.json").write_text('{"id": 1}\n')
@@ -141,14 +131,8 @@ def test_folders_have_their_declared_types_and_are_pruned(
 
 HEADERS = {
     "UTF-16": ("id,name\n1,Zo\u00eb\n".encode("utf-16"), 'declare options={"encoding": "UTF-16"}'),
-    "UTF-16 without a mark": (
-        "id,name\n1,a\n".encode("utf-16-le"),
-        'declare options={"encoding": "UTF-16LE"}',
-    ),
-    "Latin-1": (
-        "id,n\xe4me\n1,a\n".encode("latin-1"),
-        'declare options={"encoding": "ISO-8859-1"}',
-    ),
+    "UTF-16 without a mark": ("id,name\n1,a\n".encode("utf-16-le"), 'declare options={"encoding": "UTF-16LE"}'),
+    "Latin-1": ("id,n\xe4me\n1,a\n".encode("latin-1"), 'declare options={"encoding": "ISO-8859-1"}'),
     "gzip": (gzip.compress(b"id,name\n1,a\n", mtime=0), "compressed with gzip"),
 }
 
@@ -182,11 +166,7 @@ def test_a_header_in_another_encoding_is_found_in_gzip(spark: SparkSession, tmp_
     ],
 )
 def test_options_that_leave_records_unchecked_are_refused(
-    kind: type[Csv | Json],
-    options: dict[str, str],
-    message: str,
-    spark: SparkSession,
-    tmp_path: Path,
+    kind: type[Csv | Json], options: dict[str, str], message: str, spark: SparkSession, tmp_path: Path
 ) -> None:
     (tmp_path / "a").write_text("a\n1\n")
     with pytest.raises(SchemaChangedError, match=message):

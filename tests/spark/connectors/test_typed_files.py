@@ -101,11 +101,7 @@ def test_types_that_are_each_wider_than_the_declared_one_are_refused(
 def test_numbers_that_pandas_wrote_with_and_without_null_are_read_exactly_or_fail(
     kind: type[FileConnector], spark: SparkSession, write: Write
 ) -> None:
-    path = write(
-        kind,
-        whole="SELECT explode(array(5L, 6L)) AS n",
-        nulls="SELECT explode(array(7.0D, NULL)) AS n",
-    )
+    path = write(kind, whole="SELECT explode(array(5L, 6L)) AS n", nulls="SELECT explode(array(7.0D, NULL)) AS n")
     source = kind(str(path), schema="n DOUBLE", on_schema_change="ignore")
     assert read_rows(source, spark) == [(5.0,), (6.0,), (7.0,), (None,)]
     write(kind, large="SELECT 9007199254740993L AS n")
@@ -142,9 +138,7 @@ def test_types_of_nested_fields_and_missing_columns_differ_between_files(
         '{"id":1,"items":[{"p":1,"q":"x"}]}',
         '{"id":2,"items":[{"p":5000000000,"q":"y"}],"note":"n"}',
     ]
-    assert "column 'items.element.p' was narrowed" in refused(
-        kind(str(path), schema=declared), spark
-    )
+    assert "column 'items.element.p' was narrowed" in refused(kind(str(path), schema=declared), spark)
 
 
 def test_folders_are_columns_of_files_whose_types_differ(spark: SparkSession, write: Write) -> None:
@@ -156,9 +150,7 @@ def test_folders_are_columns_of_files_whose_types_differ(spark: SparkSession, wr
 
 
 def test_every_file_is_listed_and_names_are_no_patterns(spark: SparkSession, write: Write) -> None:
-    path = write(
-        Parquet, **{"a[1]": "SELECT 1 AS id", "a1": "SELECT 2 AS id", "b": "SELECT 3L AS id"}
-    )
+    path = write(Parquet, **{"a[1]": "SELECT 1 AS id", "a1": "SELECT 2 AS id", "b": "SELECT 3L AS id"})
     rows = read_source(Parquet(str(path), schema="id BIGINT", on_schema_change="evolve"), spark)
     assert sorted(row.id for row in rows.collect()) == [1, 2, 3]
     held = OwnReads.of_source(rows, holds_given_rows=False)
@@ -178,22 +170,16 @@ def test_a_folder_above_the_path_is_no_column(spark: SparkSession, write: Write)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_columns_of_all_files_are_read(
-    kind: type[FileConnector], spark: SparkSession, write: Write
-) -> None:
+def test_columns_of_all_files_are_read(kind: type[FileConnector], spark: SparkSession, write: Write) -> None:
     path = write(kind, a="SELECT 1 AS id, 'x' AS a", b="SELECT 2 AS id, 'SAVE5' AS coupon")
-    rows = read_source(kind(str(path)), spark).select(
-        "id", "a", "coupon"
-    )  # ORC files are in any order
+    rows = read_source(kind(str(path)), spark).select("id", "a", "coupon")  # ORC files are in any order
     assert sorted(map(tuple, rows.collect())) == [(1, "x", None), (2, None, "SAVE5")]
     one_file = read_source(kind(str(path), options={"mergeSchema": "false"}), spark)
     assert one_file.columns in (["id", "a"], ["id", "coupon"])
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_files_whose_types_differ_need_a_schema(
-    kind: type[FileConnector], spark: SparkSession, write: Write
-) -> None:
+def test_files_whose_types_differ_need_a_schema(kind: type[FileConnector], spark: SparkSession, write: Write) -> None:
     path, name = write(kind, a="SELECT 1 AS id", b="SELECT 2L AS id"), kind("x").spark_format
     assert refused(kind(str(path)), spark).splitlines() == [
         "a column has different types in its files",
@@ -205,9 +191,7 @@ def test_files_whose_types_differ_need_a_schema(
     assert read_rows(hinted, spark) == [(1,), (2,)]
 
 
-def test_a_declared_source_compares_all_files_whatever_its_options(
-    spark: SparkSession, write: Write
-) -> None:
+def test_a_declared_source_compares_all_files_whatever_its_options(spark: SparkSession, write: Write) -> None:
     path = write(Orc, a="SELECT 1 AS id", b="SELECT 5000000000L AS id")
     source = Orc(str(path), schema="id INT", options={"mergeSchema": "false"})
     assert "was widened: found BIGINT" in refused(source, spark)
@@ -216,9 +200,7 @@ def test_a_declared_source_compares_all_files_whatever_its_options(
 # ── NOT NULL ──
 
 
-def test_not_null_of_nested_fields_is_read_from_the_footers(
-    spark: SparkSession, write: Write
-) -> None:
+def test_not_null_of_nested_fields_is_read_from_the_footers(spark: SparkSession, write: Write) -> None:
     path = write(Parquet, a="SELECT array(named_struct('a', 1, 'b', nullif(1, 1))) AS s")
     known = Parquet(str(path), schema="s ARRAY<STRUCT<a: INT NOT NULL, b: INT>>")
     assert read_source(known, spark).count() == 1
@@ -250,9 +232,7 @@ def test_an_empty_folder_has_no_rows_if_columns_are_declared(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_files_of_0_bytes_are_passed_over(
-    kind: type[FileConnector], spark: SparkSession, write: Write
-) -> None:
+def test_files_of_0_bytes_are_passed_over(kind: type[FileConnector], spark: SparkSession, write: Write) -> None:
     path = write(kind, a="SELECT 1 AS id", b="SELECT 2L AS id")
     (path / "empty").touch()
     source = kind(str(path), schema="id BIGINT NOT NULL", on_schema_change="evolve")
@@ -280,9 +260,7 @@ def test_a_target_whose_files_differ_is_refused_with_two_files(sinks: Sinks, wri
     sinks.write(target, "SELECT 3L AS id", run="r2", mode="overwrite")
 
 
-def test_days_of_arrow_before_1582_10_15_are_other_days_in_orc(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_days_of_arrow_before_1582_10_15_are_other_days_in_orc(spark: SparkSession, tmp_path: Path) -> None:
     """As docs/connectors.md says: such a file does not say from which calendar its days are."""
     days = (date(1582, 10, 10), date(1582, 10, 15))
     orc.write_table(pa.table({"day": pa.array(days, pa.date32())}), tmp_path / "arrow.orc")
@@ -292,9 +270,7 @@ def test_days_of_arrow_before_1582_10_15_are_other_days_in_orc(
     assert read_rows(Orc(f"{tmp_path}/own"), spark) == [(date(1582, 10, 4),)]
 
 
-def test_spark_reads_the_first_of_equal_zeros_of_orc_for_all(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_spark_reads_the_first_of_equal_zeros_of_orc_for_all(spark: SparkSession, tmp_path: Path) -> None:
     """As docs/formats.md says: they are equal, and ORC's reader takes them for one repeated value."""
     orc.write_table(pa.table({"zero": pa.array([0.0, -0.0])}), tmp_path / "1.orc")
     rows = read_source(Orc(str(tmp_path)), spark).selectExpr("CAST(zero AS STRING)").collect()

@@ -46,10 +46,7 @@ DECLARED = (
     "id BIGINT, amount DECIMAL(20,4), day DATE, at TIMESTAMP_NTZ, name STRING, flag BOOLEAN, "
     "pos STRUCT<lat: DOUBLE, code: STRING, n: INT>"
 )
-PLAIN = {name: next(iter(types)) for name, types in TYPES.items()} | {
-    "id": pa.int64(),
-    "amount": pa.decimal128(20, 4),
-}
+PLAIN = {name: next(iter(types)) for name, types in TYPES.items()} | {"id": pa.int64(), "amount": pa.decimal128(20, 4)}
 
 
 def draw_table(dice: Random) -> pa.Table:
@@ -64,15 +61,12 @@ def draw_table(dice: Random) -> pa.Table:
         names.remove(dice.choice(names))
     count = dice.randint(1, 3)
     columns = {
-        name: pa.array([dice.choice(TYPES[name][kinds[name]]) for _ in range(count)], kinds[name])
-        for name in names
+        name: pa.array([dice.choice(TYPES[name][kinds[name]]) for _ in range(count)], kinds[name]) for name in names
     }
     if odd != "no struct":
         fields = dice.sample(tuple(FIELDS), dice.randint(2, 3))
         kind = pa.struct([(name, FIELDS[name][0]) for name in fields])
-        columns["pos"] = pa.array(
-            [dice.choice(({n: FIELDS[n][1] for n in fields}, None)) for _ in range(count)], kind
-        )
+        columns["pos"] = pa.array([dice.choice(({n: FIELDS[n][1] for n in fields}, None)) for _ in range(count)], kind)
     if odd == "new":
         columns["extra"] = pa.array(["e"] * count)
     order = dice.sample(tuple(columns), len(columns))
@@ -88,16 +82,10 @@ def plain(value: object, name: str) -> object:
     if name == "pos" and isinstance(value, Row | dict):
         fields = value.asDict() if isinstance(value, Row) else value
         return [fields.get(one) for one in FIELDS]
-    return (
-        Decimal(value).normalize()
-        if isinstance(value, int | float | Decimal) and value is not True
-        else value
-    )
+    return Decimal(value).normalize() if isinstance(value, int | float | Decimal) and value is not True else value
 
 
-def rows_or_failure(
-    source: Parquet | Orc, spark: SparkSession
-) -> tuple[list[Row], Exception | None]:
+def rows_or_failure(source: Parquet | Orc, spark: SparkSession) -> tuple[list[Row], Exception | None]:
     """Return the rows of a source, or why it has none."""
     try:
         return read_source(source, spark).collect(), None
@@ -135,14 +123,9 @@ def test_without_a_schema_files_have_one_type_for_each_column_or_are_refused(
     tables = [draw_table(dice) for _ in range(3)]
     for number, table in enumerate(tables):
         FORMATS[kind](table, f"{tmp_path}/{number}.{kind('x').spark_format}")
-    types = [
-        {table.schema.field(n).type for table in tables if n in table.column_names}
-        for n in ("id", "amount")
-    ]
+    types = [{table.schema.field(n).type for table in tables if n in table.column_names} for n in ("id", "amount")]
     if any(len(each) > 1 for each in types):
-        with pytest.raises(
-            SchemaChangedError, match=f"files differ in column '(id|amount)'.*{tmp_path}"
-        ):
+        with pytest.raises(SchemaChangedError, match=f"files differ in column '(id|amount)'.*{tmp_path}"):
             read_source(kind(str(tmp_path)), spark)
         return
     rows = read_source(kind(str(tmp_path)), spark)

@@ -34,9 +34,7 @@ def make(folder: Path, *files: str) -> None:
         path.write_text("" if name.endswith("!") else f"{name}\n")
 
 
-def read(
-    spark: SparkSession, folder: Path, path: str = "", options: Mapping[str, str] | None = None
-) -> set[str]:
+def read(spark: SparkSession, folder: Path, path: str = "", options: Mapping[str, str] | None = None) -> set[str]:
     source = Text(f"{folder}{path}", options=options or {})
     return {row["value"] for row in read_source(source, spark).select("value").collect()}
 
@@ -107,18 +105,13 @@ TREES = st.lists(st.lists(NAMES, min_size=0, max_size=3), min_size=1, max_size=4
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(folders=TREES)
-def test_no_file_is_left_out_without_an_error(
-    folders: list[list[str]], spark: SparkSession, tmp_path: Path
-) -> None:
+def test_no_file_is_left_out_without_an_error(folders: list[list[str]], spark: SparkSession, tmp_path: Path) -> None:
     files = {"/".join([*folder, f"{number}.txt"]) for number, folder in enumerate(folders)}
     make(tmp_path / "in", *files)
     shown = {
         file
         for file in files
-        if not any(
-            part.startswith(".") or (part.startswith("_") and "=" not in part)
-            for part in file.split("/")
-        )
+        if not any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in file.split("/"))
     }
     raw = None
     with suppress(PySparkException):  # Spark refuses some of these folders itself
@@ -171,9 +164,7 @@ def test_all_folders_below_are_read_by_a_pipeline(
     assert spark.read.parquet(f"{tmp_path}/out").count() == 3
 
 
-def test_a_source_with_folders_below_fails_once(
-    spark: SparkSession, run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_a_source_with_folders_below_fails_once(spark: SparkSession, run_pipeline: RunPipeline, tmp_path: Path) -> None:
     spark.range(2).write.parquet(f"{tmp_path}/in/old/2023")
     env = StreamExecutionEnvironment("below")
     source = Parquet(f"{tmp_path}/in", schema="id BIGINT")

@@ -18,9 +18,7 @@ from graph_compiler.spark_runtime.connectors.text_records import MARK
 
 pytestmark = pytest.mark.spark
 NAMES = [f"column_{number}" for number in range(300)]
-SCHEMA = ", ".join(
-    f"{name} {'INT' if number % 2 else 'STRING'}" for number, name in enumerate(NAMES)
-)
+SCHEMA = ", ".join(f"{name} {'INT' if number % 2 else 'STRING'}" for number, name in enumerate(NAMES))
 
 
 def write_wide(path: Path, kind: type[FileConnector], last: str) -> None:
@@ -28,14 +26,9 @@ def write_wide(path: Path, kind: type[FileConnector], last: str) -> None:
     values = [number if number % 2 else f"text {number}" for number in range(len(NAMES))]
     texts = [str(value) for value in values]
     if kind is Csv:
-        path.write_text(
-            "\n".join((",".join(NAMES), ",".join(texts), ",".join([*texts[:-1], last]), ""))
-        )
+        path.write_text("\n".join((",".join(NAMES), ",".join(texts), ",".join([*texts[:-1], last]), "")))
     else:
-        objects = (
-            dict(zip(NAMES, values, strict=True)),
-            dict(zip(NAMES, [*values[:-1], last], strict=True)),
-        )
+        objects = (dict(zip(NAMES, values, strict=True)), dict(zip(NAMES, [*values[:-1], last], strict=True)))
         path.write_text("\n".join(map(json.dumps, objects)))
 
 
@@ -46,9 +39,7 @@ def test_a_file_of_many_columns_is_read(
 ) -> None:
     write_wide(tmp_path / "in", kind, "299")
     started = time.monotonic()
-    rows = read_source(
-        kind(str(tmp_path / "in"), schema=SCHEMA if is_declared else None), spark
-    ).collect()
+    rows = read_source(kind(str(tmp_path / "in"), schema=SCHEMA if is_declared else None), spark).collect()
     print(f"{kind.__name__}, declared: {is_declared}: {time.monotonic() - started:.1f} s")
     values = [int(number) if number % 2 else f"text {number}" for number in range(len(NAMES))]
     assert [[str(row[name]) for name in NAMES] for row in rows] == [list(map(str, values))] * 2

@@ -16,9 +16,7 @@ Make = Callable[[DataFrame, DataFrame], DataFrame]
 
 
 @pytest.fixture(scope="module")
-def tables(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[DataFrame, DataFrame]:
+def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[DataFrame, DataFrame]:
     folder = tmp_path_factory.mktemp("tables")
     spark.range(0, 60, 1, 5).selectExpr("id % 9 AS k", "id AS v").write.parquet(f"{folder}/v")
     spark.range(0, 9, 1, 2).selectExpr("id AS k", "id AS w").write.parquet(f"{folder}/w")
@@ -27,10 +25,7 @@ def tables(
 
 SETTINGS = {
     "merge join": {"spark.sql.autoBroadcastJoinThreshold": "-1"},
-    "hash join": {
-        "spark.sql.autoBroadcastJoinThreshold": "-1",
-        "spark.sql.join.preferSortMergeJoin": "false",
-    },
+    "hash join": {"spark.sql.autoBroadcastJoinThreshold": "-1", "spark.sql.join.preferSortMergeJoin": "false"},
     "broadcast join": {"spark.sql.autoBroadcastJoinThreshold": "10MB"},
 }
 
@@ -49,33 +44,18 @@ def join(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[str]:
 ANY_JOIN = pytest.mark.parametrize("join", SETTINGS, indirect=True)
 KNOWN: dict[str, tuple[Make, int]] = {
     "repartition": (lambda v, _: v.repartition(6), 6),
-    "repartition by keys, then narrow": (
-        lambda v, _: v.repartition(6, "k").where("v > 1").select("k"),
-        6,
-    ),
+    "repartition by keys, then narrow": (lambda v, _: v.repartition(6, "k").where("v > 1").select("k"), 6),
     "repartition by range, then sort": (lambda v, _: v.repartitionByRange(3, "k").sort("k"), 3),
     "repartition by id": (lambda v, _: v.repartitionById(6, v["k"].cast("int")), 6),
     "aggregate": (lambda v, _: v.repartition(6, "k").groupBy("k").count(), 6),
     "aggregate of everything": (lambda v, _: v.groupBy().count(), 1),
-    "join": (
-        lambda v, w: v.repartition(6, "k").join(w.repartition(6, "k"), "k"),
-        6,
-    ),
+    "join": (lambda v, w: v.repartition(6, "k").join(w.repartition(6, "k"), "k"), 6),
     "join with a broadcast side": (lambda v, w: v.repartition(6).join(broadcast(w), "k"), 6),
-    "join with a broadcast left side": (
-        lambda v, w: broadcast(w).join(v.repartition(6), "k"),
-        6,
-    ),
+    "join with a broadcast left side": (lambda v, w: broadcast(w).join(v.repartition(6), "k"), 6),
     "product": (lambda v, w: v.repartition(6).crossJoin(w.repartition(2)), 12),
     "union adds up": (lambda v, _: v.repartition(6).unionByName(v.repartition(2)), 8),
-    "union of equal hashes meets": (
-        lambda v, _: v.repartition(6, "k").unionByName(v.repartition(6, "k")),
-        6,
-    ),
-    "union of single partitions meets": (
-        lambda v, _: v.repartition(1).unionByName(v.repartition(1)),
-        1,
-    ),
+    "union of equal hashes meets": (lambda v, _: v.repartition(6, "k").unionByName(v.repartition(6, "k")), 6),
+    "union of single partitions meets": (lambda v, _: v.repartition(1).unionByName(v.repartition(1)), 1),
     "coalesce": (lambda v, _: v.repartition(6).coalesce(4), 4),
     "coalesce to more": (lambda v, _: v.repartition(6).coalesce(7), 6),
     "coalesce to one": (lambda v, _: v.coalesce(1), 1),
@@ -96,9 +76,7 @@ UNKNOWN: dict[str, Make] = {
     "a limit that adaptive execution finds to be none": (
         lambda v, _: v.repartition(6, "k").limit(10**6).where("k > 0")
     ),
-    "made from Python's rows": lambda v, _: v.sparkSession.createDataFrame(
-        [(1, 2)], "k long, v long"
-    ),
+    "made from Python's rows": lambda v, _: v.sparkSession.createDataFrame([(1, 2)], "k long, v long"),
 }
 
 
@@ -117,9 +95,7 @@ def test_a_known_number_of_partitions_is_the_actual_one(
 
 
 @pytest.mark.parametrize("make", UNKNOWN.values(), ids=UNKNOWN.keys())
-def test_counts_decided_by_adaptive_execution_are_unknown(
-    make: Make, tables: tuple[DataFrame, DataFrame]
-) -> None:
+def test_counts_decided_by_adaptive_execution_are_unknown(make: Make, tables: tuple[DataFrame, DataFrame]) -> None:
     rows = make(*tables)
     assert not has_exactly(rows, ran(rows))
 

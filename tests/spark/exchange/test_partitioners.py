@@ -154,9 +154,7 @@ def test_hash_of_no_keys_brings_equal_rows_together(table: DataFrame) -> None:
 
 
 @pytest.mark.parametrize("parallelism", [None, 4])
-def test_range_sends_what_comes_first_to_the_first(
-    parallelism: int | None, table: DataFrame
-) -> None:
+def test_range_sends_what_comes_first_to_the_first(parallelism: int | None, table: DataFrame) -> None:
     found = sent(one(RANGE, table, consumer(parallelism)))
     order = [[(-(v % 9), v) for v in part] for part in found.values() if part]
     assert all(max(low) < min(high) for low, high in pairwise(order))
@@ -176,9 +174,7 @@ def test_global_sends_everything_to_the_first(parallelism: int | None, table: Da
     assert [len(part) for part in found.values()] == [600] + [0] * ((parallelism or 1) - 1)
 
 
-def test_operators_that_gather_need_no_exchange_after_global(
-    table: DataFrame, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_operators_that_gather_need_no_exchange_after_global(table: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Filter, "gathers", True)
     assert exchanges(one(GlobalPartitioner(), table, consumer(None, FILTER))) == 0
 
@@ -188,9 +184,7 @@ def test_rescale_joins_whole_partitions_where_they_divide_evenly_else_deals_rows
     producers: int, consumers: int, spark: SparkSession
 ) -> None:
     rows = spark.range(600).selectExpr("id AS v").repartitionByRange(producers, "v")
-    (rescaled,) = distribute_all(
-        [(edge(RescalePartitioner(), producers), rows)], consumer(consumers)
-    )
+    (rescaled,) = distribute_all([(edge(RescalePartitioner(), producers), rows)], consumer(consumers))
     assert exchanges(rescaled) == 1  # the producer's, or else the one Spark makes of two
     found = sent(rescaled)
     assert len(found) == consumers
@@ -248,11 +242,9 @@ def routed(
     stream: DataStream = env.from_source(Parquet(f"{folder}/in"), "in")
     route, *keys = by
     assert callable(route) or isinstance(route, str)
-    stream.partition_custom(route, *map(str, keys)).transform(with_partition).name(
-        "reader"
-    ).set_parallelism(5).select("v", "p").name("selected").sink_to(Parquet(f"{folder}/out")).name(
-        "out"
-    )
+    stream.partition_custom(route, *map(str, keys)).transform(with_partition).name("reader").set_parallelism(5).select(
+        "v", "p"
+    ).name("selected").sink_to(Parquet(f"{folder}/out")).name("out")
     failure = run_pipeline(env.pipeline())[-1].failure
     if failure is not None:
         assert failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR
@@ -283,9 +275,7 @@ def test_a_function_of_several_columns_is_given_a_tuple(
     assert all(p == (0 if v % 9 == 0 else v % 5) for p, part in found.items() for v in part)
 
 
-def test_null_keys_reach_the_function(
-    table: DataFrame, run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_null_keys_reach_the_function(table: DataFrame, run_pipeline: RunPipeline, tmp_path: Path) -> None:
     found, _ = routed((routes.of_null, "n"), tmp_path, run_pipeline, table)
     assert found[4] == [7]
 
@@ -300,11 +290,7 @@ def test_null_keys_reach_the_function(
     ],
 )
 def test_an_invalid_partition_number_fails_and_names_the_reader(
-    by: tuple[object, ...],
-    words: str,
-    table: DataFrame,
-    run_pipeline: RunPipeline,
-    tmp_path: Path,
+    by: tuple[object, ...], words: str, table: DataFrame, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     _, message = routed(by, tmp_path, run_pipeline, table)
     assert message.startswith("reader: its input cannot be partitioned: ")

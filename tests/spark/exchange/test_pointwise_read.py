@@ -8,11 +8,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr, spark_partition_id
 
-from graph_compiler.deployment.documents.descriptor import (
-    ExecutionAttempt,
-    ResultDescriptor,
-    StagedInput,
-)
+from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
 from graph_compiler.deployment.documents.manifest import DataFile, ManifestPartition
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
@@ -29,20 +25,7 @@ pytestmark = pytest.mark.spark
 
 SIZES = [0, 900, 1, 0, 0, 40, 3, 2000, 7, 0, 5, 1, 300, 2, 0, 11]
 """Rows in each partition: some have none, and their order by size is not their order."""
-PAIRS = [
-    (1, 1),
-    (1, 5),
-    (2, 5),
-    (3, 3),
-    (3, 7),
-    (5, 2),
-    (6, 6),
-    (7, 3),
-    (8, 16),
-    (16, 1),
-    (16, 5),
-    (16, 16),
-]
+PAIRS = [(1, 1), (1, 5), (2, 5), (3, 3), (3, 7), (5, 2), (6, 6), (7, 3), (8, 16), (16, 1), (16, 5), (16, 16)]
 
 
 @pytest.fixture(params=["apart", "exchanged"])
@@ -56,8 +39,7 @@ def area(spark: SparkSession, tmp_path: Path) -> StagingArea:
     return StagingArea(
         spark=spark,
         log=ManifestLog(
-            store=LocalStore(),
-            layout=StagingLayout(root=str(tmp_path), identity=RunIdentity.own("p", "r")),
+            store=LocalStore(), layout=StagingLayout(root=str(tmp_path), identity=RunIdentity.own("p", "r"))
         ),
         attempt=ExecutionAttempt(execution_id="one", attempt_number=0),
         plan_id="plan",
@@ -117,16 +99,12 @@ def test_a_consumers_partition_holds_flinks_partitions_and_nothing_else(
     assert sorted(id for part in partitions.values() for _, id in part) == list(range(sum(sizes)))
     if producers >= consumers:
         for consumer in range(consumers):
-            wanted = range(
-                consumer * producers // consumers, (consumer + 1) * producers // consumers
-            )
+            wanted = range(consumer * producers // consumers, (consumer + 1) * producers // consumers)
             assert len(partitions[consumer]) == sum(sizes[index] for index in wanted)
             assert {origin for origin, _ in partitions[consumer]} <= set(wanted)
         return
     for index in range(producers):
-        sharing = [
-            consumer for consumer in range(consumers) if consumer * producers // consumers == index
-        ]
+        sharing = [consumer for consumer in range(consumers) if consumer * producers // consumers == index]
         lengths = [len(partitions[consumer]) for consumer in sharing]
         assert sum(lengths) == sizes[index]
         assert max(lengths) - min(lengths) <= 1
@@ -137,9 +115,7 @@ def test_a_consumer_reads_the_files_of_its_partitions(area: StagingArea) -> None
     staged = stage(area, in_partitions(area.spark, SIZES), len(SIZES))
     manifest = area.log.latest(staged.id)
     assert manifest is not None
-    files = area.read(area.find(staged), partitions=8).select(
-        spark_partition_id(), expr("input_file_name()")
-    )
+    files = area.read(area.find(staged), partitions=8).select(spark_partition_id(), expr("input_file_name()"))
     opened = defaultdict(set)
     for partition, name in files.collect():
         opened[partition].add(Path(name).name)
@@ -158,11 +134,7 @@ def test_a_consumer_reads_the_files_of_its_partitions(area: StagingArea) -> None
 def test_order_within_a_partition_is_kept_where_nothing_moves(area: StagingArea) -> None:
     rows = in_partitions(area.spark, SIZES).sortWithinPartitions("text")
     staged = stage(area, rows, len(SIZES))
-    back = (
-        area.read(area.find(staged), partitions=16)
-        .select(spark_partition_id().alias("p"), "text")
-        .collect()
-    )
+    back = area.read(area.find(staged), partitions=16).select(spark_partition_id().alias("p"), "text").collect()
     assert back == sorted(back)
 
 
@@ -188,9 +160,7 @@ def test_a_filter_that_keeps_few_rows_leaves_the_partitions(area: StagingArea) -
 
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("consumers", [1, 3])
-def test_a_result_without_rows_has_its_partitions_and_its_schema(
-    consumers: int, area: StagingArea
-) -> None:
+def test_a_result_without_rows_has_its_partitions_and_its_schema(consumers: int, area: StagingArea) -> None:
     rows = area.spark.range(0).selectExpr("id", "array(id) AS ids", "named_struct('a', id) AS s")
     staged = stage(area, rows, 5)
     back = area.read(area.find(staged), partitions=consumers)

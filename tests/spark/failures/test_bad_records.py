@@ -19,8 +19,7 @@ from tests.spark.conftest import RunPipeline
 
 pytestmark = pytest.mark.spark
 APART = (
-    'hint: rejects="bad" sets such records aside, in a side output; '
-    'on_misfit="null" reads NULL for what does not fit'
+    'hint: rejects="bad" sets such records aside, in a side output; on_misfit="null" reads NULL for what does not fit'
 )
 SCHEMA = "id INT, day DATE, at TIMESTAMP"
 
@@ -44,11 +43,7 @@ def failure_of(
 @pytest.mark.parametrize(
     ("row", "first", "hint"),
     [
-        (
-            "NA,2020-01-01,2020-01-01",
-            "'NA'",
-            'if it marks a missing value, declare null_value="NA"',
-        ),
+        ("NA,2020-01-01,2020-01-01", "'NA'", 'if it marks a missing value, declare null_value="NA"'),
         (
             "1,01/02/2020,2020-01-01",
             "'01/02/2020'",
@@ -68,12 +63,7 @@ def failure_of(
     ],
 )
 def test_a_value_that_does_not_fit_is_reported_with_its_source(
-    row: str,
-    first: str,
-    hint: str | None,
-    env: StreamExecutionEnvironment,
-    run_pipeline: RunPipeline,
-    tmp_path: Path,
+    row: str, first: str, hint: str | None, env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     file = tmp_path / "the orders.csv"
     file.write_text(f"id,day,at\n1,2020-01-01,2020-01-01\n{row}\n")
@@ -93,9 +83,7 @@ def test_a_value_that_does_not_fit_is_reported_with_its_source(
     ]
 
 
-def test_a_field_of_json_is_named(
-    env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_a_field_of_json_is_named(env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path) -> None:
     (tmp_path / "orders.json").write_text('{"id": 1}\n{"id": "NA"}\n')
     source = Json(f"{tmp_path}/*.json", schema="id INT")
     failure = failure_of(source, env, run_pipeline, tmp_path)
@@ -112,9 +100,7 @@ def test_a_format_by_its_name_gets_sparks_option(
 ) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "orders.csv").write_text("id\nNA\n")
-    source = Files(
-        format="csv", path=f"file://{tmp_path}/in", schema="id INT", options={"header": True}
-    )
+    source = Files(format="csv", path=f"file://{tmp_path}/in", schema="id INT", options={"header": True})
     failure = failure_of(source, env, run_pipeline, tmp_path)
     assert failure.operator == "orders"
     assert 'declare options={"nullValue": "NA"}' in failure.message

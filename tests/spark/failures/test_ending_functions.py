@@ -11,13 +11,7 @@ import pytest
 from pyspark.sql import DataFrame
 
 import graph_compiler
-from graph_compiler import (
-    FunctionSource,
-    Parquet,
-    SlotSharingGroup,
-    StreamExecutionEnvironment,
-    Values,
-)
+from graph_compiler import FunctionSource, Parquet, SlotSharingGroup, StreamExecutionEnvironment, Values
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
@@ -68,9 +62,7 @@ def test_ending_the_program_is_a_permanent_failure(
     assert failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR
 
 
-def test_a_source_that_ends_the_program_is_blamed(
-    run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_a_source_that_ends_the_program_is_blamed(run_pipeline: RunPipeline, tmp_path: Path) -> None:
     env = StreamExecutionEnvironment("p")
     source = FunctionSource(ending_functions.exits_as_a_source)
     env.from_source(source, "in").sink_to(Parquet(f"{tmp_path}/out")).name("out")
@@ -86,9 +78,7 @@ def test_base_exceptions_are_reported(run_pipeline: RunPipeline, tmp_path: Path)
     assert failure.throwable_type is ThrowableType.RECOVERABLE_ERROR
 
 
-def test_an_interrupt_leaves_a_report_and_stays_an_interrupt(
-    run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_an_interrupt_leaves_a_report_and_stays_an_interrupt(run_pipeline: RunPipeline, tmp_path: Path) -> None:
     env = with_function(ending_functions.is_interrupted, tmp_path)
     with pytest.raises(BaseException) as raised:  # noqa: PT011  # an operator's, caused by it
         run_pipeline(env.pipeline())
@@ -131,10 +121,7 @@ def test_a_worker_out_of_memory_names_its_operator_and_is_retried(
     failure = failure_of(function, run_pipeline, tmp_path)
     assert failure.operator == "bad"
     assert words in failure.message
-    assert (
-        "hint: spark.executor.pyspark.memory, in the conf of its slot sharing group"
-        in failure.message
-    )
+    assert "hint: spark.executor.pyspark.memory, in the conf of its slot sharing group" in failure.message
     assert failure.throwable_type is ThrowableType.ENVIRONMENT_ERROR
 
 
@@ -144,9 +131,7 @@ def test_a_message_of_any_length_is_cut(run_pipeline: RunPipeline, tmp_path: Pat
     assert failure.message.endswith("more characters")
 
 
-def test_a_forked_child_does_not_become_a_second_driver(
-    run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_a_forked_child_does_not_become_a_second_driver(run_pipeline: RunPipeline, tmp_path: Path) -> None:
     env = with_function(ending_functions.forks, tmp_path)
     (report,) = run_pipeline(env.pipeline())
     assert report.failure is None, report.failure
@@ -164,9 +149,7 @@ def driver(
     descriptor = Path(task.layout.descriptor(region.region_id, "e"))
     descriptor.parent.mkdir(parents=True)
     descriptor.write_text(task.to_json())
-    settings = (
-        f"--master local[1] --conf spark.ui.enabled=false --driver-java-options '{SHORT_LIVED}'"
-    )
+    settings = f"--master local[1] --conf spark.ui.enabled=false --driver-java-options '{SHORT_LIVED}'"
     settings += "".join(f" --conf {key}={value}" for key, value in conf.items())
     programs = folder / "bin"
     programs.mkdir()
@@ -203,9 +186,7 @@ def test_workers_on_the_drivers_host_have_its_python(tmp_path: Path) -> None:
 
 
 @pytest.mark.long  # a driver of its own
-def test_a_workers_memory_is_limited_by_its_group(
-    tmp_path: Path,
-) -> None:
+def test_a_workers_memory_is_limited_by_its_group(tmp_path: Path) -> None:
     group = SlotSharingGroup("g", conf={"spark.executor.pyspark.memory": "2g"})
     done, report = driver(ending_functions.hoards, tmp_path, group.settings())
     assert done.returncode == ThrowableType.ENVIRONMENT_ERROR.exit_code
@@ -220,9 +201,7 @@ def test_a_workers_memory_is_limited_by_its_group(
 
 
 @pytest.mark.long  # 100 MB of output
-def test_a_drivers_output_is_bounded_and_it_ends_with_its_work(
-    tmp_path: Path,
-) -> None:
+def test_a_drivers_output_is_bounded_and_it_ends_with_its_work(tmp_path: Path) -> None:
     done, report = driver(ending_functions.prints_and_stays, tmp_path)
     assert done.returncode == 0, done.stderr[-2_000:]
     assert ExecutionReport.from_json(report.read_text()).failure is None

@@ -85,10 +85,7 @@ def test_an_unknown_column_is_reported(
 
 
 def test_a_missing_spark_half_of_an_operator_is_reported(
-    env: StreamExecutionEnvironment,
-    run_pipeline: RunPipeline,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     register(monkeypatch, Elsewhere)
     rows = env.from_source(Values([(1,)], "v INT"), "rows").apply(Elsewhere())
@@ -109,11 +106,7 @@ def test_an_unknown_key_is_reported(
     (tmp_path / "in.csv").write_text("carrier,delay\nUA,3\n")
     rows = env.from_source(Csv(f"{tmp_path}/in.csv"), "in")
     other = env.from_source(Csv(f"{tmp_path}/in.csv"), "other")
-    stream = (
-        rows.join(other, on="carier")
-        if how == "join"
-        else rows.key_by("carier").aggregate(n="count(*)")
-    )
+    stream = rows.join(other, on="carier") if how == "join" else rows.key_by("carier").aggregate(n="count(*)")
     stream.name("bad").sink_to(Parquet(f"{tmp_path}/out"))
     failure = failure_of(env, run_pipeline)
     assert failure.operator == "bad"
@@ -121,27 +114,20 @@ def test_an_unknown_key_is_reported(
     assert "did you mean 'carrier'?" in failure.message
 
 
-def test_a_parameter_after_the_word_date_is_answered_with_a_cast(
-    run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_a_parameter_after_the_word_date_is_answered_with_a_cast(run_pipeline: RunPipeline, tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("x\n2026-01-01\n")
     env = StreamExecutionEnvironment("days", params={"day": "2026-01-01"})
     rows = env.from_source(Csv(f"{tmp_path}/in.csv"), "in").filter("x < DATE :day").name("bad")
     rows.sink_to(Parquet(f"{tmp_path}/out"))
     failure = failure_of(env, run_pipeline)
     assert failure is not None
-    assert "hint: DATE '…' is a literal; for a parameter or a column: CAST(:name AS DATE)" in (
-        failure.message
-    )
+    assert "hint: DATE '…' is a literal; for a parameter or a column: CAST(:name AS DATE)" in (failure.message)
 
 
 @pytest.mark.parametrize(
     ("declare", "words"),
     [
-        (
-            lambda s: s.union(s.select("x")).filter("x > 0"),
-            "union of streams with different columns: only one has y",
-        ),
+        (lambda s: s.union(s.select("x")).filter("x > 0"), "union of streams with different columns: only one has y"),
         (lambda s: s.join(s, on="x"), "both sides of the join have columns called y\n  found in"),
         (lambda s: s.filter("x >"), "Syntax error at or near end of input"),
         (lambda s: s.filter("x >"), "\n  in: x >"),
@@ -149,16 +135,10 @@ def test_a_parameter_after_the_word_date_is_answered_with_a_cast(
     ],
 )
 def test_invalid_columns_and_sql_are_reported(
-    declare: Declare,
-    words: str,
-    env: StreamExecutionEnvironment,
-    run_pipeline: RunPipeline,
-    tmp_path: Path,
+    declare: Declare, words: str, env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     (tmp_path / "in.csv").write_text("x,y\n1,2\n")
-    declare(env.from_source(Csv(f"{tmp_path}/in.csv"), "in")).name("bad").sink_to(
-        Parquet(f"{tmp_path}/out")
-    )
+    declare(env.from_source(Csv(f"{tmp_path}/in.csv"), "in")).name("bad").sink_to(Parquet(f"{tmp_path}/out"))
     failure = failure_of(env, run_pipeline)
     assert failure.operator == "bad"
     assert words in failure.message
@@ -248,18 +228,12 @@ def failure_of_bad(
     ],
 )
 def test_invalid_data_is_reported_with_its_operator(
-    expression: str,
-    words: str,
-    env: StreamExecutionEnvironment,
-    run_pipeline: RunPipeline,
-    tmp_path: Path,
+    expression: str, words: str, env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     failure = failure_of_bad(lambda s: s.select(y=expression), env, run_pipeline, tmp_path)
     assert failure.operator == "bad"
     assert failure.declared_at is not None
-    assert failure.message == (
-        f"{words}\n  in: {expression}\n  found: x int\n  while writing 'out'"
-    )
+    assert failure.message == (f"{words}\n  in: {expression}\n  found: x int\n  while writing 'out'")
     assert failure.throwable_type == "NON_RECOVERABLE_ERROR"
 
 
@@ -275,11 +249,7 @@ def test_invalid_data_is_reported_with_its_operator(
     ],
 )
 def test_where_spark_does_not_say_which_expression_failed_the_whole_chain_is_named(
-    expression: str,
-    words: str,
-    env: StreamExecutionEnvironment,
-    run_pipeline: RunPipeline,
-    tmp_path: Path,
+    expression: str, words: str, env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     failure = failure_of_bad(lambda s: s.select(y=expression), env, run_pipeline, tmp_path)
     assert failure.operator is None
@@ -295,17 +265,10 @@ def test_where_spark_does_not_say_which_expression_failed_the_whole_chain_is_nam
     ],
 )
 def test_a_misspelled_nested_field_is_matched_with_its_path(
-    path: str,
-    words: str,
-    env: StreamExecutionEnvironment,
-    run_pipeline: RunPipeline,
-    tmp_path: Path,
+    path: str, words: str, env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     failure = failure_of_bad(
-        lambda s: s.select(s="named_struct('total', x)").filter(f"{path} > 0"),
-        env,
-        run_pipeline,
-        tmp_path,
+        lambda s: s.select(s="named_struct('total', x)").filter(f"{path} > 0"), env, run_pipeline, tmp_path
     )
     assert failure.operator == "bad"
     assert failure.message == f"{words}\n  hint: did you mean 's.total'?"
@@ -314,9 +277,7 @@ def test_a_misspelled_nested_field_is_matched_with_its_path(
 def test_a_type_that_does_not_fit_shows_the_expression_and_its_input(
     env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
-    failure = failure_of_bad(
-        lambda s: s.select(y="date_add(array(x), 1)"), env, run_pipeline, tmp_path
-    )
+    failure = failure_of_bad(lambda s: s.select(y="date_add(array(x), 1)"), env, run_pipeline, tmp_path)
     assert failure.operator == "bad"
     assert failure.message == (
         '[DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE] Cannot resolve "date_add(array(x), 1)" due to data type mismatch: '
@@ -330,12 +291,9 @@ def test_a_type_that_does_not_fit_shows_the_expression_and_its_input(
 def test_each_input_of_a_join_is_shown_under_its_producers_name(
     env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
-    failure = failure_of_bad(
-        lambda s: s.join(s.filter("x > 0").name("positive"), on="y"), env, run_pipeline, tmp_path
-    )
+    failure = failure_of_bad(lambda s: s.join(s.filter("x > 0").name("positive"), on="y"), env, run_pipeline, tmp_path)
     assert failure.message == (
-        "the left side of the join has no column 'y'\n"
-        "  found in 'in': x int\n  found in 'positive': x int"
+        "the left side of the join has no column 'y'\n  found in 'in': x int\n  found in 'positive': x int"
     )
 
 
@@ -345,8 +303,7 @@ def test_each_input_of_a_join_is_shown_under_its_producers_name(
         (
             user_functions.refuses,
             "RECOVERABLE_ERROR",
-            "ValueError: the exchange rates are not out yet\n  come back at noon\n"
-            "  raised at {file}:{line} in refuses",
+            "ValueError: the exchange rates are not out yet\n  come back at noon\n  raised at {file}:{line} in refuses",
         ),
         (
             user_functions.has_a_mistake,
@@ -373,8 +330,7 @@ def test_each_input_of_a_join_is_shown_under_its_producers_name(
         (
             user_functions.refuses_a_row,
             "RECOVERABLE_ERROR",
-            "ValueError: x must not be 0\n"
-            "  raised at {file}:{line} in checked\n  found: x int\n  while writing 'out'",
+            "ValueError: x must not be 0\n  raised at {file}:{line} in checked\n  found: x int\n  while writing 'out'",
         ),
         (
             user_functions.adds_text,
@@ -418,11 +374,7 @@ def test_two_operators_of_one_module_are_told_apart_by_the_function_the_line_is_
     env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     failure = failure_of_bad(
-        lambda s: (
-            s.transform(user_functions.harmless)
-            .name("fine")
-            .transform(user_functions.refuses_a_row)
-        ),
+        lambda s: s.transform(user_functions.harmless).name("fine").transform(user_functions.refuses_a_row),
         env,
         run_pipeline,
         tmp_path,
@@ -433,18 +385,11 @@ def test_two_operators_of_one_module_are_told_apart_by_the_function_the_line_is_
 def test_a_worker_that_is_killed_is_an_error_of_the_environment(
     env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
-    failure = failure_of_bad(
-        lambda s: s.transform(user_functions.kills_its_worker), env, run_pipeline, tmp_path
-    )
+    failure = failure_of_bad(lambda s: s.transform(user_functions.kills_its_worker), env, run_pipeline, tmp_path)
     assert failure.operator == "bad"  # no other has Python to run
     first, hint, last = failure.message.splitlines()
-    assert (
-        first
-        == "a Python worker died without a report: it used up the memory, was killed, or crashed"
-    )
-    assert hint.startswith(
-        "  hint: spark.executor.pyspark.memory, in the conf of its slot sharing group,"
-    )
+    assert first == "a Python worker died without a report: it used up the memory, was killed, or crashed"
+    assert hint.startswith("  hint: spark.executor.pyspark.memory, in the conf of its slot sharing group,")
     assert last == "  while writing 'out'"
     assert failure.throwable_type == "ENVIRONMENT_ERROR"
 
@@ -466,9 +411,7 @@ def test_a_boolean_column_is_a_valid_condition(
 ) -> None:
     """Spark reads `FROM rows WHERE (flag)` as a table with the alias WHERE, unless the table has an alias."""
     (tmp_path / "in.csv").write_text("flag\ntrue\nfalse\n")
-    env.from_source(Csv(f"{tmp_path}/in.csv"), "in").filter("flag").sink_to(
-        Parquet(f"{tmp_path}/out")
-    )
+    env.from_source(Csv(f"{tmp_path}/in.csv"), "in").filter("flag").sink_to(Parquet(f"{tmp_path}/out"))
     (report,) = run_pipeline(env.pipeline())
     assert [output.rows for output in report.outputs] == [1]
 

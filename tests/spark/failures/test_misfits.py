@@ -29,13 +29,7 @@ HAS_COMMA = 'if the comma is the decimal point, declare options={"locale": "de-D
 
 
 def of_value(text: str, type: str) -> Misfit:
-    return Misfit(
-        file="file:/in/a.csv",
-        record=text,
-        reason=f"it does not fit {type}",
-        column="a",
-        text=text,
-    )
+    return Misfit(file="file:/in/a.csv", record=text, reason=f"it does not fit {type}", column="a", text=text)
 
 
 @pytest.mark.parametrize(
@@ -114,9 +108,7 @@ def test_the_first_bytes_of_a_file_show_its_encoding(head: bytes, expected: str)
         ("007", "INT", ["declare schema= with STRING"]),
     ],
 )
-def test_a_value_has_the_declaration_that_reads_it(
-    text: str, type: str, expected: list[str]
-) -> None:
+def test_a_value_has_the_declaration_that_reads_it(text: str, type: str, expected: list[str]) -> None:
     found = hints(of_value(text, type), CSV)
     assert len(found) == len(expected)
     assert all(part in hint for part, hint in zip(expected, found, strict=True))
@@ -134,9 +126,7 @@ def test_a_value_has_the_declaration_that_reads_it(
         ("3,5,0", "de-DE", []),
     ],
 )
-def test_a_declared_locale_is_not_proposed_again(
-    text: str, locale: str, expected: list[str]
-) -> None:
+def test_a_declared_locale_is_not_proposed_again(text: str, locale: str, expected: list[str]) -> None:
     connector = Csv("/in", schema="a DECIMAL(9, 2)", options={"locale": locale})
     assert hints(of_value(text, "DECIMAL(9,2)"), connector) == expected
 
@@ -146,10 +136,7 @@ def test_a_declared_locale_is_not_proposed_again(
     [
         (of_value("01/02/2020", "DATE"), {"dateFormat": "dd/MM/yyyy"}),
         (of_record("1,x", reasons.WRONG_ENCODING), {"encoding": "ISO-8859-1"}),
-        (
-            of_record('1,"say', reasons.OPEN_QUOTE),
-            {"multiLine": "true", "escape": '"', "quote": ""},
-        ),
+        (of_record('1,"say', reasons.OPEN_QUOTE), {"multiLine": "true", "escape": '"', "quote": ""}),
     ],
 )
 def test_an_option_that_is_declared_is_not_proposed(misfit: Misfit, option: dict[str, str]) -> None:
@@ -163,9 +150,7 @@ def test_an_option_that_is_declared_is_not_proposed(misfit: Misfit, option: dict
         ({"multiLine": "true"}, 'declare options={"encoding": "UTF-16"}'),
     ],
 )
-def test_lines_of_json_in_utf_16_have_an_order_and_an_end(
-    options: dict[str, str], expected: str
-) -> None:
+def test_lines_of_json_in_utf_16_have_an_order_and_an_end(options: dict[str, str], expected: str) -> None:
     source = Json("/in", schema="a INT", options=options)
     (hint,) = hints(of_record("x", reasons.WRONG_ENCODING), source, '{"a": 1}'.encode("utf-16"))
     assert hint.endswith(expected)

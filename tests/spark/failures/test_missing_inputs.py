@@ -65,9 +65,7 @@ def test_a_missing_folder_says_how_a_day_without_files_is_declared(tmp_path: Pat
         ('No FileSystem for scheme "ftps"', "ftps", "its package"),
     ],
 )
-def test_a_missing_file_system_is_reported_with_a_fix(
-    words: str, scheme: str, package: str
-) -> None:
+def test_a_missing_file_system_is_reported_with_a_fix(words: str, scheme: str, package: str) -> None:
     first, hint = missing_input(cause("java.lang.RuntimeException: " + words))
     assert first == f"this Spark has no file system for {scheme}:"
     assert package in hint

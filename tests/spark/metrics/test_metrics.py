@@ -26,9 +26,7 @@ pytestmark = pytest.mark.spark
 def rows_of(*reports: ExecutionReport) -> dict[str, tuple[int | None, int | None]]:
     """Return rows in and out by operator; a side output after a dot."""
     found: dict[str, tuple[int | None, int | None]] = {}
-    for operator in [
-        o for report in reports for vertex in report.vertices for o in vertex.operators
-    ]:
+    for operator in [o for report in reports for vertex in report.vertices for o in vertex.operators]:
         found[operator.name] = (operator.rows_in, operator.rows_out)
         found |= {f"{operator.name}.{tag}": (None, rows) for tag, rows in operator.side_rows}
     return found
@@ -37,9 +35,7 @@ def rows_of(*reports: ExecutionReport) -> dict[str, tuple[int | None, int | None
 def test_flights_counts_the_rows_of_each_operator(
     run_pipeline: RunPipeline, tmp_path: Path, spark: SparkSession
 ) -> None:
-    reports = run_pipeline(
-        flights.pipeline(), {"input": str(DATA), "output": str(tmp_path / "out")}
-    )
+    reports = run_pipeline(flights.pipeline(), {"input": str(DATA), "output": str(tmp_path / "out")})
     found = rows_of(*reports)
     wanted = {
         "flights": (None, None),  # a filter went into the scan
@@ -107,10 +103,7 @@ def test_staging_each_vertex_leaves_few_counts_unknown(
 ) -> None:
     pipeline = with_options(flights.pipeline(), shuffle_mode="ALL_EXCHANGES_BLOCKING")
     reports = run_pipeline(pipeline, {"input": str(january), "output": str(tmp_path / "out")})
-    assert {name for name, (_, out) in rows_of(*reports).items() if out is None} == {
-        "flights",
-        "flown",
-    }
+    assert {name for name, (_, out) in rows_of(*reports).items() if out is None} == {"flights", "flown"}
     assert rows_of(*reports)["with_weather"] == (26_483 + 26_115, 26_483)
 
 
@@ -122,17 +115,12 @@ Declare = Callable[[DataStream, DataStream], DataStream]
     [
         # a count is there where nothing was moved through the operator …
         (
-            lambda rows, _: (
-                rows.select("id", "k").name("columns").key_by("k").aggregate(n="count(*)")
-            ),
+            lambda rows, _: rows.select("id", "k").name("columns").key_by("k").aggregate(n="count(*)"),
             {"rows": 1000, "columns": 1000, "last": 10},
         ),
         (
             lambda rows, _: (
-                rows.key_by("k")
-                .aggregate(n="count(*)")
-                .name("counts")
-                .with_columns(x="explode(array(1, 2, 3))")
+                rows.key_by("k").aggregate(n="count(*)").name("counts").with_columns(x="explode(array(1, 2, 3))")
             ),
             {"rows": 1000, "counts": 10, "last": 30},
         ),
@@ -154,20 +142,11 @@ Declare = Callable[[DataStream, DataStream], DataStream]
             {"semi": 450, "columns": 450, "last": 5},
         ),
         # … and nowhere else: here the last condition goes below the join, and the join gives what it leaves
-        (
-            lambda rows, names: rows.join(names, on="k").name("joined").filter("id >= 100"),
-            {"last": 900},
-        ),
+        (lambda rows, names: rows.join(names, on="k").name("joined").filter("id >= 100"), {"last": 900}),
         # … here through a sort, which keeps its tag
-        (
-            lambda rows, _: rows.transform(user_functions.sorts).name("sorted").filter("id >= 100"),
-            {"last": 900},
-        ),
+        (lambda rows, _: rows.transform(user_functions.sorts).name("sorted").filter("id >= 100"), {"last": 900}),
         # … and here into the aggregation, for a key
-        (
-            lambda rows, _: rows.key_by("k").aggregate(n="count(*)").name("counts").filter("k > 3"),
-            {"last": 6},
-        ),
+        (lambda rows, _: rows.key_by("k").aggregate(n="count(*)").name("counts").filter("k > 3"), {"last": 6}),
     ],
 )
 def test_a_count_is_right_or_unknown(
@@ -196,9 +175,7 @@ def test_rows_staged_for_several_readers_are_a_separate_action(
     kept.name("half").sink_to(Parquet(f"{tmp_path}/yes")).name("yes")
     kept.get_side_output("no").sink_to(Parquet(f"{tmp_path}/no")).name("no")
     (report,) = run_pipeline(env.pipeline())
-    assert [action.name for action in report.actions if action.operator == "half"] == [
-        "sales · half: share"
-    ]
+    assert [action.name for action in report.actions if action.operator == "half"] == ["sales · half: share"]
     rows = rows_of(report)
     yes, no = rows["half"][1], rows["half.no"][1]
     assert yes is not None
@@ -208,10 +185,7 @@ def test_rows_staged_for_several_readers_are_a_separate_action(
 
 
 def test_progress_is_reported_in_order(
-    env: StreamExecutionEnvironment,
-    run_pipeline: RunPipeline,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = list[ExecutionProgress]()
 
@@ -262,9 +236,7 @@ def test_unwritable_progress_is_not_a_failure(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("graph_compiler.staging.store.local_store.os.replace", full)
-    monkeypatch.setattr(
-        "graph_compiler.spark_runtime.main.writing_progress", partial(writing_progress, every=0.001)
-    )
+    monkeypatch.setattr("graph_compiler.spark_runtime.main.writing_progress", partial(writing_progress, every=0.001))
     (tmp_path / "in.csv").write_text("x\n" + "1\n" * 50)
     env.from_source(Csv(f"{tmp_path}/in.csv"), "in").sink_to(Parquet(f"{tmp_path}/out")).name("out")
     (report,) = run_pipeline(env.pipeline())
@@ -284,16 +256,11 @@ def test_an_unreadable_plan_only_loses_its_counts(
 ) -> None:
     monkeypatch.setattr("graph_compiler.spark_runtime.spark_internals.executed_plan.MOST_NODES", 3)
     (tmp_path / "in.csv").write_text("x\n1\n0\n")
-    env.from_source(Csv(f"{tmp_path}/in.csv"), "in").key_by("x").aggregate(n="count(*)").name(
-        "counts"
-    ).filter("n > 0").name("later").sink_to(Parquet(f"{tmp_path}/out")).name("out")
+    env.from_source(Csv(f"{tmp_path}/in.csv"), "in").key_by("x").aggregate(n="count(*)").name("counts").filter(
+        "n > 0"
+    ).name("later").sink_to(Parquet(f"{tmp_path}/out")).name("out")
     (report,) = run_pipeline(env.pipeline())
-    assert rows_of(report) == {
-        "in": (None, None),
-        "counts": (None, None),
-        "later": (None, 2),
-        "out": (2, 2),
-    }
+    assert rows_of(report) == {"in": (None, None), "counts": (None, None), "later": (None, 2), "out": (2, 2)}
     assert (
         "graph_compiler: sales · out: prepare: rows are unknown: the plan has more than 3 nodes"
         in capsys.readouterr().err

@@ -15,9 +15,7 @@ from tests.spark.conftest import RunPipeline
 
 pytestmark = pytest.mark.spark
 
-NESTED = (
-    "named_struct('a', id, 'b', array(named_struct('c', id, 'd', NULL)), 'm', map(id, 'x')) AS n"
-)
+NESTED = "named_struct('a', id, 'b', array(named_struct('c', id, 'd', NULL)), 'm', map(id, 'x')) AS n"
 
 
 @dataclass(frozen=True)
@@ -87,13 +85,7 @@ CASES = {
 @ways("fused-unset", "staged-set")
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_rows_are_those_duckdb_gives(
-    case: Case,
-    mode: str,
-    parallelism: int | None,
-    *,
-    run_pipeline: RunPipeline,
-    spark: SparkSession,
-    tmp_path: Path,
+    case: Case, mode: str, parallelism: int | None, *, run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path
 ) -> None:
     folder = tmp_path / "ein Ordner mit Ä und 日本"
     case.rows(spark).write.parquet(f"{folder}/in put")
@@ -104,9 +96,7 @@ def test_rows_are_those_duckdb_gives(
     stream.sink_to(Parquet(f"{folder}/out put")).name("out")
     report = run_pipeline(with_options(env.pipeline(), shuffle_mode=mode, chaining="true"))[-1]
     assert report.failure is None, report.failure
-    wanted = expected(
-        case.query.replace("FROM rows", f"FROM read_parquet('{folder}/in put/*.parquet') rows")
-    )
+    wanted = expected(case.query.replace("FROM rows", f"FROM read_parquet('{folder}/in put/*.parquet') rows"))
     found = expected(f"SELECT * FROM read_parquet('{folder}/out put/*.parquet')")
     assert found[0] == wanted[0]
     assert ordered(found[1]) == ordered(wanted[1])

@@ -37,9 +37,7 @@ def test_violations_are_counted_once_and_kept_or_dropped(
     assert len(published(tmp_path / "one")[1]) == len(published(tmp_path / "two")[1]) == left
 
 
-def test_violations_go_to_their_side_output(
-    rows: DataStream, run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_violations_go_to_their_side_output(rows: DataStream, run_pipeline: RunPipeline, tmp_path: Path) -> None:
     checked = rows.expect("big enough", "v >= :least", to="small")
     checked.sink_to(Parquet(f"{tmp_path}/big")).name("big")
     checked.get_side_output("small").sink_to(Parquet(f"{tmp_path}/small")).name("small")
@@ -76,9 +74,7 @@ def test_a_failing_contract_commits_no_staged_result(
     assert not list((tmp_path / "staging").rglob("manifests/*/*.json"))
 
 
-def test_no_reader_starts_after_a_failing_contract(
-    rows: DataStream, run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_no_reader_starts_after_a_failing_contract(rows: DataStream, run_pipeline: RunPipeline, tmp_path: Path) -> None:
     checked = rows.expect("known", "v IS NOT NULL", on_violation="fail")
     for name in ("one", "two"):
         checked.filter("v > 3").sink_to(Parquet(f"{tmp_path}/{name}")).name(name)
@@ -97,10 +93,7 @@ def test_checked_rows_are_read_back_by_readers_in_the_same_task(
     checked.filter("v > 90").sink_to(Parquet(f"{tmp_path}/many")).name("many")
     first, second = run_pipeline(rows.environment.pipeline())
     assert (first.failure, second.failure) == (None, None)
-    assert [(output.kind, output.rows) for output in first.outputs] == [
-        ("staged", 100),
-        ("sink", 4),
-    ]
+    assert [(output.kind, output.rows) for output in first.outputs] == [("staged", 100), ("sink", 4)]
     assert {row[0] for row in published(tmp_path / "both")[1]} == {1, 2, 3, 4}
     assert len(published(tmp_path / "many")[1]) == 9
 
@@ -116,9 +109,7 @@ def test_counts_are_in_the_manifest_of_a_staged_result(
     assert (count["contract"], count["rows"], count["violations"]) == ("known", 100, 10)
 
 
-def test_a_contract_on_no_rows_holds(
-    rows: DataStream, run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_a_contract_on_no_rows_holds(rows: DataStream, run_pipeline: RunPipeline, tmp_path: Path) -> None:
     checked = rows.filter("false").expect("known", "v IS NOT NULL", on_violation="fail")
     checked.sink_to(Parquet(f"{tmp_path}/out"))
     assert run_pipeline(rows.environment.pipeline())[-1].failure is None

@@ -14,18 +14,9 @@ pytestmark = pytest.mark.spark
 
 CASES: dict[str, tuple[Callable[[DataStream], DataStream], list[int]]] = {
     "transform": (lambda s: s.transform(functions.times, by=param("by"), add=1), [1, 11]),
-    "connect": (
-        lambda s: s.connect(s).transform(functions.times_of_two, by=param("by")),
-        [0, 0, 10, 10],
-    ),
-    "map_partitions": (
-        lambda s: s.map_partitions(functions.times_batches, "id LONG", by=param("by")),
-        [0, 10],
-    ),
-    "process": (
-        lambda s: s.process(functions.times_with_sides, outputs=("rest",), by=param("by")),
-        [0, 10],
-    ),
+    "connect": (lambda s: s.connect(s).transform(functions.times_of_two, by=param("by")), [0, 0, 10, 10]),
+    "map_partitions": (lambda s: s.map_partitions(functions.times_batches, "id LONG", by=param("by")), [0, 10]),
+    "process": (lambda s: s.process(functions.times_with_sides, outputs=("rest",), by=param("by")), [0, 10]),
     "iterate": (lambda s: s.iterate(functions.times, max_iterations=2, by=param("by")), [0, 100]),
     "apply_in_pandas": (
         lambda s: s.key_by("id").apply_in_pandas(functions.times_group, "id LONG", by=param("by")),

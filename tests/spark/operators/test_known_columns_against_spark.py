@@ -69,9 +69,7 @@ OPERATORS: list[tuple[Operator, tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("operator", "schemas"), OPERATORS)
-def test_known_columns_are_those_of_spark(
-    operator: Operator, schemas: tuple[str, ...], spark: SparkSession
-) -> None:
+def test_known_columns_are_those_of_spark(operator: Operator, schemas: tuple[str, ...], spark: SparkSession) -> None:
     known = operator.columns_after([columns_of_schema(schema) for schema in schemas])
     assert known is not None
     if isinstance(operator, Source):

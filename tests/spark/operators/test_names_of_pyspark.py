@@ -10,12 +10,7 @@ from pyspark.sql import DataFrame, GroupedData, SparkSession
 import graph_compiler
 from graph_compiler import DataStream, DataStreamSink, Parquet, StreamExecutionEnvironment, Values
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration.refusals.foreign_names import (
-    OF_SESSION,
-    ForeignName,
-    foreign_name,
-    foreign_names,
-)
+from graph_compiler.declaration.refusals.foreign_names import OF_SESSION, ForeignName, foreign_name, foreign_names
 from graph_compiler.declaration.streams import KeyedStream
 from graph_compiler.spark_runtime.dry_run import dry_run
 from tests.spark.region.test_dry_run import tasks
@@ -30,9 +25,7 @@ FOUND = [
     *(ForeignName("PySpark's", hint) for hint in OF_SESSION.values()),
 ]
 COMMAND = "graph-compiler "
-CODE = sorted(
-    {code for found in FOUND for code in found.code if not code.startswith((COMMAND, "@"))}
-)
+CODE = sorted({code for found in FOUND for code in found.code if not code.startswith((COMMAND, "@"))})
 
 
 def function(first: DataFrame, *_others: DataFrame) -> DataFrame:
@@ -51,10 +44,7 @@ def test_every_name_of_a_data_frame_is_ours_or_has_a_hint(name: str) -> None:
 
 @pytest.mark.parametrize("name", names_of(SparkSession))
 def test_every_name_of_a_session_is_ours_or_has_a_hint(name: str) -> None:
-    assert (
-        hasattr(StreamExecutionEnvironment, name)
-        or foreign_name(name, of_environment=True) is not None
-    )
+    assert hasattr(StreamExecutionEnvironment, name) or foreign_name(name, of_environment=True) is not None
 
 
 @pytest.mark.parametrize("code", CODE)

@@ -266,8 +266,7 @@ def with_parallelism(pipeline: Pipeline, parallelism: int | None) -> Pipeline:
     """Set the parallelism of every operator that may have more than one subtask."""
     transformations = tuple(
         replace(transformation, settings=replace(transformation.settings, parallelism=parallelism))
-        if isinstance(transformation, PhysicalTransformation)
-        and not transformation.operator.is_non_parallel
+        if isinstance(transformation, PhysicalTransformation) and not transformation.operator.is_non_parallel
         else transformation
         for transformation in pipeline.transformations
     )
@@ -289,15 +288,7 @@ def inputs(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 STAGED_TOO = frozenset(
     {
-        *(
-            "filter",
-            "rejects",
-            "sort",
-            "apply_in_pandas",
-            "sql of two",
-            "aggregate",
-            "session window",
-        ),
+        *("filter", "rejects", "sort", "apply_in_pandas", "sql of two", "aggregate", "session window"),
         *("deduplicate by key and order", "join", "join with a broadcast side", "interval_join"),
         *("connect", "union", "except all", "iterate"),
     }

@@ -42,16 +42,10 @@ CASES: dict[str, tuple[Declare, list[tuple[object, ...]]]] = {
         lambda s, _: s.filter("v > 1", rejects="r").get_side_output("r"),
         [("a", 1), ("c", None)],
     ),
-    "filter with a comment": (
-        lambda s, _: s.filter("v > 1 -- one\nAND k = 'a' -- two"),
-        [("a", 2)],
-    ),
+    "filter with a comment": (lambda s, _: s.filter("v > 1 -- one\nAND k = 'a' -- two"), [("a", 2)]),
     "filter by a parameter": (lambda s, _: s.filter("v > :least AND k = :key"), [("a", 2)]),
     "braces in an expression": (lambda s, _: s.filter("k RLIKE '[{#%a]+'"), [("a", 1), ("a", 2)]),
-    "select": (
-        lambda s, _: s.select("v", key="upper(k)"),
-        [(1, "A"), (2, "A"), (3, "B"), (None, "C")],
-    ),
+    "select": (lambda s, _: s.select("v", key="upper(k)"), [(1, "A"), (2, "A"), (3, "B"), (None, "C")]),
     "with_columns adds and replaces": (
         lambda s, _: s.with_columns(v="v + 1", big="v > 2").filter("k = 'b'"),
         [("b", 4, True)],
@@ -89,26 +83,20 @@ CASES: dict[str, tuple[Declare, list[tuple[object, ...]]]] = {
     "shuffle": (lambda s, _: s.shuffle().filter("k = 'b'"), [("b", 3)]),
     "global": (lambda s, _: s.global_().transform(partition_numbers).filter("p > 0"), []),
     "custom": (
-        lambda s, _: (
-            s.partition_custom("ascii(k) - 97").transform(partition_numbers).filter("k != 'a'")
-        ),
+        lambda s, _: s.partition_custom("ascii(k) - 97").transform(partition_numbers).filter("k != 'a'"),
         [("b", 1), ("c", 2)],
     ),
     "rebalance": (lambda s, _: s.rebalance().filter("k = 'b'"), [("b", 3)]),
 }
 
 
-def rows_of(
-    declare: Declare, mode: str, run_pipeline: RunPipeline, folder: Path
-) -> list[tuple[object, ...]]:
+def rows_of(declare: Declare, mode: str, run_pipeline: RunPipeline, folder: Path) -> list[tuple[object, ...]]:
     (folder / "in.csv").write_text(ROWS)
     (folder / "other.csv").write_text(OTHER)
     env = StreamExecutionEnvironment("p", params={"least": 1, "key": "a"})
     streams = [env.from_source(Csv(f"{folder}/{name}.csv"), name) for name in ("in", "other")]
     declare(streams[0], streams[1]).sink_to(Parquet(f"{folder}/out")).name("out")
-    reports = run_pipeline(
-        with_options(env.pipeline(), shuffle_mode=mode, chaining=str(mode == "AUTO").lower())
-    )
+    reports = run_pipeline(with_options(env.pipeline(), shuffle_mode=mode, chaining=str(mode == "AUTO").lower()))
     assert reports[-1].failure is None, reports[-1].failure
     return sorted(published(folder / "out")[1], key=str)
 
@@ -116,11 +104,7 @@ def rows_of(
 @pytest.mark.parametrize("mode", ["AUTO", "ALL_EXCHANGES_BLOCKING"])
 @pytest.mark.parametrize(("declare", "expected"), CASES.values(), ids=CASES.keys())
 def test_each_operator_gives_the_expected_rows(
-    declare: Declare,
-    expected: list[tuple[object, ...]],
-    mode: str,
-    run_pipeline: RunPipeline,
-    tmp_path: Path,
+    declare: Declare, expected: list[tuple[object, ...]], mode: str, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     assert rows_of(declare, mode, run_pipeline, tmp_path) == sorted(expected, key=str)
 
@@ -133,9 +117,7 @@ def partitions_staged(folder: Path) -> list[int]:
     return [sum(file["rows"] for file in partition["files"]) for partition in partitions]
 
 
-def test_set_parallelism_is_exact_and_empty_partitions_are_listed(
-    run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_set_parallelism_is_exact_and_empty_partitions_are_listed(run_pipeline: RunPipeline, tmp_path: Path) -> None:
     def declare(stream: DataStream, _: DataStream) -> DataStream:
         return stream.key_by("k").aggregate(n="count(*)").set_parallelism(7).stage("to look at it")
 
@@ -149,12 +131,7 @@ def test_set_parallelism_is_exact_if_the_input_has_more_partitions(
 ) -> None:
     spark.range(0, 6_000, 1, 6).write.parquet(str(tmp_path / "in"))
     env = StreamExecutionEnvironment("p")
-    late = (
-        env.from_source(Parquet(f"{tmp_path}/in"), "in")
-        .filter("id >= 5500")
-        .name("late")
-        .set_parallelism(1)
-    )
+    late = env.from_source(Parquet(f"{tmp_path}/in"), "in").filter("id >= 5500").name("late").set_parallelism(1)
     late.stage("to look at it").sink_to(Parquet(f"{tmp_path}/out")).set_parallelism(1)
     assert run_pipeline(env.pipeline())[-1].failure is None
     assert partitions_staged(tmp_path) == [500]
@@ -167,11 +144,7 @@ def test_a_random_split_puts_every_row_into_exactly_one_output(
 ) -> None:
     spark.range(0, 20_000, 1, 3).write.parquet(str(tmp_path / "in"))
     env = StreamExecutionEnvironment("p")
-    kept = (
-        env.from_source(Parquet(f"{tmp_path}/in"), "in")
-        .filter("rand() < 0.5", rejects="rest")
-        .name("coin")
-    )
+    kept = env.from_source(Parquet(f"{tmp_path}/in"), "in").filter("rand() < 0.5", rejects="rest").name("coin")
     kept.sink_to(Parquet(f"{tmp_path}/kept")).name("kept")
     kept.get_side_output("rest").sink_to(Parquet(f"{tmp_path}/rest")).name("rest")
     assert run_pipeline(env.pipeline())[-1].failure is None
@@ -194,24 +167,16 @@ def test_a_random_sample_that_two_sinks_read_is_one_sample(
     assert one == two
 
 
-def test_a_function_after_key_by_sees_equal_keys_together(
-    run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
-    rows = rows_of(
-        lambda s, _: s.key_by("k").transform(partition_numbers), "AUTO", run_pipeline, tmp_path
-    )
+def test_a_function_after_key_by_sees_equal_keys_together(run_pipeline: RunPipeline, tmp_path: Path) -> None:
+    rows = rows_of(lambda s, _: s.key_by("k").transform(partition_numbers), "AUTO", run_pipeline, tmp_path)
     assert len(rows) == 4
     assert len(set(rows)) == 3
 
 
-def test_a_function_that_does_not_return_a_dataframe_is_named(
-    run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_a_function_that_does_not_return_a_dataframe_is_named(run_pipeline: RunPipeline, tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text(ROWS)
     env = StreamExecutionEnvironment("p")
-    env.from_source(Csv(f"{tmp_path}/in.csv"), "in").transform(not_rows).name("bad").sink_to(
-        Parquet(f"{tmp_path}/out")
-    )
+    env.from_source(Csv(f"{tmp_path}/in.csv"), "in").transform(not_rows).name("bad").sink_to(Parquet(f"{tmp_path}/out"))
     failure = run_pipeline(env.pipeline())[-1].failure
     assert failure is not None
     assert (failure.operator, failure.throwable_type) == ("bad", "NON_RECOVERABLE_ERROR")

@@ -79,32 +79,13 @@ FAILS = {
     "TIMESTAMP_NTZ": ("timestamp_ntz'0001-01-01 00:00:00'", "out of bounds"),
     "INTERVAL DAY TO SECOND": ("interval '-106753' day", "pandas cannot hold column 'v'"),
 }
-OF_FRAMES = (
-    "BOOLEAN",
-    "TINYINT",
-    "SMALLINT",
-    "INT",
-    "BIGINT",
-    "FLOAT",
-    "DOUBLE",
-    "BINARY",
-    "DATE",
-    "TIMESTAMP",
-)
+OF_FRAMES = ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "BINARY", "DATE", "TIMESTAMP")
 """Spark converts a batch with these types only in a different way."""
 OPERATORS: dict[str, Callable[[str], Operator]] = {
-    "map_partitions": lambda ddl: MapPartitions(
-        FunctionRef.of(functions.unchanged_frames), True, ddl, Batches.PANDAS
-    ),
-    "apply_in_pandas": lambda ddl: ApplyInPandas(
-        FunctionRef.of(functions.unchanged_frame), True, ("k",), ddl
-    ),
-    "with the key": lambda ddl: ApplyInPandas(
-        FunctionRef.of(functions.unchanged_frame_of_key), True, ("k",), ddl
-    ),
-    "in batches": lambda ddl: ApplyInPandas(
-        FunctionRef.of(functions.unchanged_frames_of_key), True, ("k",), ddl
-    ),
+    "map_partitions": lambda ddl: MapPartitions(FunctionRef.of(functions.unchanged_frames), True, ddl, Batches.PANDAS),
+    "apply_in_pandas": lambda ddl: ApplyInPandas(FunctionRef.of(functions.unchanged_frame), True, ("k",), ddl),
+    "with the key": lambda ddl: ApplyInPandas(FunctionRef.of(functions.unchanged_frame_of_key), True, ("k",), ddl),
+    "in batches": lambda ddl: ApplyInPandas(FunctionRef.of(functions.unchanged_frames_of_key), True, ("k",), ddl),
 }
 
 
@@ -129,8 +110,7 @@ def table(spark: SparkSession, values: dict[str, list[str]]) -> DataFrame:
     rows = [
         "SELECT 1 AS k, "
         + ", ".join(
-            f"CAST({each[n % len(each)]} AS {kind}) AS `c{at}`"
-            for at, (kind, each) in enumerate(values.items())
+            f"CAST({each[n % len(each)]} AS {kind}) AS `c{at}`" for at, (kind, each) in enumerate(values.items())
         )
         for n in range(max(map(len, values.values())))
     ]
@@ -156,16 +136,11 @@ def ddl(rows: DataFrame) -> str:
 @pytest.mark.parametrize("null", [[], ["NULL"]], ids=["no NULL", "NULL"])
 @pytest.mark.parametrize("kinds", [tuple(KEPT), OF_FRAMES], ids=["all types", "of frames"])
 def test_a_function_that_changes_nothing_changes_no_value(
-    operator: Callable[[str], Operator],
-    null: list[str],
-    kinds: tuple[str, ...],
-    spark: SparkSession,
+    operator: Callable[[str], Operator], null: list[str], kinds: tuple[str, ...], spark: SparkSession
 ) -> None:
     rows = table(spark, {kind: [*KEPT[kind], *null] for kind in kinds})
     found = evaluate(operator(ddl(rows)), {0: [rows]}, scope(spark))
-    assert sorted(map(repr, map(shown, found.collect()))) == sorted(
-        map(repr, map(shown, rows.collect()))
-    )
+    assert sorted(map(repr, map(shown, found.collect()))) == sorted(map(repr, map(shown, rows.collect())))
 
 
 @pytest.mark.parametrize("operator", list(OPERATORS.values())[:2], ids=list(OPERATORS)[:2])
@@ -187,9 +162,7 @@ def test_a_value_that_a_frame_cannot_hold_fails(
 
 @pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS.keys())
 @pytest.mark.parametrize("result", ["", ", v INTERVAL YEAR TO MONTH"])
-def test_an_interval_of_years_fails(
-    operator: Callable[[str], Operator], result: str, spark: SparkSession
-) -> None:
+def test_an_interval_of_years_fails(operator: Callable[[str], Operator], result: str, spark: SparkSession) -> None:
     rows = spark.sql("SELECT 1 AS k, INTERVAL '1-2' YEAR TO MONTH AS v")
     with pytest.raises(PySparkException):
         evaluate(operator(f"k INT{result}"), {0: [rows]}, scope(spark)).collect()
@@ -201,9 +174,7 @@ def test_large_numbers_are_kept_in_batches_without_null_and_in_arrows(spark: Spa
         (row,) = evaluate(operator("k INT, v BIGINT"), {0: [rows]}, scope(spark)).collect()
         assert row.v == LARGE
     rows = rows.union(spark.sql("SELECT 1, CAST(NULL AS BIGINT)")).coalesce(1)
-    arrow = MapPartitions(
-        FunctionRef.of(functions.same_batches), True, "k INT, v BIGINT", Batches.ARROW
-    )
+    arrow = MapPartitions(FunctionRef.of(functions.same_batches), True, "k INT, v BIGINT", Batches.ARROW)
     assert {row.v for row in evaluate(arrow, {0: [rows]}, scope(spark)).collect()} == {LARGE, None}
 
 
@@ -297,14 +268,7 @@ def test_results_are_exactly_what_was_returned_or_refused(kind: str, spark: Spar
             checked = exact(functions.unchanged_frame, "f", StructType(), schema)(frame)
             assert isinstance(checked, pd.DataFrame)
             found = to_arrow(checked, schema).to_pylist()
-        except (
-            OverflowError,
-            TypeError,
-            ValueError,
-            AttributeError,
-            pa.ArrowException,
-            PySparkException,
-        ):
+        except (OverflowError, TypeError, ValueError, AttributeError, pa.ArrowException, PySparkException):
             continue
         if any(isinstance(value, bytes) for value in found):
             continue
@@ -339,12 +303,8 @@ def failure_of(declare: Callable[[DataStream], DataStream], run: RunPipeline, ou
 
 IDS = "k STRING, id BIGINT"
 WAYS: dict[str, Callable[[DataStream], DataStream]] = {
-    "map_partitions": lambda rows: (
-        rows.select("id").global_().map_partitions(functions.unchanged_frames, "id BIGINT")
-    ),
-    "apply_in_pandas": lambda rows: rows.key_by("k").apply_in_pandas(
-        functions.unchanged_frame, IDS
-    ),
+    "map_partitions": lambda rows: rows.select("id").global_().map_partitions(functions.unchanged_frames, "id BIGINT"),
+    "apply_in_pandas": lambda rows: rows.key_by("k").apply_in_pandas(functions.unchanged_frame, IDS),
     "after another function": lambda rows: (
         rows.map_partitions(functions.same_batches, IDS, batches="arrow")
         .key_by("k")
@@ -372,11 +332,7 @@ def test_a_rounded_column_is_named_with_its_operator(
         ("half", "INT", "found: float64; allowed: what int32 holds exactly"),
         ("large", "BIGINT", "found: float64; allowed: what int64 holds exactly"),
         ("ratio", "DECIMAL(10,2)", "found: object; allowed: what decimal128(10, 2) holds exactly"),
-        (
-            "object",
-            "INT",
-            "returns a number with a fraction for column 'v', of tests.spark.functions:with_result",
-        ),
+        ("object", "INT", "returns a number with a fraction for column 'v', of tests.spark.functions:with_result"),
     ],
 )
 def test_a_result_that_its_column_would_change_is_named(
@@ -384,9 +340,7 @@ def test_a_result_that_its_column_would_change_is_named(
 ) -> None:
     failure = failure_of(
         lambda rows: (
-            rows.filter("id IS NULL")
-            .key_by("k")
-            .apply_in_pandas(functions.with_result, f"v {kind}", result=result)
+            rows.filter("id IS NULL").key_by("k").apply_in_pandas(functions.with_result, f"v {kind}", result=result)
         ),
         run_pipeline,
         tmp_path,
@@ -440,9 +394,7 @@ def test_workers_need_nothing_of_this_package(tmp_path: Path) -> None:
         "schema = StructType().add('v', LongType())\n"
         "sys.stdout.buffer.write(cloudpickle.dumps(exact(same, 'f', schema, schema)))\n"
     )
-    pickled = subprocess.run(
-        [sys.executable, "-c", made, str(tmp_path)], check=True, capture_output=True
-    ).stdout
+    pickled = subprocess.run([sys.executable, "-c", made, str(tmp_path)], check=True, capture_output=True).stdout
     answer = subprocess.run(
         [sys.executable, "-c", program],
         input=pickled,

@@ -27,12 +27,7 @@ from graph_compiler.declaration.operators import (
     WithColumns,
 )
 from graph_compiler.declaration.sql_text import order_problems
-from graph_compiler.spark_runtime.operators.scope import (
-    Scope,
-    main_output,
-    query_over,
-    query_over_views,
-)
+from graph_compiler.spark_runtime.operators.scope import Scope, main_output, query_over, query_over_views
 from graph_compiler.spark_runtime.spark_internals import parsed_queries
 from graph_compiler.spark_runtime.spark_internals.parsed_queries import (
     NotAQueryError,
@@ -52,8 +47,7 @@ QUERY = "SELECT l.id, r.id * 10 AS ten FROM t AS l INNER JOIN t AS r ON l.id = r
 def test_query_names_are_replaced_by_the_inputs_rows(spark: SparkSession) -> None:
     tables = {"t": spark.range(5)}
     direct, by_views = (
-        function(tables, QUERY, {"x": 2, "unused": "o'clock"}, spark)
-        for function in (query_over, query_over_views)
+        function(tables, QUERY, {"x": 2, "unused": "o'clock"}, spark) for function in (query_over, query_over_views)
     )
     assert direct.collect() == by_views.collect() == [(3, 30), (4, 40)]
     assert direct.schema == by_views.schema
@@ -61,9 +55,7 @@ def test_query_names_are_replaced_by_the_inputs_rows(spark: SparkSession) -> Non
     assert not spark.catalog.tableExists("t")
 
 
-def test_a_spark_with_other_classes_gets_views(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_spark_with_other_classes_gets_views(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(spark: SparkSession, name: str) -> Any:
         return getattr(spark._jvm, f"no.such.{name}")
 
@@ -107,9 +99,7 @@ def test_the_lexer_and_sparks_parser_agree(spark: SparkSession, query: str, comm
     assert not is_query(command, spark)
 
 
-def test_a_command_that_only_spark_knows_is_refused(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_that_only_spark_knows_is_refused(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parsed_queries, "query_problem", lambda _text: None)
     for text, name in (("CACHE TABLE x", "CacheTable"), ("BEGIN SELECT 1; END", "CompoundBody")):
         with pytest.raises(NotAQueryError, match=rf"its SQL is a command \({name}\), not a query"):
@@ -144,11 +134,7 @@ OVERWRITES = (
 @pytest.mark.parametrize("parameters", [{}, {"x": 1}], ids=["", "with a parameter"])
 @pytest.mark.parametrize("text", OVERWRITES)
 def test_no_command_is_executed(
-    text: str,
-    parameters: dict[str, int],
-    query: Callable[..., DataFrame],
-    archive: Path,
-    spark: SparkSession,
+    text: str, parameters: dict[str, int], query: Callable[..., DataFrame], archive: Path, spark: SparkSession
 ) -> None:
     spark.conf.set("spark.test.overwrite", "INSERT OVERWRITE")
     before = archive.stat()
@@ -159,9 +145,7 @@ def test_no_command_is_executed(
     assert not spark.catalog.tableExists("made")
 
 
-def test_one_of_these_commands_would_have_replaced_the_file(
-    archive: Path, spark: SparkSession
-) -> None:
+def test_one_of_these_commands_would_have_replaced_the_file(archive: Path, spark: SparkSession) -> None:
     spark.sql(OVERWRITES[0].format(folder=archive.parent).replace("FROM t", "FROM range(3) AS t"))
     assert not archive.exists()
 
@@ -184,9 +168,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("text", PLACES)
-def test_a_parameter_may_be_where_spark_needs_a_value_to_parse(
-    text: str, spark: SparkSession
-) -> None:
+def test_a_parameter_may_be_where_spark_needs_a_value_to_parse(text: str, spark: SparkSession) -> None:
     for query in (query_over, query_over_views):
         rows = query({"t": spark.range(5)}, text, {"x": 2, "unused": "'; DROP"}, spark)
         assert rows.count() == PLACES[text]
@@ -214,18 +196,9 @@ Require = Callable[[str, dict[str, Any], SparkSession], None]
 @pytest.mark.parametrize(
     ("require", "text"),
     [
-        *(
-            (require_expression, text)
-            for text in ("a) OR (b", "a, b", "SELECT 1", "a FROM t", "a -- \\")
-        ),
-        *(
-            (require_expression, text)
-            for text in ("explode(a) x AS y LATERAL VIEW explode(b)", "a;")
-        ),
-        *(
-            (require_order, text)
-            for text in ("a LIMIT 5", "a OFFSET 5", "a |> WHERE false", "a) OR (b")
-        ),
+        *((require_expression, text) for text in ("a) OR (b", "a, b", "SELECT 1", "a FROM t", "a -- \\")),
+        *((require_expression, text) for text in ("explode(a) x AS y LATERAL VIEW explode(b)", "a;")),
+        *((require_order, text) for text in ("a LIMIT 5", "a OFFSET 5", "a |> WHERE false", "a) OR (b")),
         *((require_order, text) for text in ("a WINDOW w AS (PARTITION BY a)", "a UNION SELECT 1")),
         *((require_type, text) for text in ("INT) + (1", "INT) AS a, CAST(a AS INT", "INT FROM t")),
     ],
@@ -252,9 +225,7 @@ ORDER_PIECES = (
 
 @settings(deadline=None, max_examples=600)
 @given(st.lists(st.sampled_from(ORDER_PIECES), min_size=1, max_size=5).map(" ".join))
-def test_an_order_that_is_refused_without_spark_is_refused_by_it(
-    spark: SparkSession, item: str
-) -> None:
+def test_an_order_that_is_refused_without_spark_is_refused_by_it(spark: SparkSession, item: str) -> None:
     if list(order_problems([item])):
         with pytest.raises((ParseException, NotAQueryError)):
             require_order(item, {}, spark)
@@ -275,9 +246,7 @@ def test_an_order_that_is_refused_without_spark_is_refused_by_it(
         (require_type, "DECIMAL(:x, 1)"),
     ],
 )
-def test_one_expression_order_or_type_is_allowed(
-    require: Require, text: str, spark: SparkSession
-) -> None:
+def test_one_expression_order_or_type_is_allowed(require: Require, text: str, spark: SparkSession) -> None:
     require(text, {"x": 10}, spark)
 
 
@@ -299,9 +268,7 @@ def test_one_expression_order_or_type_is_allowed(
     ],
     ids=lambda operator: type(operator).__name__,
 )
-def test_operators_insert_no_text_that_changes_their_query(
-    operator: Operator, spark: SparkSession
-) -> None:
+def test_operators_insert_no_text_that_changes_their_query(operator: Operator, spark: SparkSession) -> None:
     scope = Scope(
         spark=spark,
         parameters={},

@@ -33,47 +33,32 @@ ABOVE: Mapping[str, Callable[[DataStream], DataStream]] = {
     "first of a key": lambda rows: rows.deduplicate("k", order_by="v"),
     "intersect": lambda rows: rows.intersect(rows.select("k", "v")),
     "except": lambda rows: rows.except_(rows.filter("v = 3")),
-    "aggregate, then another operator": lambda rows: (
-        rows.key_by("k").aggregate(v="count(*)").select("k", v="v + 1")
-    ),
-    "aggregate in a query": lambda rows: rows.sql(
-        "SELECT k, v FROM (SELECT k, count(*) AS v FROM {input} GROUP BY k)"
-    ),
+    "aggregate, then another operator": lambda rows: rows.key_by("k").aggregate(v="count(*)").select("k", v="v + 1"),
+    "aggregate in a query": lambda rows: rows.sql("SELECT k, v FROM (SELECT k, count(*) AS v FROM {input} GROUP BY k)"),
 }
-KEYS = {
-    "a double": "cast(x AS DOUBLE)",
-    "a struct": "named_struct('d', cast(x AS FLOAT))",
-}
+KEYS = {"a double": "cast(x AS DOUBLE)", "a struct": "named_struct('d', cast(x AS FLOAT))"}
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS.keys())
 @pytest.mark.parametrize("above", ABOVE.values(), ids=ABOVE.keys())
 def test_two_filters_by_hand_put_each_row_into_one_output(
-    above: Callable[[DataStream], DataStream],
-    key: str,
-    run_pipeline: RunPipeline,
-    spark: SparkSession,
-    tmp_path: Path,
+    above: Callable[[DataStream], DataStream], key: str, run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path
 ) -> None:
     texts = [(text, n) for n, text in enumerate(["0.0", "-0.0", "1.0", "NaN"])]
-    spark.createDataFrame(texts, "x STRING, v LONG").selectExpr(f"{key} AS k", "v").write.parquet(
-        f"{tmp_path}/in"
-    )
+    spark.createDataFrame(texts, "x STRING, v LONG").selectExpr(f"{key} AS k", "v").write.parquet(f"{tmp_path}/in")
     env = StreamExecutionEnvironment("p")
     rows = above(env.from_source(Parquet(f"{tmp_path}/in"), "in"))
     for name, condition in {"all": "true", "minus": MINUS, "rest": f"NOT {MINUS}"}.items():
         rows.filter(condition).sink_to(Parquet(f"{tmp_path}/{name}")).name(name)
     assert run_pipeline(env.pipeline())[-1].failure is None
     found = {
-        name: Counter(map(str, spark.read.parquet(f"{tmp_path}/{name}").collect()))
-        for name in ("all", "minus", "rest")
+        name: Counter(map(str, spark.read.parquet(f"{tmp_path}/{name}").collect())) for name in ("all", "minus", "rest")
     }
     assert found["minus"] + found["rest"] == found["all"]
 
 
 @pytest.mark.parametrize(
-    ("key", "readers", "is_fixed"),
-    [("DOUBLE", 2, True), ("DOUBLE", 1, False), ("BIGINT", 2, False)],
+    ("key", "readers", "is_fixed"), [("DOUBLE", 2, True), ("DOUBLE", 1, False), ("BIGINT", 2, False)]
 )
 def test_rows_are_fixed_only_where_readers_could_differ(
     key: str, readers: int, is_fixed: bool, spark: SparkSession

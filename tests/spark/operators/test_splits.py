@@ -39,15 +39,11 @@ ABOVE: Mapping[str, Callable[[DataFrame], DataFrame]] = {
     "aggregate": lambda s: s.groupBy("k").agg({"v": "count"}).withColumnRenamed("count(v)", "v"),
     "window": lambda s: s.selectExpr("k", "count(v) OVER (PARTITION BY k) AS v"),
     "join": lambda s: s.join(s.selectExpr("k", "v AS w"), "k").selectExpr("k", "v * 10 + w AS v"),
-    "left join": lambda s: s.join(s.selectExpr("k", "v AS w"), "k", "left").selectExpr(
-        "k", "v * 10 + w AS v"
-    ),
+    "left join": lambda s: s.join(s.selectExpr("k", "v AS w"), "k", "left").selectExpr("k", "v * 10 + w AS v"),
     "distinct": lambda s: s.select("k").distinct().selectExpr("k", "1L AS v"),
     "union": lambda s: s.select("k").union(s.select("k")).distinct().selectExpr("k", "1L AS v"),
     "intersect": lambda s: s.select("k").intersect(s.select("k")).selectExpr("k", "1L AS v"),
-    "except": lambda s: (
-        s.select("k").subtract(s.select("k").where("v = 3")).selectExpr("k", "1L AS v")
-    ),
+    "except": lambda s: s.select("k").subtract(s.select("k").where("v = 3")).selectExpr("k", "1L AS v"),
     "nothing": lambda s: s,
 }
 SPLITS: Mapping[str, Callable[[str], Operator]] = {
@@ -56,12 +52,8 @@ SPLITS: Mapping[str, Callable[[str], Operator]] = {
 }
 
 
-def keyed(
-    spark: SparkSession, key: str, texts: Sequence[str] = ("0.0", "-0.0", "1.0", "NaN")
-) -> DataFrame:
-    rows = spark.createDataFrame(
-        list(zip(texts, range(len(texts)), strict=True)), "x STRING, v LONG"
-    )
+def keyed(spark: SparkSession, key: str, texts: Sequence[str] = ("0.0", "-0.0", "1.0", "NaN")) -> DataFrame:
+    rows = spark.createDataFrame(list(zip(texts, range(len(texts)), strict=True)), "x STRING, v LONG")
     return rows.selectExpr(f"{key} AS k", "v")
 
 
@@ -104,9 +96,7 @@ def test_a_group_is_counted_in_one_output_whatever_its_key(key: str, spark: Spar
 
 
 @pytest.mark.parametrize("above", ["aggregate", "window", "join", "left join", "distinct"])
-def test_texts_that_a_collation_treats_as_equal_are_decided_once(
-    above: str, spark: SparkSession
-) -> None:
+def test_texts_that_a_collation_treats_as_equal_are_decided_once(above: str, spark: SparkSession) -> None:
     rows = ABOVE[above](keyed(spark, TEXT).coalesce(1))
     assert texts(*outputs_of(Filter(CAPITAL, "rest"), rows)) == texts(rows)
 
@@ -123,10 +113,7 @@ def test_a_value_that_statistics_of_files_leave_out_is_in_one_output(
     """Arrow's statistics have no NaN, which Spark treats as the largest number: the file seems to have no row."""
     pq.write_table(pa.table({"k": [1.0, float("nan")]}), tmp_path / "in.parquet")
     env = StreamExecutionEnvironment("p")
-    split(
-        env.from_source(Parquet(f"{tmp_path}/in.parquet"), "in").filter("k > 5", rejects="rest"),
-        tmp_path,
-    )
+    split(env.from_source(Parquet(f"{tmp_path}/in.parquet"), "in").filter("k > 5", rejects="rest"), tmp_path)
     assert run_pipeline(env.pipeline())[-1].failure is None
     both = [spark.read.parquet(str(tmp_path / name)) for name in ("kept", "rest")]
     assert texts(*both) == Counter(["(1.0,)", "(nan,)"])
@@ -158,12 +145,7 @@ def test_the_conditions_of_a_function_with_side_outputs_do_not_pass_its_input(
     is_filter=st.booleans(),
 )
 def test_the_outputs_of_random_plans_have_every_row_once(
-    spark: SparkSession,
-    key: str,
-    values: list[str],
-    below: list[str],
-    condition: str,
-    is_filter: bool,
+    spark: SparkSession, key: str, values: list[str], below: list[str], condition: str, is_filter: bool
 ) -> None:
     if condition == CAPITAL and key != TEXT:  # other types have no collation
         condition = MINUS
@@ -174,9 +156,7 @@ def test_the_outputs_of_random_plans_have_every_row_once(
     assert texts(*outputs_of(chosen, rows)) == texts(rows)
 
 
-IDENTICAL = (
-    "struct<a:int,b:array<decimal(9,2)>,c:string,d:date,e:timestamp,f:timestamp_ntz,g:binary>"
-)
+IDENTICAL = "struct<a:int,b:array<decimal(9,2)>,c:string,d:date,e:timestamp,f:timestamp_ntz,g:binary>"
 
 
 @pytest.mark.parametrize(
@@ -209,15 +189,11 @@ FILES = PlanLeaf("LogicalRelation", Listing(None, None))
         ),
     ],
 )
-def test_when_a_decision_is_made_once(
-    leaves: list[PlanLeaf], kinds: list[DataType], reason: str | None
-) -> None:
+def test_when_a_decision_is_made_once(leaves: list[PlanLeaf], kinds: list[DataType], reason: str | None) -> None:
     assert why_decide_once(leaves, kinds) == reason
 
 
-def test_conditions_are_moved_where_that_changes_no_row(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_conditions_are_moved_where_that_changes_no_row(spark: SparkSession, tmp_path: Path) -> None:
     spark.range(10).selectExpr("id", "cast(id AS STRING) AS s").write.parquet(f"{tmp_path}/in")
     for outputs in outputs_of(Filter("id > 5", "rest"), spark.read.parquet(f"{tmp_path}/in")):
         assert "Generate" not in analyzed_plan(outputs).toString()

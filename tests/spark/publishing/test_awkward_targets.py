@@ -36,8 +36,7 @@ def settings(mode: str, **more: object) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "column",
-    ["_day", "empty-seats"]
-    + [pytest.param(name, marks=pytest.mark.long) for name in ("part-x", "a=b", "k%41", "_")],
+    ["_day", "empty-seats"] + [pytest.param(name, marks=pytest.mark.long) for name in ("part-x", "a=b", "k%41", "_")],
 )
 @pytest.mark.parametrize("mode", MODES)
 def test_a_run_counts_once_whatever_its_partition_column_is_called(
@@ -59,17 +58,10 @@ def test_a_run_counts_once_whatever_its_partition_column_is_called(
 @pytest.mark.parametrize("column", ["_day", "empty-seats"])
 @pytest.mark.parametrize("mode", ["overwrite", "overwrite-partitions"])
 def test_without_folder_exchange_old_files_are_removed_whatever_their_column_is_called(
-    mode: str,
-    column: str,
-    spark: SparkSession,
-    sinks: Sinks,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    mode: str, column: str, spark: SparkSession, sinks: Sinks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(LocalStore, "promises", replace(LocalStore.promises, atomic_exchange=False))
-    test_a_run_counts_once_whatever_its_partition_column_is_called(
-        mode, column, spark, sinks, tmp_path
-    )
+    test_a_run_counts_once_whatever_its_partition_column_is_called(mode, column, spark, sinks, tmp_path)
 
 
 def test_a_partition_column_that_hides_its_folders_is_refused(sinks: Sinks, tmp_path: Path) -> None:
@@ -77,18 +69,14 @@ def test_a_partition_column_that_hides_its_folders_is_refused(sinks: Sinks, tmp_
         sinks.write(Parquet(f"{tmp_path}/out"), "SELECT 1 id, 1 `.day`", partition_by=(".day",))
 
 
-def test_files_of_others_stay_whatever_they_are_called(
-    spark: SparkSession, sinks: Sinks, tmp_path: Path
-) -> None:
+def test_files_of_others_stay_whatever_they_are_called(spark: SparkSession, sinks: Sinks, tmp_path: Path) -> None:
     spark.sql("SELECT 1L AS id, 1 AS day").write.partitionBy("day").parquet(f"{tmp_path}/out")
     (theirs,) = (tmp_path / "out" / "day=1").glob("part-*")
     theirs.rename(theirs.with_name("empty-1.parquet"))
     shutil.copy(theirs.with_name("empty-1.parquet"), theirs.with_name("part-0-e0.parquet"))
     target = Parquet(f"{tmp_path}/out")
     for run in ("r1", "r1", "r2"):
-        sinks.write(
-            target, "SELECT 2L AS id, 1 AS day", run=run, mode="append", partition_by=("day",)
-        )
+        sinks.write(target, "SELECT 2L AS id, 1 AS day", run=run, mode="append", partition_by=("day",))
     assert rows(spark, target.path) == [(1, 1), (1, 1), (2, 1), (2, 1)]
 
 
@@ -108,9 +96,7 @@ def test_a_marker_file_is_removed_once_there_are_rows_but_not_a_foreign_file_of_
     assert "empty-theirs.parquet" in data_files(tmp_path / "out")
 
 
-def test_intents_without_a_list_of_markers_are_carried_out(
-    spark: SparkSession, sinks: Sinks, tmp_path: Path
-) -> None:
+def test_intents_without_a_list_of_markers_are_carried_out(spark: SparkSession, sinks: Sinks, tmp_path: Path) -> None:
     target, how = Parquet(f"{tmp_path}/out"), settings("append", partition_by=("day",))
     sinks.write(target, "SELECT 1L AS id, 1 AS day WHERE false", run="r1", **how)
     (intent,) = (sinks.root / ".targets").rglob("0.intent.json")
@@ -156,9 +142,7 @@ def test_bytes_that_are_not_utf_8_are_refused(sinks: Sinks, tmp_path: Path) -> N
         sinks.write(Parquet(f"{tmp_path}/out"), query, partition_by=("k",))
 
 
-def test_values_of_every_kind_come_back_from_folders(
-    spark: SparkSession, sinks: Sinks, tmp_path: Path
-) -> None:
+def test_values_of_every_kind_come_back_from_folders(spark: SparkSession, sinks: Sinks, tmp_path: Path) -> None:
     values = ["/", "=", "%41", "a\nb", "x" * 200, " ", ".", "..", "_", "é", "e\u0301", "[*]{}\\?"]
     given = [
         (n, value, datetime(2013, 1, 1, 1, 2, 3, n), date(1, 1, 1), Decimal("-0.10"), n % 2 == 0)
@@ -199,9 +183,7 @@ def test_a_row_that_moves_to_another_partition_leaves_its_old_one(
 def test_partitions_are_replaced_whatever_the_case_of_their_column(
     spark: SparkSession, sinks: Sinks, tmp_path: Path
 ) -> None:
-    spark.sql("SELECT 1L AS id, id AS Day FROM range(2)").write.partitionBy("Day").parquet(
-        f"{tmp_path}/out"
-    )
+    spark.sql("SELECT 1L AS id, id AS Day FROM range(2)").write.partitionBy("Day").parquet(f"{tmp_path}/out")
     how = settings("overwrite-partitions", partition_by=("day",))
     for _ in range(2):
         sinks.write(Parquet(f"{tmp_path}/out"), "SELECT 2L AS id, 1L AS day", **how)
@@ -231,26 +213,18 @@ def test_rows_behind_a_link_are_counted_and_what_is_there_stays(
 
 @pytest.mark.parametrize("mode", ["overwrite", "overwrite-partitions"])
 def test_without_folder_exchange_a_link_is_also_removed(
-    mode: str,
-    spark: SparkSession,
-    sinks: Sinks,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    mode: str, spark: SparkSession, sinks: Sinks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(LocalStore, "promises", replace(LocalStore.promises, atomic_exchange=False))
     test_rows_behind_a_link_are_counted_and_what_is_there_stays(mode, spark, sinks, tmp_path)
 
 
-def test_a_partition_inside_a_linked_folder_is_not_replaced(
-    spark: SparkSession, sinks: Sinks, tmp_path: Path
-) -> None:
+def test_a_partition_inside_a_linked_folder_is_not_replaced(spark: SparkSession, sinks: Sinks, tmp_path: Path) -> None:
     spark.sql("SELECT 1L AS id, 1 AS m").write.partitionBy("m").parquet(f"{tmp_path}/others")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "y=1").symlink_to(tmp_path / "others")
     how = settings("overwrite-partitions", partition_by=("y", "m"))
-    with pytest.raises(
-        PublicationError, match="y=1 is a link, and files behind a link are never replaced"
-    ):
+    with pytest.raises(PublicationError, match="y=1 is a link, and files behind a link are never replaced"):
         sinks.write(Parquet(f"{tmp_path}/out"), "SELECT 2L AS id, 1 AS y, 1 AS m", **how)
     assert rows(spark, f"{tmp_path}/out") == [(1, 1, 1)]
     assert not list(sinks.root.rglob("*.intent.json"))
@@ -274,9 +248,7 @@ def test_a_file_in_the_way_of_a_partition_is_reported_before_the_decision(
 
 
 @pytest.mark.parametrize("option", ["path", "PATH", "mapreduce.output.basename"])
-def test_an_option_that_says_where_files_go_is_refused_when_the_pipeline_is_compiled(
-    option: str,
-) -> None:
+def test_an_option_that_says_where_files_go_is_refused_when_the_pipeline_is_compiled(option: str) -> None:
     env = StreamExecutionEnvironment("p")
     rows = env.from_source(Range(0, 4), "numbers")
     rows.sink_to(Parquet("/out", options={option: "_elsewhere"})).name("out")
@@ -302,16 +274,12 @@ def test_writer_options_do_not_change_which_rows_are_there(
     target = Parquet(f"{tmp_path}/out", options=options)
     for run, mode in (("r1", "append"), ("r1", "append"), ("r2", "merge")):
         how = settings(mode, partition_by=("k",))
-        written = sinks.write(
-            target, "SELECT id, id % 2 AS k FROM range(0, 9, 1, 3)", run=run, **how
-        )
+        written = sinks.write(target, "SELECT id, id % 2 AS k FROM range(0, 9, 1, 3)", run=run, **how)
         assert written.rows == 9
     assert rows(spark, target.path) == [(id, id % 2) for id in range(9)]
 
 
-def test_session_settings_do_not_change_which_rows_are_there(
-    spark: SparkSession, sinks: Sinks, tmp_path: Path
-) -> None:
+def test_session_settings_do_not_change_which_rows_are_there(spark: SparkSession, sinks: Sinks, tmp_path: Path) -> None:
     assert spark._jsc is not None
     hadoop = spark._jsc.hadoopConfiguration()
     target = Parquet(f"{tmp_path}/out")
@@ -343,12 +311,8 @@ NAMES = ["x[1]{a,b}", "pct%20 #;,'\"$~", "_x=1", pytest.param("n" * 255, id="255
 MORE_NAMES = ["s*q?", "back\\slash[x\\", "co:lon\nline", "é e\u0301 ", "..a", "é" * 127, ".x"]
 
 
-@pytest.mark.parametrize(
-    "name", [*NAMES, *(pytest.param(name, marks=pytest.mark.long) for name in MORE_NAMES)]
-)
-def test_target_names_are_taken_literally(
-    name: str, spark: SparkSession, sinks: Sinks, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("name", [*NAMES, *(pytest.param(name, marks=pytest.mark.long) for name in MORE_NAMES)])
+def test_target_names_are_taken_literally(name: str, spark: SparkSession, sinks: Sinks, tmp_path: Path) -> None:
     folder = tmp_path / name
     for mode in MODES:
         shutil.rmtree(folder, ignore_errors=True)
@@ -385,9 +349,7 @@ def test_a_target_on_another_disk_is_written_again_and_again(
         ("{root}/file", "is a file"),
     ],
 )
-def test_unusable_targets_are_refused_before_any_row_moves(
-    path: str, words: str, sinks: Sinks, tmp_path: Path
-) -> None:
+def test_unusable_targets_are_refused_before_any_row_moves(path: str, words: str, sinks: Sinks, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("nowhere")
     (tmp_path / "file").touch()
     with pytest.raises(PublicationError, match=words):

@@ -51,9 +51,7 @@ def scanned(spark: SparkSession, folder: Path, **options: str) -> frozenset[str]
 def listed(spark: SparkSession, folder: Path) -> frozenset[str]:
     """Return the files that Spark lists."""
     reader = spark.read.schema("id LONG").option("recursiveFileLookup", "true")
-    return frozenset(
-        _inside(folder, uri) for uri in reader.parquet(literal_path(str(folder))).inputFiles()
-    )
+    return frozenset(_inside(folder, uri) for uri in reader.parquet(literal_path(str(folder))).inputFiles())
 
 
 def _inside(folder: Path, uri: str) -> str:
@@ -69,9 +67,7 @@ def sparks_rule(spark: SparkSession) -> Callable[[str], bool]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_hidden_names_are_those_that_spark_hides(
-    name: str, sparks_rule: Callable[[str], bool]
-) -> None:
+def test_hidden_names_are_those_that_spark_hides(name: str, sparks_rule: Callable[[str], bool]) -> None:
     assert is_hidden(name) is sparks_rule(name)
 
 
@@ -96,9 +92,7 @@ def test_columns_with_underscores_are_partitions_as_spark_reads_them(
     assert files_with_rows(tmp_path / "out") == {"_day=1/a", "_day=2/b", "_day=2/_d=e"}
 
 
-def test_links_are_followed_as_spark_follows_them(
-    spark: SparkSession, rows: Path, tmp_path: Path
-) -> None:
+def test_links_are_followed_as_spark_follows_them(spark: SparkSession, rows: Path, tmp_path: Path) -> None:
     folder, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
     put(folder, rows, "k=1/a")
     put(elsewhere, rows, "b")

@@ -47,13 +47,7 @@ FORMATS: dict[str, Callable[..., FileConnector]] = {
 }
 NO_STRING = {"string", "varchar(3)", "string collate utf8_lcase"}
 # What a format gives back as something else, as the table says: `''` in CSV, and the type of a collated text in ORC.
-DIFFERS = {
-    "csv": NO_STRING,
-    "orc": set[str](),
-    "json": set[str](),
-    "parquet": set[str](),
-    "xml": set[str](),
-}
+DIFFERS = {"csv": NO_STRING, "orc": set[str](), "json": set[str](), "parquet": set[str](), "xml": set[str]()}
 # What is refused as the value that it is.
 REFUSED_VALUES = {
     "orc": {"date", "timestamp", "array<struct<t:timestamp,m:map<string,array<double>>>>"},
@@ -89,9 +83,7 @@ def rows_of_the_docs(heading: str) -> Iterator[list[str]]:
         yield [cell.strip() for cell in line.strip("|").split("|")]
 
 
-def test_every_value_of_every_type_is_staged_and_read_back(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_every_value_of_every_type_is_staged_and_read_back(spark: SparkSession, tmp_path: Path) -> None:
     rows = border_values(spark, held_types(spark, "parquet"))
     area = area_of(spark, tmp_path)
     area.stage(RESULT, rows)
@@ -123,9 +115,7 @@ def test_the_docs_name_every_type_that_a_format_does_not_take(spark: SparkSessio
     names = {kind: f"`{kind.upper()}`" for kind in VALUES}
     for number, format in enumerate(["parquet", "orc", "json", "csv", "xml"]):
         refused = {names[kind] for kind in set(VALUES) - set(held_types(spark, format))}
-        assert {name for name in names.values() if said[name][number] == "refused"} == refused, (
-            format
-        )
+        assert {name for name in names.values() if said[name][number] == "refused"} == refused, format
 
 
 @pytest.mark.parametrize(
@@ -134,11 +124,7 @@ def test_the_docs_name_every_type_that_a_format_does_not_take(spark: SparkSessio
         (Orc, "SELECT DATE '1582-10-10' AS c", "dates from 1582-10-05 to 1582-10-14 in 1 row"),
         (Orc, "SELECT TIMESTAMP '1582-10-14 23:59:59' AS c", "times from 1582-10-05"),
         (Orc, "SELECT TIMESTAMP '1969-12-31 23:59:59.5' AS c", "the last second before 1970"),
-        (
-            Orc,
-            "SELECT map('k', array(named_struct('a b', DATE '1582-10-05'))) AS c",
-            "dates from 1582-10-05",
-        ),
+        (Orc, "SELECT map('k', array(named_struct('a b', DATE '1582-10-05'))) AS c", "dates from 1582-10-05"),
         (Csv, "SELECT 'a\\nb' AS c, 1 AS n", "line breaks in 1 row"),
         (Csv, "SELECT 'a\\rb' AS c, 1 AS n", "line breaks in 1 row"),
         (Csv, "SELECT CAST(NULL AS INT) AS c", "NULL in 1 row"),
@@ -161,9 +147,7 @@ def test_a_value_that_a_format_would_change_is_refused_before_publishing(
     assert not (tmp_path / "out").exists()
 
 
-def test_values_near_the_limits_of_orc_are_kept(
-    spark: SparkSession, sinks: Sinks, tmp_path: Path
-) -> None:
+def test_values_near_the_limits_of_orc_are_kept(spark: SparkSession, sinks: Sinks, tmp_path: Path) -> None:
     days = ["0001-01-01", "1582-10-04", "1582-10-15", "9999-12-31"]
     times = [
         "1582-10-04 23:59:59.999999", "1582-10-15 00:00:00", "1969-12-31 23:59:58.999999",
@@ -184,12 +168,8 @@ def test_merged_rows_are_checked_before_they_are_prepared(sinks: Sinks, tmp_path
     assert not (tmp_path / "out").exists()
 
 
-def test_values_near_the_limits_of_xml_are_kept(
-    spark: SparkSession, sinks: Sinks, tmp_path: Path
-) -> None:
-    texts = border_values(spark, ["string"]).filter(
-        r"string IS NULL OR NOT string RLIKE '[\u0000\u000b]'"
-    )
+def test_values_near_the_limits_of_xml_are_kept(spark: SparkSession, sinks: Sinks, tmp_path: Path) -> None:
+    texts = border_values(spark, ["string"]).filter(r"string IS NULL OR NOT string RLIKE '[\u0000\u000b]'")
     numbers = (
         "SELECT 1 AS id, -2147483647 AS i, -9223372036854775807L AS b, array(0, -2147483647) AS a, "
         "named_struct('_a', -1.50, '_VALUE', ' x ') AS s UNION ALL SELECT 2, NULL, NULL, NULL, NULL"
@@ -199,9 +179,7 @@ def test_values_near_the_limits_of_xml_are_kept(
         sinks.write(xml(path), rows)
         back = read_source(xml(path, schema=ddl(rows)), spark)
         assert as_texts(back) == as_texts(rows)
-        parsed = [
-            row for file in Path(path).glob("part-*") for row in ElementTree.parse(file).getroot()
-        ]
+        parsed = [row for file in Path(path).glob("part-*") for row in ElementTree.parse(file).getroot()]
         assert len(parsed) == rows.count()
         if rows is texts:  # another reader of XML has the same texts
             found = {row.findtext("id"): row.findtext("string") for row in parsed}
@@ -230,9 +208,7 @@ def test_columns_that_xml_would_write_as_something_else_are_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_other_marks_of_xml_make_other_columns_attributes(
-    spark: SparkSession, sinks: Sinks, tmp_path: Path
-) -> None:
+def test_other_marks_of_xml_make_other_columns_attributes(spark: SparkSession, sinks: Sinks, tmp_path: Path) -> None:
     options = XML | {"attributePrefix": "a_", "valueTag": "text"}
     rows = "SELECT 1 AS id, DATE '2013-01-01' AS _a, 'x' AS _VALUE, 7 AS a_b"
     sinks.write(xml(f"{tmp_path}/out", options=options), rows)
@@ -296,14 +272,8 @@ NAMES = [
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_column_keeps_its_name_or_is_refused(
-    format: str, spark: SparkSession, sinks: Sinks, tmp_path: Path
-) -> None:
-    no_xml = {
-        name
-        for name in NAMES
-        if set(name) & set(" `:,;\"'<{=(\\/\n\r\t#%[$") or name in ("1a", ".a")
-    }
+def test_a_column_keeps_its_name_or_is_refused(format: str, spark: SparkSession, sinks: Sinks, tmp_path: Path) -> None:
+    no_xml = {name for name in NAMES if set(name) & set(" `:,;\"'<{=(\\/\n\r\t#%[$") or name in ("1a", ".a")}
     refused = {"orc": {"a`b"}, "csv": {"a\nb", "a\rb"}, "xml": no_xml}.get(format, set())
     for name in refused:
         schema = StructType([StructField(name, IntegerType()), StructField("other", IntegerType())])
@@ -322,9 +292,7 @@ def test_a_column_keeps_its_name_or_is_refused(
 
 
 @pytest.mark.parametrize("options", [{"timestampFormat": "yyyy"}, {"TIMESTAMPFORMAT": "yyyy"}])
-def test_user_options_take_precedence(
-    options: dict[str, str], sinks: Sinks, tmp_path: Path
-) -> None:
+def test_user_options_take_precedence(options: dict[str, str], sinks: Sinks, tmp_path: Path) -> None:
     sinks.write(Csv(f"{tmp_path}/out", options=options), "SELECT TIMESTAMP '2013-01-01 00:00:00' c")
     (file,) = (tmp_path / "out").glob("part-*")
     assert file.read_text() == "c\n2013\n"
@@ -336,9 +304,7 @@ def test_csv_and_json_lines_keep_null_and_blanks(sinks: Sinks, tmp_path: Path) -
     sinks.write(Json(f"{tmp_path}/json"), query)
     (as_csv,), (as_json,) = ((tmp_path / kind).glob("part-*") for kind in ("csv", "json"))
     assert as_csv.read_text() == 'c,n,e,t\n a ,,"",2013-01-01T00:00:00.000001Z\n'
-    assert as_json.read_text() == (
-        '{"c":" a ","n":null,"e":"","t":"2013-01-01T00:00:00.000001Z"}\n'
-    )
+    assert as_json.read_text() == ('{"c":" a ","n":null,"e":"","t":"2013-01-01T00:00:00.000001Z"}\n')
 
 
 SHARED = [
@@ -348,9 +314,7 @@ SHARED = [
 """Types that other engines have as well."""
 
 
-def test_other_engines_read_parquet_as_it_was_written(
-    spark: SparkSession, sinks: Sinks, tmp_path: Path
-) -> None:
+def test_other_engines_read_parquet_as_it_was_written(spark: SparkSession, sinks: Sinks, tmp_path: Path) -> None:
     sinks.write(Parquet(f"{tmp_path}/out"), border_values(spark, SHARED))
     wanted = border_values(spark, SHARED).toArrow().sort_by("id")
     found = parquet.read_table(f"{tmp_path}/out").sort_by("id")
@@ -420,9 +384,7 @@ def _csv_by_pyarrow(file: Path, escape: str, kind: str, type: pa.DataType) -> pa
     assert kind in CSV_TYPES
     found = csv.read_csv(
         file,
-        parse_options=csv.ParseOptions(
-            newlines_in_values=True, escape_char=False if escape == '"' else escape
-        ),
+        parse_options=csv.ParseOptions(newlines_in_values=True, escape_char=False if escape == '"' else escape),
         convert_options=csv.ConvertOptions(
             column_types={"id": pa.int32(), "c": type},
             null_values=[""],
@@ -440,9 +402,7 @@ def test_other_engines_read_the_lines_of_json_as_they_were_written(
     rows = border_values(spark, kinds)
     wanted = rows.toArrow().sort_by("id")
     sinks.write(Json(f"{tmp_path}/json"), rows)
-    types = (
-        "{id: 'INT', string: 'VARCHAR', timestamp_ntz: 'TIMESTAMP', bigint: 'BIGINT', date: 'DATE'}"
-    )
+    types = "{id: 'INT', string: 'VARCHAR', timestamp_ntz: 'TIMESTAMP', bigint: 'BIGINT', date: 'DATE'}"
     lines = f"read_json('{tmp_path}/json/*.json', columns = {types}, format = 'newline_delimited')"
     found = _by_duckdb(f"FROM {lines} ORDER BY id")
     for name in ("string", "timestamp_ntz", "bigint", "date"):

@@ -104,9 +104,7 @@ def committed(world: World) -> list[Manifest]:
     return [log.manifest(RESULT.id, epoch) for epoch in range(log.next_epoch(RESULT.id))]
 
 
-def runs_of(
-    work: Callable[[World], dict[str, Callable[[], object]]], faults: int
-) -> list[tuple[World, Run]]:
+def runs_of(work: Callable[[World], dict[str, Callable[[], object]]], faults: int) -> list[tuple[World, Run]]:
     worlds: list[World] = []
 
     def make(scheduler: Scheduler) -> dict[str, Callable[[], object]]:
@@ -164,10 +162,7 @@ def test_writers_that_overlap_never_commit_two_epochs() -> None:
 
 def test_a_writer_of_another_plan_fails_and_leaves_the_winner_alone() -> None:
     def work(world: World) -> dict[str, Callable[[], object]]:
-        return {
-            "one": lambda: stage(world, "one"),
-            "two": lambda: stage(world, "two", "another plan"),
-        }
+        return {"one": lambda: stage(world, "one"), "two": lambda: stage(world, "two", "another plan")}
 
     lost = 0
     for world, run in runs_of(work, faults=0):
@@ -231,18 +226,13 @@ def test_a_run_counts_once_in_a_target_whatever_the_order(faults: int) -> None:
     def make(scheduler: Scheduler) -> dict[str, Callable[[], object]]:
         target = Target(World(SteppedStore(scheduler)))
         targets.append(target)
-        return {
-            "one": lambda: target.publish("one"),
-            "two": lambda: target.publish("two"),
-        }
+        return {"one": lambda: target.publish("one"), "two": lambda: target.publish("two")}
 
     conflicts = 0
     for run in every_order(make, faults=faults):
         target = targets[-1]
         target.world.store.scheduler = None
-        conflicts += any(
-            isinstance(outcome, PublicationConflictError) for outcome in run.outcomes.values()
-        )
+        conflicts += any(isinstance(outcome, PublicationConflictError) for outcome in run.outcomes.values())
         target.publish("retry")  # whoever comes next rolls forward what was begun
         assert target.rows == {"retry"}, run
     assert conflicts
@@ -325,9 +315,7 @@ class Replaced:
             self._carry_out(publication)
             ledger.finish(publication)
         finally:
-            self.world.store.put_if_absent(
-                layout.execution(RegionId("out"), run_id) + "/outcome.json", b"{}"
-            )
+            self.world.store.put_if_absent(layout.execution(RegionId("out"), run_id) + "/outcome.json", b"{}")
         return number
 
     def _carry_out(self, publication: Publication) -> None:

@@ -28,22 +28,16 @@ def test_a_target_of_many_partitions_is_written_again(
     assert spark.read.parquet(target.path).count() == (2 * MANY if mode == "append" else MANY)
 
 
-def test_a_staged_result_of_many_files_is_read(
-    run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_staged_result_of_many_files_is_read(run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path) -> None:
     env = StreamExecutionEnvironment("p")
     rows = env.from_source(Range(0, 400), "numbers").rebalance().filter("id >= 0")
-    rows.set_parallelism(MANY).stage("it is tested").filter("id % 2 = 0").sink_to(
-        Parquet(str(tmp_path / "out"))
-    )
+    rows.set_parallelism(MANY).stage("it is tested").filter("id % 2 = 0").sink_to(Parquet(str(tmp_path / "out")))
     reports = run_pipeline(env.pipeline())
     assert [report.failure for report in reports] == [None] * len(reports)
     assert spark.read.parquet(str(tmp_path / "out")).count() == 200
 
 
-def test_renamed_columns_are_found_without_comparing_all_with_all(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_renamed_columns_are_found_without_comparing_all_with_all(monkeypatch: pytest.MonkeyPatch) -> None:
     compared = 0
     real = StructField.__eq__
 
@@ -54,10 +48,7 @@ def test_renamed_columns_are_found_without_comparing_all_with_all(
 
     monkeypatch.setattr(StructField, "__eq__", count)
     kinds = (LongType(), StringType())
-    old, new = (
-        StructType([StructField(f"{name}_{n}", kinds[n % 2]) for n in range(1000)])
-        for name in ("old", "new")
-    )
+    old, new = (StructType([StructField(f"{name}_{n}", kinds[n % 2]) for n in range(1000)]) for name in ("old", "new"))
     changes = find_changes(old, new)
     assert {change.kind for change in changes} == {ChangeKind.RENAMED}
     assert len(changes) == 1000

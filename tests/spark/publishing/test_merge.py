@@ -108,9 +108,7 @@ def test_a_file_that_others_add_during_a_merge_is_kept_and_merged_by_the_retry(
 
     with monkeypatch.context() as patch:
         patch.setattr(file_sink, "merge", others_add)
-        with pytest.raises(
-            PublicationConflictError, match="has changed while its rows were merged"
-        ):
+        with pytest.raises(PublicationConflictError, match="has changed while its rows were merged"):
             sinks.write(target, SECOND, run="r2", **MERGE)
     assert rows(spark, target) == [(1, "a"), (2, "b"), (3, "c"), (9, "x")]
     sinks.write(target, SECOND, run="r2", **MERGE)
@@ -165,9 +163,7 @@ def test_several_keys_and_partition_folders_keep_their_texts(
     assert rows(spark, target) == [(1, "B"), (1, "a"), (1, "c")]
 
 
-def test_columns_may_not_change_unless_the_target_evolves(
-    spark: SparkSession, sinks: Sinks, target: Parquet
-) -> None:
+def test_columns_may_not_change_unless_the_target_evolves(spark: SparkSession, sinks: Sinks, target: Parquet) -> None:
     sinks.write(target, "SELECT * FROM VALUES (1, 'a'), (2, 'b') AS t(id, k)", run="r1", **MERGE)
     wider = "SELECT 2L AS id, 'B' AS k, true AS more"
     with pytest.raises(SchemaChangedError, match="'id' was widened"):
@@ -176,10 +172,7 @@ def test_columns_may_not_change_unless_the_target_evolves(
     sinks.write(evolving, wider, run="r2", **MERGE)
     read = spark.read.parquet(target.path)
     assert dict(read.dtypes) == {"id": "bigint", "k": "string", "more": "boolean"}
-    assert sorted((row.id, row.k, row.more) for row in read.collect()) == [
-        (1, "a", None),
-        (2, "B", True),
-    ]
+    assert sorted((row.id, row.k, row.more) for row in read.collect()) == [(1, "a", None), (2, "B", True)]
     with pytest.raises(SchemaChangedError, match="'more' is gone"):
         sinks.write(evolving, "SELECT 2L AS id, 'B' AS k", run="r3", **MERGE)
 
@@ -195,9 +188,7 @@ def test_rows_that_change_when_they_are_computed_again_are_computed_once(
     assert [k for _, k in rows(spark, target)] == ["new"] * 100
 
 
-def test_a_declared_merge_sink_merges(
-    run_pipeline: RunPipeline, spark: SparkSession, target: Parquet
-) -> None:
+def test_a_declared_merge_sink_merges(run_pipeline: RunPipeline, spark: SparkSession, target: Parquet) -> None:
     spark.range(2, 5).selectExpr("id", "'old' AS k").write.parquet(target.path)
     env = StreamExecutionEnvironment("p")
     numbers = env.from_source(Range(0, 3), "numbers").select(id="id", k="'new'")

@@ -17,11 +17,7 @@ from tests.spark.conftest import RunPipeline
 pytestmark = pytest.mark.spark
 
 KINDS = (Parquet, Orc)
-IN = {
-    "struct": ("{}", "s"),
-    "array": ("array({})", "s[0]"),
-    "value": ("map('k', {})", "s['k']"),
-}
+IN = {"struct": ("{}", "s"), "array": ("array({})", "s[0]"), "value": ("map('k', {})", "s['k']")}
 OLD = "named_struct('a', 1, 'b', 2)"
 SWAPPED = "named_struct('b', 20, 'a', 10)"
 
@@ -41,12 +37,7 @@ def fields_of(target: FileConnector, spark: SparkSession, where: str, *names: st
 @pytest.mark.parametrize("mode", ["append", "merge"])
 @pytest.mark.parametrize("policy", [None, "ignore", "evolve"])
 def test_swapped_fields_are_written_by_name(
-    policy: str | None,
-    mode: str,
-    kind: type[FileConnector],
-    where: str,
-    sinks: Sinks,
-    tmp_path: Path,
+    policy: str | None, mode: str, kind: type[FileConnector], where: str, sinks: Sinks, tmp_path: Path
 ) -> None:
     target = kind(f"{tmp_path}/out", on_schema_change=policy)
     keys: dict[str, Any] = {"mode": mode} | ({"keys": ("id",)} if mode == "merge" else {})
@@ -93,10 +84,7 @@ def test_a_merge_gives_old_rows_the_added_fields(sinks: Sinks, tmp_path: Path) -
     sinks.write(target, query(OLD, "array", 1), run="r1", **keys)
     more = "named_struct('c', 30, 'b', 20, 'a', 10L)"
     sinks.write(target, query(more, "array", 2), run="r2", **keys)
-    assert fields_of(target, sinks.spark, "array", "a", "b", "c") == [
-        (1, 1, 2, None),
-        (2, 10, 20, 30),
-    ]
+    assert fields_of(target, sinks.spark, "array", "a", "b", "c") == [(1, 1, 2, None), (2, 10, 20, 30)]
     rows = sinks.spark.read.parquet(target.path)
     assert "a: BIGINT" in ddl(rows.schema)
 
@@ -119,9 +107,7 @@ def test_a_table_whose_structs_were_altered_before_the_insert_takes_no_rows(
 ) -> None:
     def create(fields: str) -> None:
         spark.sql("DROP TABLE IF EXISTS altered")
-        spark.sql(
-            f"CREATE TABLE altered (s STRUCT<{fields}>) USING parquet LOCATION '{tmp_path}/{len(fields)}'"
-        )
+        spark.sql(f"CREATE TABLE altered (s STRUCT<{fields}>) USING parquet LOCATION '{tmp_path}/{len(fields)}'")
 
     try:
         create("a: INT, b: INT")
@@ -137,9 +123,7 @@ def test_a_table_whose_structs_were_altered_before_the_insert_takes_no_rows(
         spark.sql("DROP TABLE altered")
 
 
-def test_fields_of_a_struct_whose_names_differ_only_in_case_are_refused(
-    sinks: Sinks, tmp_path: Path
-) -> None:
+def test_fields_of_a_struct_whose_names_differ_only_in_case_are_refused(sinks: Sinks, tmp_path: Path) -> None:
     with pytest.raises(PublicationError, match="it would write s.element.a more than once"):
         sinks.write(Parquet(f"{tmp_path}/out"), "SELECT array(named_struct('a', 1, 'A', 2)) AS s")
 
@@ -178,9 +162,7 @@ def test_a_union_of_structs_with_other_fields_names_them_or_fills_them(
     assert failure.throwable_type == "NON_RECOVERABLE_ERROR"
     assert "only some have s.value.b and s.value.c" in failure.words("p", "out")  # type: ignore[arg-type]
     assert run_pipeline(pipeline(fills=True).pipeline())[-1].failure is None
-    found = spark.read.parquet(f"{tmp_path}/out").selectExpr(
-        "id", "s['k'].a", "s['k'].b", "s['k'].c"
-    )
+    found = spark.read.parquet(f"{tmp_path}/out").selectExpr("id", "s['k'].a", "s['k'].b", "s['k'].c")
     assert sorted(map(tuple, found.collect()), key=str) == [(0, 1, 2, None), (1, 10, None, 30)]
 
 

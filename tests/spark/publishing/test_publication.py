@@ -51,11 +51,7 @@ def test_prepared_rows_are_not_visible_and_published_ones_replace_the_old(
 
 @pytest.mark.parametrize("steps", range(6))
 def test_an_interrupted_publication_is_finished_by_the_next_execution(
-    steps: int,
-    spark: SparkSession,
-    publisher: Publisher,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    steps: int, spark: SparkSession, publisher: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "target"
     publisher.publish(prepared(publisher, target, spark.range(0, 4, 1, 2)))
@@ -72,9 +68,7 @@ def test_an_interrupted_publication_is_finished_by_the_next_execution(
     assert not any(path.name.startswith(".") for path in tmp_path.iterdir())
 
 
-def test_a_superseded_execution_changes_nothing(
-    spark: SparkSession, publisher: Publisher, tmp_path: Path
-) -> None:
+def test_a_superseded_execution_changes_nothing(spark: SparkSession, publisher: Publisher, tmp_path: Path) -> None:
     target = tmp_path / "target"
     zombie = prepared(publisher, target, spark.range(3))
     retry = replace(publisher, execution_id="retry")
@@ -91,10 +85,7 @@ def test_concurrent_overwrites_leave_the_rows_of_one_run(
     layout = replace(publisher.ledger.layout, identity=RunIdentity.own("p", "other"))
     ledger = replace(publisher.ledger, layout=layout)
     other = replace(publisher, ledger=ledger, execution_id="two")
-    mine, others = (
-        prepared(publisher, target, spark.range(3)),
-        prepared(other, target, spark.range(10, 12)),
-    )
+    mine, others = (prepared(publisher, target, spark.range(3)), prepared(other, target, spark.range(10, 12)))
     other.publish(others)
     with pytest.raises(PublicationConflictError):
         publisher.publish(mine)

@@ -31,9 +31,7 @@ def days(spark: SparkSession, target: Parquet) -> list[tuple[int, int]]:
     return sorted((row.day, row.id) for row in rows)
 
 
-def test_a_filename_option_cannot_hide_files_from_readers(
-    spark: SparkSession, sinks: Sinks, target: Parquet
-) -> None:
+def test_a_filename_option_cannot_hide_files_from_readers(spark: SparkSession, sinks: Sinks, target: Parquet) -> None:
     named = Parquet(target.path, options={"mapreduce.output.basename": "_x"})
     assert sinks.write(named, spark.range(3)).rows == 3
     assert ids(spark, target) == [0, 1, 2]
@@ -46,9 +44,7 @@ def test_append_keeps_what_is_there(spark: SparkSession, sinks: Sinks, target: P
 
 
 @pytest.mark.parametrize("mode", ["append", "overwrite", "error-if-exists"])
-def test_a_rerun_task_replaces_its_appended_rows(
-    mode: str, spark: SparkSession, sinks: Sinks, target: Parquet
-) -> None:
+def test_a_rerun_task_replaces_its_appended_rows(mode: str, spark: SparkSession, sinks: Sinks, target: Parquet) -> None:
     if mode == "append":
         sinks.write(target, spark.range(100, 101), run="earlier", mode=mode)
     for rows in (range(2), range(3), range(5, 7)):
@@ -56,9 +52,7 @@ def test_a_rerun_task_replaces_its_appended_rows(
     assert ids(spark, target) == [5, 6] + [100] * (mode == "append")
 
 
-def test_a_rerun_append_keeps_rows_of_other_runs(
-    spark: SparkSession, sinks: Sinks, target: Parquet
-) -> None:
+def test_a_rerun_append_keeps_rows_of_other_runs(spark: SparkSession, sinks: Sinks, target: Parquet) -> None:
     sinks.write(target, spark.range(0, 1), run="r1", mode="append")
     sinks.write(target, spark.range(10, 11), run="r2", mode="append")
     sinks.write(target, spark.range(1, 3), run="r1", mode="append")
@@ -86,18 +80,14 @@ def test_an_append_that_died_while_publishing_is_not_doubled(
     assert ids(spark, target) == [0, 0, 1, 2, 3]
 
 
-def test_concurrent_appends_of_two_runs_are_both_kept(
-    spark: SparkSession, sinks: Sinks, target: Parquet
-) -> None:
+def test_concurrent_appends_of_two_runs_are_both_kept(spark: SparkSession, sinks: Sinks, target: Parquet) -> None:
     one = sinks.prepare(target, spark.range(0, 1), run="r1", mode="append")
     sinks.write(target, spark.range(1, 2), run="r2", mode="append")
     one.publish()
     assert ids(spark, target) == [0, 1]
 
 
-def test_concurrent_appends_of_two_attempts_count_once(
-    spark: SparkSession, sinks: Sinks, target: Parquet
-) -> None:
+def test_concurrent_appends_of_two_attempts_count_once(spark: SparkSession, sinks: Sinks, target: Parquet) -> None:
     zombie = sinks.prepare(target, spark.range(0, 1), run="r1", mode="append")
     sinks.write(target, spark.range(1, 2), run="r2", mode="append")
     sinks.write(target, spark.range(0, 1), run="r1", mode="append")
@@ -106,9 +96,7 @@ def test_concurrent_appends_of_two_attempts_count_once(
     assert ids(spark, target) == [0, 1]
 
 
-def test_an_append_with_other_columns_is_refused(
-    spark: SparkSession, sinks: Sinks, target: Parquet
-) -> None:
+def test_an_append_with_other_columns_is_refused(spark: SparkSession, sinks: Sinks, target: Parquet) -> None:
     sinks.write(target, spark.range(1), run="r0", mode="append")
     evolving = Parquet(target.path, on_schema_change="evolve")
     one = sinks.prepare(evolving, spark.sql("SELECT 1L AS id, 1 AS k"), run="r1", mode="append")
@@ -151,16 +139,12 @@ def test_error_if_exists_refuses_foreign_files_before_any_row_moves(
     spark: SparkSession, sinks: Sinks, target: Parquet
 ) -> None:
     spark.range(1).coalesce(1).write.parquet(target.path)
-    with pytest.raises(
-        PublicationError, match="holds 1 file from elsewhere .*\n.*'error-if-exists'"
-    ):
+    with pytest.raises(PublicationError, match="holds 1 file from elsewhere .*\n.*'error-if-exists'"):
         sinks.open(target, mode="error-if-exists")
     assert ids(spark, target) == [0]
 
 
-def test_error_if_exists_keeps_files_that_arrived_meanwhile(
-    spark: SparkSession, sinks: Sinks, target: Parquet
-) -> None:
+def test_error_if_exists_keeps_files_that_arrived_meanwhile(spark: SparkSession, sinks: Sinks, target: Parquet) -> None:
     prepared = sinks.prepare(target, spark.range(1), mode="error-if-exists")
     spark.range(10, 11).write.parquet(target.path)
     prepared.publish()
@@ -187,21 +171,15 @@ def test_overwrite_partitions_run_again_takes_its_own_partitions_back(
     assert sorted(path.name for path in Path(target.path).iterdir()) == ["day=1", "day=3"]
 
 
-def test_partitions_without_new_rows_are_kept(
-    spark: SparkSession, sinks: Sinks, target: Parquet
-) -> None:
+def test_partitions_without_new_rows_are_kept(spark: SparkSession, sinks: Sinks, target: Parquet) -> None:
     mode = "overwrite-partitions"
     sinks.write(target, "SELECT 1L AS id, 1 AS day", run="r1", mode=mode, **FOLDERS)
-    written = sinks.write(
-        target, "SELECT 1L AS id, 1 AS day WHERE false", run="r2", mode=mode, **FOLDERS
-    )
+    written = sinks.write(target, "SELECT 1L AS id, 1 AS day WHERE false", run="r2", mode=mode, **FOLDERS)
     assert written.rows == 0
     assert days(spark, target) == [(1, 1)]
 
 
-def test_folders_have_the_names_of_their_values(
-    spark: SparkSession, sinks: Sinks, tmp_path: Path
-) -> None:
+def test_folders_have_the_names_of_their_values(spark: SparkSession, sinks: Sinks, tmp_path: Path) -> None:
     query = "SELECT * FROM VALUES (1, 'a/b', NULL), (2, 'é', 7) AS t(id, k, n)"
     sinks.write(Csv(f"{tmp_path}/out"), query, partition_by=("k", "n"))
     assert sorted(str(Path(name).parent) for name in files_of(tmp_path / "out")) == [
@@ -224,23 +202,13 @@ def test_the_files_setting_is_the_number_of_files(
 def test_files_of_other_folders_are_not_mixed_in(sinks: Sinks, target: Parquet) -> None:
     sinks.write(target, "SELECT 1L AS id, 1 AS day, 'a' AS k", **FOLDERS)
     with pytest.raises(PublicationError, match="in folders by day, and partition_by is k"):
-        sinks.write(
-            target,
-            "SELECT 1L AS id, 1 AS day, 'a' AS k",
-            run="r2",
-            mode="append",
-            partition_by=("k",),
-        )
+        sinks.write(target, "SELECT 1L AS id, 1 AS day, 'a' AS k", run="r2", mode="append", partition_by=("k",))
 
 
-def test_modes_reach_spark_from_a_declaration(
-    run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_modes_reach_spark_from_a_declaration(run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path) -> None:
     spark.range(100, 102).write.parquet(f"{tmp_path}/out")
     env = StreamExecutionEnvironment("p")
-    env.from_source(Range(0, 4), "numbers").sink_to(
-        Parquet(f"{tmp_path}/out"), mode="append", files=2
-    ).name("out")
+    env.from_source(Range(0, 4), "numbers").sink_to(Parquet(f"{tmp_path}/out"), mode="append", files=2).name("out")
     (report,) = run_pipeline(env.pipeline())
     assert report.failure is None
     assert [(o.name, o.rows) for o in report.outputs] == [("out", 4)]

@@ -47,9 +47,7 @@ def test_each_placement_appends_to_a_table_once(spark: SparkSession, tmp_path: P
         spark.sql("DROP TABLE places")
 
 
-def test_placements_replace_one_target_without_a_conflict(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_placements_replace_one_target_without_a_conflict(spark: SparkSession, tmp_path: Path) -> None:
     sinks, target = Sinks(spark, tmp_path / "staging"), Parquet(str(tmp_path / "out"))
     for number, run in enumerate(PLACES):
         operator_id = f"{number:032x}"

@@ -16,9 +16,7 @@ from graph_compiler.staging.publications.on_disk.listing import files_with_rows
 pytestmark = pytest.mark.spark
 
 
-def test_rows_of_a_session_that_a_function_made_are_counted(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_rows_of_a_session_that_a_function_made_are_counted(spark: SparkSession, tmp_path: Path) -> None:
     rows = spark.newSession().range(7)
     assert write_files(rows, str(tmp_path / "out"), PARQUET)[1] == 7
 
@@ -48,11 +46,7 @@ def cut_one(folder: Path) -> None:
 @pytest.mark.parametrize("lags", [hide_one, cut_one])
 @pytest.mark.parametrize("name", ["csv", "json", "text", "xml"])
 def test_files_that_the_driver_does_not_see_at_their_size_are_not_published(
-    spark: SparkSession,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    lags: Callable[[Path], None],
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, lags: Callable[[Path], None]
 ) -> None:
 
     def files_of_a_driver_on_another_host(folder: Path) -> frozenset[str]:

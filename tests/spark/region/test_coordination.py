@@ -111,10 +111,7 @@ def recorded(env: Environment, events: list[str]) -> Callable[..., OperatorCoord
 
     def make(**failing: str) -> OperatorCoordinators:
         names = {"in": "source", "out": "sink"}
-        members = (
-            (operators[name], Recording(own, events, failing.get(own, "")))
-            for name, own in names.items()
-        )
+        members = ((operators[name], Recording(own, events, failing.get(own, ""))) for name, own in names.items())
         return OperatorCoordinators(tuple(members), blaming)
 
     return make
@@ -148,14 +145,7 @@ def test_coordinators_start_before_the_attempt_and_end_after_it(
         (
             {"sink": "commit"},
             "out lost",
-            [
-                "source start",
-                "sink start",
-                "source attempt 0",
-                "sink attempt 0",
-                "source commit",
-                "sink commit",
-            ],
+            ["source start", "sink start", "source attempt 0", "sink attempt 0", "source commit", "sink commit"],
         ),
     ],
 )
@@ -206,9 +196,7 @@ def test_all_missing_inputs_and_invalid_targets_are_reported_together(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "staging", "there.csv"]
 
 
-def test_an_input_may_be_a_pattern_or_a_folder(
-    env: Environment, run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_an_input_may_be_a_pattern_or_a_folder(env: Environment, run_pipeline: RunPipeline, tmp_path: Path) -> None:
     for name in ("a1", "a2", "b1"):
         (tmp_path / "in" / name).mkdir(parents=True)
         (tmp_path / "in" / name / "rows.csv").write_text(f"x\n{name}\n")
@@ -241,9 +229,7 @@ def test_every_hook_is_handled() -> None:
 def test_an_unreachable_input_is_a_failure_of_its_operator(
     env: Environment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
-    env.from_source(Csv("nosuch://host/in.csv"), "far").sink_to(Parquet(f"{tmp_path}/out")).name(
-        "out"
-    )
+    env.from_source(Csv("nosuch://host/in.csv"), "far").sink_to(Parquet(f"{tmp_path}/out")).name("out")
     failure = run_pipeline(env.pipeline())[-1].failure
     assert failure is not None
     assert failure.operator == "far"

@@ -48,10 +48,7 @@ STEPS: dict[str, Step] = {
     "stage": lambda s, _: s.stage("to cut here too").filter("k IS NULL OR k != 'zz'"),
 }  # fmt: skip
 ROWS = st.lists(
-    st.tuples(
-        st.sampled_from([None, "a", "b", "c", "ä ö"]), st.one_of(st.none(), st.integers(-50, 50))
-    ),
-    max_size=40,
+    st.tuples(st.sampled_from([None, "a", "b", "c", "ä ö"]), st.one_of(st.none(), st.integers(-50, 50))), max_size=40
 )
 
 

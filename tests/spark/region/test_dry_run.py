@@ -48,9 +48,7 @@ def tasks(env: Environment, root: Path) -> list[TaskDeploymentDescriptor]:
     ]
 
 
-def asked(
-    env: Environment, spark: SparkSession, root: Path, *, shows_plans: bool = False
-) -> DryRunAnswer:
+def asked(env: Environment, spark: SparkSession, root: Path, *, shows_plans: bool = False) -> DryRunAnswer:
     """Analyze, and assert that nothing was written."""
     before = sorted(root.rglob("*"))
     answer = dry_run(tasks(env, root), spark, shows_plans=shows_plans)
@@ -81,19 +79,13 @@ FINDINGS: dict[str, tuple[Callable[[DataStream], DataStream], str]] = {
         "parquet files cannot hold",
     ),
     "a rename onto a column": (lambda s: s.rename({"k": "V"}), "already has a column 'V'"),
-    "a column of flat_map": (
-        lambda s: s.flat_map("explode(array(1))", "K"),
-        "already has a column 'K'",
-    ),
+    "a column of flat_map": (lambda s: s.flat_map("explode(array(1))", "K"), "already has a column 'K'"),
     "a misspelt generator": (lambda s: s.flat_map("explod(v)", "x"), "in: explod(v)\n  found"),
     "a misspelt word of a query": (
         lambda s: s.sql("SELECT * FRM {input}"),
         "near '{input}': extra input '{input}'.\n  in: SELECT * FRM {input}\n                   ^\n",
     ),
-    "bad SQL with a parameter": (
-        lambda s: s.filter("v > > :least"),
-        "in: v > > :least\n          ^",
-    ),
+    "bad SQL with a parameter": (lambda s: s.filter("v > > :least"), "in: v > > :least\n          ^"),
     "a query with a parameter": (
         lambda s: s.sql("SELECT *\nFROM {input} WHER v > :least"),
         "in: SELECT *\n      FROM {input} WHER v > :least\n                        ^",
@@ -104,11 +96,7 @@ FINDINGS: dict[str, tuple[Callable[[DataStream], DataStream], str]] = {
 
 @pytest.mark.parametrize(("declare", "words"), FINDINGS.values(), ids=FINDINGS.keys())
 def test_each_mistake_is_found_with_its_place_before_anything_runs(
-    declare: Callable[[DataStream], DataStream],
-    words: str,
-    rows: DataStream,
-    spark: SparkSession,
-    tmp_path: Path,
+    declare: Callable[[DataStream], DataStream], words: str, rows: DataStream, spark: SparkSession, tmp_path: Path
 ) -> None:
     declare(rows).name("bad").sink_to(Parquet(f"{tmp_path}/out"))
     (finding,) = asked(rows.environment, spark, tmp_path).findings
@@ -128,14 +116,8 @@ WARNINGS: dict[str, tuple[Callable[[DataStream], DataStream], str]] = {
         lambda s: s.select(known="v IN (1, 'two')"),
         "Spark casts 'two' to BIGINT, which it does not fit",
     ),
-    "a text for a day": (
-        lambda s: s.filter("current_date() > '1st of May'"),
-        "Spark casts '1st of May' to DATE",
-    ),
-    "a query": (
-        lambda s: s.sql("SELECT k FROM {input} WHERE v = 'x'"),
-        "Spark casts 'x' to BIGINT",
-    ),
+    "a text for a day": (lambda s: s.filter("current_date() > '1st of May'"), "Spark casts '1st of May' to DATE"),
+    "a query": (lambda s: s.sql("SELECT k FROM {input} WHERE v = 'x'"), "Spark casts 'x' to BIGINT"),
     "a number that is too large": (
         lambda s: s.select(t="CAST(300 AS TINYINT)"),
         'The value 300 of the type "INT" cannot be cast to "TINYINT" due to an overflow',
@@ -145,11 +127,7 @@ WARNINGS: dict[str, tuple[Callable[[DataStream], DataStream], str]] = {
 
 @pytest.mark.parametrize(("declare", "words"), WARNINGS.values(), ids=WARNINGS.keys())
 def test_literals_that_do_not_fit_are_warnings_of_their_operator_only(
-    declare: Callable[[DataStream], DataStream],
-    words: str,
-    rows: DataStream,
-    spark: SparkSession,
-    tmp_path: Path,
+    declare: Callable[[DataStream], DataStream], words: str, rows: DataStream, spark: SparkSession, tmp_path: Path
 ) -> None:
     bad = declare(rows.filter("v > 0").name("before")).name("bad")
     bad.filter("true").name("after").sink_to(Parquet(f"{tmp_path}/out"))
@@ -160,9 +138,7 @@ def test_literals_that_do_not_fit_are_warnings_of_their_operator_only(
     assert words in warning.message
 
 
-@pytest.mark.parametrize(
-    "condition", ["v > '3'", "try_cast('high' AS INT) IS NULL", "k = 'high'", "v > 1.5"]
-)
+@pytest.mark.parametrize("condition", ["v > '3'", "try_cast('high' AS INT) IS NULL", "k = 'high'", "v > 1.5"])
 def test_literals_that_fit_are_no_warnings(
     condition: str, rows: DataStream, spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -171,9 +147,7 @@ def test_literals_that_fit_are_no_warnings(
     assert (answer.findings, answer.warnings) == ((), ())
 
 
-def test_a_join_with_two_mistakes_is_reported_with_both(
-    rows: DataStream, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_join_with_two_mistakes_is_reported_with_both(rows: DataStream, spark: SparkSession, tmp_path: Path) -> None:
     """Its columns collide; and one key is text, or cannot be compared at all."""
     other = rows.select(id="k", days="array(v)", v="v").name("other")
     texts = rows.join(other, on={"v": "id"}).name("texts")
@@ -204,15 +178,11 @@ def test_only_the_first_lines_of_a_source_are_read(spark: SparkSession, tmp_path
     lines = [f'{{"k": "a", "v": {number}}}' for number in range(2_000)]
     (tmp_path / "in.json").write_text("\n".join([*lines, "no JSON at all"]))
     env = Environment("p")
-    env.from_source(Json(f"{tmp_path}/in.json"), "in").filter("v > 1").sink_to(
-        Parquet(f"{tmp_path}/out")
-    )
+    env.from_source(Json(f"{tmp_path}/in.json"), "in").filter("v > 1").sink_to(Parquet(f"{tmp_path}/out"))
     assert asked(env, spark, tmp_path).findings == ()
 
 
-def test_inferred_columns_are_returned_as_the_declaration_could_say_them(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_inferred_columns_are_returned_as_the_declaration_could_say_them(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("k,an id\na,1\n")
     env = Environment("p")
     env.from_source(Csv(f"{tmp_path}/in.csv"), "in").sink_to(Parquet(f"{tmp_path}/out"))
@@ -223,9 +193,7 @@ def test_inferred_columns_are_returned_as_the_declaration_could_say_them(
     assert list(map(tuple, read_source(declared, spark).collect())) == [("a", 1)]
 
 
-def test_the_example_has_no_findings_and_a_plan_per_vertex(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_the_example_has_no_findings_and_a_plan_per_vertex(spark: SparkSession, tmp_path: Path) -> None:
     from graph_compiler.deployment.describe.templates import fill_places, find_places
 
     params = {"input": str(DATA), "output": str(tmp_path / "out")}
@@ -234,9 +202,7 @@ def test_the_example_has_no_findings_and_a_plan_per_vertex(
     for region in described:
         places = find_places([region])
         for name, value in params.items():
-            places = {
-                key: text.replace(f"{{{{ params.{name} }}}}", value) for key, text in places.items()
-            }
+            places = {key: text.replace(f"{{{{ params.{name} }}}}", value) for key, text in places.items()}
         (rendered,) = fill_places([region], places)
         filled.append(
             TaskDeploymentDescriptor(
@@ -281,9 +247,7 @@ def test_a_shell_has_every_operator_by_name(spark: SparkSession, tmp_path: Path)
     assert not (tmp_path / "out").exists()
 
 
-def test_a_join_of_text_with_a_number_is_a_finding(
-    rows: DataStream, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_join_of_text_with_a_number_is_a_finding(rows: DataStream, spark: SparkSession, tmp_path: Path) -> None:
     numbers = rows.environment.from_source(Range(0, 3), "numbers")
     joined = rows.join(numbers, on={"k": "id"}).name("joined")
     joined.sink_to(Parquet(f"{tmp_path}/out"))
@@ -294,9 +258,7 @@ def test_a_join_of_text_with_a_number_is_a_finding(
     assert 'cast(k="BIGINT") on the left, where it is STRING' in finding.message
 
 
-def test_findings_are_in_the_order_of_the_file(
-    rows: DataStream, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_findings_are_in_the_order_of_the_file(rows: DataStream, spark: SparkSession, tmp_path: Path) -> None:
     first, second = rows.select("k"), rows.environment.from_source(Range(0, 3), "numbers")
     first.select("x").name("one").sink_to(Parquet(f"{tmp_path}/one"))
     second.select("y").name("two").sink_to(Parquet(f"{tmp_path}/two"))
@@ -313,15 +275,10 @@ def with_query(task: TaskDeploymentDescriptor, query: str) -> TaskDeploymentDesc
 
     def changed(operator: OperatorDescriptor) -> OperatorDescriptor:
         kind = operator.operator
-        return (
-            replace(operator, operator=replace(kind, query=query))
-            if isinstance(kind, Sql)
-            else operator
-        )
+        return replace(operator, operator=replace(kind, query=query)) if isinstance(kind, Sql) else operator
 
     vertices = tuple(
-        replace(vertex, operators=tuple(map(changed, vertex.operators)))
-        for vertex in task.region.vertices
+        replace(vertex, operators=tuple(map(changed, vertex.operators))) for vertex in task.region.vertices
     )
     return replace(task, region=replace(task.region, vertices=vertices))
 
@@ -348,15 +305,11 @@ def test_a_command_is_a_finding_and_nothing_is_overwritten(
     assert {file.name: file.read_text() for file in archive.iterdir()} == {"2023.csv": "1\n2\n3\n"}
 
 
-def test_a_run_refuses_a_command_unexecuted(
-    rows: DataStream, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_run_refuses_a_command_unexecuted(rows: DataStream, spark: SparkSession, tmp_path: Path) -> None:
     archive = tmp_path / "archive"
     archive.mkdir()
     (archive / "2023.csv").write_text("1\n2\n3\n")
-    rows.environment.sql("SELECT * FROM {a}", a=rows).name("command").sink_to(
-        Parquet(f"{tmp_path}/out")
-    )
+    rows.environment.sql("SELECT * FROM {a}", a=rows).name("command").sink_to(Parquet(f"{tmp_path}/out"))
     command = f"WITH b AS (TABLE {{a}}) INSERT OVERWRITE DIRECTORY '{archive}' USING csv TABLE b"
     (task,) = tasks(rows.environment, tmp_path / "staging")
     failure = execute(with_query(task, command), spark).failure

@@ -11,11 +11,7 @@ from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment, Valu
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
-from graph_compiler.deployment.documents.in_process_run import (
-    InProcessRequest,
-    PreviewRequest,
-    Step,
-)
+from graph_compiler.deployment.documents.in_process_run import InProcessRequest, PreviewRequest, Step
 from graph_compiler.deployment.documents.report import ExecutionReport, Phase
 from graph_compiler.deployment.documents.wire import from_json, from_wire, to_json
 from graph_compiler.deployment.plans.subplans import only_up_to, with_open_end
@@ -40,9 +36,7 @@ def rows(env: StreamExecutionEnvironment, tmp_path: Path) -> DataStream:
     return doubled
 
 
-def request(
-    env: StreamExecutionEnvironment, root: Path, preview: PreviewRequest | None = None
-) -> InProcessRequest:
+def request(env: StreamExecutionEnvironment, root: Path, preview: PreviewRequest | None = None) -> InProcessRequest:
     regions = describe_regions(compile_pipeline(env.pipeline()))
     if preview is not None:
         regions = with_open_end(only_up_to(regions, preview.node_id), preview.node_id)
@@ -99,14 +93,10 @@ def test_an_attempt_that_is_ended_from_outside_is_canceled(
 
 
 @pytest.fixture
-def looked(
-    rows: DataStream, spark: SparkSession, tmp_path: Path
-) -> Callable[..., tuple[Previewer, ExecutionReport]]:
+def looked(rows: DataStream, spark: SparkSession, tmp_path: Path) -> Callable[..., tuple[Previewer, ExecutionReport]]:
     """Run up to an operator, and assert that no sink was written."""
 
-    def run(
-        name: str, *, limit: int = 2, counts: bool = False
-    ) -> tuple[Previewer, ExecutionReport]:
+    def run(name: str, *, limit: int = 2, counts: bool = False) -> tuple[Previewer, ExecutionReport]:
         graph = compile_pipeline(rows.environment.pipeline()).stream_graph
         node = find_output(graph, name).node
         preview = PreviewRequest(node_id=node.id, output_tag=None, limit=limit, counts=counts)

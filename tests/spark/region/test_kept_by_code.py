@@ -74,9 +74,7 @@ class Till:
     def install(self, version: str, cents: int = 100) -> None:
         """Install a version of money_coins, whose list of files is always the same."""
         info = "site-packages/money_coins.dist-info"
-        self.write(
-            "site-packages/money_coins.py", f"CENTS = {cents}\n# {version}: other bytes each time\n"
-        )
+        self.write("site-packages/money_coins.py", f"CENTS = {cents}\n# {version}: other bytes each time\n")
         self.write(f"{info}/METADATA", f"Name: money-coins\nVersion: {version}\n")
         self.write(f"{info}/RECORD", "money_coins.py,,\n")
 
@@ -86,9 +84,9 @@ class Till:
         env = StreamExecutionEnvironment("till")
         env.from_source(Parquet(f"{self.folder}/in"), "numbers").filter(self.condition).transform(
             importlib.import_module("money_steps").priced
-        ).name("priced").stage("expensive", same_task=True).transform(reported).name(
-            "report"
-        ).sink_to(Parquet(f"{self.folder}/out")).name("out")
+        ).name("priced").stage("expensive", same_task=True).transform(reported).name("report").sink_to(
+            Parquet(f"{self.folder}/out")
+        ).name("out")
         self.regions = describe_regions(compile_pipeline(env.pipeline()))
         messages = run_try(self.regions, self.folder, number, self.spark)
         layout = execution_of(self.regions[0], self.folder, number).layout
@@ -149,11 +147,7 @@ def test_a_region_is_kept_while_its_code_is_the_same(till: Till) -> None:
     ids=["a helper outside the project", "an installed package"],
 )
 def test_what_other_code_has_computed_is_computed_again(
-    till: Till,
-    capsys: pytest.CaptureFixture[str],
-    change: Callable[[Till], None],
-    said: str,
-    prices: list[int],
+    till: Till, capsys: pytest.CaptureFixture[str], change: Callable[[Till], None], said: str, prices: list[int]
 ) -> None:
     change(till)
     assert till.tries(2) == []
@@ -172,22 +166,16 @@ def test_what_was_computed_while_its_code_changed_is_computed_again(
     till.rate(3)
     assert till.tries(3) == []
     assert till.epochs == 3
-    assert "its code changed while it ran: the code of module 'money_rates'" in (
-        capsys.readouterr().out
-    )
+    assert "its code changed while it ran: the code of module 'money_rates'" in (capsys.readouterr().out)
 
 
-def test_what_reads_the_environment_is_never_kept(
-    till: Till, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_reads_the_environment_is_never_kept(till: Till, capsys: pytest.CaptureFixture[str]) -> None:
     till.condition = "x > length('${env:MONEY_PASSWORD}')"
     _happens["reported"] = fail
     assert len(till.tries(2)) == 1
     assert till.tries(3) == []
     assert till.epochs == 3
-    assert "'priced' runs again: it reads ${env:MONEY_PASSWORD}, but only values of" in (
-        capsys.readouterr().out
-    )
+    assert "'priced' runs again: it reads ${env:MONEY_PASSWORD}, but only values of" in (capsys.readouterr().out)
 
 
 def test_the_program_is_recorded_with_its_settings(till: Till) -> None:
@@ -204,16 +192,14 @@ def test_the_program_is_recorded_with_its_settings(till: Till) -> None:
 
 def batches_region(function: Callable[..., object]) -> RegionDescriptor:
     env = StreamExecutionEnvironment("batches")
-    env.from_source(Parquet("/in"), "numbers").map_partitions(function, "x INT").name(
-        "batches"
-    ).sink_to(Parquet("/out")).name("out")
+    env.from_source(Parquet("/in"), "numbers").map_partitions(function, "x INT").name("batches").sink_to(
+        Parquet("/out")
+    ).name("out")
     (region,) = describe_regions(compile_pipeline(env.pipeline()))
     return region
 
 
-def test_executors_of_other_hosts_are_asked(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_executors_of_other_hosts_are_asked(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     region = batches_region(same_batches)
     here = RunningCode.of([region], spark)
     assert here.on_executors == {}, "workers of a local master have the driver's Python"
@@ -229,16 +215,12 @@ def test_executors_of_other_hosts_are_asked(
     assert "executors with pandas 1.0 computed it" in str(code.why_other(region, before))
 
 
-def test_executors_that_cannot_be_asked_keep_nothing(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_executors_that_cannot_be_asked_keep_nothing(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     region = batches_region(same_batches)
     monkeypatch.setattr(spark.sparkContext, "master", "spark://elsewhere:7077")
     monkeypatch.setattr(running_code, "packages_on_executors", lambda *_: fail())
     code = RunningCode.of([region], spark)
-    assert code.at_end(region).unknown == (
-        "its executors could not be asked: ValueError in the driver"
-    )
+    assert code.at_end(region).unknown == ("its executors could not be asked: ValueError in the driver")
 
 
 def test_a_driver_whose_code_cannot_be_looked_at_runs_and_keeps_nothing(
@@ -260,6 +242,4 @@ def test_what_cannot_be_looked_at_at_its_end_is_published_and_not_kept(
         raise FileNotFoundError("replaced")
 
     monkeypatch.setattr(running_code, "own_code", is_gone)
-    assert code.at_end(till.regions[0]).unknown == (
-        "its code changed while it ran: FileNotFoundError in the driver"
-    )
+    assert code.at_end(till.regions[0]).unknown == ("its code changed while it ran: FileNotFoundError in the driver")

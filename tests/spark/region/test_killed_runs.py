@@ -65,9 +65,7 @@ def tasks(tmp_path: Path, spark: SparkSession) -> Tasks:
     env = StreamExecutionEnvironment("p")
     rows = env.from_source(Csv(f"{tmp_path}/in.csv"), "in").name("first").stage("dear")
     kept = rows.filter("v > 1").name("kept")
-    kept.stage("dear too").filter("v > 2").name("most").sink_to(Parquet(f"{tmp_path}/most")).name(
-        "most_out"
-    )
+    kept.stage("dear too").filter("v > 2").name("most").sink_to(Parquet(f"{tmp_path}/most")).name("most_out")
     kept.sink_to(Parquet(f"{tmp_path}/out")).name("out")
     return Tasks(env, tmp_path, spark)
 
@@ -86,14 +84,11 @@ def left(tmp_path: Path) -> list[str]:
     """List everything but input, published rows and ledgers."""
     files = [path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()]
     known = ("in.csv", "out", "most")
-    return [
-        str(path) for path in files if path.parts[0] not in known and ".targets" not in path.parts
-    ]
+    return [str(path) for path in files if path.parts[0] not in known and ".targets" not in path.parts]
 
 
 @pytest.mark.parametrize(
-    "point",
-    [pytest.param(point, marks=[] if point in ALWAYS else [pytest.mark.long]) for point in POINTS],
+    "point", [pytest.param(point, marks=[] if point in ALWAYS else [pytest.mark.long]) for point in POINTS]
 )
 def test_leftovers_of_a_killed_driver_are_found(
     point: str, tasks: Tasks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

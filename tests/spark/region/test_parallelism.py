@@ -31,31 +31,14 @@ OPERATORS: dict[str, tuple[Declare, int]] = {
     "filter": (lambda s, _, p: s.filter("v % 2 = 0").set_parallelism(p), 1),
     "select": (lambda s, _, p: s.select("k").set_parallelism(p), 1),
     "with columns": (lambda s, _, p: s.with_columns(w="v + 1").set_parallelism(p), 1),
-    "aggregate": (
-        lambda s, _, p: s.key_by("k").aggregate(n="count(*)").set_parallelism(p),
-        1,
-    ),
+    "aggregate": (lambda s, _, p: s.key_by("k").aggregate(n="count(*)").set_parallelism(p), 1),
     "join": (lambda s, o, p: s.join(o, on="k").set_parallelism(p), 2),
-    "join with a broadcast side": (
-        lambda s, o, p: s.join(o.broadcast(), on="k").set_parallelism(p),
-        1,
-    ),
+    "join with a broadcast side": (lambda s, o, p: s.join(o.broadcast(), on="k").set_parallelism(p), 1),
     "union": (lambda s, _, p: s.union(s.filter("v > 10")).filter("v > 5").set_parallelism(p), 1),
-    "union into an aggregate": (
-        lambda s, _, p: s.union(s).key_by("k").aggregate(n="count(*)").set_parallelism(p),
-        1,
-    ),
+    "union into an aggregate": (lambda s, _, p: s.union(s).key_by("k").aggregate(n="count(*)").set_parallelism(p), 1),
     "transform": (lambda s, _, p: s.transform(doubled).set_parallelism(p), 1),
-    "transform behind a key": (
-        lambda s, _, p: s.key_by("k").transform(counted).set_parallelism(p),
-        1,
-    ),
-    "side output": (
-        lambda s, _, p: (
-            s.filter("v % 2 = 0", rejects="odd").set_parallelism(p).get_side_output("odd")
-        ),
-        1,
-    ),
+    "transform behind a key": (lambda s, _, p: s.key_by("k").transform(counted).set_parallelism(p), 1),
+    "side output": (lambda s, _, p: s.filter("v % 2 = 0", rejects="odd").set_parallelism(p).get_side_output("odd"), 1),
     "chain of equal parallelism": (
         lambda s, _, p: (
             s.filter("v > 3")
@@ -68,13 +51,7 @@ OPERATORS: dict[str, tuple[Declare, int]] = {
         1,
     ),
     "filter behind an aggregate of equal parallelism": (
-        lambda s, _, p: (
-            s.key_by("k")
-            .aggregate(n="count(*)")
-            .set_parallelism(p)
-            .filter("n > 1")
-            .set_parallelism(p)
-        ),
+        lambda s, _, p: s.key_by("k").aggregate(n="count(*)").set_parallelism(p).filter("n > 1").set_parallelism(p),
         1,
     ),
 }
@@ -142,9 +119,7 @@ def test_an_operator_runs_in_exactly_its_parallelism(
     assert sum(found) == len(out) > 0
 
 
-def test_both_outputs_of_a_filter_have_its_parallelism(
-    tables: str, run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_both_outputs_of_a_filter_have_its_parallelism(tables: str, run_pipeline: RunPipeline, tmp_path: Path) -> None:
     env = StreamExecutionEnvironment("p")
     stream, _ = sources(env, tables)
     even = stream.filter("v % 2 = 0", rejects="odd").name("even").set_parallelism(4)
@@ -178,9 +153,9 @@ def test_sources_and_sinks_run_in_their_parallelism(
 ) -> None:
     env = StreamExecutionEnvironment("p")
     stream, other = sources(env, tables)
-    stream.set_parallelism(parallelism).stage("to look at it").sink_to(
-        Parquet(f"{tmp_path}/out")
-    ).name("out").set_parallelism(parallelism)
+    stream.set_parallelism(parallelism).stage("to look at it").sink_to(Parquet(f"{tmp_path}/out")).name(
+        "out"
+    ).set_parallelism(parallelism)
     other.sink_to(Parquet(f"{tmp_path}/other")).name("other_out").set_parallelism(parallelism)
     assert run_pipeline(env.pipeline())[-1].failure is None
     (found,) = partitions_staged(tmp_path / "staging")
@@ -192,15 +167,9 @@ def test_sources_and_sinks_run_in_their_parallelism(
 
 
 @pytest.mark.parametrize("parallelism", [pytest.param(1, marks=pytest.mark.long), 7])
-@pytest.mark.parametrize(
-    "declare", [declare for declare, _ in OPERATORS.values()], ids=OPERATORS.keys()
-)
+@pytest.mark.parametrize("declare", [declare for declare, _ in OPERATORS.values()], ids=OPERATORS.keys())
 def test_empty_results_have_all_partitions(
-    declare: Declare,
-    parallelism: int,
-    spark: SparkSession,
-    run_pipeline: RunPipeline,
-    tmp_path: Path,
+    declare: Declare, parallelism: int, spark: SparkSession, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     spark.range(0).selectExpr("id AS k", "id AS v").write.parquet(f"{tmp_path}/in")
     spark.range(0).selectExpr("id AS k", "id AS w").write.parquet(f"{tmp_path}/other")
@@ -221,9 +190,7 @@ def test_one_key_with_nine_tenths_of_the_rows_stays_in_one_partition(
     skewed.write.parquet(f"{tmp_path}/in")
     env = StreamExecutionEnvironment("p")
     stream = env.from_source(Parquet(f"{tmp_path}/in"), "in")
-    stream.key_by("k").transform(doubled).set_parallelism(7).stage("to look at it").sink_to(
-        Parquet(f"{tmp_path}/out")
-    )
+    stream.key_by("k").transform(doubled).set_parallelism(7).stage("to look at it").sink_to(Parquet(f"{tmp_path}/out"))
     assert run_pipeline(env.pipeline())[-1].failure is None
     (found,) = partitions_staged(tmp_path / "staging")
     assert len(found) == 7

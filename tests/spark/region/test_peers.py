@@ -8,13 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from benchmarks.peers import (
-    declared_pipeline,
-    pipeline_of_functions,
-    readers_pipeline,
-    single_app,
-    steps,
-)
+from benchmarks.peers import declared_pipeline, pipeline_of_functions, readers_pipeline, single_app, steps
 from benchmarks.peers.applications import APART, EVERY_EXCHANGE, ONE_TASK_A_REGION, SAME_TASK
 from benchmarks.peers.check import RIGHT
 from benchmarks.peers.declared_pipeline import Cuts
@@ -52,10 +46,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", params=JOINS.values(), ids=list(JOINS))
 def by_hand(
-    request: pytest.FixtureRequest,
-    spark: SparkSession,
-    data: Path,
-    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest, spark: SparkSession, data: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ByHand]:
     settings = {
         "spark.sql.autoBroadcastJoinThreshold": request.param,
@@ -77,11 +68,7 @@ def by_hand(
 
 @pytest.mark.parametrize("env", OURS.values(), ids=OURS.keys())
 def test_the_fused_pipeline_equals_the_handwritten_job_in_rows_and_plans(
-    env: StreamExecutionEnvironment,
-    by_hand: ByHand,
-    spark: SparkSession,
-    run_pipeline: RunPipeline,
-    tmp_path: Path,
+    env: StreamExecutionEnvironment, by_hand: ByHand, spark: SparkSession, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     before = executions(spark)
     reports = run_pipeline(env.pipeline(), {"input": str(by_hand.data), "output": str(tmp_path)})
@@ -117,17 +104,10 @@ class Work:
 def work(plans: Iterable[ExecutedPlan], reports: Sequence[ExecutionReport]) -> Work:
     every = list(plans)
     return Work(
-        scans_of_orders=sum(
-            "/orders" in scan for plan in every for scan in plan.of_kind("FileScan")
-        ),
+        scans_of_orders=sum("/orders" in scan for plan in every for scan in plan.of_kind("FileScan")),
         exchanges=sum(len(plan.of_kind("Exchange")) for plan in every),
         read=sum(action.input_bytes for report in reports for action in report.actions),
-        staged=sum(
-            output.bytes
-            for report in reports
-            for output in report.outputs
-            if output.kind == "staged"
-        ),
+        staged=sum(output.bytes for report in reports for output in report.outputs if output.kind == "staged"),
     )
 
 
@@ -178,13 +158,9 @@ def test_the_compared_plans_are_complete(by_hand: ByHand) -> None:
     ]
     assert len(stats.of_kind("HashAggregate")) == 4
     assert len(stats.of_kind("BroadcastHashJoin")) == 2
-    filters = [
-        re.findall(r"PushedFilters: \[(.*?)\], ReadSchema", scan)[0]
-        for scan in stats.of_kind("FileScan")
-    ]
+    filters = [re.findall(r"PushedFilters: \[(.*?)\], ReadSchema", scan)[0] for scan in stats.of_kind("FileScan")]
     assert filters == [
-        "IsNotNull(active), IsNotNull(country), EqualTo(active,true), Not(EqualTo(country,)), "
-        "IsNotNull(customer_id)",
+        "IsNotNull(active), IsNotNull(country), EqualTo(active,true), Not(EqualTo(country,)), IsNotNull(customer_id)",
         "IsNotNull(quantity), In(status, [paid,shipped]), GreaterThan(quantity,0), "
         "IsNotNull(customer_id), IsNotNull(product_id)",
         "IsNotNull(list_price_cents), GreaterThan(list_price_cents,0), IsNotNull(product_id)",

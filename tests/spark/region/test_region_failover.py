@@ -60,9 +60,7 @@ class Tasks:
         release: StagingRelease = StagingRelease.GC,
     ) -> None:
         pipeline = with_options(env.pipeline(), shuffle_mode="AUTO", release=release)
-        self.regions = {
-            str(one.region_id): one for one in describe_regions(compile_pipeline(pipeline))
-        }
+        self.regions = {str(one.region_id): one for one in describe_regions(compile_pipeline(pipeline))}
         self.root, self.spark, self.clears_others = folder / "staging", spark, clears_others
         self.layout = StagingLayout(root=str(self.root), identity=RunIdentity.own("p", "run"))
         self.log = ManifestLog(store=LocalStore(), layout=self.layout)
@@ -83,9 +81,7 @@ class Tasks:
             version=VERSION,
             identity=RunIdentity.own(region.pipeline, "run"),
             region=region,
-            attempt=ExecutionAttempt(
-                execution_id=f"e{number:03}{self._life}", attempt_number=number
-            ),
+            attempt=ExecutionAttempt(execution_id=f"e{number:03}{self._life}", attempt_number=number),
             staging_root=str(self.root),
             parameters=(),
             logical_date="2013-01-01T00:00:00+00:00",
@@ -208,16 +204,12 @@ def test_a_new_copy_that_differs_from_what_others_finished_from_is_not_committed
     assert tasks.data(first) == [], "nothing is left of the new copy"
 
 
-def test_rows_that_cannot_be_compared_count_as_different(
-    source: Path, tmp_path: Path, spark: SparkSession
-) -> None:
+def test_rows_that_cannot_be_compared_count_as_different(source: Path, tmp_path: Path, spark: SparkSession) -> None:
     env = StreamExecutionEnvironment("p")
     rows = env.from_source(Csv(str(source)), "in")
     letters = rows.with_columns(k="k COLLATE UTF8_LCASE").name("letters").stage("dear")
     for name in ("one", "two"):
-        letters.filter(f"'{name}' != k").name(name).sink_to(Parquet(f"{tmp_path}/{name}")).name(
-            f"{name}_out"
-        )
+        letters.filter(f"'{name}' != k").name(name).sink_to(Parquet(f"{tmp_path}/{name}")).name(f"{name}_out")
     tasks = Tasks(env, tmp_path, spark)
     first, one, two = tasks.regions
     tasks.run(first)
@@ -235,9 +227,9 @@ def test_readers_stay_where_the_operator_is_declared_deterministic(
     rows = env.from_source(Csv(str(source)), "in")
     letters = rows.with_columns(k="k COLLATE UTF8_LCASE").name("letters").deterministic()
     for name in ("one", "two"):
-        letters.stage("dear").filter(f"'{name}' != k").name(name).sink_to(
-            Parquet(f"{tmp_path}/{name}")
-        ).name(f"{name}_out")
+        letters.stage("dear").filter(f"'{name}' != k").name(name).sink_to(Parquet(f"{tmp_path}/{name}")).name(
+            f"{name}_out"
+        )
     tasks = Tasks(env, tmp_path, spark)
     first, one, two = tasks.regions
     tasks.run(first)
@@ -263,9 +255,7 @@ def test_a_different_copy_is_committed_if_its_readers_can_be_cleared(
     source: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
     tasks = Tasks(diamond(source, tmp_path), tmp_path, spark, clears_others=True)
-    first, middle, both, other = (
-        tasks.named(name) for name in ("first", "middle", "both", "other")
-    )
+    first, middle, both, other = (tasks.named(name) for name in ("first", "middle", "both", "other"))
     for name in (first, middle, both):
         assert tasks.run(name).failure is None
     remove_data(tasks.data(first)[0])
@@ -299,13 +289,7 @@ def test_a_task_waits_for_one_it_reads_from_that_must_run_again(
     assert tasks.stale() == (middle,)
     tasks.run(middle)
     assert tasks.run(both).failure is None
-    assert sorted(published(tmp_path / "both")[1]) == [
-        ("a", 10),
-        ("a", 10),
-        ("a", 20),
-        ("a", 20),
-        ("b", 70),
-    ]
+    assert sorted(published(tmp_path / "both")[1]) == [("a", 10), ("a", 10), ("a", 20), ("a", 20), ("b", 70)]
 
 
 def test_two_tasks_that_compute_the_same_result_again_at_once_share_one_epoch(
@@ -314,9 +298,9 @@ def test_two_tasks_that_compute_the_same_result_again_at_once_share_one_epoch(
     env = StreamExecutionEnvironment("p")
     first = env.from_source(Csv(str(source)), "first").stage("dear")
     for name in ("one", "two"):
-        first.with_columns(v=f"v + length('{name}')").name(name).sink_to(
-            Parquet(f"{tmp_path}/{name}")
-        ).name(f"{name}_out")
+        first.with_columns(v=f"v + length('{name}')").name(name).sink_to(Parquet(f"{tmp_path}/{name}")).name(
+            f"{name}_out"
+        )
     tasks = Tasks(env, tmp_path, spark)
     tasks.run("first")
     remove_data(tasks.data("first")[0])
@@ -338,9 +322,7 @@ def test_two_tasks_that_compute_the_same_result_again_at_once_share_one_epoch(
         assert sorted(published(tmp_path / name)[1]) == [("a", 4), ("a", 5), ("b", 6)]
 
 
-def test_a_recreated_run_recomputes_and_replaces_its_rows(
-    source: Path, tmp_path: Path, spark: SparkSession
-) -> None:
+def test_a_recreated_run_recomputes_and_replaces_its_rows(source: Path, tmp_path: Path, spark: SparkSession) -> None:
     env = StreamExecutionEnvironment("p")
     rows = env.from_source(Csv(str(source)), "first").stage("dear").filter("v > 1").name("kept")
     rows.sink_to(Parquet(f"{tmp_path}/out"), mode="append").name("out")
@@ -367,9 +349,7 @@ def test_an_execution_that_hung_before_its_start_commits_nothing(
     hangs, supersedes = tasks.begin(second), tasks.begin(second)
     failure = execute(hangs, spark).failure
     assert failure is not None
-    assert (
-        "a later attempt at 'second' has begun; execution e001 commits nothing" in failure.message
-    )
+    assert "a later attempt at 'second' has begun; execution e001 commits nothing" in failure.message
     assert failure.throwable_type is ThrowableType.RECOVERABLE_ERROR
     assert tasks.manifests(second) == []
     assert not (tmp_path / "second").exists()
@@ -420,15 +400,11 @@ def test_indirect_readers_of_a_recomputed_result_are_considered(
     assert "middle already read an earlier copy" in failure.message
 
 
-def test_random_rows_are_not_adopted_from_another_execution(
-    source: Path, tmp_path: Path, spark: SparkSession
-) -> None:
+def test_random_rows_are_not_adopted_from_another_execution(source: Path, tmp_path: Path, spark: SparkSession) -> None:
     env = StreamExecutionEnvironment("p")
     coins = env.from_source(Csv(str(source)), "in").transform(with_a_coin).name("coins")
     coins.sink_to(Parquet(f"{tmp_path}/coins")).name("coins_out")
-    coins.stage("dear").filter("coin > 0.5").name("heads").sink_to(
-        Parquet(f"{tmp_path}/heads")
-    ).name("heads_out")
+    coins.stage("dear").filter("coin > 0.5").name("heads").sink_to(Parquet(f"{tmp_path}/heads")).name("heads_out")
     tasks = Tasks(env, tmp_path, spark)
     first, _ = tasks.regions
     stage = StagingArea.stage
@@ -443,23 +419,16 @@ def test_random_rows_are_not_adopted_from_another_execution(
         patch.setattr(StagingArea, "stage", after_another)
         failure = tasks.run(first).failure
     assert failure is not None
-    assert (
-        "committed by execution zombie, and what computes it is not deterministic"
-        in failure.message
-    )
+    assert "committed by execution zombie, and what computes it is not deterministic" in failure.message
     assert not (tmp_path / "coins").exists()
     assert tasks.run(first).failure is None
     assert len(tasks.manifests(first)) == 2
 
 
-def test_unread_random_rows_may_be_recomputed(
-    source: Path, tmp_path: Path, spark: SparkSession
-) -> None:
+def test_unread_random_rows_may_be_recomputed(source: Path, tmp_path: Path, spark: SparkSession) -> None:
     env = StreamExecutionEnvironment("p")
     coins = env.from_source(Csv(str(source)), "in").transform(with_a_coin).name("coins")
-    coins.stage("dear").filter("coin >= 0").name("all").sink_to(Parquet(f"{tmp_path}/all")).name(
-        "all_out"
-    )
+    coins.stage("dear").filter("coin >= 0").name("all").sink_to(Parquet(f"{tmp_path}/all")).name("all_out")
     tasks = Tasks(env, tmp_path, spark)
     first, second = tasks.regions
     tasks.run(first)
@@ -485,9 +454,7 @@ def test_a_producer_run_again_after_its_result_was_recomputed_commits_the_epoch_
     assert [path.name for path in sorted(tasks.manifests(first))] == ["0.json", "1.json", "2.json"]
 
 
-def test_a_producer_with_other_secrets_is_named(
-    source: Path, tmp_path: Path, spark: SparkSession
-) -> None:
+def test_a_producer_with_other_secrets_is_named(source: Path, tmp_path: Path, spark: SparkSession) -> None:
     env = StreamExecutionEnvironment("p")
     options = {"comment": Secret("files", "password")}
     rows = env.from_source(Csv(str(source), options=options), "in").stage("dear")
@@ -504,9 +471,7 @@ def test_a_producer_with_other_secrets_is_named(
     assert "which this task does not get" in failure.message
 
 
-def test_a_chain_of_lost_results_is_recomputed(
-    source: Path, tmp_path: Path, spark: SparkSession
-) -> None:
+def test_a_chain_of_lost_results_is_recomputed(source: Path, tmp_path: Path, spark: SparkSession) -> None:
     env = StreamExecutionEnvironment("p")
     rows = env.from_source(Csv(str(source)), "in")
     for name in ("first", "second", "third"):
@@ -524,9 +489,7 @@ def test_a_chain_of_lost_results_is_recomputed(
     assert [again.producer for again in report.recomputed] == staged, "the first of them first"
 
 
-def test_recomputation_runs_part_of_a_region_without_sinks(
-    source: Path, tmp_path: Path, spark: SparkSession
-) -> None:
+def test_recomputation_runs_part_of_a_region_without_sinks(source: Path, tmp_path: Path, spark: SparkSession) -> None:
     tasks = Tasks(chain(source, tmp_path), tmp_path, spark)
     first, second, _ = tasks.regions
     tasks.run(first)
@@ -539,15 +502,11 @@ def test_recomputation_runs_part_of_a_region_without_sinks(
     assert not (tmp_path / "large").exists()
 
 
-def test_rows_that_could_differ_are_not_recomputed(
-    source: Path, tmp_path: Path, spark: SparkSession
-) -> None:
+def test_rows_that_could_differ_are_not_recomputed(source: Path, tmp_path: Path, spark: SparkSession) -> None:
     env = StreamExecutionEnvironment("p")
     coins = env.from_source(Csv(str(source)), "in").transform(with_a_coin).name("coins")
     coins.sink_to(Parquet(f"{tmp_path}/coins")).name("coins_out")
-    coins.stage("dear").filter("coin > 0.5").name("heads").sink_to(
-        Parquet(f"{tmp_path}/heads")
-    ).name("heads_out")
+    coins.stage("dear").filter("coin > 0.5").name("heads").sink_to(Parquet(f"{tmp_path}/heads")).name("heads_out")
     tasks = Tasks(env, tmp_path, spark)
     first, second = tasks.regions
     tasks.run(first)
@@ -560,15 +519,11 @@ def test_rows_that_could_differ_are_not_recomputed(
     assert f"clear the task '{first}'" in failure.message
 
 
-def test_a_producer_with_other_resources_is_named(
-    source: Path, tmp_path: Path, spark: SparkSession
-) -> None:
+def test_a_producer_with_other_resources_is_named(source: Path, tmp_path: Path, spark: SparkSession) -> None:
     env = StreamExecutionEnvironment("p")
     big = SlotSharingGroup("big", driver_memory="4g")
     rows = env.from_source(Csv(str(source)), "in").slot_sharing_group(big)
-    rows.filter("v > 1").name("kept").slot_sharing_group("default").sink_to(
-        Parquet(f"{tmp_path}/out")
-    ).name("out")
+    rows.filter("v > 1").name("kept").slot_sharing_group("default").sink_to(Parquet(f"{tmp_path}/out")).name("out")
     tasks = Tasks(env, tmp_path, spark)
     first, second = tasks.regions
     tasks.run(first)

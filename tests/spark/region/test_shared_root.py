@@ -7,11 +7,7 @@ import pytest
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
-from graph_compiler.deployment.documents.descriptor import (
-    VERSION,
-    ExecutionAttempt,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import VERSION, ExecutionAttempt, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import ExecutionReport, ThrowableType
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.spark_runtime.main import main
@@ -20,9 +16,7 @@ pytestmark = pytest.mark.spark
 EXIT_CODE = ThrowableType.ENVIRONMENT_ERROR.exit_code
 
 
-def test_a_driver_without_its_descriptor_names_the_root(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_driver_without_its_descriptor_names_the_root(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "p" / "run" / "tasks" / "out" / "e1" / "descriptor.json"
     assert main(str(path)) == EXIT_CODE
     said = capsys.readouterr().err

@@ -40,10 +40,7 @@ def data(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.parametrize("declare", CASES.values(), ids=CASES.keys())
 def test_two_sinks_see_the_same_rows(
-    declare: Callable[[DataStream], DataStream],
-    data: str,
-    run_pipeline: RunPipeline,
-    tmp_path: Path,
+    declare: Callable[[DataStream], DataStream], data: str, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     env = StreamExecutionEnvironment("p")
     shared = declare(env.from_source(Parquet(data), "in"))
@@ -71,9 +68,7 @@ def test_random_rows_stay_on_one_side_after_a_retry(
     env = split_in_two(data, tmp_path, staged)
     for _attempt in range(2):  # the second is another execution of every task in the same run
         assert run_pipeline(env.pipeline())[-1].failure is None
-        heads, tails = (
-            [row[0] for row in published(tmp_path / name)[1]] for name in ("heads", "tails")
-        )
+        heads, tails = ([row[0] for row in published(tmp_path / name)[1]] for name in ("heads", "tails"))
         assert len(heads) + len(tails) == 100_000
         assert not set(heads) & set(tails)
         assert 45_000 < len(heads) < 55_000

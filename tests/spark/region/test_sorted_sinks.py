@@ -43,13 +43,9 @@ class Item:
         return (first, -number if self.is_descending else number)
 
 
-ITEMS = st.builds(
-    Item, st.sampled_from("abc"), st.booleans(), st.sampled_from([None, "FIRST", "LAST"])
-)
+ITEMS = st.builds(Item, st.sampled_from("abc"), st.booleans(), st.sampled_from([None, "FIRST", "LAST"]))
 ORDERS = st.lists(ITEMS, min_size=1, max_size=3, unique_by=lambda item: item.column)
-CELLS = st.tuples(
-    st.none() | st.integers(-3, 3), st.none() | st.text("ab ", max_size=4), st.integers(0, 2)
-)
+CELLS = st.tuples(st.none() | st.integers(-3, 3), st.none() | st.text("ab ", max_size=4), st.integers(0, 2))
 ROWS = st.lists(CELLS, max_size=60)
 BETWEEN: dict[str, Callable[[DataStream], DataStream]] = {
     "nothing": lambda rows: rows,
@@ -66,15 +62,10 @@ BETWEEN: dict[str, Callable[[DataStream], DataStream]] = {
 
 def written(folder: Path) -> Iterator[tuple[str, list[list[dict[str, Any]]]]]:
     """Yield each folder's files in the order of their names, as rows."""
-    paths = sorted(
-        path for path in folder.rglob("*.parquet") if not path.name.startswith((".", "_"))
-    )
+    paths = sorted(path for path in folder.rglob("*.parquet") if not path.name.startswith((".", "_")))
     for place, files in groupby(paths, key=lambda path: path.parent):
         name = place.relative_to(folder).as_posix()
-        yield (
-            name,
-            [ParquetFile(file).read().to_pylist() for file in files],
-        )
+        yield (name, [ParquetFile(file).read().to_pylist() for file in files])
 
 
 @pytest.mark.parametrize("between", BETWEEN.values(), ids=BETWEEN)
@@ -86,10 +77,7 @@ def written(folder: Path) -> Iterator[tuple[str, list[list[dict[str, Any]]]]]:
 )
 @given(data=st.data())
 def test_files_follow_each_other_in_the_order(
-    between: Callable[[DataStream], DataStream],
-    data: st.DataObject,
-    run_pipeline: RunPipeline,
-    tmp_path: Path,
+    between: Callable[[DataStream], DataStream], data: st.DataObject, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     order, cells = data.draw(ORDERS), data.draw(ROWS)
     parallelism = data.draw(st.sampled_from([None, 5]))

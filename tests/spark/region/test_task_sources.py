@@ -54,9 +54,7 @@ class Shop:
             .aggregate(n="count(*)")
             .transform(in_best)
         )
-        customers.join(counts, on="x", how="left").name("best").sink_to(
-            Parquet(f"{folder}/best")
-        ).name("best_out")
+        customers.join(counts, on="x", how="left").name("best").sink_to(Parquet(f"{folder}/best")).name("best_out")
         compiled = compile_pipeline(env.pipeline())
         self.regions = describe_regions(compiled)
         assert any(edge.reads_source_again for edge in compiled.job_graph.edges)
@@ -100,16 +98,8 @@ class Listed(Shop):
         spark.createDataFrame([(1,), (1,), (2,), (3,)], "x int").write.parquet(f"{folder}/orders")
         env = StreamExecutionEnvironment("shop")
         orders = env.from_source(Parquet(f"{folder}/orders"), "orders")
-        known = (
-            f"SELECT o.x FROM {{input}} AS o JOIN parquet.`{folder}/customers` AS c ON o.x = c.x"
-        )
-        spent = (
-            orders.sql(known)
-            .name("known")
-            .transform(in_spent)
-            .name("spent")
-            .stage("dear", same_task=True)
-        )
+        known = f"SELECT o.x FROM {{input}} AS o JOIN parquet.`{folder}/customers` AS c ON o.x = c.x"
+        spent = orders.sql(known).name("known").transform(in_spent).name("spent").stage("dear", same_task=True)
         best = spent.key_by("x").aggregate(n="count(*)").transform(in_best).name("best")
         best.sink_to(Parquet(f"{folder}/best")).name("best_out")
         self.regions = describe_regions(compile_pipeline(env.pipeline()))
@@ -126,10 +116,7 @@ def test_a_region_runs_again_if_files_that_only_its_sql_names_have_changed(
         assert listed.epochs() == 1, "the second try keeps it"
     listed.arrives("two", [3])
     assert listed.tries(3) == []
-    assert (
-        "'spent' runs again: files that 'known' has read have changed since"
-        in capsys.readouterr().out
-    )
+    assert "'spent' runs again: files that 'known' has read have changed since" in capsys.readouterr().out
     assert listed.epochs() == 2
     assert listed.rows() == [(1, 2), (2, 1), (3, 1)]
 
@@ -144,9 +131,7 @@ def test_a_file_that_arrives_between_two_regions_is_read_by_neither(shop: Shop) 
     assert shop.rows() == [(1, 2), (2, 1)]
 
 
-def test_a_file_that_is_written_again_between_them_fails_the_second_and_repeats_the_first(
-    shop: Shop,
-) -> None:
+def test_a_file_that_is_written_again_between_them_fails_the_second_and_repeats_the_first(shop: Shop) -> None:
     _happens["best"] = lambda: shop.arrives("one", [1, 2, 3])
     (message,) = shop.tries(1)
     assert "changed while it was read" in message
@@ -173,9 +158,7 @@ def test_a_file_that_arrives_between_two_tries_is_read_by_both_regions(shop: Sho
     assert shop.rows() == [(1, 2), (2, 1), (3, 1)]
 
 
-def test_a_file_that_arrives_after_a_region_was_kept_is_not_read(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_arrives_after_a_region_was_kept_is_not_read(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     _happens["best"] = fail
     assert len(shop.tries(1)) == 1
     why_changed = TaskSources.why_changed

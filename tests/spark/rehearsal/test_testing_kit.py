@@ -37,16 +37,8 @@ def sink(stream: DataStream, name: str = "out", **settings: object) -> StreamExe
     return stream.environment
 
 
-def test_cells_are_parsed_by_type_and_returned_as_python_values(
-    orders: DataStream, pipeline_run: Run
-) -> None:
-    given = {
-        "k": "a",
-        "DAY": "2013-01-31",
-        "price": "1.5",
-        "seen": "2013-01-31T05:00:00",
-        "share": 1,
-    }
+def test_cells_are_parsed_by_type_and_returned_as_python_values(orders: DataStream, pipeline_run: Run) -> None:
+    given = {"k": "a", "DAY": "2013-01-31", "price": "1.5", "seen": "2013-01-31T05:00:00", "share": 1}
     result = pipeline_run(sink(orders), {"orders": [given | {"tags": ["x"]}, {"k": "b"}]})
     assert result.rows("orders") == [
         {
@@ -137,10 +129,7 @@ def test_a_source_without_schema_takes_inferred_or_given_types(
         ([], "was given no rows, and declares no schema"),
         ([("a", 1)], "was given rows without names"),
         ([{"k": None}], "column 'k' given for 'in' has no value, so its type is unknown"),
-        (
-            [{"k": 1}, {"k": "a"}],
-            "column 'k' given for 'in' has values of several types: int and str",
-        ),
+        ([{"k": 1}, {"k": "a"}], "column 'k' given for 'in' has values of several types: int and str"),
     ):
         with pytest.raises(GivenRowsError, match=words):
             pipeline_run(env, {"in": rows})
@@ -163,16 +152,14 @@ def test_sinks_refuse_rows_as_in_production(orders: DataStream, pipeline_run: Ru
 
 def test_databases_are_not_accessed(env: StreamExecutionEnvironment, pipeline_run: Run) -> None:
     source = Jdbc("jdbc:postgresql://nowhere.invalid/x", table="t", schema="k STRING")
-    env.from_source(source, "in").sink_to(
-        Jdbc("jdbc:postgresql://nowhere.invalid/x", table="u"), mode="append"
-    ).name("out")
+    env.from_source(source, "in").sink_to(Jdbc("jdbc:postgresql://nowhere.invalid/x", table="u"), mode="append").name(
+        "out"
+    )
     assert pipeline_run(env, {"in": [{"k": "a"}]}).sink("out").rows == [{"k": "a"}]
 
 
 @pytest.mark.parametrize("mode", SHUFFLE_MODES)
-def test_nondeterministic_rows_are_computed_once(
-    mode: str, orders: DataStream, pipeline_run: Run
-) -> None:
+def test_nondeterministic_rows_are_computed_once(mode: str, orders: DataStream, pipeline_run: Run) -> None:
     coins = orders.with_columns(coin="rand()").name("coins")
     sink(coins.stage("cut").filter("coin < 0.5", rejects="tails").name("heads"), "heads")
     sink(coins, "all")
@@ -186,29 +173,20 @@ def test_nondeterministic_rows_are_computed_once(
     assert heads == {row["coin"] for row in result.sink("heads").rows}
 
 
-def test_contracts_are_counted_and_fail_as_in_production(
-    orders: DataStream, pipeline_run: Run
-) -> None:
+def test_contracts_are_counted_and_fail_as_in_production(orders: DataStream, pipeline_run: Run) -> None:
     sink(orders.expect("known", "v IS NOT NULL").expect("positive", "v > 0", on_violation="fail"))
     rows = {"orders": [{"k": "a", "v": 1}, {"k": "b"}]}
     with pytest.raises(PipelineFailedError) as failed:
         pipeline_run(orders.environment, rows)
-    assert "1 of 2 rows violate 'positive'\n  nothing of this task was published" in str(
-        failed.value
-    )
+    assert "1 of 2 rows violate 'positive'\n  nothing of this task was published" in str(failed.value)
     assert failed.value.failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR
     result = pipeline_run(orders.environment, {"orders": [{"k": "a", "v": 1}]})
-    assert {name: count.violations for name, count in result.contracts.items()} == {
-        "known": 0,
-        "positive": 0,
-    }
+    assert {name: count.violations for name, count in result.contracts.items()} == {"known": 0, "positive": 0}
     with pytest.raises(OperatorNotFoundError, match="did you mean 'known'?"):
         result.contract("knwn")
 
 
-def test_running_up_to_an_operator_checks_contracts_before_it(
-    orders: DataStream, pipeline_run: Run
-) -> None:
+def test_running_up_to_an_operator_checks_contracts_before_it(orders: DataStream, pipeline_run: Run) -> None:
     checked = orders.expect("known", "v > 0", on_violation="fail").select("k").name("keys")
     sink(checked)
     with pytest.raises(PipelineFailedError, match="1 of 1 rows violate 'known'"):
@@ -223,9 +201,7 @@ def test_failures_have_the_message_of_production(orders: DataStream, pipeline_ru
     assert f"declared at {__file__}:" in str(failed.value)
 
 
-def test_lazy_failures_have_the_message_of_production(
-    orders: DataStream, pipeline_run: Run
-) -> None:
+def test_lazy_failures_have_the_message_of_production(orders: DataStream, pipeline_run: Run) -> None:
     sink(orders.select("k", w="1 / v").name("divided").select("k"))
     result = pipeline_run(orders.environment, {"orders": [{"k": "a", "v": 0}]})
     assert result.rows("out") == [{"k": "a"}]
@@ -233,9 +209,7 @@ def test_lazy_failures_have_the_message_of_production(
         result.rows("divided")
 
 
-def test_running_up_to_an_operator_runs_only_its_inputs(
-    orders: DataStream, pipeline_run: Run
-) -> None:
+def test_running_up_to_an_operator_runs_only_its_inputs(orders: DataStream, pipeline_run: Run) -> None:
     other = orders.environment.from_source(Csv("/other"), "other")
     sink(orders.filter("v > 1").name("big"), "big_orders")
     sink(orders.join(other, on="k").name("joined"))
@@ -288,9 +262,7 @@ def twice(rows: DataFrame) -> DataFrame:
 def test_nothing_is_written_and_the_session_is_unchanged(
     env: StreamExecutionEnvironment, pipeline_run: Run, spark: SparkSession, tmp_path: Path
 ) -> None:
-    stream = env.from_source(Csv(f"{tmp_path}/in", schema="k STRING"), "in").with_columns(
-        r="rand()"
-    )
+    stream = env.from_source(Csv(f"{tmp_path}/in", schema="k STRING"), "in").with_columns(r="rand()")
     stream.stage("cut").sink_to(Parquet(f"{tmp_path}/out")).name("out")
     spark.conf.set("spark.sql.session.timeZone", "America/New_York")
     try:
@@ -347,17 +319,12 @@ def test_parameters_are_those_of_the_pipeline(pipeline_run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("day", "now"),
-    [
-        ("2013-01-31", datetime(2013, 1, 31)),
-        (datetime(2013, 1, 31, 5, 6, 7, 8), datetime(2013, 1, 31, 5, 6, 7, 8)),
-    ],
+    [("2013-01-31", datetime(2013, 1, 31)), (datetime(2013, 1, 31, 5, 6, 7, 8), datetime(2013, 1, 31, 5, 6, 7, 8))],
 )
 def test_the_current_time_is_that_of_the_given_day(
     day: str | date, now: datetime, orders: DataStream, pipeline_run: Run
 ) -> None:
-    timed = orders.select(now="localtimestamp()", day="current_date()", ds=":run_date").name(
-        "timed"
-    )
+    timed = orders.select(now="localtimestamp()", day="current_date()", ds=":run_date").name("timed")
     result = pipeline_run(sink(timed), {"orders": [{"k": "a"}]}, day=day)
     assert result.rows("timed") == [{"now": now, "day": date(2013, 1, 31), "ds": "2013-01-31"}]
 

@@ -64,9 +64,7 @@ def test_a_file_written_again_in_place_fails_the_attempt_and_publishes_nothing(
 ) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "rows.csv").write_text("id\n1\n2\n")
-    env = two_sinks(
-        source(Csv(f"{tmp_path}/in")).filter("id > 0"), tmp_path, changing_sources.writes_it_again
-    )
+    env = two_sinks(source(Csv(f"{tmp_path}/in")).filter("id > 0"), tmp_path, changing_sources.writes_it_again)
     failure = run_pipeline(env.pipeline())[-1].failure
     assert failure is not None
     assert failure.throwable_type is ThrowableType.RECOVERABLE_ERROR
@@ -81,10 +79,7 @@ def test_a_file_written_again_in_place_fails_the_attempt_and_publishes_nothing(
 
 @pytest.mark.parametrize("connector", FILE_SOURCES.values(), ids=FILE_SOURCES.keys())
 def test_every_source_of_files_is_compared_with_its_listing(
-    connector: Callable[[str], FileConnector],
-    run_pipeline: RunPipeline,
-    tmp_path: Path,
-    spark: SparkSession,
+    connector: Callable[[str], FileConnector], run_pipeline: RunPipeline, tmp_path: Path, spark: SparkSession
 ) -> None:
     made = connector(f"{tmp_path}/in")
     rows = spark.range(3).selectExpr(
@@ -99,9 +94,7 @@ def test_every_source_of_files_is_compared_with_its_listing(
     assert not (tmp_path / "one").exists()
 
 
-def test_a_file_that_arrives_during_a_task_is_in_neither_sink(
-    run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_a_file_that_arrives_during_a_task_is_in_neither_sink(run_pipeline: RunPipeline, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "rows.csv").write_text("id\n1\n2\n")
     env = two_sinks(source(Csv(f"{tmp_path}/in")), tmp_path, changing_sources.adds_a_file)
@@ -109,9 +102,7 @@ def test_a_file_that_arrives_during_a_task_is_in_neither_sink(
     assert rows_of(tmp_path) == [[(1,), (2,)], [(1,), (2,)]]
 
 
-def test_a_result_made_of_a_file_that_changed_is_not_committed(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_result_made_of_a_file_that_changed_is_not_committed(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "rows.csv").write_text("id\n1\n2\n")
     staged = source(Csv(f"{tmp_path}/in")).transform(changing_sources.touches_it).name("changing")
@@ -153,39 +144,28 @@ def test_a_source_function_gives_both_sinks_the_same_rows(
     assert run_pipeline(env.pipeline())[-1].failure is None
     one, two = rows_of(tmp_path)
     assert one == two
-    words = (
-        "some: staged once for its 2 readers, because its source: it may change while it is read"
-    )
+    words = "some: staged once for its 2 readers, because its source: it may change while it is read"
     assert words in capsys.readouterr().out
 
 
-def test_a_deterministic_source_function_is_read_twice(
-    run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_a_deterministic_source_function_is_read_twice(run_pipeline: RunPipeline, tmp_path: Path) -> None:
     given = FunctionSource(changing_sources.other_rows_each_time)
     env = two_sinks(source(given).deterministic(), tmp_path)
     assert run_pipeline(env.pipeline())[-1].failure is None
     assert not (tmp_path / "staging" / "p" / "run" / "data").exists()
 
 
-def test_changed_source_rows_do_not_replace_lost_rows_of_a_sink(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_changed_source_rows_do_not_replace_lost_rows_of_a_sink(spark: SparkSession, tmp_path: Path) -> None:
     rows = source(FunctionSource(changing_sources.other_rows_each_time))
     rows.sink_to(Parquet(f"{tmp_path}/raw")).name("raw")
-    rows.filter("x < 0.5").name("some").stage("dear").sink_to(Parquet(f"{tmp_path}/out")).name(
-        "out"
-    )
+    rows.filter("x < 0.5").name("some").stage("dear").sink_to(Parquet(f"{tmp_path}/out")).name("out")
     tasks = Tasks(rows.environment, tmp_path, spark)
     first, second = tasks.regions
     assert tasks.run(first).failure is None
     remove_data(tasks.data(first)[0])
     failure = tasks.run(second).failure
     assert failure is not None
-    assert (
-        "it cannot be recomputed here: recomputing it could return different rows"
-        in failure.message
-    )
+    assert "it cannot be recomputed here: recomputing it could return different rows" in failure.message
 
 
 def test_files_read_by_a_function_are_listed_not_staged(

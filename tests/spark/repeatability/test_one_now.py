@@ -11,13 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812  # as every pipeline calls 
 from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment, Table
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.staging.attempts.run_marker import (
-    VERSION,
-    RunMarker,
-    find_marker,
-    mark_run,
-    moment,
-)
+from graph_compiler.staging.attempts.run_marker import VERSION, RunMarker, find_marker, mark_run, moment
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.reference import published
 from tests.spark.conftest import RunPipeline
@@ -81,9 +75,7 @@ def test_every_function_for_the_current_time_returns_the_runs_time(
 ) -> None:
     env = StreamExecutionEnvironment("p")
     columns = {f"c{number}": f"CAST({each} AS STRING)" for number, each in enumerate(SPELLINGS)}
-    env.from_source(Parquet(one), "in").select(**columns).name("times").sink_to(
-        Parquet(f"{tmp_path}/out")
-    ).name("out")
+    env.from_source(Parquet(one), "in").select(**columns).name("times").sink_to(Parquet(f"{tmp_path}/out")).name("out")
     assert run_pipeline(env.pipeline())[-1].failure is None
     (row,) = published(tmp_path / "out")[1]
     assert dict(zip(SPELLINGS, row, strict=True)) == SPELLINGS
@@ -118,9 +110,7 @@ WAYS: dict[str, Callable[[DataStream], DataStream]] = {
     "a join": lambda s: s.with_columns(t="now()").join(
         s.with_columns(u="now()").drop("id"), how="inner", condition="t = u"
     ),
-    "rounds": lambda s: s.with_columns(t="now()").iterate(
-        in_a_round, max_iterations=3, until="max(t) = now()"
-    ),
+    "rounds": lambda s: s.with_columns(t="now()").iterate(in_a_round, max_iterations=3, until="max(t) = now()"),
 }
 
 
@@ -129,9 +119,7 @@ def test_the_current_time_is_the_runs_in_every_operator(
     way: Callable[[DataStream], DataStream], one: str, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     env = StreamExecutionEnvironment("p")
-    way(env.from_source(Parquet(one), "in")).name("timed").select(t="t").sink_to(
-        Parquet(f"{tmp_path}/out")
-    ).name("out")
+    way(env.from_source(Parquet(one), "in")).name("timed").select(t="t").sink_to(Parquet(f"{tmp_path}/out")).name("out")
     (report,) = run_pipeline(env.pipeline())
     assert report.failure is None, report.failure
     ((found,),) = published(tmp_path / "out")[1]
@@ -139,9 +127,7 @@ def test_the_current_time_is_the_runs_in_every_operator(
     assert all(count.violations == 0 for count in report.contracts)
 
 
-def test_views_see_the_runs_time(
-    run_pipeline: RunPipeline, tmp_path: Path, spark: SparkSession
-) -> None:
+def test_views_see_the_runs_time(run_pipeline: RunPipeline, tmp_path: Path, spark: SparkSession) -> None:
     begin(tmp_path)
     spark.sql("CREATE OR REPLACE TEMPORARY VIEW timed AS SELECT now() AS t")
     env = StreamExecutionEnvironment("p")
@@ -159,9 +145,9 @@ def test_two_sinks_and_the_next_task_see_the_same_time(
     timed = env.from_source(Parquet(f"{tmp_path}/in"), "in").with_columns(t="now()").name("timed")
     timed.sink_to(Parquet(f"{tmp_path}/one")).name("one")
     timed.sink_to(Parquet(f"{tmp_path}/two")).name("two")
-    timed.stage("another task").with_columns(u="now()").name("later").sink_to(
-        Parquet(f"{tmp_path}/three")
-    ).name("three")
+    timed.stage("another task").with_columns(u="now()").name("later").sink_to(Parquet(f"{tmp_path}/three")).name(
+        "three"
+    )
     assert run_pipeline(env.pipeline())[-1].failure is None
     ((_, first),), ((_, second),) = (published(tmp_path / name)[1] for name in ("one", "two"))
     ((_, staged, later),) = published(tmp_path / "three")[1]
@@ -197,16 +183,14 @@ def test_a_filter_on_the_current_time_puts_each_row_on_one_side(
     assert not sides[0] & sides[1]
 
 
-def test_rows_with_the_current_time_are_recomputed_equally(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_rows_with_the_current_time_are_recomputed_equally(spark: SparkSession, tmp_path: Path) -> None:
     spark.range(5).write.parquet(f"{tmp_path}/in")
     env = StreamExecutionEnvironment("p")
     timed = env.from_source(Parquet(f"{tmp_path}/in"), "in").with_columns(t="now()").name("timed")
     for name in ("one", "two"):
-        timed.stage("dear").filter(f"'{name}' != ''").name(name).sink_to(
-            Parquet(f"{tmp_path}/{name}")
-        ).name(f"{name}_out")
+        timed.stage("dear").filter(f"'{name}' != ''").name(name).sink_to(Parquet(f"{tmp_path}/{name}")).name(
+            f"{name}_out"
+        )
     tasks = Tasks(env, tmp_path, spark)
     first, one, two = tasks.regions
     assert tasks.run(first).failure is None

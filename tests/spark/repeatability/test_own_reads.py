@@ -80,21 +80,13 @@ def touch(folder: Path) -> None:
 
 COMPARED: dict[str, tuple[str, Made]] = {
     "files in SQL": ("in", lambda rows, folder: rows.sql(with_rows_of(f"parquet.`{folder}/in`"))),
-    "files by their URI": (
-        "in",
-        lambda rows, folder: rows.sql(with_rows_of(f"PARQUET.`file:{folder}/in`")),
-    ),
+    "files by their URI": ("in", lambda rows, folder: rows.sql(with_rows_of(f"PARQUET.`file:{folder}/in`"))),
     "files with options": (
         "in",
-        lambda rows, folder: rows.sql(
-            with_rows_of(f"parquet.`{folder}/in/` WITH (`recursiveFileLookup`='true')")
-        ),
+        lambda rows, folder: rows.sql(with_rows_of(f"parquet.`{folder}/in/` WITH (`recursiveFileLookup`='true')")),
     ),
     "a table in SQL": ("table", lambda rows, _: rows.sql(with_rows_of("changing_table"))),
-    "a subquery of a filter": (
-        "in",
-        lambda rows, folder: rows.filter(f"id IN (SELECT id FROM parquet.`{folder}/in`)"),
-    ),
+    "a subquery of a filter": ("in", lambda rows, folder: rows.filter(f"id IN (SELECT id FROM parquet.`{folder}/in`)")),
     "a subquery in a subquery": (
         "table",
         lambda rows, _: rows.with_columns(
@@ -104,10 +96,7 @@ COMPARED: dict[str, tuple[str, Made]] = {
     "files in a function": ("in", lambda rows, _: rows.transform(changing_sources.with_files)),
 }
 NOT_COMPARED: dict[str, tuple[str, Made]] = {
-    "a pattern": (
-        "files of",
-        lambda rows, folder: rows.sql(with_rows_of(f"parquet.`{folder}/i*`")),
-    ),
+    "a pattern": ("files of", lambda rows, folder: rows.sql(with_rows_of(f"parquet.`{folder}/i*`"))),
     "a view": ("view `spark_catalog`", lambda rows, _: rows.sql(with_rows_of("changing_view"))),
     "a table with partitions": (
         "table `spark_catalog`.`default`.`changing_parts`",
@@ -132,9 +121,7 @@ def test_files_that_change_while_they_are_read_fail_the_attempt(
 ) -> None:
     folder, make = COMPARED[kind]
     HAPPENS["now"] = lambda: touch(tmp_path / folder)
-    failure = run_pipeline(two_sinks(reading(ids(), make, tmp_path), tmp_path).pipeline())[
-        -1
-    ].failure
+    failure = run_pipeline(two_sinks(reading(ids(), make, tmp_path), tmp_path).pipeline())[-1].failure
     assert failure is not None
     assert failure.throwable_type is ThrowableType.RECOVERABLE_ERROR
     assert failure.operator == "reading"
@@ -142,9 +129,7 @@ def test_files_that_change_while_they_are_read_fail_the_attempt(
     assert not (tmp_path / "one").exists()
 
 
-def why_changed(
-    env: StreamExecutionEnvironment, report: ExecutionReport, spark: SparkSession
-) -> str | None:
+def why_changed(env: StreamExecutionEnvironment, report: ExecutionReport, spark: SparkSession) -> str | None:
     (region,) = describe_regions(compile_pipeline(env.pipeline()))
     return TaskSources.of([region], read_source).why_changed(region, report, spark)
 
@@ -176,9 +161,7 @@ def test_a_region_that_has_read_what_cannot_be_compared_is_not_kept(
     (read,) = report.uncompared
     assert read.operator == "reading"
     assert words in read.what
-    assert str(why_changed(env, report, spark)) == (
-        f"'reading' has read {read.what}, which may have changed since"
-    )
+    assert str(why_changed(env, report, spark)) == (f"'reading' has read {read.what}, which may have changed since")
 
 
 def test_a_source_that_is_declared_deterministic_is_kept(
@@ -198,9 +181,7 @@ def test_a_source_that_is_declared_deterministic_is_kept(
 def test_a_table_with_other_columns_is_another_table(
     run_pipeline: RunPipeline, tmp_path: Path, spark: SparkSession
 ) -> None:
-    env = two_sinks(
-        ids().sql("SELECT o.* FROM {input} JOIN changing_table AS o USING (id)"), tmp_path
-    )
+    env = two_sinks(ids().sql("SELECT o.* FROM {input} JOIN changing_table AS o USING (id)"), tmp_path)
     (report,) = run_pipeline(env.pipeline())
     assert why_changed(env, report, spark) is None
     spark.sql("ALTER TABLE changing_table ADD COLUMNS (more STRING)")
@@ -211,11 +192,7 @@ def test_rows_that_may_change_are_staged_where_they_are_read_twice(
     run_pipeline: RunPipeline, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     env = two_sinks(
-        reading(
-            ids(),
-            lambda rows, _: rows.sql("SELECT o.* FROM {input} CROSS JOIN changing_rows AS o"),
-            tmp_path,
-        ),
+        reading(ids(), lambda rows, _: rows.sql("SELECT o.* FROM {input} CROSS JOIN changing_rows AS o"), tmp_path),
         tmp_path,
     )
     assert run_pipeline(env.pipeline())[-1].failure is None
@@ -249,9 +226,7 @@ def test_a_function_whose_outputs_each_read_what_may_change_is_refused(
     assert failure is not None
     assert failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR
     assert failure.operator == "split"
-    assert (
-        "2 of its outputs read table `spark_catalog`.`default`.`changing_parts`" in failure.message
-    )
+    assert "2 of its outputs read table `spark_catalog`.`default`.`changing_parts`" in failure.message
     assert "hint: read it as a source, and join it" in failure.message
 
 
@@ -294,9 +269,7 @@ def test_each_round_of_a_loop_may_write_again_what_it_reads(
     assert "rounds" in {files.operator for files in report.sources}
 
 
-def test_files_that_change_while_a_loop_reads_them_fail_the_attempt(
-    run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_files_that_change_while_a_loop_reads_them_fail_the_attempt(run_pipeline: RunPipeline, tmp_path: Path) -> None:
     rounds = ids().iterate(changing_sources.with_touched_files, max_iterations=3).name("rounds")
     rounds.sink_to(Parquet(f"{tmp_path}/one")).name("one")
     failure = run_pipeline(rounds.environment.pipeline())[-1].failure
@@ -331,9 +304,7 @@ def test_what_spark_holds_is_no_read(spark: SparkSession, tmp_path: Path) -> Non
     assert {name for name, reads in found.items() if reads != OwnReads()} == set()
     assert OwnReads.of(FUNCTION, rows.rdd.toDF(), [rows]).changing == ("an RDD",)
     given = spark.createDataFrame([(1,)], "id BIGINT")
-    assert OwnReads.of(Sql("TABLE given", ()), given, []).changing == ("an RDD",), (
-        "of a temporary view"
-    )
+    assert OwnReads.of(Sql("TABLE given", ()), given, []).changing == ("an RDD",), "of a temporary view"
     again = OwnReads.of(FUNCTION, spark.read.parquet(f"{tmp_path}/in"), [rows])
     assert len(again.listings) == 1
     cached = rows.cache()

@@ -101,10 +101,7 @@ PLANS: dict[str, tuple[Callable[[DataFrame], DataFrame], VaryingRows | None]] = 
     "sample": (lambda rows: rows.sample(0.5), varying_rows.ANY_ROWS),
     "sample with a seed": (lambda rows: rows.sample(0.5, 3), varying_rows.ANY_ROWS),
     "random split": (lambda rows: rows.randomSplit([0.5, 0.5])[0], varying_rows.ANY_ROWS),
-    "pivot of first": (
-        lambda rows: rows.groupBy("k").pivot("s", ["1"]).agg({"d": "first"}),
-        varying_rows.ANY_VALUE,
-    ),
+    "pivot of first": (lambda rows: rows.groupBy("k").pivot("s", ["1"]).agg({"d": "first"}), varying_rows.ANY_VALUE),
     **{
         f"{name} of equal texts": (make, varying_rows.EQUAL_TEXTS)
         for name, make in {
@@ -131,26 +128,20 @@ PLANS: dict[str, tuple[Callable[[DataFrame], DataFrame], VaryingRows | None]] = 
 
 @pytest.fixture(scope="module")
 def rows(spark: SparkSession) -> DataFrame:
-    found = spark.range(30).selectExpr(
-        "id", "id % 3 AS k", "CAST(id AS DOUBLE) AS d", "CAST(id AS STRING) AS s"
-    )
+    found = spark.range(30).selectExpr("id", "id % 3 AS k", "CAST(id AS DOUBLE) AS d", "CAST(id AS STRING) AS s")
     found.createOrReplaceTempView("varying")
     return found
 
 
 @pytest.mark.parametrize(("expression", "row"), AGGREGATES.items())
-def test_nondeterministic_aggregates_are_found(
-    expression: str, row: VaryingRows | None, rows: DataFrame
-) -> None:
+def test_nondeterministic_aggregates_are_found(expression: str, row: VaryingRows | None, rows: DataFrame) -> None:
     made = rows.sparkSession.sql(f"SELECT k, {expression} AS x FROM varying GROUP BY k")
     found = why_rows_vary(made)
     assert (found and found.row) == row
 
 
 @pytest.mark.parametrize(("expression", "row"), COLUMNS.items())
-def test_nondeterministic_columns_are_found(
-    expression: str, row: VaryingRows | None, rows: DataFrame
-) -> None:
+def test_nondeterministic_columns_are_found(expression: str, row: VaryingRows | None, rows: DataFrame) -> None:
     found = why_rows_vary(rows.selectExpr("*", f"{expression} AS x"))
     assert (found and found.row) == row
 
@@ -171,9 +162,7 @@ SHARED: dict[str, Callable[[DataStream], DataStream]] = {
     "collect_list": lambda s: s.key_by("k").aggregate(x="xxhash64(collect_list(id))"),
     "max_by": lambda s: s.key_by("k").aggregate(x="max_by(id, k)"),
     "percentile_approx": lambda s: s.key_by("k").aggregate(x="percentile_approx(id, 0.3, 10)"),
-    "row_number": lambda s: s.with_columns(
-        x="row_number() OVER (PARTITION BY k ORDER BY k)"
-    ).filter("x = 1"),
+    "row_number": lambda s: s.with_columns(x="row_number() OVER (PARTITION BY k ORDER BY k)").filter("x = 1"),
     "limit in SQL text": lambda s: s.sql("SELECT * FROM {input} LIMIT 500"),
     "deduplicate in a function": lambda s: s.transform(first_of_key),
     "a place": lambda s: s.with_columns(x="monotonically_increasing_id()").filter("x % 7 = 0"),
@@ -216,9 +205,7 @@ def test_sinks_of_other_columns_have_the_same_records_of_a_lenient_reader(
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.csv").write_text("1,2\nx,3\n4,y\n")
     spark.sql("DROP TABLE IF EXISTS lenient")
-    spark.sql(
-        f"CREATE TABLE lenient (a INT, b INT) USING csv OPTIONS (Mode '{mode}') LOCATION '{tmp_path}/in'"
-    )
+    spark.sql(f"CREATE TABLE lenient (a INT, b INT) USING csv OPTIONS (Mode '{mode}') LOCATION '{tmp_path}/in'")
     env = StreamExecutionEnvironment("p")
     rows = env.from_source(Table("lenient"), "lenient")
     for name in ("a", "b"):
@@ -243,10 +230,7 @@ def test_sinks_of_other_columns_have_the_same_records_of_a_lenient_reader(
     ids=["last digits", "declared deterministic", "a total order", "deduplicate by an order"],
 )
 def test_deterministic_rows_are_not_staged_for_two_readers(
-    declare: Callable[[DataStream], DataStream],
-    data: str,
-    run_pipeline: RunPipeline,
-    tmp_path: Path,
+    declare: Callable[[DataStream], DataStream], data: str, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     source = StreamExecutionEnvironment("p").from_source(Parquet(data), "in")
     assert run_pipeline(two_sinks(declare(source), tmp_path).pipeline())[-1].failure is None

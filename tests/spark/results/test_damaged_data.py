@@ -9,11 +9,7 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
-from graph_compiler.deployment.documents.descriptor import (
-    ExecutionAttempt,
-    ResultDescriptor,
-    StagedInput,
-)
+from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
 from graph_compiler.deployment.documents.manifest import DataFile, Manifest
 from graph_compiler.deployment.documents.report import ThrowableType
 from graph_compiler.deployment.documents.run_identity import RunIdentity
@@ -39,9 +35,7 @@ RESULT = ResultDescriptor(
     is_compared=False,
     deterministic=False,
 )
-STAGED = StagedInput(
-    id=RESULT.id, fingerprint=RESULT.fingerprint, producer=RegionId("producer"), consumers=()
-)
+STAGED = StagedInput(id=RESULT.id, fingerprint=RESULT.fingerprint, producer=RegionId("producer"), consumers=())
 # A dictionary, plain numbers, strings, a nested column, NULLs; statistics that a pushed filter looks at.
 ROWS = """
     SELECT id, id * 1.5D AS d, concat('k', id % 5) AS k, repeat(sha(string(id)), 2) AS s,
@@ -54,10 +48,7 @@ STEP = 97
 def area_of(spark: SparkSession, root: Path) -> StagingArea:
     return StagingArea(
         spark=spark,
-        log=ManifestLog(
-            store=LocalStore(),
-            layout=StagingLayout(root=str(root), identity=RunIdentity.own("p", "r")),
-        ),
+        log=ManifestLog(store=LocalStore(), layout=StagingLayout(root=str(root), identity=RunIdentity.own("p", "r"))),
         attempt=ExecutionAttempt(execution_id="one", attempt_number=0),
         plan_id="plan",
         contracts=tuple,
@@ -129,9 +120,7 @@ class Staged:
         (folder / "in.csv").write_text("k,v\n" + "".join(f"a{n},{n}\n" for n in range(2000)))
         env = StreamExecutionEnvironment("p")
         rows = env.from_source(Csv(str(folder / "in.csv")), "in").with_columns(v="v * 10")
-        rows.name("first").stage("dear").filter("v >= 0").name("second").sink_to(
-            Parquet(f"{folder}/out")
-        ).name("out")
+        rows.name("first").stage("dear").filter("v >= 0").name("second").sink_to(Parquet(f"{folder}/out")).name("out")
         self.tasks = Tasks(env, folder, spark)
         self.first, self.second = self.tasks.regions
         assert self.tasks.run(self.first).failure is None
@@ -156,9 +145,7 @@ class Staged:
         return [record.reason for record in records if record is not None]
 
 
-def test_data_that_spark_finds_damaged_is_lost_for_the_next_attempt(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_data_that_spark_finds_damaged_is_lost_for_the_next_attempt(spark: SparkSession, tmp_path: Path) -> None:
     staged = Staged(tmp_path, spark)
     flip(staged.file, 600)
     failure = staged.tasks.run(staged.second).failure
@@ -210,14 +197,10 @@ def as_version_2(staged: Staged) -> None:
     path.write_text(json.dumps(document))
 
 
-def test_results_of_the_previous_version_are_read_after_an_upgrade(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_results_of_the_previous_version_are_read_after_an_upgrade(spark: SparkSession, tmp_path: Path) -> None:
     staged = Staged(tmp_path, spark)
     as_version_2(staged)
-    assert staged.manifest.files[0] == DataFile(
-        name=staged.file.name, rows=2000, bytes=staged.file.stat().st_size
-    )
+    assert staged.manifest.files[0] == DataFile(name=staged.file.name, rows=2000, bytes=staged.file.stat().st_size)
     report = staged.tasks.run(staged.second)
     assert report.failure is None, report.failure
     assert report.recomputed == ()

@@ -109,9 +109,7 @@ def kinds() -> list[str]:
     return [kind for kind in VALUES if kind not in ("time", "interval")]
 
 
-def test_no_initial_setting_changes_staged_rows(
-    kinds: list[str], spark: SparkSession, tmp_path: Path
-) -> None:
+def test_no_initial_setting_changes_staged_rows(kinds: list[str], spark: SparkSession, tmp_path: Path) -> None:
     rows = border_values(spark, kinds)
     wanted, schema = as_texts(rows), rows.schema
     area = area_of(spark, tmp_path)
@@ -125,9 +123,7 @@ def test_no_initial_setting_changes_staged_rows(
         assert as_texts(back) == wanted
 
 
-def test_damaged_files_are_noticed_even_if_the_cluster_ignores_them(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_damaged_files_are_noticed_even_if_the_cluster_ignores_them(spark: SparkSession, tmp_path: Path) -> None:
     area = area_of(spark, tmp_path)
     with pinned(spark, WORST), hadoop_settings(spark, WORST_OF_HADOOP):
         manifest = area.stage(RESULT, spark.range(0, 1000, 1, 2).selectExpr("id"))
@@ -161,11 +157,7 @@ def test_a_merge_keeps_the_targets_rows_whatever_files_the_cluster_ignores(
     connector: type[Parquet | Orc], spark: SparkSession, sinks: Sinks, tmp_path: Path
 ) -> None:
     sinks.write(connector(f"{tmp_path}/out"), "SELECT id, id AS v FROM range(10)")
-    ignores = {
-        key: value
-        for key, value in WORST.items()
-        if ".ignore" in key and "regex" not in key.lower()
-    }
+    ignores = {key: value for key, value in WORST.items() if ".ignore" in key and "regex" not in key.lower()}
     of_orc = {key: value for key, value in WORST_OF_HADOOP.items() if key.startswith("orc.")}
     with pinned(spark, ignores), hadoop_settings(spark, of_orc):
         rows = "SELECT id, -1L AS v FROM range(9, 11)"

@@ -31,9 +31,7 @@ def make(tmp_path: Path, spark: SparkSession) -> Make:
         first = rows.name("first").stage("dear")
         for name in readers:
             kept = first.filter("v > 10").name(f"{name}_rows").stage("dear too")
-            kept.filter("v > 0").name(f"{name}_kept").sink_to(Parquet(f"{tmp_path}/{name}")).name(
-                name
-            )
+            kept.filter("v > 0").name(f"{name}_kept").sink_to(Parquet(f"{tmp_path}/{name}")).name(name)
         return Tasks(env, tmp_path, spark, release=release)
 
     return tasks
@@ -105,9 +103,7 @@ def test_a_cleared_reader_that_has_not_started_keeps_the_result(make: Make) -> N
     assert tasks.data(first) == []
 
 
-def test_rows_staged_for_one_execution_are_removed_with_it(
-    tmp_path: Path, spark: SparkSession
-) -> None:
+def test_rows_staged_for_one_execution_are_removed_with_it(tmp_path: Path, spark: SparkSession) -> None:
     (tmp_path / "in.csv").write_text("k,v\na,1\na,2\nb,3\n")
     env = StreamExecutionEnvironment("p")
     coins = env.from_source(Csv(f"{tmp_path}/in.csv"), "in").transform(with_a_coin).name("coins")

@@ -21,10 +21,7 @@ def checksum(rows: DataFrame) -> str | None:
 SAME = {
     "another order": ("VALUES (1, 'a'), (2, 'b')", "VALUES (2, 'b'), (1, 'a')"),
     "maps in another order": ("SELECT map('a', 1, 'b', 2)", "SELECT map('b', 2, 'a', 1)"),
-    "maps of maps in another order": (
-        "SELECT map(1, map('a', 1, 'b', 2))",
-        "SELECT map(1, map('b', 2, 'a', 1))",
-    ),
+    "maps of maps in another order": ("SELECT map(1, map('a', 1, 'b', 2))", "SELECT map(1, map('b', 2, 'a', 1))"),
     "NaN": ("SELECT double('NaN')", "SELECT -double('NaN')"),
     "no rows": ("SELECT 1 WHERE false", "SELECT 2 WHERE false"),
 }
@@ -39,23 +36,14 @@ DIFFERENT = {
     "zeros in arrays": ("SELECT array(0.0D)", "SELECT array(-0.0D)"),
     "float zeros": ("SELECT float(0.0)", "SELECT -float(0.0)"),
     "the place of NULL in arrays": ("SELECT array(NULL, 1)", "SELECT array(1, NULL)"),
-    "the bounds of arrays": (
-        "SELECT array(array(1), array(2, 3))",
-        "SELECT array(array(1, 2), array(3))",
-    ),
+    "the bounds of arrays": ("SELECT array(array(1), array(2, 3))", "SELECT array(array(1, 2), array(3))"),
     "the order in arrays": ("SELECT array(1, 2)", "SELECT array(2, 1)"),
     "empty and NULL": ("SELECT CAST(array() AS ARRAY<INT>)", "SELECT CAST(NULL AS ARRAY<INT>)"),
-    "a struct of NULL and NULL": (
-        "SELECT named_struct('a', CAST(NULL AS INT))",
-        "SELECT CAST(NULL AS STRUCT<a: INT>)",
-    ),
+    "a struct of NULL and NULL": ("SELECT named_struct('a', CAST(NULL AS INT))", "SELECT CAST(NULL AS STRUCT<a: INT>)"),
     "who has what in maps": ("SELECT map('a', 1, 'b', 2)", "SELECT map('a', 2, 'b', 1)"),
     "letters of a string": ("SELECT 'a'", "SELECT 'A'"),
     "binary": ("SELECT X'00'", "SELECT X'0000'"),
-    "instants": (
-        "SELECT timestamp'2020-01-01 00:00:00'",
-        "SELECT timestamp'2020-01-01 00:00:00.000001'",
-    ),
+    "instants": ("SELECT timestamp'2020-01-01 00:00:00'", "SELECT timestamp'2020-01-01 00:00:00.000001'"),
     "large decimals": ("SELECT 12345678901234567890.01", "SELECT 12345678901234567890.02"),
 }
 NOT_COMPARABLE = {
@@ -123,9 +111,7 @@ SMALL = st.lists(
 )
 
 
-@settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(one=SMALL, other=SMALL)
 def test_checksums_are_equal_exactly_where_the_rows_are(
     one: list[object], other: list[object], spark: SparkSession

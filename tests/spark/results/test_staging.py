@@ -8,11 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from graph_compiler.deployment.documents.descriptor import (
-    ExecutionAttempt,
-    ResultDescriptor,
-    StagedInput,
-)
+from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import PartitionNotFoundError, StagingError, StaleResultError
@@ -34,9 +30,7 @@ RESULT = ResultDescriptor(
     is_compared=False,
     deterministic=False,
 )
-STAGED = StagedInput(
-    id=RESULT.id, fingerprint=RESULT.fingerprint, producer=RegionId("producer"), consumers=()
-)
+STAGED = StagedInput(id=RESULT.id, fingerprint=RESULT.fingerprint, producer=RegionId("producer"), consumers=())
 
 
 @pytest.fixture
@@ -44,8 +38,7 @@ def area(spark: SparkSession, tmp_path: Path) -> StagingArea:
     return StagingArea(
         spark=spark,
         log=ManifestLog(
-            store=LocalStore(),
-            layout=StagingLayout(root=str(tmp_path), identity=RunIdentity.own("p", "r")),
+            store=LocalStore(), layout=StagingLayout(root=str(tmp_path), identity=RunIdentity.own("p", "r"))
         ),
         attempt=ExecutionAttempt(execution_id="one", attempt_number=0),
         plan_id="plan",
@@ -85,9 +78,7 @@ def test_nothing_is_committed_unless_all_written_files_are_listed(
 ) -> None:
     log = ManifestLog(store=HiddenFiles(hidden), layout=area.layout)
     rows = area.spark.range(0, 10, 1, 2)
-    with pytest.raises(
-        StagingError, match=r"10 rows went to the writer, and the files .* hold [05];"
-    ):
+    with pytest.raises(StagingError, match=r"10 rows went to the writer, and the files .* hold [05];"):
         replace(area, log=log).stage(replace(RESULT, is_compared=is_compared), rows)
     assert area.log.latest(RESULT.id) is None
 
@@ -99,27 +90,21 @@ def test_a_staging_root_may_have_any_name(area: StagingArea, root: str) -> None:
     assert replace(area, log=log).stage(RESULT, area.spark.range(3)).rows == 3
 
 
-def test_every_execution_commits_the_next_epoch_and_readers_take_the_latest(
-    area: StagingArea,
-) -> None:
+def test_every_execution_commits_the_next_epoch_and_readers_take_the_latest(area: StagingArea) -> None:
     area.stage(RESULT, area.spark.range(1))
     second = other_execution(area, "two").stage(RESULT, area.spark.range(2))
     assert (second.epoch, second.parent_epoch) == (1, 0)
     assert area.read(area.find(STAGED)).count() == 2
 
 
-def test_the_loser_of_an_epoch_adopts_an_equal_result(
-    area: StagingArea,
-) -> None:
+def test_the_loser_of_an_epoch_adopts_an_equal_result(area: StagingArea) -> None:
     late = other_execution(area, "two")  # it began before the winner committed
     winner = area.stage(RESULT, area.spark.range(1))
     assert late.stage(RESULT, area.spark.range(1)) == winner
     assert not Path(area.layout.data(RESULT.id, epoch=0, execution_id="two")).exists()
 
 
-def test_losing_an_epoch_to_another_plan_fails(
-    area: StagingArea,
-) -> None:
+def test_losing_an_epoch_to_another_plan_fails(area: StagingArea) -> None:
     late = other_execution(area, "two", "another")
     area.stage(RESULT, area.spark.range(1))
     with pytest.raises(StagingError, match="committed by execution one of another plan"):
@@ -134,9 +119,7 @@ def test_damaged_data_is_never_read(area: StagingArea, damage: str) -> None:
         file.unlink()
     else:
         file.write_bytes(file.read_bytes()[:-1])
-    with pytest.raises(
-        PartitionNotFoundError, match="is missing" if damage == "delete" else "bytes, not"
-    ):
+    with pytest.raises(PartitionNotFoundError, match="is missing" if damage == "delete" else "bytes, not"):
         area.read(area.find(STAGED))
 
 

@@ -8,21 +8,14 @@ pytestmark = pytest.mark.spark
 
 MASTER = {"spark.master": "spark://host:7077"}
 KEYS = {"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"}
-SETTINGS = {
-    "spark.hadoop.fs.s3a.access.key": "id",
-    "spark.hadoop.fs.s3a.secret.key": "secret",
-}
+SETTINGS = {"spark.hadoop.fs.s3a.access.key": "id", "spark.hadoop.fs.s3a.secret.key": "secret"}
 
 
 @pytest.mark.parametrize(
     ("submitted", "environment", "found"),
     [
         (MASTER, KEYS, SETTINGS),
-        (
-            MASTER,
-            KEYS | {"AWS_SESSION_TOKEN": "token"},
-            SETTINGS | {"spark.hadoop.fs.s3a.session.token": "token"},
-        ),
+        (MASTER, KEYS | {"AWS_SESSION_TOKEN": "token"}, SETTINGS | {"spark.hadoop.fs.s3a.session.token": "token"}),
         (MASTER, {"AWS_REGION": "eu-north-1"}, {}),
         (MASTER | {"spark.hadoop.fs.s3a.secret.key": "other"}, KEYS, {}),
         (MASTER | {"spark.hadoop.fs.s3a.aws.credentials.provider": "C"}, KEYS, {}),

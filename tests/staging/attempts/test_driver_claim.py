@@ -8,11 +8,7 @@ import pytest
 from graph_compiler import Parquet, Range, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
-from graph_compiler.deployment.documents.descriptor import (
-    VERSION,
-    ExecutionAttempt,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import VERSION, ExecutionAttempt, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import ExecutionClaimedError
 from graph_compiler.staging.attempts.execution_order import claim_execution
@@ -37,9 +33,7 @@ def task(tmp_path: Path) -> TaskDeploymentDescriptor:
 
 def test_the_second_driver_is_told_which_was_first(task: TaskDeploymentDescriptor) -> None:
     claim_execution(LocalStore(), task)
-    with pytest.raises(
-        ExecutionClaimedError, match=f"'out' has a driver already: process {os.getpid()} on "
-    ):
+    with pytest.raises(ExecutionClaimedError, match=f"'out' has a driver already: process {os.getpid()} on "):
         claim_execution(LocalStore(), task)
 
 
@@ -58,7 +52,5 @@ class ForgetfulStore(InMemoryStore):
         return super().put_if_absent(key, content)
 
 
-def test_a_driver_that_finds_its_own_claim_owns_the_execution(
-    task: TaskDeploymentDescriptor,
-) -> None:
+def test_a_driver_that_finds_its_own_claim_owns_the_execution(task: TaskDeploymentDescriptor) -> None:
     claim_execution(ForgetfulStore(), task)

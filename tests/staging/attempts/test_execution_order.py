@@ -5,11 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.deployment.documents.descriptor import (
-    VERSION,
-    ExecutionAttempt,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import VERSION, ExecutionAttempt, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.graphs.execution import ExecutionState

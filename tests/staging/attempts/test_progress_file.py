@@ -49,9 +49,7 @@ def test_the_document_has_the_latest_progress(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_frequent_updates_are_written_once_and_none_are_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_frequent_updates_are_written_once_and_none_are_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, replaced = tmp_path / "progress.json", list[str]()
     replace = os.replace
 

@@ -14,20 +14,9 @@ from graph_compiler.declaration.retention import Retention
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
 from graph_compiler.deployment.documents.progress import VERSION as PROGRESS_VERSION
 from graph_compiler.deployment.documents.progress import CurrentStep, ExecutionProgress
-from graph_compiler.deployment.documents.report import (
-    VERSION,
-    ExecutionReport,
-    Failure,
-    Outcome,
-    Phase,
-    ThrowableType,
-)
+from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, Failure, Outcome, Phase, ThrowableType
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import (
-    DESCRIPTOR,
-    OUTCOME,
-    StagingLayout,
-)
+from graph_compiler.deployment.documents.staging_layout import DESCRIPTOR, OUTCOME, StagingLayout
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import to_json, to_wire
 from graph_compiler.errors import SourceLocation
@@ -46,9 +35,7 @@ from tests.harness.staging_trees import FIRST, Run
 
 REGION = RegionId("late routes")
 SUBMITTED = Submission(command=(), shown="", environment=(), host="worker-1")
-BROKEN = Failure(
-    throwable_type=ThrowableType.RECOVERABLE_ERROR, operator="late", declared_at=None, message="no"
-)
+BROKEN = Failure(throwable_type=ThrowableType.RECOVERABLE_ERROR, operator="late", declared_at=None, message="no")
 
 PROGRESS = ExecutionProgress(
     version=PROGRESS_VERSION,
@@ -79,14 +66,10 @@ def report(failure: Failure | None) -> ExecutionReport:
 
 @pytest.fixture
 def layout(tmp_path: Path) -> StagingLayout:
-    return StagingLayout(
-        root=str(tmp_path), identity=RunIdentity.own("flights", "manual__2013-01-01")
-    )
+    return StagingLayout(root=str(tmp_path), identity=RunIdentity.own("flights", "manual__2013-01-01"))
 
 
-def leave(
-    layout: StagingLayout, number: int, region_id: RegionId = REGION, /, **documents: object
-) -> None:
+def leave(layout: StagingLayout, number: int, region_id: RegionId = REGION, /, **documents: object) -> None:
     """Leave the documents of attempt `number`, which began that many seconds after the epoch."""
     folder = Path(layout.executions(region_id), f"e{number}")
     folder.mkdir(parents=True)
@@ -159,10 +142,7 @@ def leave(
             "marked",
         ),
         (
-            {
-                "submission": SUBMITTED,
-                "outcome": Outcome(state=ExecutionState.SCHEDULED, ended=7, reason=None),
-            },
+            {"submission": SUBMITTED, "outcome": Outcome(state=ExecutionState.SCHEDULED, ended=7, reason=None)},
             ExecutionState.FAILED,
             "its documents contradict each other: it ends as SCHEDULED, and was RUNNING",
         ),
@@ -214,9 +194,7 @@ def test_an_unfinished_attempt_with_a_successor_is_dead(layout: StagingLayout) -
     assert second.state is ExecutionState.RUNNING
 
 
-def test_progress_is_used_until_there_is_a_report(
-    layout: StagingLayout,
-) -> None:
+def test_progress_is_used_until_there_is_a_report(layout: StagingLayout) -> None:
     leave(layout, 0, submission=SUBMITTED, progress=PROGRESS)
     leave(layout, 1, submission=SUBMITTED, progress=PROGRESS, report=report(None))
     leave(layout, 2, submission=SUBMITTED, progress=PROGRESS)
@@ -228,11 +206,7 @@ def test_progress_is_used_until_there_is_a_report(
     seen = "'late', prepare, since 1970-01-01 00:00:07 UTC"
     assert [line for line in lines if seen in line] == [f"last seen in {seen}", f"now in {seen}"]
     as_json = json.loads(history_json(run_history(layout)))[REGION]
-    assert [one["current"] and one["current"]["operator"] for one in as_json] == [
-        "late",
-        None,
-        "late",
-    ]
+    assert [one["current"] and one["current"]["operator"] for one in as_json] == ["late", None, "late"]
     assert "progress" not in as_json[0]
     assert [one["attempt"] for one in as_json] == [1, 2, 3]
     assert "attempt_number" not in as_json[0]
@@ -304,9 +278,7 @@ def test_history_as_json_has_no_reports(layout: StagingLayout) -> None:
     assert '"report"' not in text
 
 
-def test_history_shows_the_configured_number_of_earlier_attempts(
-    layout: StagingLayout,
-) -> None:
+def test_history_shows_the_configured_number_of_earlier_attempts(layout: StagingLayout) -> None:
     for number in range(6):
         leave(layout, number, submission=SUBMITTED, report=report(BROKEN))
     shown = run_history(layout)[REGION].attempts
@@ -320,9 +292,7 @@ def test_history_shows_the_configured_number_of_earlier_attempts(
     assert len(run_history(layout)[REGION].attempts) == 5
 
 
-def test_no_attempt_ends_before_it_starts_whatever_the_clock_of_its_worker_says(
-    tmp_path: Path,
-) -> None:
+def test_no_attempt_ends_before_it_starts_whatever_the_clock_of_its_worker_says(tmp_path: Path) -> None:
     root = Run(tmp_path / "staging")
     root.begin(FIRST, "e1")
     folder = Path(root.layout.execution(RegionId(FIRST), "e1"))

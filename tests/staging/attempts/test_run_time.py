@@ -8,19 +8,10 @@ import pytest
 from graph_compiler import Parquet, Range, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
-from graph_compiler.deployment.documents.descriptor import (
-    VERSION,
-    ExecutionAttempt,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import VERSION, ExecutionAttempt, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import DamagedDocumentError
-from graph_compiler.staging.attempts.run_marker import (
-    RunMarker,
-    RunTimeReading,
-    find_marker,
-    run_time,
-)
+from graph_compiler.staging.attempts.run_marker import RunMarker, RunTimeReading, find_marker, run_time
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 
 NEW_YEAR = datetime(2013, 1, 1, tzinfo=UTC)
@@ -41,9 +32,7 @@ def task() -> TaskDeploymentDescriptor:
     )
 
 
-def test_every_host_gets_the_time_of_the_first_hosts_clock(
-    task: TaskDeploymentDescriptor,
-) -> None:
+def test_every_host_gets_the_time_of_the_first_hosts_clock(task: TaskDeploymentDescriptor) -> None:
     store = InMemoryStore()
     first = RunTimeReading(host="one", time=NEW_YEAR.timestamp())
     later = RunTimeReading(host="two", time=first.time + 3600)
@@ -63,16 +52,10 @@ def test_the_record_that_a_task_puts_is_that_of_its_run(task: TaskDeploymentDesc
     found = find_marker(store, task.layout)
     assert found is not None
     assert found == RunMarker.of(task, host="one", time=7)
-    assert (found.root, found.identity, found.plan_id) == (
-        "/staging",
-        task.identity,
-        task.region.plan_id,
-    )
+    assert (found.root, found.identity, found.plan_id) == ("/staging", task.identity, task.region.plan_id)
 
 
-def test_a_record_that_cannot_be_read_is_not_replaced_by_another_time(
-    task: TaskDeploymentDescriptor,
-) -> None:
+def test_a_record_that_cannot_be_read_is_not_replaced_by_another_time(task: TaskDeploymentDescriptor) -> None:
     store = InMemoryStore()
     store.put(task.layout.marker, b"{")
     with pytest.raises(DamagedDocumentError, match="clear a task of the run"):

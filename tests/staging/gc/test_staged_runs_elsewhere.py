@@ -11,12 +11,7 @@ from graph_compiler.cli.app import app
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import PublicationError, StagingError
 from graph_compiler.identifiers import OperatorId, RegionId
-from graph_compiler.staging.attempts.attempts import (
-    ExecutionNotFoundError,
-    executions,
-    find_run,
-    regions_of,
-)
+from graph_compiler.staging.attempts.attempts import ExecutionNotFoundError, executions, find_run, regions_of
 from graph_compiler.staging.attempts.run_marker import find_marker
 from graph_compiler.staging.gc.collection import Policy, collect
 from graph_compiler.staging.gc.liveness import AirflowRunState, RunOfAirflow
@@ -77,9 +72,7 @@ def test_runs_do_not_read_each_others_documents(runs: list[Run]) -> None:
         assert marker.identity == run.identity
 
 
-def test_each_placement_recognizes_only_its_own_publications(
-    runs: list[Run], tmp_path: Path
-) -> None:
+def test_each_placement_recognizes_only_its_own_publications(runs: list[Run], tmp_path: Path) -> None:
     target, many = str(tmp_path / "out"), range(len(runs))
     for number, run in enumerate(runs):
         run.decide(f"out-{number}", target, done=b"{}")
@@ -133,9 +126,7 @@ def test_a_record_of_another_run_does_not_identify_a_folder(runs: list[Run]) -> 
 
 def test_a_run_that_is_not_there_is_not_taken_for_one_in_another_place(runs: list[Run]) -> None:
     missing = tree(runs[0].root, RunIdentity.named("p@nightly:asia", "never"))
-    with pytest.raises(
-        ExecutionNotFoundError, match="no run 'never' of 'p@nightly:asia' in .*\n  found: r$"
-    ):
+    with pytest.raises(ExecutionNotFoundError, match="no run 'never' of 'p@nightly:asia' in .*\n  found: r$"):
         find_run(STORE, missing.layout)
 
 
@@ -170,9 +161,7 @@ def test_runs_are_listed_under_the_names_that_find_them() -> None:
 
 def test_gc_lists_and_removes_each_run(root: Path) -> None:
     said = call("staging", "gc", "--older-than", "2 h", "--dry-run").stdout
-    assert {line.partition(": ")[0] for line in said.splitlines()[:-1]} == {
-        f"{run.owner} · r" for run in PLACES
-    }
+    assert {line.partition(": ")[0] for line in said.splitlines()[:-1]} == {f"{run.owner} · r" for run in PLACES}
     call("staging", "gc", "--older-than", "2 h")
     assert survey(STORE, str(root)).runs == ()
 

@@ -45,11 +45,7 @@ def test_runs_are_listed_with_state_size_and_age(run: Run) -> None:
     assert f"1 run, {run_size(run)} in {run.root}" in said.stdout
     assert "Airflow could not be asked" in said.stderr
     (row,) = json.loads(call("list", "--json").stdout)
-    assert (row["state"], row["attempts"], row["results_kept"]) == (
-        "FINISHED",
-        3,
-        [run.result(FIRST)],
-    )
+    assert (row["state"], row["attempts"], row["results_kept"]) == ("FINISHED", 3, [run.result(FIRST)])
 
 
 def test_runs_are_listed_with_the_logical_date_that_their_id_does_not_say(run: Run) -> None:

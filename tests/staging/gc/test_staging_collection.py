@@ -36,12 +36,7 @@ def whole(run: Run) -> Run:
 
 
 def found(
-    run: Run,
-    *,
-    old: float,
-    older_than: float | None = None,
-    airflow: str | None = None,
-    tables_dropped: bool = False,
+    run: Run, *, old: float, older_than: float | None = None, airflow: str | None = None, tables_dropped: bool = False
 ) -> Collection:
     """Set the age of the run, and decide."""
     age(run.root, NOW, old)
@@ -62,9 +57,7 @@ def test_a_run_is_removed_after_its_ttl(run: Run) -> None:
     collection = found(run, old=7 * DAY)
     assert wastes(collection) == {str(run.path): Waste.RUN}
     assert collection.bytes > 0
-    assert [removal.path for removal in remove(LocalStore(), collection, str(run.root))] == [
-        str(run.path)
-    ]
+    assert [removal.path for removal in remove(LocalStore(), collection, str(run.root))] == [str(run.path)]
     assert not run.path.exists()
     assert list((run.root / TRASH).iterdir()) == []
     assert survey(LocalStore(), str(run.root)).runs == ()
@@ -177,9 +170,7 @@ def test_rows_of_unfinished_publications_are_kept_at_any_age(run: Run, tmp_path:
 
 
 @pytest.mark.parametrize("seconds", [2 * HOUR, 8 * DAY])
-def test_publications_decided_during_a_collection_are_kept(
-    seconds: float, run: Run, tmp_path: Path
-) -> None:
+def test_publications_decided_during_a_collection_are_kept(seconds: float, run: Run, tmp_path: Path) -> None:
     target = f"{tmp_path}/late"
     whole(run)
     folder = run.prepare("e3", target)
@@ -253,9 +244,7 @@ def test_a_run_that_changed_during_collection_is_kept(run: Run) -> None:
     assert run.path.exists()
 
 
-def test_a_collection_that_was_killed_is_finished_by_the_next(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_collection_that_was_killed_is_finished_by_the_next(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def die(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -277,9 +266,7 @@ def test_two_collections_at_once_remove_a_run_once(run: Run) -> None:
     assert list(remove(LocalStore(), collection, str(run.root))) == []
 
 
-def test_another_collection_may_remove_the_folder_around_what_this_one_removes(
-    run: Run, tmp_path: Path
-) -> None:
+def test_another_collection_may_remove_the_folder_around_what_this_one_removes(run: Run, tmp_path: Path) -> None:
     run.end(OUT, "e1", ExecutionState.FAILED)
     folder = run.prepare("e1", f"{tmp_path}/late")
     collection = found(run, old=8 * DAY)
@@ -294,9 +281,7 @@ def test_another_collection_may_remove_the_folder_around_what_this_one_removes(
     assert removed == [Waste.PREPARED, Waste.RUN]
 
 
-def test_a_table_is_forgotten_while_another_collection_removes_its_run(
-    run: Run, tmp_path: Path
-) -> None:
+def test_a_table_is_forgotten_while_another_collection_removes_its_run(run: Run, tmp_path: Path) -> None:
     run.end(OUT, "e1", ExecutionState.FAILED)
     run.prepare("e1", f"jdbc:{tmp_path}", table="left")
     tables = found(run, old=DAY, tables_dropped=True).forgotten
@@ -306,9 +291,7 @@ def test_a_table_is_forgotten_while_another_collection_removes_its_run(
     assert not run.path.exists()
 
 
-def test_a_partly_removed_run_keeps_its_records(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_partly_removed_run_keeps_its_records(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run.end(OUT, "e1", ExecutionState.FAILED)
     run.prepare("e1", f"{tmp_path}/late")
     collection = found(run, old=8 * DAY)

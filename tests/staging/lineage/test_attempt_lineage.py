@@ -67,14 +67,10 @@ def output(kind: str, location: str, name: str = "out", rows: int = 3) -> Output
 
 def test_a_source_is_read_and_a_result_is_staged(run: Run) -> None:
     location = str(run.commit(run.result(FIRST), 0, "e1"))
-    report = replace(
-        bare_report(), outputs=(output("staged", location),), schemas=(id_of(FIRST, "first"),)
-    )
+    report = replace(bare_report(), outputs=(output("staged", location),), schemas=(id_of(FIRST, "first"),))
     assert lineage(run, FIRST, report) == AttemptLineage(
         inputs=(replace(SOURCE, schema="columns of first"),),
-        outputs=(
-            Dataset(place=staged(run, FIRST), version="run 1/0", schema="{}", rows=3, bytes=4),
-        ),
+        outputs=(Dataset(place=staged(run, FIRST), version="run 1/0", schema="{}", rows=3, bytes=4),),
     )
 
 
@@ -88,25 +84,16 @@ def test_of_several_epochs_an_attempt_has_its_own(run: Run) -> None:
 def test_a_reader_names_the_result_as_its_producer_does(run: Run) -> None:
     run.commit(run.result(SECOND), 0, "e1")
     read = StagedRead(result_id=run.result(SECOND), epoch=0)
-    report = replace(
-        bare_report(),
-        reads=(read, read),
-        outputs=(output("sink", "/out"),),
-        schemas=(id_of(OUT, "out"),),
-    )
+    report = replace(bare_report(), reads=(read, read), outputs=(output("sink", "/out"),), schemas=(id_of(OUT, "out"),))
     assert lineage(run, OUT, report) == AttemptLineage(
-        inputs=(
-            Dataset(place=staged(run, SECOND), version="run 1/0", schema="{}", rows=3, bytes=4),
-        ),
+        inputs=(Dataset(place=staged(run, SECOND), version="run 1/0", schema="{}", rows=3, bytes=4),),
         outputs=(Dataset(place=SINK, schema="columns of out", rows=3, bytes=4),),
     )
 
 
 def test_without_its_manifest_a_result_has_no_schema(run: Run) -> None:
     report = replace(
-        bare_report(),
-        reads=(StagedRead(result_id=run.result(SECOND), epoch=0),),
-        outputs=(output("sink", "/out"),),
+        bare_report(), reads=(StagedRead(result_id=run.result(SECOND), epoch=0),), outputs=(output("sink", "/out"),)
     )
     (read,) = lineage(run, OUT, report).inputs
     assert read == Dataset(place=staged(run, SECOND), version="run 1/0")
@@ -114,12 +101,7 @@ def test_without_its_manifest_a_result_has_no_schema(run: Run) -> None:
 
 @pytest.mark.parametrize("is_reported", [True, False])
 def test_an_attempt_that_failed_has_written_nothing(run: Run, *, is_reported: bool) -> None:
-    failure = Failure(
-        throwable_type=ThrowableType.RECOVERABLE_ERROR,
-        operator=None,
-        declared_at=None,
-        message="no",
-    )
+    failure = Failure(throwable_type=ThrowableType.RECOVERABLE_ERROR, operator=None, declared_at=None, message="no")
     report = bare_report(failure) if is_reported else None
     assert lineage(run, FIRST, report) == AttemptLineage(inputs=(SOURCE,), outputs=())
     read = Dataset(place=staged(run, SECOND))
@@ -150,9 +132,7 @@ def test_a_task_does_not_read_what_its_own_regions_stage() -> None:
     target = Dataset(place=SINK)
     first = AttemptLineage(inputs=(SOURCE,), outputs=(between,))
     second = AttemptLineage(inputs=(between, target), outputs=(target,))
-    assert task_lineage([first, second]) == AttemptLineage(
-        inputs=(SOURCE, target), outputs=(between, target)
-    )
+    assert task_lineage([first, second]) == AttemptLineage(inputs=(SOURCE, target), outputs=(between, target))
 
 
 def test_what_sql_text_and_functions_have_read_is_an_input(run: Run) -> None:

@@ -6,10 +6,7 @@ from graph_compiler.staging.lineage.attempt_lineage import LineageColumn, column
 
 
 def schema(**types: object) -> str:
-    fields = [
-        {"name": name, "type": type, "nullable": True, "metadata": {}}
-        for name, type in types.items()
-    ]
+    fields = [{"name": name, "type": type, "nullable": True, "metadata": {}} for name, type in types.items()]
     return json.dumps({"type": "struct", "fields": fields})
 
 
@@ -32,18 +29,11 @@ def test_nested_columns_have_fields() -> None:
     a = LineageColumn(name="a", type="string")
     assert found == (
         LineageColumn(name="s", type="struct", fields=(a,)),
-        LineageColumn(
-            name="l",
-            type="array",
-            fields=(LineageColumn(name="_element", type="struct", fields=(a,)),),
-        ),
+        LineageColumn(name="l", type="array", fields=(LineageColumn(name="_element", type="struct", fields=(a,)),)),
         LineageColumn(
             name="m",
             type="map",
-            fields=(
-                LineageColumn(name="key", type="string"),
-                LineageColumn(name="value", type="long"),
-            ),
+            fields=(LineageColumn(name="key", type="string"), LineageColumn(name="value", type="long")),
         ),
     )
 

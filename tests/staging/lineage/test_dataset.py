@@ -27,18 +27,12 @@ from graph_compiler.staging.lineage.attempt_lineage import DatasetName
             "postgres://db:5432",
             "shop.sales.orders",
         ),
-        (
-            Jdbc("jdbc:postgresql://db:5432/shop", table="orders"),
-            "postgres://db:5432",
-            "shop.public.orders",
-        ),
+        (Jdbc("jdbc:postgresql://db:5432/shop", table="orders"), "postgres://db:5432", "shop.public.orders"),
         (Jdbc("jdbc:mysql://db:3306/shop", table="orders"), "mysql://db:3306", "shop.orders"),
         (Table("shop.orders"), "spark_catalog", "shop.orders"),
     ],
 )
-def test_a_place_has_the_name_that_others_give_it(
-    connector: Connector, namespace: str, name: str
-) -> None:
+def test_a_place_has_the_name_that_others_give_it(connector: Connector, namespace: str, name: str) -> None:
     uri = asset_uri(connector, {"where": "here"})
     assert uri is not None
     assert DatasetName.of_uri(uri) == DatasetName(namespace=namespace, name=name)

@@ -6,10 +6,7 @@ from graph_compiler import Parquet, StreamExecutionEnvironment, Values
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.descriptor import VERSION as DESCRIPTOR_VERSION
-from graph_compiler.deployment.documents.descriptor import (
-    ExecutionAttempt,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import Outcome
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import to_json
@@ -45,10 +42,7 @@ def leave(root: Path, execution_id: str, *, ended: float | None, running: bool =
         STORE.put(one.layout.execution(one.region.region_id, execution_id) + "/driver.json", b"{}")
     if ended is not None:
         outcome = Outcome(state=ExecutionState.FAILED, ended=ended, reason="it failed")
-        STORE.put(
-            one.layout.execution(one.region.region_id, execution_id) + "/outcome.json",
-            to_json(outcome).encode(),
-        )
+        STORE.put(one.layout.execution(one.region.region_id, execution_id) + "/outcome.json", to_json(outcome).encode())
     return key
 
 

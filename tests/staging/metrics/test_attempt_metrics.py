@@ -3,11 +3,7 @@
 from dataclasses import replace
 
 from graph_compiler.deployment.documents.manifest import ContractCount
-from graph_compiler.deployment.documents.report import (
-    ExecutionReport,
-    Output,
-    RecomputedResult,
-)
+from graph_compiler.deployment.documents.report import ExecutionReport, Output, RecomputedResult
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.staging.attempts.attempt import Attempt
@@ -108,9 +104,7 @@ def test_no_value_is_negative_where_clocks_differ() -> None:
 
 def test_a_region_that_a_try_did_not_reach_is_left_out() -> None:
     """And the next try, which reaches it, does not restart it."""
-    canceled = attempt(
-        0, ExecutionState.CANCELED, started=100, running=None, ended=110, is_reported=False
-    )
+    canceled = attempt(0, ExecutionState.CANCELED, started=100, running=None, ended=110, is_reported=False)
     assert shown([canceled]) == []
     assert shown([canceled, second()]) == OF_SECOND
 

@@ -33,10 +33,7 @@ def dashboard() -> dict[str, Any]:
 def test_the_table_has_every_metric_with_its_kind_and_tag() -> None:
     text = (ROOT / "docs" / "metrics.md").read_text()
     rows = re.findall(r"^\| `(graph_compiler[\w.]+)` \| (\w+)[^|]* \| (?:`(\w+)`)? ?\|", text, re.M)
-    assert rows == [
-        (name.value, "timing" if name.is_timing else "counter", name.own_tag or "")
-        for name in MetricName
-    ]
+    assert rows == [(name.value, "timing" if name.is_timing else "counter", name.own_tag or "") for name in MetricName]
     shown = text.split("Every metric has the tags ")[1].split(", and")[0]
     assert tuple(re.findall(r"`(\w+)`", shown)) == TASK_TAGS
 
@@ -52,9 +49,7 @@ def test_the_dashboard_asks_for_metrics_that_are_sent_by_tags_that_they_have() -
             asked.add(name)
             tags = {*TASK_TAGS, name.own_tag}
             assert set(query["by"].split(", ")) <= tags
-            assert set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])) <= set(
-                query["by"].split(", ")
-            )
+            assert set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])) <= set(query["by"].split(", "))
     assert asked == {name for name in MetricName if not name.is_timing}
 
 

@@ -56,10 +56,7 @@ def prepared(bucket: Bucket, execution: str, *names: str, remove: tuple[str, ...
     """Upload files that are to appear, and return the intent with them."""
     add, folder = tuple(f"{name}-{execution}" for name in names), inside_bucket(TARGET, execution)
     files = tuple(
-        DeferredFile(
-            key=f"{TARGET}/{name}", bytes=1, ticket=bucket.upload(f"{TARGET}/{name}", b"x")
-        )
-        for name in add
+        DeferredFile(key=f"{TARGET}/{name}", bytes=1, ticket=bucket.upload(f"{TARGET}/{name}", b"x")) for name in add
     )
     client(bucket).put(files_document(folder), to_json(DeferredFiles(files=files)).encode())
     return Intent(
@@ -89,9 +86,7 @@ def taken(carrier: Iterator[None], most: int) -> None:
 
 
 @pytest.mark.parametrize("done", range(MOST_STEPS))
-def test_a_carrier_that_dies_is_followed_by_another(
-    bucket: Bucket, store: BucketClient, done: int
-) -> None:
+def test_a_carrier_that_dies_is_followed_by_another(bucket: Bucket, store: BucketClient, done: int) -> None:
     old = prepared(bucket, "e0", "d=1/a", "b")
     carry_out(old, store)
     intent = prepared(bucket, "e1", "d=1/a", "d=2/c", remove=old.add)
@@ -117,9 +112,7 @@ def test_a_carrier_that_wakes_after_a_later_publication_changes_nothing(
     assert there(bucket) == set(later.add)
 
 
-def test_what_is_given_up_is_aborted_and_what_has_appeared_is_removed(
-    bucket: Bucket, store: BucketClient
-) -> None:
+def test_what_is_given_up_is_aborted_and_what_has_appeared_is_removed(bucket: Bucket, store: BucketClient) -> None:
     intent = prepared(bucket, "e1", "a", "b")
     bucket.complete("upload-1")
     store.delete(files_document(intent.prepared))
@@ -129,9 +122,7 @@ def test_what_is_given_up_is_aborted_and_what_has_appeared_is_removed(
     assert bucket.uploads == {}
 
 
-def test_without_permission_to_list_uploads_they_are_left(
-    bucket: Bucket, store: BucketClient
-) -> None:
+def test_without_permission_to_list_uploads_they_are_left(bucket: Bucket, store: BucketClient) -> None:
     intent = prepared(bucket, "e1", "a", "b")
     bucket.complete("upload-1")
     store.delete(files_document(intent.prepared))
@@ -187,9 +178,7 @@ def test_folders_of_objects_are_only_names(store: BucketClient) -> None:
         ("s3a://lake/out", "s3a://lake/[^o]ut/x", False, False),
     ],
 )
-def test_places_in_buckets_meet_by_their_names(
-    one: str, other: str, meet: bool, contains: bool
-) -> None:
+def test_places_in_buckets_meet_by_their_names(one: str, other: str, meet: bool, contains: bool) -> None:
     first, second = StorePlace.of(one), StorePlace.of(other)
     assert first is not None
     assert second is not None

@@ -19,16 +19,7 @@ from graph_compiler.staging.store.in_memory_store import InMemoryStore
 from graph_compiler.staging.store.local_store import LocalStore, exchange_folders
 from graph_compiler.staging.store.staging_store import Promises
 from tests.harness.folders import failing, in_memory, prepare, put, seen
-from tests.harness.worlds import (
-    NEW,
-    OLD,
-    World,
-    append,
-    create,
-    linked_partition,
-    overwrite,
-    partitions,
-)
+from tests.harness.worlds import NEW, OLD, World, append, create, linked_partition, overwrite, partitions
 
 UNPROMISED = replace(LocalStore.promises, atomic_exchange=False)
 
@@ -187,10 +178,7 @@ def test_a_target_that_is_a_link_stays_a_link(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("can_exchange", [True, False])
 def test_old_files_that_cannot_be_deleted_are_reported_once(
-    can_exchange: bool,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    can_exchange: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def delete_nothing(*_: object, **__: object) -> None:
         """Do as `rmtree` does, told to ignore errors, where another user has the files."""
@@ -218,9 +206,7 @@ def test_a_carrier_that_wakes_after_a_later_publication_changes_nothing(tmp_path
         for _ in range(stop):
             next(zombie, None)
         carry_out(intent)
-        later = prepare(
-            target, add=["later"], remove=sorted(NEW), replaces=["."], execution_id="e2"
-        )
+        later = prepare(target, add=["later"], remove=sorted(NEW), replaces=["."], execution_id="e2")
         carry_out(later)
         try:
             for _ in zombie:

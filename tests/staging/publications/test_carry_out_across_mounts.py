@@ -74,9 +74,7 @@ def test_in_every_order_of_steps_a_target_on_another_mount_gets_new_files_before
     assert (elsewhere / "_SUCCESS").exists()
 
 
-def test_a_carrier_that_wakes_in_a_copy_after_a_later_publication_changes_nothing(
-    mounts: tuple[Path, Path],
-) -> None:
+def test_a_carrier_that_wakes_in_a_copy_after_a_later_publication_changes_nothing(mounts: tuple[Path, Path]) -> None:
     world, elsewhere = mounts
     target = world / "out"
     for stop in range(25):
@@ -113,9 +111,7 @@ def test_a_copy_has_the_bytes_and_the_mode_of_the_file(world: Path, elsewhere: P
     assert (elsewhere / "new").stat().st_mode & 0o777 == 0o640
 
 
-def test_a_file_for_a_partition_behind_a_link_to_another_mount_is_copied_there(
-    world: Path, elsewhere: Path
-) -> None:
+def test_a_file_for_a_partition_behind_a_link_to_another_mount_is_copied_there(world: Path, elsewhere: Path) -> None:
     put(elsewhere, ["old"])
     put(world / "out", ["k=1/old"])
     (world / "out" / "k=2").symlink_to(elsewhere)
@@ -124,9 +120,7 @@ def test_a_file_for_a_partition_behind_a_link_to_another_mount_is_copied_there(
     assert not list(world.rglob("*.graph_compiler")) + list(elsewhere.rglob("*.graph_compiler"))
 
 
-def test_rows_for_a_target_on_another_mount_are_prepared_in_it(
-    world: Path, elsewhere: Path
-) -> None:
+def test_rows_for_a_target_on_another_mount_are_prepared_in_it(world: Path, elsewhere: Path) -> None:
     world.mkdir()
     elsewhere.mkdir()
     (world / "away").symlink_to(elsewhere)
@@ -137,9 +131,7 @@ def test_rows_for_a_target_on_another_mount_are_prepared_in_it(
         assert preparation_folder(world / name) == world / f".{name}.graph_compiler"
 
 
-@pytest.mark.parametrize(
-    "code", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.ENAMETOOLONG, errno.EIO]
-)
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.ENAMETOOLONG, errno.EIO])
 def test_a_failed_step_names_its_place_and_succeeds_once_the_cause_is_gone(
     code: int, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,9 +185,7 @@ def _can_mount() -> bool:
 )
 @pytest.mark.parametrize("mounted", ["tmpfs", "bind"])
 @pytest.mark.parametrize("place", ["out", "out/k=1"])
-def test_a_mount_point_can_be_published_to_repeatedly(
-    place: str, mounted: str, tmp_path: Path
-) -> None:
+def test_a_mount_point_can_be_published_to_repeatedly(place: str, mounted: str, tmp_path: Path) -> None:
     script = f"""
 from pathlib import Path
 from graph_compiler.staging.publications.on_disk.file_publication import carry_out

@@ -117,9 +117,7 @@ def test_a_carrier_that_wakes_after_a_later_publication_changes_nothing(
 
 @pytest.mark.parametrize("second", range(MOST_STEPS))
 @pytest.mark.parametrize("first", range(0, MOST_STEPS, 2))
-def test_two_carriers_in_any_order_bring_all_in(
-    store: HdfsStore, hdfs: FakeHdfs, first: int, second: int
-) -> None:
+def test_two_carriers_in_any_order_bring_all_in(store: HdfsStore, hdfs: FakeHdfs, first: int, second: int) -> None:
     old = prepared(store, "e0", "a")
     carry_out(old, store)
     intent = prepared(store, "e1", "b", "c", remove=old.add)
@@ -157,9 +155,7 @@ def test_a_step_that_is_not_answered_is_pending_and_then_finished(
 
 
 @pytest.mark.parametrize("done", range(MOST_STEPS))
-def test_if_prepared_files_are_removed_all_old_ones_or_all_new_ones_are_there(
-    store: HdfsStore, done: int
-) -> None:
+def test_if_prepared_files_are_removed_all_old_ones_or_all_new_ones_are_there(store: HdfsStore, done: int) -> None:
     old = prepared(store, "e0", "a")
     carry_out(old, store)
     intent = prepared(store, "e1", "b", "c", remove=old.add)

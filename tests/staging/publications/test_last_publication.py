@@ -23,12 +23,7 @@ class Target:
         self.folder = folder / "out"
 
     def publish(
-        self,
-        execution_id: str,
-        *,
-        run: str = "r",
-        remove: tuple[str, ...] = (),
-        replaces: tuple[str, ...] = (),
+        self, execution_id: str, *, run: str = "r", remove: tuple[str, ...] = (), replaces: tuple[str, ...] = ()
     ) -> None:
         """Publish the file of an execution."""
         layout = replace(self.ledger.layout, identity=RunIdentity.own("p", run))
@@ -41,11 +36,7 @@ class Target:
 
         number = ledger.settle(str(self.folder), SINK, bring_in)
         prepared = prepare(
-            self.folder,
-            add=[f"day=1/part-{execution_id}"],
-            remove=remove,
-            replaces=replaces,
-            execution_id=execution_id,
+            self.folder, add=[f"day=1/part-{execution_id}"], remove=remove, replaces=replaces, execution_id=execution_id
         )
         ledger.decide(replace(prepared, number=number, identity=layout.identity))
         ledger.settle(str(self.folder), SINK, bring_in)
@@ -72,9 +63,7 @@ def test_a_removed_file_is_missed(target: Target) -> None:
     assert not target.has("e1")
 
 
-def test_a_removed_file_is_missed_also_if_another_run_has_added_to_the_folder_since(
-    target: Target,
-) -> None:
+def test_a_removed_file_is_missed_also_if_another_run_has_added_to_the_folder_since(target: Target) -> None:
     target.publish("e2", run="other")
     assert target.has("e1")
     (target.folder / "day=1" / "part-e1").unlink()
@@ -82,9 +71,7 @@ def test_a_removed_file_is_missed_also_if_another_run_has_added_to_the_folder_si
 
 
 @pytest.mark.parametrize("replaces", [(), ("day=1",), (".",)])
-def test_a_file_that_a_later_publication_has_removed_is_not_missed(
-    replaces: tuple[str, ...], target: Target
-) -> None:
+def test_a_file_that_a_later_publication_has_removed_is_not_missed(replaces: tuple[str, ...], target: Target) -> None:
     target.publish("e2", run="other", remove=("day=1/part-e1",), replaces=replaces)
     assert not (target.folder / "day=1" / "part-e1").exists()
     assert target.has("e1")

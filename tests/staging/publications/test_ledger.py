@@ -11,12 +11,7 @@ from typing import Any
 import pytest
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import (
-    OUTCOME,
-    PREPARED,
-    REMOVED,
-    StagingLayout,
-)
+from graph_compiler.deployment.documents.staging_layout import OUTCOME, PREPARED, REMOVED, StagingLayout
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import (
     DamagedDocumentError,
@@ -30,20 +25,8 @@ from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.staging.attempts.run_marker import VERSION, RunMarker, mark_run, same_root
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.on_disk.file_publication import carry_out
-from graph_compiler.staging.publications.preparations import (
-    PlaceKind,
-    Preparation,
-    PreparedPlace,
-    beside,
-)
-from graph_compiler.staging.publications.publications import (
-    GIVEN_UP,
-    Confirmation,
-    Ending,
-    Intent,
-    Publication,
-    ending,
-)
+from graph_compiler.staging.publications.preparations import PlaceKind, Preparation, PreparedPlace, beside
+from graph_compiler.staging.publications.publications import GIVEN_UP, Confirmation, Ending, Intent, Publication, ending
 from graph_compiler.staging.publications.unexplained_attempts import TAKEN_AWAY
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.store.staging_store import MOST_BYTES
@@ -77,13 +60,7 @@ def intended(ledger: Ledger, target: Path, execution_id: str, sink: OperatorId =
     """Let an execution of the ledger's run and plan prepare one file to append."""
     number = settle(ledger, target, sink)
     prepared = prepare(target, add=[f"part-{execution_id}"], execution_id=execution_id)
-    return replace(
-        prepared,
-        number=number,
-        identity=ledger.layout.identity,
-        plan_id=ledger.plan_id,
-        operator_id=sink,
-    )
+    return replace(prepared, number=number, identity=ledger.layout.identity, plan_id=ledger.plan_id, operator_id=sink)
 
 
 def decided(ledger: Ledger, target: Path, execution_id: str, sink: OperatorId = SINK) -> Intent:
@@ -107,9 +84,7 @@ def own(ledger: Ledger, target: Path, sink: OperatorId) -> list[str]:
     return [publication.execution_id for publication in found]
 
 
-def test_a_sink_with_a_changed_id_knows_what_its_run_published(
-    ledger: Ledger, target: Path
-) -> None:
+def test_a_sink_with_a_changed_id_knows_what_its_run_published(ledger: Ledger, target: Path) -> None:
     publish(ledger, target, "first")
     redeployed = replace(ledger, plan_id="changed")
     assert own(redeployed, target, MOVED) == ["first"]
@@ -118,9 +93,7 @@ def test_a_sink_with_a_changed_id_knows_what_its_run_published(
 
 
 def of_group(ledger: Ledger, group_path: str, run_id: str = "r", map_index: int = -1) -> Ledger:
-    identity = RunIdentity(
-        dag_id="nightly", group_path=group_path, pipeline="p", run_id=run_id, map_index=map_index
-    )
+    identity = RunIdentity(dag_id="nightly", group_path=group_path, pipeline="p", run_id=run_id, map_index=map_index)
     return replace(ledger, layout=replace(ledger.layout, identity=identity))
 
 
@@ -128,13 +101,7 @@ def mark(ledger: Ledger) -> None:
     """Write what the first task of a run writes."""
     layout = ledger.layout
     marker = RunMarker(
-        version=VERSION,
-        root=layout.root,
-        identity=layout.identity,
-        host="h",
-        time=0.0,
-        plan_id="plan",
-        ttl=1.0,
+        version=VERSION, root=layout.root, identity=layout.identity, host="h", time=0.0, plan_id="plan", ttl=1.0
     )
     mark_run(ledger.store, marker)
 
@@ -168,28 +135,18 @@ def test_rows_of_another_group_or_instance_of_a_dag_run_are_not_replaced(
     mine.refuse_rows_of_this_dag_run(str(target), settle(mine, target))
 
 
-def test_a_sink_with_a_changed_id_looks_past_publications_of_other_runs(
-    ledger: Ledger, target: Path
-) -> None:
+def test_a_sink_with_a_changed_id_looks_past_publications_of_other_runs(ledger: Ledger, target: Path) -> None:
     publish(ledger, target, "first")
-    publish(
-        replace(ledger, layout=replace(ledger.layout, identity=RunIdentity.own("p", "other"))),
-        target,
-        "others",
-    )
+    publish(replace(ledger, layout=replace(ledger.layout, identity=RunIdentity.own("p", "other"))), target, "others")
     assert own(replace(ledger, plan_id="changed"), target, MOVED) == ["first"]
 
 
 @pytest.mark.parametrize("in_between", [False, True])
-def test_another_sink_of_the_plan_is_refused(
-    in_between: bool, ledger: Ledger, target: Path
-) -> None:
+def test_another_sink_of_the_plan_is_refused(in_between: bool, ledger: Ledger, target: Path) -> None:
     publish(ledger, target, "first")
     if in_between:
         publish(
-            replace(ledger, layout=replace(ledger.layout, identity=RunIdentity.own("p", "other"))),
-            target,
-            "others",
+            replace(ledger, layout=replace(ledger.layout, identity=RunIdentity.own("p", "other"))), target, "others"
         )
     with pytest.raises(PublicationError, match="was written by another sink of this run"):
         own(ledger, target, MOVED)
@@ -214,13 +171,9 @@ def test_no_older_attempt_publishes_after_a_confirmation(ledger: Ledger, target:
 
 
 @pytest.mark.parametrize("removed", ["1.intent.json", "0.intent.json"])
-def test_the_number_of_a_removed_intent_is_not_reused(
-    removed: str, ledger: Ledger, target: Path
-) -> None:
+def test_the_number_of_a_removed_intent_is_not_reused(removed: str, ledger: Ledger, target: Path) -> None:
     for execution_id in ("first", "second"):
-        other = replace(
-            ledger, layout=replace(ledger.layout, identity=RunIdentity.own("p", execution_id))
-        )
+        other = replace(ledger, layout=replace(ledger.layout, identity=RunIdentity.own("p", execution_id)))
         publish(other, target, execution_id)
     Path(ledger.layout.publications(str(target)), removed).unlink()
     assert settle(ledger, target) == 2
@@ -258,9 +211,7 @@ class Unmounted(LocalStore):
             self.give_back()
 
 
-@pytest.mark.parametrize(
-    ("goes_at", "comes_at"), [(at, back) for at in range(2, 7) for back in range(at + 1, 9)]
-)
+@pytest.mark.parametrize(("goes_at", "comes_at"), [(at, back) for at in range(2, 7) for back in range(at + 1, 9)])
 def test_an_unmounted_staging_root_decides_no_publication(
     goes_at: int, comes_at: int, ledger: Ledger, target: Path
 ) -> None:
@@ -271,9 +222,7 @@ def test_an_unmounted_staging_root_decides_no_publication(
     unmounted = replace(ledger, store=store, is_same_root=same_root(store, ledger.layout))
     with suppress(StagingRootNotSharedError, PublicationConflictError):
         publish(
-            replace(
-                unmounted, layout=replace(ledger.layout, identity=RunIdentity.own("p", "other"))
-            ),
+            replace(unmounted, layout=replace(ledger.layout, identity=RunIdentity.own("p", "other"))),
             target,
             "meanwhile",
         )
@@ -297,9 +246,7 @@ def test_prepared_rows_removed_by_hand_are_given_up_once(
     assert own(ledger, target, SINK) == ["retry"]
 
 
-def test_remaining_files_of_a_given_up_publication_belong_to_its_run(
-    ledger: Ledger, target: Path
-) -> None:
+def test_remaining_files_of_a_given_up_publication_belong_to_its_run(ledger: Ledger, target: Path) -> None:
     intent = decided(ledger, target, "killed")
     shutil.rmtree(intent.prepared)
     number = settle(ledger, target)
@@ -308,9 +255,7 @@ def test_remaining_files_of_a_given_up_publication_belong_to_its_run(
     assert left.add == ("part-killed",)
 
 
-def test_a_publication_finished_by_another_execution_is_not_given_up(
-    ledger: Ledger, target: Path
-) -> None:
+def test_a_publication_finished_by_another_execution_is_not_given_up(ledger: Ledger, target: Path) -> None:
     intent = decided(ledger, target, "slow")
 
     def finished_and_replaced(_: Publication) -> None:
@@ -352,11 +297,7 @@ def damage(ledger: Ledger, target: Path, number: int, content: bytes | None) -> 
 def record(ledger: Ledger, target: Path, execution_id: str) -> Path:
     """Write what a sink records before it prepares anything; return the execution's folder."""
     folder = Path(ledger.layout.descriptor(RegionId("out"), execution_id)).parent
-    place = PreparedPlace(
-        kind=PlaceKind.FOLDER,
-        place=str(beside(target) / execution_id),
-        target=str(target),
-    )
+    place = PreparedPlace(kind=PlaceKind.FOLDER, place=str(beside(target) / execution_id), target=str(target))
     note = Preparation(operator_id=SINK, execution_id=execution_id, prepared=place)
     (folder / PREPARED).mkdir(parents=True)
     (folder / PREPARED / f"{SINK}.json").write_text(to_json(note))
@@ -435,9 +376,7 @@ def test_carrying_out_a_given_up_unreadable_intent_fails(ledger: Ledger, target:
         ledger.finish(intent)
 
 
-def test_an_intent_of_another_version_is_refused_and_never_given_up(
-    ledger: Ledger, target: Path
-) -> None:
+def test_an_intent_of_another_version_is_refused_and_never_given_up(ledger: Ledger, target: Path) -> None:
     decided(ledger, target, "first")
     damage(ledger, target, 0, b'{"type": "Exchange", "number": 0}')
     for _ in range(2):
@@ -463,9 +402,7 @@ def test_a_ledger_that_cannot_be_listed_is_not_an_empty_one(ledger: Ledger, targ
         settle(ledger, target)
 
 
-def decide_behind(
-    ledger: Ledger, intent: Intent, seen: list[tuple[Publication, ...]] | None = None
-) -> Intent:
+def decide_behind(ledger: Ledger, intent: Intent, seen: list[tuple[Publication, ...]] | None = None) -> Intent:
     """Decide after what others have decided meanwhile, which is carried out first and added to `seen`."""
 
     def bring_in(publication: Publication) -> None:
@@ -487,9 +424,7 @@ def test_the_first_run_to_decide_is_unchanged(ledger: Ledger, target: Path) -> N
     assert ledger.records.publication(str(target), 0) == intent
 
 
-def test_a_run_decides_behind_what_others_have_decided_and_looks_at_it_first(
-    ledger: Ledger, target: Path
-) -> None:
+def test_a_run_decides_behind_what_others_have_decided_and_looks_at_it_first(ledger: Ledger, target: Path) -> None:
     intent = intended(ledger, target, "mine")
     others = of_another_run(ledger)
     publish(others, target, "first")
@@ -499,9 +434,7 @@ def test_a_run_decides_behind_what_others_have_decided_and_looks_at_it_first(
     assert (found.number, found.rows) == (2, 2)
     assert [[one.execution_id for one in known] for known in seen] == [["first", "second"]]
     assert (target / "part-second").exists()
-    assert (
-        ending(ledger.store, ledger.layout.done(str(target), second.number)) is Ending.CARRIED_OUT
-    )
+    assert ending(ledger.store, ledger.layout.done(str(target), second.number)) is Ending.CARRIED_OUT
     assert ledger.records.publication(str(target), 2) == found
 
 
@@ -525,9 +458,7 @@ def test_others_have_published_since_where_they_may_have(ledger: Ledger, target:
     assert ledger.others_since(str(target), mine, before=3)
 
 
-def test_what_others_have_given_up_or_published_before_is_not_since(
-    ledger: Ledger, target: Path
-) -> None:
+def test_what_others_have_given_up_or_published_before_is_not_since(ledger: Ledger, target: Path) -> None:
     others = of_another_run(ledger)
     publish(others, target, "before")
     mine = decided(ledger, target, "mine")
@@ -548,9 +479,7 @@ def test_what_others_have_confirmed_is_no_change(ledger: Ledger, target: Path) -
     assert not ledger.others_since(str(target), mine, before=3)
 
 
-def test_a_target_may_have_another_zone_until_a_pinned_version_publishes(
-    ledger: Ledger, target: Path
-) -> None:
+def test_a_target_may_have_another_zone_until_a_pinned_version_publishes(ledger: Ledger, target: Path) -> None:
     name = str(target)
 
     def may(before: int) -> bool:
@@ -602,9 +531,7 @@ def test_an_unreadable_last_publication_may_be_of_another_group_of_the_dag_run(
     record(theirs, target, "theirs")
     publish(theirs, target, "theirs")
     intent = damage(ledger, target, 0, content)
-    with pytest.raises(
-        PublicationError, match="theirs of another group .* would replace"
-    ) as raised:
+    with pytest.raises(PublicationError, match="theirs of another group .* would replace") as raised:
         mine.refuse_rows_of_this_dag_run(str(target), 1)
     assert str(intent) in str(raised.value)
     of_group(ledger, "a", run_id="next").refuse_rows_of_this_dag_run(str(target), 1)
@@ -613,9 +540,7 @@ def test_an_unreadable_last_publication_may_be_of_another_group_of_the_dag_run(
     mine.refuse_rows_of_this_dag_run(str(target), 1)
 
 
-def test_a_group_whose_run_is_unknown_may_have_made_an_unreadable_publication(
-    ledger: Ledger, target: Path
-) -> None:
+def test_a_group_whose_run_is_unknown_may_have_made_an_unreadable_publication(ledger: Ledger, target: Path) -> None:
     theirs = of_group(ledger, "b", run_id="other")
     record(theirs, target, "theirs")
     publish(theirs, target, "theirs")
@@ -628,9 +553,7 @@ def test_a_group_whose_run_is_unknown_may_have_made_an_unreadable_publication(
 
 
 @pytest.mark.parametrize("question", ["why_another_zone", "refuse_rows_of_this_dag_run"])
-def test_the_last_publication_is_unknown_without_a_readable_end(
-    question: str, ledger: Ledger, target: Path
-) -> None:
+def test_the_last_publication_is_unknown_without_a_readable_end(question: str, ledger: Ledger, target: Path) -> None:
     publish(ledger, target, "first")
     Path(ledger.layout.done(str(target), 0)).write_text('{"given_')
     with pytest.raises(DamagedDocumentError, match="if they are not: echo"):

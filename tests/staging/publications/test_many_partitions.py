@@ -37,9 +37,7 @@ def intent_of(lake: Path, kind: str, partitions: int) -> Intent:
     target, year = lake / f"days-{partitions}", 2021 if kind == KINDS[2] else 2020
     old = [f"year=2020/day={day}/old" for day in range(partitions)]
     put(target, old)
-    intent = prepare(
-        target, add=[f"year={year}/day={day}/new" for day in range(partitions)], remove=old
-    )
+    intent = prepare(target, add=[f"year={year}/day={day}/new" for day in range(partitions)], remove=old)
     days = tuple(f"year=2020/day={day}" for day in range(partitions))
     return replace(intent, replaces=days) if kind == KINDS[0] else intent
 
@@ -91,9 +89,7 @@ def test_a_publication_of_thousands_that_is_killed_again_and_again_is_finished(
         monkeypatch.setattr(LocalStore, "promises", unpromised)
     intent = intent_of(lake, kind, MOST)
     target = Path(intent.target)
-    for number in range(
-        3
-    ):  # each carrier dies after so many steps; the next claims what it had claimed
+    for number in range(3):  # each carrier dies after so many steps; the next claims what it had claimed
         assert len(list(islice(steps(intent, f"carrier{number}"), MOST // 2 + 1))) == MOST // 2 + 1
         days = per_day(target)
         assert len(days) == MOST

@@ -53,8 +53,7 @@ def rendered(region: RegionDescriptor, **values: str) -> RegionDescriptor:
 
 
 @pytest.mark.parametrize(
-    ("mode", "verb"),
-    [("append", "adds to"), ("overwrite", "replaces"), ("error-if-exists", "creates")],
+    ("mode", "verb"), [("append", "adds to"), ("overwrite", "replaces"), ("error-if-exists", "creates")]
 )
 def test_folders_that_meet_once_rendered_are_refused_in_every_mode(mode: str, verb: str) -> None:
     found = region(Parquet("/{{ params.a }}"), Parquet("/{{ params.b }}"), mode)
@@ -74,9 +73,7 @@ def test_folders_that_meet_once_rendered_are_refused_in_every_mode(mode: str, ve
         ("hdfs://lake/x", "s3a://lake/x", 0),
     ],
 )
-def test_folders_in_stores_that_meet_once_rendered_are_refused(
-    read: str, written: str, count: int
-) -> None:
+def test_folders_in_stores_that_meet_once_rendered_are_refused(read: str, written: str, count: int) -> None:
     found = region(Parquet("/{{ params.a }}"), Parquet("/{{ params.b }}"))
     (filled,) = fill_places([found], {"in.path": read, "out.path": written})
     assert len(find_place_problems(filled)) == count
@@ -103,10 +100,7 @@ def test_invalid_rendered_bounds_are_reported_before_spark_starts() -> None:
     found = region(source, Parquet("/out"))
     assert find_place_problems(rendered(found, a="1", b="9")) == ()
     (problem,) = find_place_problems(rendered(found, a="9", b="1"))
-    assert (problem.operator, problem.message) == (
-        "in",
-        "its bounds are wrong: lower '9', upper '1'",
-    )
+    assert (problem.operator, problem.message) == ("in", "its bounds are wrong: lower '9', upper '1'")
 
 
 def test_a_templated_password_is_refused() -> None:
@@ -198,10 +192,7 @@ def test_an_unreadable_descriptor_of_another_task_is_ignored(tmp_path: Path) -> 
 def test_sources_of_a_task_are_those_it_reads() -> None:
     found = region(Parquet("/in"), Parquet("/out"))
     assert [end.operator.name for end in sources_of(found)] == ["in"]
-    assert [end.words for end in endpoints_of(found)] == [
-        "'in' of region 'out'",
-        "'out' of region 'out'",
-    ]
+    assert [end.words for end in endpoints_of(found)] == ["'in' of region 'out'", "'out' of region 'out'"]
 
 
 @pytest.mark.parametrize(
@@ -217,9 +208,7 @@ def test_sources_of_a_task_are_those_it_reads() -> None:
         ("file://host/out", "host"),
     ],
 )
-def test_a_rendered_target_that_nothing_can_be_published_to_is_refused(
-    target: str, words: str
-) -> None:
+def test_a_rendered_target_that_nothing_can_be_published_to_is_refused(target: str, words: str) -> None:
     found = region(Parquet("/in"), Parquet("/{{ params.a }}"))
     (filled,) = fill_places([found], find_places([found]) | {"out.path": target})
     (problem,) = find_place_problems(filled)
@@ -261,9 +250,7 @@ def root(tmp_path: Path) -> Path:
         (sys.prefix, "is Python's folder"),
     ],
 )
-def test_a_target_over_one_of_our_folders_is_refused(
-    root: Path, tmp_path: Path, target: str, words: str
-) -> None:
+def test_a_target_over_one_of_our_folders_is_refused(root: Path, tmp_path: Path, target: str, words: str) -> None:
     own = region(Range(0, 9), Parquet(str(tmp_path / target)))
     folders = own_folders(str(root))
     (problem,) = find_place_problems(own, folders=folders)

@@ -26,9 +26,7 @@ def test_a_short_name_is_kept() -> None:
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_a_folder_beside_a_target_can_be_made_whatever_the_target_is_called(
-    name: str, tmp_path: Path
-) -> None:
+def test_a_folder_beside_a_target_can_be_made_whatever_the_target_is_called(name: str, tmp_path: Path) -> None:
     (tmp_path / name).mkdir()
     folder = beside(tmp_path / name)
     folder.mkdir()
@@ -46,9 +44,7 @@ def test_a_record_removes_only_the_folder_of_its_execution(name: str, room: obje
     assert callable(room)
     target = Path("/data") / name
     for place, allowed in (("e%2F1", True), ("e2", False), ("..", False), ("", False)):
-        prepared = PreparedPlace(
-            kind=PlaceKind.FOLDER, place=str(room(target) / place), target=str(target)
-        )
+        prepared = PreparedPlace(kind=PlaceKind.FOLDER, place=str(room(target) / place), target=str(target))
         record = Preparation(operator_id=OperatorId("ab"), execution_id="e/1", prepared=prepared)
         assert is_beside(record) is allowed, place
 

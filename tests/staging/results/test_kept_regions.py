@@ -34,44 +34,17 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.operators import Source
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
-from graph_compiler.deployment.documents.computed_by import (
-    CodePart,
-    ComputedBy,
-    PartKind,
-    why_other_code,
-)
-from graph_compiler.deployment.documents.descriptor import (
-    RegionDescriptor,
-    StagedInput,
-    TaskDeploymentDescriptor,
-)
-from graph_compiler.deployment.documents.manifest import (
-    VERSION as MANIFEST_VERSION,
-)
-from graph_compiler.deployment.documents.manifest import (
-    DataFile,
-    Manifest,
-    ManifestPartition,
-    StagedRead,
-)
-from graph_compiler.deployment.documents.report import (
-    ExecutionReport,
-    Failure,
-    Outcome,
-    SourceFiles,
-    ThrowableType,
-)
+from graph_compiler.deployment.documents.computed_by import CodePart, ComputedBy, PartKind, why_other_code
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor, StagedInput, TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.manifest import VERSION as MANIFEST_VERSION
+from graph_compiler.deployment.documents.manifest import DataFile, Manifest, ManifestPartition, StagedRead
+from graph_compiler.deployment.documents.report import ExecutionReport, Failure, Outcome, SourceFiles, ThrowableType
 from graph_compiler.deployment.documents.wire import to_json, values_within
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
 from graph_compiler.spark_runtime.region.task_run import leave_out, run_regions
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
-from graph_compiler.staging.attempts.attempts import (
-    count_attempts,
-    executions,
-    kept_executions,
-    last_execution,
-)
+from graph_compiler.staging.attempts.attempts import count_attempts, executions, kept_executions, last_execution
 from graph_compiler.staging.attempts.execution_order import begin, claim_execution
 from graph_compiler.staging.results.kept_regions import discard
 from graph_compiler.staging.results.manifest_log import DamagedResult, ManifestLog, record_damage
@@ -80,9 +53,7 @@ from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.reports import bare_report
 from tests.harness.shown_log import shown_log
 
-BROKEN = Failure(
-    throwable_type=ThrowableType.RECOVERABLE_ERROR, operator=None, declared_at=None, message="no"
-)
+BROKEN = Failure(throwable_type=ThrowableType.RECOVERABLE_ERROR, operator=None, declared_at=None, message="no")
 STORE = LocalStore()
 _MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # each document is written through
 
@@ -119,9 +90,7 @@ class Play:
         self.released: list[RegionId] = []
         self.plan_id, self.prefix = "plan", "e"
 
-    def tasks(
-        self, *, from_start: bool = False, day: str = "2024-01-01"
-    ) -> list[TaskDeploymentDescriptor]:
+    def tasks(self, *, from_start: bool = False, day: str = "2024-01-01") -> list[TaskDeploymentDescriptor]:
         self.number += 1
         run = DeskRun(day=day, params={}, run_id="r", staging_root=self.root)
         found = []
@@ -180,10 +149,7 @@ class Play:
             begin(STORE, task)
         claim_execution(STORE, tasks[0])
         report = bare_report(BROKEN, application_id=None)
-        key = (
-            tasks[0].layout.execution(tasks[0].region.region_id, tasks[0].attempt.execution_id)
-            + "/report.json"
-        )
+        key = tasks[0].layout.execution(tasks[0].region.region_id, tasks[0].attempt.execution_id) + "/report.json"
         STORE.put_if_absent(key, to_json(report).encode())
         leave_out(tasks[1:], "it failed")
 
@@ -193,9 +159,7 @@ class Play:
             StagedRead(result_id=id, epoch=log.epochs(id)[-1])
             for id in dict.fromkeys(one.id for one in values_within(task.region, StagedInput))
         ]
-        said = self.word(
-            task.region, [self.rows[f"{read.result_id} {read.epoch}"] for read in reads]
-        )
+        said = self.word(task.region, [self.rows[f"{read.result_id} {read.epoch}"] for read in reads])
         for result in task.region.results:
             self._commit(task, log, result.id, result.fingerprint, said, tuple(reads))
         report = replace(
@@ -207,9 +171,7 @@ class Play:
             ),
             computed_by=self.code() if self.records_code else None,
         )
-        key = (
-            task.layout.execution(task.region.region_id, task.attempt.execution_id) + "/report.json"
-        )
+        key = task.layout.execution(task.region.region_id, task.attempt.execution_id) + "/report.json"
         STORE.put_if_absent(key, to_json(report).encode())
         self.rows[f"{task.region.region_id} {task.attempt.execution_id}"] = said
         return report
@@ -270,9 +232,7 @@ class Play:
             finished = ended_well or '"failure": null' in own or '"failure":null' in own
             state = ExecutionState.FINISHED if finished else ExecutionState.FAILED
             outcome = Outcome(state=state, ended=time(), reason=None)
-            STORE.put_if_absent(
-                task.layout.execution(region_id, id) + "/outcome.json", to_json(outcome).encode()
-            )
+            STORE.put_if_absent(task.layout.execution(region_id, id) + "/outcome.json", to_json(outcome).encode())
 
     def counted(self, task: TaskDeploymentDescriptor) -> str:
         """Return the rows that count as those of a region after the last try."""
@@ -405,10 +365,7 @@ def test_a_kept_region_is_no_attempt(play: Play) -> None:
     assert [one.attempt_number for one in executions(STORE, layout, FIRST)] == [0]
     assert [one.attempt_number for one in executions(STORE, layout, LAST)] == [0, 1, 2]
     kept = kept_executions(STORE, layout, FIRST)
-    assert {id: (one.execution_id, one.try_number) for id, one in kept.items()} == {
-        "e2": ("e1", 2),
-        "e3": ("e1", 3),
-    }
+    assert {id: (one.execution_id, one.try_number) for id, one in kept.items()} == {"e2": ("e1", 2), "e3": ("e1", 3)}
 
 
 def test_a_try_in_which_spark_did_not_start_does_not_count(play: Play) -> None:
@@ -419,9 +376,7 @@ def test_a_try_in_which_spark_did_not_start_does_not_count(play: Play) -> None:
     assert play.ran == (LAST,)
 
 
-def test_a_try_in_which_spark_did_not_start_brings_nothing_back_of_one_that_succeeded(
-    play: Play,
-) -> None:
+def test_a_try_in_which_spark_did_not_start_brings_nothing_back_of_one_that_succeeded(play: Play) -> None:
     play.try_()
     play.does_not_start()
     play.try_()
@@ -438,9 +393,7 @@ def test_a_region_that_was_left_out_once_is_kept_from_the_try_before(play: Play)
     assert set(play.ran) == {FIRST, LEFT, LAST, RIGHT}  # first has committed another epoch
 
 
-def test_a_task_that_succeeded_with_kept_regions_computes_all_again_when_it_is_cleared(
-    play: Play,
-) -> None:
+def test_a_task_that_succeeded_with_kept_regions_computes_all_again_when_it_is_cleared(play: Play) -> None:
     play.try_(frozenset({LAST}))
     assert play.try_()
     assert play.ran == (LAST,)
@@ -451,10 +404,7 @@ def test_a_task_that_succeeded_with_kept_regions_computes_all_again_when_it_is_c
 def test_a_task_that_failed_after_all_its_regions_finished_keeps_them(play: Play) -> None:
     play.try_(tells=False)
     for task in play.last:
-        key = (
-            task.layout.execution(task.region.region_id, task.attempt.execution_id)
-            + "/outcome.json"
-        )
+        key = task.layout.execution(task.region.region_id, task.attempt.execution_id) + "/outcome.json"
         outcome = Outcome(state=ExecutionState.FINISHED, ended=time(), reason="no answer")
         STORE.put_if_absent(key, to_json(outcome).encode())
     play.try_()
@@ -490,15 +440,11 @@ def test_a_damaged_result_is_computed_again_also_if_it_was_released(play: Play) 
     play.try_(frozenset({LAST}))
     layout = play.last[0].layout
     (result,) = regions()[0].results
-    released = ReleasedResult(
-        result_id=result.id, epoch=0, region_id=RIGHT, execution_id="e1", time=0.0, bytes=0
-    )
+    released = ReleasedResult(result_id=result.id, epoch=0, region_id=RIGHT, execution_id="e1", time=0.0, bytes=0)
     STORE.put_if_absent(layout.released(result.id, 0), to_json(released).encode())
     play.try_(frozenset({LAST}))
     assert play.ran == (LAST,)
-    damaged = DamagedResult(
-        result_id=result.id, epoch=0, file="f", reason="gone", execution_id="e2", time=0.0
-    )
+    damaged = DamagedResult(result_id=result.id, epoch=0, file="f", reason="gone", execution_id="e2", time=0.0)
     record_damage(STORE, layout, damaged)
     play.try_()
     assert FIRST in play.ran
@@ -591,6 +537,5 @@ class Tries(RuleBasedStateMachine):
 
 def test_any_tries_end_with_the_rows_of_one_run() -> None:
     run_state_machine_as_test(
-        Tries,
-        settings=settings(max_examples=60, stateful_step_count=10, deadline=None, derandomize=True),
+        Tries, settings=settings(max_examples=60, stateful_step_count=10, deadline=None, derandomize=True)
     )

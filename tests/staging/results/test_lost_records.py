@@ -18,12 +18,7 @@ STORE = LocalStore()
 
 def damaged(execution_id: str) -> DamagedResult:
     return DamagedResult(
-        result_id=RESULT,
-        epoch=0,
-        file="part-0",
-        reason="its length was changed",
-        execution_id=execution_id,
-        time=7,
+        result_id=RESULT, epoch=0, file="part-0", reason="its length was changed", execution_id=execution_id, time=7
     )
 
 
@@ -48,17 +43,13 @@ def test_the_first_who_finds_damage_is_named(layout: StagingLayout) -> None:
     assert find_damage(STORE, layout, RESULT, 1) is None
 
 
-def test_a_record_of_damage_that_cannot_be_read_still_says_that_the_data_are_damaged(
-    layout: StagingLayout,
-) -> None:
+def test_a_record_of_damage_that_cannot_be_read_still_says_that_the_data_are_damaged(layout: StagingLayout) -> None:
     STORE.put(layout.damaged(RESULT, 0), b"{")
     with pytest.raises(PartitionNotFoundError, match="epoch 0 of cbc357cc-0 was found damaged; "):
         find_damage(STORE, layout, RESULT, 0)
 
 
-def test_a_record_of_a_release_that_cannot_be_read_still_says_that_the_data_are_gone(
-    layout: StagingLayout,
-) -> None:
+def test_a_record_of_a_release_that_cannot_be_read_still_says_that_the_data_are_gone(layout: StagingLayout) -> None:
     STORE.put(layout.released(RESULT, 0), b"")
     with pytest.raises(PartitionNotFoundError, match="epoch 0 of cbc357cc-0 was released; "):
         find_release(STORE, layout, RESULT, 0)

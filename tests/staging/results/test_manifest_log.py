@@ -7,12 +7,7 @@ from dataclasses import replace
 import pytest
 
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
-from graph_compiler.deployment.documents.manifest import (
-    VERSION,
-    DataFile,
-    Manifest,
-    ManifestPartition,
-)
+from graph_compiler.deployment.documents.manifest import VERSION, DataFile, Manifest, ManifestPartition
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import Json, to_json
@@ -75,9 +70,7 @@ def test_an_epoch_of_another_plan_is_not_adopted(log: ManifestLog, changed: dict
     assert log.latest(RESULT) == manifest("one")
 
 
-def test_losing_to_an_unreadable_manifest_suggests_a_retry(
-    log: ManifestLog,
-) -> None:
+def test_losing_to_an_unreadable_manifest_suggests_a_retry(log: ManifestLog) -> None:
     leave(log, "")
     with pytest.raises(DamagedDocumentError, match="the next attempt commits the next epoch"):
         log.commit(manifest("one"))
@@ -94,9 +87,7 @@ def test_epochs_are_in_order_and_other_names_are_ignored(log: ManifestLog) -> No
     assert log.next_epoch(OTHER) == 0
 
 
-def test_a_lost_last_epoch_is_not_replaced_by_the_one_before(
-    log: ManifestLog,
-) -> None:
+def test_a_lost_last_epoch_is_not_replaced_by_the_one_before(log: ManifestLog) -> None:
     log.commit(manifest("one"))
     leave(log, "{", epoch=1)
     assert log.latest(RESULT) is None
@@ -142,9 +133,7 @@ def test_a_well_formed_but_impossible_manifest_counts_as_lost(
         (replace(FILE, name=""), "names '', which is not a file"),
     ],
 )
-def test_files_that_no_task_has_written_are_not_read(
-    log: ManifestLog, file: DataFile, why: str
-) -> None:
+def test_files_that_no_task_has_written_are_not_read(log: ManifestLog, file: DataFile, why: str) -> None:
     leave(log, to_json(manifest("one", file=file)))
     with pytest.raises(DamagedDocumentError, match=why):
         log.manifest(RESULT, 0)
@@ -172,9 +161,7 @@ def test_the_version_before_is_read_as_it_was_and_a_later_one_is_refused(log: Ma
         ({"partitions": ()}, False),
     ],
 )
-def test_only_equal_rows_take_the_place_of_those_that_were_read(
-    now: dict[str, object], replaces: bool
-) -> None:
+def test_only_equal_rows_take_the_place_of_those_that_were_read(now: dict[str, object], replaces: bool) -> None:
     before = manifest("one")
     assert replace(before, **now).replaces(before) is replaces  # type: ignore[arg-type]  # of these fields
 

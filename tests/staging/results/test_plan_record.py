@@ -7,10 +7,7 @@ import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe.region_descriptors import (
-    PipelineDescriptor,
-    describe_pipeline,
-)
+from graph_compiler.deployment.describe.region_descriptors import PipelineDescriptor, describe_pipeline
 from graph_compiler.deployment.documents.descriptor import (
     VERSION,
     ExecutionAttempt,
@@ -32,17 +29,13 @@ from graph_compiler.staging.store.local_store import LocalStore
 OUT = RegionId("out")
 
 
-def described(
-    kept: str = "v > 1", counted: str = "count(*)", extra: str | None = None
-) -> PipelineDescriptor:
+def described(kept: str = "v > 1", counted: str = "count(*)", extra: str | None = None) -> PipelineDescriptor:
     """in → kept [→ extra] ║ counts → out, and beside them other → other_out."""
     env = StreamExecutionEnvironment("p")
     rows = env.from_source(Csv("/in"), "in").filter(kept).name("kept")
     if extra:
         rows = rows.filter(extra).name("extra")
-    rows.stage("dear").key_by("k").aggregate(n=counted).name("counts").sink_to(
-        Parquet("/out")
-    ).name("out")
+    rows.stage("dear").key_by("k").aggregate(n=counted).name("counts").sink_to(Parquet("/out")).name("out")
     env.from_source(Csv("/other"), "other").sink_to(Parquet("/other_out")).name("other_out")
     return describe_pipeline(compile_pipeline(env.pipeline()))
 
@@ -106,18 +99,13 @@ def test_a_task_continues_if_its_inputs_are_unchanged(log: ManifestLog) -> None:
     check_inputs(log, task(edited, "out"), edited.plan, own={OUT})
 
 
-def test_changed_inputs_are_refused_with_plans_operators_and_fixes(
-    log: ManifestLog,
-) -> None:
+def test_changed_inputs_are_refused_with_plans_operators_and_fixes(log: ManifestLog) -> None:
     before, now = described(), described(kept="v > 2")
     run_producer(before, log)
     with pytest.raises(StaleResultError) as stale:
         check_inputs(log, task(now, "out"), now.plan, own={OUT})
     message = str(stale.value)
-    assert (
-        f"ran plan {before.plan.plan_id} (attempt 1), this one is of plan {now.plan.plan_id}"
-        in message
-    )
+    assert f"ran plan {before.plan.plan_id} (attempt 1), this one is of plan {now.plan.plan_id}" in message
     assert "\n  changed: kept\n" in message
     date = "2013-01-01T00:00:00+00:00"
     assert f"airflow tasks clear -y -d -s {date} -e {date} -t '^(kept)$' p" in message

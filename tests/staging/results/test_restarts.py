@@ -54,9 +54,7 @@ class Run:
         second.sink_to(Parquet("/beside")).name("beside")
         first.union(second.stage("also expensive")).sink_to(Parquet("/three")).name("three")
         pipeline = with_options(env.pipeline(), release=StagingRelease.LAST_CONSUMER)
-        self.regions = {
-            str(one.region_id): one for one in describe_regions(compile_pipeline(pipeline))
-        }
+        self.regions = {str(one.region_id): one for one in describe_regions(compile_pipeline(pipeline))}
         self.layout = StagingLayout(root="/staging", identity=RUN)
         self.store = InMemoryStore()
         self.log = ManifestLog(store=self.store, layout=self.layout)
@@ -80,9 +78,7 @@ class Run:
         assert self.store.put_if_absent(path, task.to_json().encode())
         return task
 
-    def finish(
-        self, name: str, *, checksum: str = "same", recomputed: str | None = None
-    ) -> list[str]:
+    def finish(self, name: str, *, checksum: str = "same", recomputed: str | None = None) -> list[str]:
         """Run a task that reads the latest epochs and stages the next ones; returns what it releases."""
         task = self.begin(name)
         reads = self.reads(task.region)
@@ -101,9 +97,7 @@ class Run:
             recomputed=() if recomputed is None else (self.again(recomputed),),
             failure=None,
         )
-        path = (
-            self.layout.execution(task.region.region_id, task.attempt.execution_id) + "/report.json"
-        )
+        path = self.layout.execution(task.region.region_id, task.attempt.execution_id) + "/report.json"
         assert self.store.put_if_absent(path, to_json(report).encode())
         return [str(one.result_id) for one in release_inputs(task, report, self.store)]
 
@@ -155,16 +149,13 @@ def run() -> Run:
     return Run()
 
 
-@pytest.mark.parametrize(
-    ("name", "runs"), [("restart_set", restarts_module), ("releasable_groups", release)]
-)
+@pytest.mark.parametrize(("name", "runs"), [("restart_set", restarts_module), ("releasable_groups", release)])
 def test_production_uses_the_functions_compared_with_flink(name: str, runs: object) -> None:
     assert getattr(runs, name) is getattr(execution, name)
 
 
 @pytest.mark.parametrize(
-    "changed",
-    ["consumers not restarted", "producers not restarted", "release after the first consumer"],
+    "changed", ["consumers not restarted", "producers not restarted", "release after the first consumer"]
 )
 def test_a_fault_that_flinks_answers_find_changes_production_too(changed: str) -> None:
     (mutant,) = (one for one in mutants.MUTANTS if one.name == changed)
@@ -190,19 +181,13 @@ def test_tasks_without_lost_inputs_are_not_restarted(run: Run) -> None:
     assert run.lose("one", needs="first").regions == ("one",), "nothing is lost"
 
 
-def test_only_readers_of_other_rows_rerun_and_the_rest_have_a_reason(
-    run: Run,
-) -> None:
+def test_only_readers_of_other_rows_rerun_and_the_rest_have_a_reason(run: Run) -> None:
     run.finish("first")
     run.finish("one")
     run.begin("second")
     found = run.lose("three", "first", needs="first")
     verdicts = found.verdicts(run.log, run.manifest(run.result("first"), "other"))
-    assert verdicts == {
-        "first": Spared.COMPUTED_AGAIN,
-        "one": None,
-        "second": Spared.NOT_FINISHED,
-    }
+    assert verdicts == {"first": Spared.COMPUTED_AGAIN, "one": None, "second": Spared.NOT_FINISHED}
     same = found.verdicts(run.log, run.manifest(run.result("first"), "same"))
     assert same[RegionId("one")] is Spared.SAME_ROWS
 

@@ -17,20 +17,10 @@ from graph_compiler.cli.commands.history import run_history
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe import region_descriptors
-from graph_compiler.deployment.describe.region_descriptors import (
-    PipelineDescriptor,
-    describe_pipeline,
-)
+from graph_compiler.deployment.describe.region_descriptors import PipelineDescriptor, describe_pipeline
 from graph_compiler.deployment.describe.templates import fill_places, find_places
-from graph_compiler.deployment.documents.computed_by import (
-    NOT_RECORDED,
-    ComputedBy,
-    why_other_code,
-)
-from graph_compiler.deployment.documents.descriptor import (
-    ExecutionAttempt,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.computed_by import NOT_RECORDED, ComputedBy, why_other_code
+from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.graphs.execution import ExecutionState
@@ -44,10 +34,7 @@ from graph_compiler.staging.results.plan_log import check_inputs
 from graph_compiler.staging.store.local_store import LocalStore
 
 ROOTS = Path(__file__).parents[2] / "golden" / "staging_roots"
-BEFORE = {
-    "one_region_a_task": "in_process__2024-01-01",
-    "shared_task": "manual__2026-11-25T09:11:01.210045+00:00",
-}
+BEFORE = {"one_region_a_task": "in_process__2024-01-01", "shared_task": "manual__2026-11-25T09:11:01.210045+00:00"}
 """Each version, and the id of its run."""
 CLEAN, BY_REGION, LARGE = map(RegionId, ("clean", "by_region", "large_orders"))
 STORE = LocalStore()
@@ -60,9 +47,7 @@ def layout(tmp_path: Path, request: pytest.FixtureRequest) -> StagingLayout:
     for file in root.rglob("*.json"):
         text = file.read_text().replace("@ROOT@", str(root)).replace("@FOLDER@", str(tmp_path))
         file.write_text(text)
-    layout = StagingLayout(
-        root=str(root), identity=RunIdentity.own("reports", BEFORE[request.param])
-    )
+    layout = StagingLayout(root=str(root), identity=RunIdentity.own("reports", BEFORE[request.param]))
     (ledger,) = (root / ".targets").iterdir()  # its name follows from the path of the target
     ledger.rename(layout.publications(str(tmp_path / "out" / "by_region")))
     return layout
@@ -98,25 +83,19 @@ def published(layout: StagingLayout) -> Path:
     return file
 
 
-def next_try(
-    described: PipelineDescriptor, layout: StagingLayout, name: str
-) -> list[TaskDeploymentDescriptor]:
+def next_try(described: PipelineDescriptor, layout: StagingLayout, name: str) -> list[TaskDeploymentDescriptor]:
     before = last_descriptor(STORE, layout, CLEAN)
     assert before is not None
     regions = described.tasks()[TaskName(name)]
     folder = str(Path(layout.root).parent)
-    places = {
-        key: text.replace("{{ params.folder }}", folder)
-        for key, text in find_places(regions).items()
-    }
+    places = {key: text.replace("{{ params.folder }}", folder) for key, text in find_places(regions).items()}
     return [
         replace(
             before,
             region=region,
             try_number=None if before.try_number is None else before.try_number + 1,
             attempt=ExecutionAttempt(
-                execution_id="after",
-                attempt_number=count_attempts(STORE, layout, region.region_id),
+                execution_id="after", attempt_number=count_attempts(STORE, layout, region.region_id)
             ),
         )
         for region in fill_places(regions, places)
@@ -126,9 +105,7 @@ def next_try(
 def test_both_reports_are_one_task_now_and_the_plan_is_the_same(
     described: PipelineDescriptor, layout: StagingLayout
 ) -> None:
-    assert {
-        name: [each.region_id for each in regions] for name, regions in described.tasks().items()
-    } == {
+    assert {name: [each.region_id for each in regions] for name, regions in described.tasks().items()} == {
         "clean": ["clean"],
         "by_region": ["by_region", "large_orders"],
     }
@@ -139,9 +116,7 @@ def test_both_reports_are_one_task_now_and_the_plan_is_the_same(
 
 
 def test_attempts_of_before_are_read(layout: StagingLayout) -> None:
-    states = {
-        id: [one.state for one in found.attempts] for id, found in run_history(layout).items()
-    }
+    states = {id: [one.state for one in found.attempts] for id, found in run_history(layout).items()}
     assert states == {
         CLEAN: [ExecutionState.FINISHED],
         BY_REGION: [ExecutionState.FINISHED],
@@ -176,9 +151,7 @@ def test_its_driver_computes_it_again_because_another_version_has_computed_it(
     assert why_other_code(found.report.computed_by, ComputedBy(parts=())) == NOT_RECORDED
 
 
-def test_its_inputs_are_those_of_the_plan(
-    described: PipelineDescriptor, layout: StagingLayout
-) -> None:
+def test_its_inputs_are_those_of_the_plan(described: PipelineDescriptor, layout: StagingLayout) -> None:
     log = ManifestLog(store=STORE, layout=layout)
     for task in next_try(described, layout, "by_region"):
         check_inputs(log, task, described.plan, own={BY_REGION, LARGE})

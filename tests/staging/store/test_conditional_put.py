@@ -42,9 +42,7 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conditional_put, "_PAUSE", 0.0)
 
 
-@pytest.mark.parametrize(
-    "fates", list(product(["answered", "lost", "dropped", "other first"], repeat=TURNS - 1))
-)
+@pytest.mark.parametrize("fates", list(product(["answered", "lost", "dropped", "other first"], repeat=TURNS - 1)))
 def test_a_write_is_won_exactly_if_the_object_is_its_own(fates: tuple[str, ...]) -> None:
     bucket = Bucket(*fates)
     is_won = put_once(bucket.write, bucket.written_by)

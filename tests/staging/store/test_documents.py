@@ -54,9 +54,7 @@ def a_huge_file(path: Path) -> None:
         (a_huge_file, "has 1,099,511,627,776 bytes, more than 64,000,000"),
     ],
 )
-def test_special_and_oversized_files_are_never_opened(
-    tmp_path: Path, make: Callable[[Path], None], why: str
-) -> None:
+def test_special_and_oversized_files_are_never_opened(tmp_path: Path, make: Callable[[Path], None], why: str) -> None:
     make(tmp_path / "note.json")
     with pytest.raises(DamagedDocumentError) as raised:
         STORE.get(str(tmp_path / "note.json"))
@@ -85,21 +83,14 @@ def test_unreadable_documents_are_damaged(tmp_path: Path, content: bytes, why: s
         get_document(LocalStore(), str(tmp_path / "note.json"), Note, version=1)
 
 
-@pytest.mark.parametrize(
-    "document",
-    [{"type": "Note", "version": 2, "body": ""}, {"type": "Note", "of": "tomorrow"}],
-)
-def test_documents_of_another_version_are_not_damaged(
-    tmp_path: Path, document: dict[str, object]
-) -> None:
+@pytest.mark.parametrize("document", [{"type": "Note", "version": 2, "body": ""}, {"type": "Note", "of": "tomorrow"}])
+def test_documents_of_another_version_are_not_damaged(tmp_path: Path, document: dict[str, object]) -> None:
     (tmp_path / "note.json").write_text(json.dumps(document))
     with pytest.raises(OtherVersionError, match="use the version that wrote it"):
         get_document(LocalStore(), str(tmp_path / "note.json"), Note, version=1)
 
 
-def test_documents_with_kinds_of_missing_packages_are_not_damaged(
-    tmp_path: Path,
-) -> None:
+def test_documents_with_kinds_of_missing_packages_are_not_damaged(tmp_path: Path) -> None:
     document = to_wire(Parquet("/in"))
     assert isinstance(document, dict)
     (tmp_path / "in.json").write_text(json.dumps(document | {"type": "acme.connector:Lake"}))

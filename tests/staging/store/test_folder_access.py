@@ -7,11 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.staging.store.folder_access import (
-    is_open_to_group,
-    make_private_folder,
-    make_staging_folder,
-)
+from graph_compiler.staging.store.folder_access import is_open_to_group, make_private_folder, make_staging_folder
 from graph_compiler.staging.store.local_store import LocalStore
 
 
@@ -36,9 +32,7 @@ def mode(path: Path) -> int:
 
 @pytest.mark.parametrize("make", [make_private_folder, make_staging_folder])
 @pytest.mark.parametrize("around", [0o755, 0o770, 0o2755, 0o2775, 0o2750])
-def test_every_folder_that_was_missing_is_private(
-    tmp_path: Path, make: Callable[[Path], None], around: int
-) -> None:
+def test_every_folder_that_was_missing_is_private(tmp_path: Path, make: Callable[[Path], None], around: int) -> None:
     (tmp_path / "root").mkdir()
     (tmp_path / "root").chmod(around)
     make(tmp_path / "root" / "a" / "b" / "c")

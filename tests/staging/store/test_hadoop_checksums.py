@@ -84,9 +84,7 @@ def test_the_last_piece_may_be_shorter(file: Path) -> None:
         (cut_short, "its checksum file .part-0.crc is not one of Hadoop's"),
     ],
 )
-def test_it_says_how_a_file_differs_from_its_checksums(
-    file: Path, damage: Callable[[Path], None], why: str
-) -> None:
+def test_it_says_how_a_file_differs_from_its_checksums(file: Path, damage: Callable[[Path], None], why: str) -> None:
     damage(file)
     assert STORE.why_damaged(str(file)) == why
 

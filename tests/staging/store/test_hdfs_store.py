@@ -25,9 +25,7 @@ def store(hdfs: FakeHdfs, monkeypatch: pytest.MonkeyPatch) -> HdfsStore:
     return HdfsStore(hdfs)
 
 
-def test_a_document_is_written_beside_its_name_and_renamed(
-    store: HdfsStore, hdfs: FakeHdfs
-) -> None:
+def test_a_document_is_written_beside_its_name_and_renamed(store: HdfsStore, hdfs: FakeHdfs) -> None:
     assert store.put_if_absent(KEY, b"1")
     assert hdfs.asked == ["create", "status", "rename"]
     assert not store.put_if_absent(KEY, b"2")
@@ -50,9 +48,7 @@ def test_a_write_whose_answer_is_lost_counts_once(
     assert [key for key in hdfs.files if not key.rpartition("/")[2].startswith(".")] == [KEY]
 
 
-def test_another_write_between_a_lost_rename_and_the_next_has_won(
-    store: HdfsStore, hdfs: FakeHdfs
-) -> None:
+def test_another_write_between_a_lost_rename_and_the_next_has_won(store: HdfsStore, hdfs: FakeHdfs) -> None:
     def other(name: str) -> None:
         if hdfs.asked.count("rename") == 1 and name == "status" and KEY not in hdfs.files:
             hdfs.files[KEY] = (0, b"theirs")
@@ -64,9 +60,7 @@ def test_another_write_between_a_lost_rename_and_the_next_has_won(
     assert list(hdfs.files) == [KEY]
 
 
-def test_a_rename_that_arrives_late_brings_a_whole_document_or_nothing(
-    store: HdfsStore, hdfs: FakeHdfs
-) -> None:
+def test_a_rename_that_arrives_late_brings_a_whole_document_or_nothing(store: HdfsStore, hdfs: FakeHdfs) -> None:
     hdfs.faults.append(("rename", "late"))
     hdfs.before = lambda name: hdfs.delayed.pop()() if name == "rename" and hdfs.delayed else None
     assert store.put_if_absent(KEY, b"mine")  # the second finds that the first has done it
@@ -161,9 +155,7 @@ def test_a_folder_is_moved_and_an_empty_one_removed(store: HdfsStore, hdfs: Fake
     assert not store.is_there(f"{ROOT}/.trash/x/1.json")
 
 
-def test_a_folder_of_too_many_documents_is_damaged(
-    store: HdfsStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_of_too_many_documents_is_damaged(store: HdfsStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hdfs_store, "MOST_ENTRIES", 2)
     for number in range(3):
         store.put(f"{ROOT}/{number}", b"")

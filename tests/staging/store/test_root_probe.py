@@ -65,9 +65,7 @@ def test_a_file_system_without_hard_links_is_refused(
     assert list(tmp_path.rglob("*")) == []
 
 
-def test_a_full_disk_is_not_taken_for_one_without_links(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_not_taken_for_one_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def link(*_: object) -> None:
         raise OSError(errno.ENOSPC, "full")
 

@@ -33,9 +33,7 @@ from graph_compiler.object_stores.s3_access import S3Access, access_of
         ),
     ],
 )  # fmt: skip
-def test_a_connection_is_read(
-    login: str | None, password: str | None, extra: dict[str, Any], access: S3Access
-) -> None:
+def test_a_connection_is_read(login: str | None, password: str | None, extra: dict[str, Any], access: S3Access) -> None:
     assert access_of("lake", login, password, extra) == access
 
 
@@ -47,17 +45,13 @@ def test_a_connection_is_read(
         (None, {"config_kwargs": {"s3": {"addressing_style": "odd"}}}, "has addressing_style 'odd'"),
     ],
 )  # fmt: skip
-def test_what_would_be_ignored_is_refused(
-    login: str | None, extra: dict[str, Any], words: str
-) -> None:
+def test_what_would_be_ignored_is_refused(login: str | None, extra: dict[str, Any], words: str) -> None:
     with pytest.raises(StagingError, match=words):
         access_of("lake", login, None, extra)
 
 
 def test_spark_gets_places_as_settings_and_keys_as_variables() -> None:
-    access = S3Access(
-        endpoint="http://minio:9000", is_path_style=True, access_key="k", secret_key="hidden"
-    )
+    access = S3Access(endpoint="http://minio:9000", is_path_style=True, access_key="k", secret_key="hidden")
     assert access.spark_settings() == {
         "spark.hadoop.fs.s3a.endpoint": "http://minio:9000",
         "spark.hadoop.fs.s3a.endpoint.region": "us-east-1",

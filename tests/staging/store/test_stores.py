@@ -11,13 +11,7 @@ from graph_compiler.errors import DamagedDocumentError, PublicationError, Stagin
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.store.staging_store import Promises, StagingStore
-from graph_compiler.staging.store.stores import (
-    committing,
-    opener,
-    publishing,
-    store_of,
-    target_store,
-)
+from graph_compiler.staging.store.stores import committing, opener, publishing, store_of, target_store
 
 STORES: dict[str, Callable[[], StagingStore]] = {"local": LocalStore, "in memory": InMemoryStore}
 
@@ -62,12 +56,7 @@ def test_folders_and_files_are_listed(store: StagingStore, root: str) -> None:
     assert store.folders(f"{root}/a") == ["b"]
     assert store.keys(f"{root}/a/b") == [f"{root}/a/b/2.json"]
     found = {file.key: file.bytes for file in store.files(root)}
-    assert found == {
-        f"{root}/a/1.json": 8,
-        f"{root}/a/b/2.json": 10,
-        f"{root}/.c/3.json": 9,
-        f"{root}/4.json": 6,
-    }
+    assert found == {f"{root}/a/1.json": 8, f"{root}/a/b/2.json": 10, f"{root}/.c/3.json": 9, f"{root}/4.json": 6}
     assert store.is_there(f"{root}/a")
     assert store.is_there(f"{root}/a/1.json")
     assert not store.is_there(f"{root}/a/1")
@@ -124,9 +113,7 @@ def test_links_out_of_the_root_are_not_followed(tmp_path: Path) -> None:
     assert (elsewhere / "other").exists()
 
 
-def test_denied_access_is_not_a_missing_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_denied_access_is_not_a_missing_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def denied(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
@@ -168,16 +155,11 @@ def test_staging_roots_need_a_store_with_put_if_absent() -> None:
 def test_file_targets_need_a_store_with_atomic_moves() -> None:
     moves_alone = promising(replace(ALL, conditional_put=False, atomic_exchange=False))
     assert publishing(moves_alone, "/out") is moves_alone
-    with pytest.raises(
-        PublicationError,
-        match="^its target /out is in a store in which written files cannot appear",
-    ):
+    with pytest.raises(PublicationError, match="^its target /out is in a store in which written files cannot appear"):
         publishing(promising(replace(ALL, atomic_move=False)), "/out")
 
 
-def test_stores_have_the_capabilities_of_their_use(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_stores_have_the_capabilities_of_their_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LocalStore, "promises", replace(ALL, conditional_put=False))
     assert target_store("/out").promises.atomic_move
     with pytest.raises(StagingError, match="nothing can be staged in"):

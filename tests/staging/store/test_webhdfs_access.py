@@ -45,10 +45,7 @@ def test_what_a_connection_says(fields: dict[str, Any], access: HdfsAccess, port
     [
         ({"type": "aws"}, "has type 'aws', but the root is in HDFS"),
         ({"host": None}, "has no host"),
-        (
-            {"password": "p"},
-            "has a password: HDFS with Kerberos, or behind a gateway, has not been tried",
-        ),
+        ({"password": "p"}, "has a password: HDFS with Kerberos, or behind a gateway, has not been tried"),
         ({"extra": {"principal": "x"}}, "has principal in its extra"),
         ({"extra": {"use_ssl": "yes"}}, "has use_ssl 'yes', which is neither true nor false"),
         ({"extra": {"verify": False}}, "has a verify that is not a file"),
@@ -61,9 +58,7 @@ def test_what_is_not_supported_is_refused(fields: dict[str, Any], why: str) -> N
     assert "allowed: type 'webhdfs'" in str(refused.value)
 
 
-def test_the_user_is_the_connections_else_hadoops_variable_else_the_processs(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_user_is_the_connections_else_hadoops_variable_else_the_processs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HADOOP_USER_NAME", "of_hadoop")
     assert HdfsAccess(user="etl").user_name == "etl"
     assert HdfsAccess().user_name == "of_hadoop"

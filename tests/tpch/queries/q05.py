@@ -20,15 +20,9 @@ SQL = """
 def declare(data: Path, target: Path) -> StreamExecutionEnvironment:
     env = StreamExecutionEnvironment("q05", params={"region": "ASIA", "year": 1994})
     region = source(env, data, "region").filter("r_name = :region").name("asia")
-    nations = (
-        source(env, data, "nation")
-        .join(region.broadcast(), on={"n_regionkey": "r_regionkey"})
-        .name("nations")
-    )
+    nations = source(env, data, "nation").join(region.broadcast(), on={"n_regionkey": "r_regionkey"}).name("nations")
     suppliers = (
-        source(env, data, "supplier")
-        .join(nations.broadcast(), on={"s_nationkey": "n_nationkey"})
-        .name("suppliers")
+        source(env, data, "supplier").join(nations.broadcast(), on={"s_nationkey": "n_nationkey"}).name("suppliers")
     )
     orders = source(env, data, "orders").filter("year(o_orderdate) = :year").name("of_year")
     (
@@ -37,11 +31,7 @@ def declare(data: Path, target: Path) -> StreamExecutionEnvironment:
         .name("of_customers")
         .join(source(env, data, "lineitem"), on={"o_orderkey": "l_orderkey"})
         .name("items")
-        .join(
-            suppliers.broadcast(),
-            on={"l_suppkey": "s_suppkey"},
-            condition="left.c_nationkey = right.s_nationkey",
-        )
+        .join(suppliers.broadcast(), on={"l_suppkey": "s_suppkey"}, condition="left.c_nationkey = right.s_nationkey")
         .name("local")
         .key_by("n_name")
         .aggregate(revenue="sum(l_extendedprice * (1 - l_discount))")

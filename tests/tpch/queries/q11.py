@@ -24,9 +24,7 @@ def declare(data: Path, target: Path) -> StreamExecutionEnvironment:
     env = StreamExecutionEnvironment("q11", params={"nation": "GERMANY"})
     nation = source(env, data, "nation").filter("n_name = :nation").name("german")
     suppliers = (
-        source(env, data, "supplier")
-        .join(nation.broadcast(), on={"s_nationkey": "n_nationkey"})
-        .name("suppliers")
+        source(env, data, "supplier").join(nation.broadcast(), on={"s_nationkey": "n_nationkey"}).name("suppliers")
     )
     values = (
         source(env, data, "partsupp")

@@ -26,9 +26,7 @@ def declare(data: Path, target: Path) -> StreamExecutionEnvironment:
         .name("parts")
         .with_columns(revenue="l_extendedprice * (1 - l_discount)")
         .name("revenues")
-        .aggregate(
-            promo="sum(revenue) FILTER (WHERE startswith(p_type, 'PROMO'))", all="sum(revenue)"
-        )
+        .aggregate(promo="sum(revenue) FILTER (WHERE startswith(p_type, 'PROMO'))", all="sum(revenue)")
         .name("sums")
         .select(promo_revenue="100 * DOUBLE(promo) / DOUBLE(all)")
         .name("ratio")

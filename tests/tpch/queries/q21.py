@@ -33,9 +33,7 @@ def declare(data: Path, target: Path) -> StreamExecutionEnvironment:
     finished = source(env, data, "orders").filter("o_orderstatus = 'F'").name("finished")
     nation = source(env, data, "nation").filter("n_name = :nation").name("saudi")
     suppliers = (
-        source(env, data, "supplier")
-        .join(nation.broadcast(), on={"s_nationkey": "n_nationkey"})
-        .name("suppliers")
+        source(env, data, "supplier").join(nation.broadcast(), on={"s_nationkey": "n_nationkey"}).name("suppliers")
     )
     (
         late.join(lineitem, on="l_orderkey", how="semi", condition=OTHER)

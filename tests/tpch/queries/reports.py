@@ -38,9 +38,7 @@ def declare(data: Path, target: Path, *, same_task: bool) -> StreamExecutionEnvi
     order_priority = (
         sold.filter("l_commitdate < l_receiptdate")
         .name("received_late")
-        .filter(
-            "o_orderdate >= to_date(:quarter) AND o_orderdate < add_months(to_date(:quarter), 3)"
-        )
+        .filter("o_orderdate >= to_date(:quarter) AND o_orderdate < add_months(to_date(:quarter), 3)")
         .name("of_quarter")
         .key_by("o_orderpriority")
         .aggregate(order_count="count(DISTINCT o_orderkey)")

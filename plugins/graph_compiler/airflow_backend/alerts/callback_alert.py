@@ -8,12 +8,7 @@ from typing import Any
 
 from airflow.configuration import conf
 
-from graph_compiler.airflow_backend.alerts.failed_tries import (
-    LOCAL,
-    FailedTry,
-    Pages,
-    failed_task,
-)
+from graph_compiler.airflow_backend.alerts.failed_tries import LOCAL, FailedTry, Pages, failed_task
 from graph_compiler.airflow_backend.installation.settings import read_settings
 from graph_compiler.airflow_backend.run_identities import identity_of_task
 from graph_compiler.airflow_backend.stores.connection_access import open_stores
@@ -61,11 +56,7 @@ def _place() -> Place:
         root = settings.staging_root
     except Exception as error:  # of settings, connections, and stores
         unknown.append(f"the staging root: {type(error).__name__}: {error}")
-    return Place(
-        root=root,
-        pages=Pages(base_url=base_url, history_server=history_server),
-        unknown=tuple(unknown),
-    )
+    return Place(root=root, pages=Pages(base_url=base_url, history_server=history_server), unknown=tuple(unknown))
 
 
 def _alert_of_task(context: Mapping[str, Any], place: Place) -> Alert:

@@ -26,19 +26,12 @@ from graph_compiler.errors import SourceLocation
 from graph_compiler.explain.alerts.alert import AirflowTry, FailedTask, Link
 from graph_compiler.explain.alerts.repetition import repetition
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.attempts.task_attempt import (
-    NO_ATTEMPTS,
-    TaskAttempt,
-    causes,
-    read_task_attempt,
-)
+from graph_compiler.staging.attempts.task_attempt import NO_ATTEMPTS, TaskAttempt, causes, read_task_attempt
 from graph_compiler.staging.store.stores import store_of
 
 _PERMANENT = "the failure is permanent, a retry cannot help"
 _POLICY = "its retry policy says so"
-_NO_REASON = (
-    "Airflow lost the process of the task, and does not say why: its worker may have been killed"
-)
+_NO_REASON = "Airflow lost the process of the task, and does not say why: its worker may have been killed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,11 +119,7 @@ def _task_of_pipeline(  # the parts of one value
         cause=_cause(failed, found),
         attempt=_attempt(failed, number, is_permanent=found.is_permanent),
         repetition=repetition(task.regions, documents.finished, task.others),
-        links=(
-            _log(failed, number, pages),
-            pages.plan_of_task(failed),
-            *pages.spark(found.application_id),
-        ),
+        links=(_log(failed, number, pages), pages.plan_of_task(failed), *pages.spark(found.application_id)),
         unknown=tuple(unknown),
     )
 
@@ -157,17 +146,13 @@ def _attempt(failed: FailedTry, number: int | None, *, is_permanent: bool) -> Ai
         return AirflowTry(try_number=number, is_retried=False)
     has_more = most is not None and failed.try_number is not None and failed.try_number <= most
     # A callback in the Dag processor is not told the state; Airflow retries there what has tries left.
-    is_retried = (
-        has_more if failed.state is None else failed.state == TaskInstanceState.UP_FOR_RETRY
-    )
+    is_retried = has_more if failed.state is None else failed.state == TaskInstanceState.UP_FOR_RETRY
     return AirflowTry(
         try_number=number,
         tries=None if most is None else most + 1,
         is_retried=is_retried,
         seconds=_delay(failed.task) if is_retried else None,
-        why_not=_why_not(failed, is_permanent=is_permanent)
-        if has_more and not is_retried
-        else None,
+        why_not=_why_not(failed, is_permanent=is_permanent) if has_more and not is_retried else None,
     )
 
 
@@ -230,9 +215,7 @@ def diagnose(found: TaskAttempt, regions: Sequence[RegionDescriptor]) -> Diagnos
         cause=cause,
         is_reported=failure is not None,
         operator=failure.operator if failure else None,
-        declared_at=(failure.declared_at or declared.get(failure.operator or ""))
-        if failure
-        else None,
+        declared_at=(failure.declared_at or declared.get(failure.operator or "")) if failure else None,
         last_seen=_seen(step.operator, declared.get(step.operator)) if step else None,
         is_permanent=attempt.is_final,
         application_id=attempt.application_id,

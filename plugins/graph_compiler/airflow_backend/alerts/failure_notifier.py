@@ -7,13 +7,7 @@ from collections.abc import Sequence
 from airflow.sdk import BaseNotifier, Context
 from airflow.sdk.log import redact  # type: ignore[attr-defined]  # imported there for others
 
-from graph_compiler.airflow_backend.alerts.sending import (
-    Mail,
-    Slack,
-    Way,
-    addresses,
-    missing_provider,
-)
+from graph_compiler.airflow_backend.alerts.sending import Mail, Slack, Way, addresses, missing_provider
 from graph_compiler.errors import ConfigurationError, Problem
 
 
@@ -48,10 +42,7 @@ class FailureNotifier(BaseNotifier):
                 return addresses(value)
             except ValueError as error:
                 problems.append(
-                    Problem(
-                        message=f"{name} is {error}",
-                        allowed="addresses of mail, such as team@example.com",
-                    )
+                    Problem(message=f"{name} is {error}", allowed="addresses of mail, such as team@example.com")
                 )
                 return ()
 
@@ -59,21 +50,14 @@ class FailureNotifier(BaseNotifier):
         sender = next(iter(read("from_email", [from_email] if from_email else None)), None)
         ways: list[Way] = []
         if recipients:
-            ways.append(
-                Mail(to=recipients, from_email=sender, cc=copies, smtp_conn_id=smtp_conn_id)
-            )
+            ways.append(Mail(to=recipients, from_email=sender, cc=copies, smtp_conn_id=smtp_conn_id))
         elif from_email or cc or smtp_conn_id:
             problems.append(Problem(message="a mail has no recipient", hint="name them: to=…"))
         if slack_webhook_conn_id:
             problems += filter(None, [missing_provider("slack")])
             ways.append(Slack(slack_webhook_conn_id=slack_webhook_conn_id))
         if not ways and not problems:
-            problems.append(
-                Problem(
-                    message="an alert goes nowhere",
-                    allowed="to=…, slack_webhook_conn_id=…, or both",
-                )
-            )
+            problems.append(Problem(message="an alert goes nowhere", allowed="to=…, slack_webhook_conn_id=…, or both"))
         if problems:
             raise ConfigurationError(type(self).__name__, problems)
         self.ways = tuple(ways)
@@ -90,12 +74,6 @@ class FailureNotifier(BaseNotifier):
             try:
                 way.send(message)
             except Exception as error:  # of connections, servers, and providers
-                self.log.error(
-                    "The alert %r was not sent %s: %s: %s",
-                    message.title,
-                    way,
-                    type(error).__name__,
-                    error,
-                )
+                self.log.error("The alert %r was not sent %s: %s: %s", message.title, way, type(error).__name__, error)
             else:
                 self.log.info("The alert %r was sent %s", message.title, way)

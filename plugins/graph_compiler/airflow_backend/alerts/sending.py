@@ -81,17 +81,10 @@ class Slack:
 
     def send(self, message: Message) -> None:
         """Send it; raises what the provider raises."""
-        from airflow.providers.slack.hooks.slack_webhook import (  # it may not be installed
-            SlackWebhookHook,
-        )
+        from airflow.providers.slack.hooks.slack_webhook import SlackWebhookHook  # it may not be installed
 
         hook = SlackWebhookHook(slack_webhook_conn_id=self.slack_webhook_conn_id)
-        hook.send(
-            text=escaped(message.title),
-            blocks=slack_blocks(message),
-            unfurl_links=False,
-            unfurl_media=False,
-        )
+        hook.send(text=escaped(message.title), blocks=slack_blocks(message), unfurl_links=False, unfurl_media=False)
 
 
 Way = Mail | Slack

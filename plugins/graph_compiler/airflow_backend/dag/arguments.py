@@ -23,9 +23,7 @@ from graph_compiler.deployment.describe.run_parameters import check_parameters, 
 from graph_compiler.errors import InvalidPipelineError, ParameterError, Problem
 from graph_compiler.identifiers import did_you_mean, listing, shown
 
-_ALLOWED = (
-    "text, an int, a float, a bool, a date, a template, an XCom, or what the group is mapped over"
-)
+_ALLOWED = "text, an int, a float, a bool, a date, a template, an XCom, or what the group is mapped over"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,24 +69,19 @@ def arguments_in(group: TaskGroup, pipeline: Pipeline, given: Mapping[str, objec
         literals=literals,
         of_the_run=of_the_run,
         params={
-            name: param
-            for name, param in params_of(pipeline).items()
-            if name not in declared and name not in values
+            name: param for name, param in params_of(pipeline).items() if name not in declared and name not in values
         },
         defaults={
             name: cast(ParameterValue, literals.get(name, declared.get(name, default)))
             for name, default in own.items()
-            if name in literals
-            or (name not in of_the_run and (name not in declared or name in usable))
+            if name in literals or (name not in of_the_run and (name not in declared or name in usable))
         },
     )
 
 
 def _declared(group: TaskGroup) -> dict[str, object]:
     """Return the defaults of the Dag's params, and of `default_args` around the group; NOTSET for a required one."""
-    found: dict[str, object] = {
-        name: group.dag.params.get_param(name).value for name in group.dag.params
-    }
+    found: dict[str, object] = {name: group.dag.params.get_param(name).value for name in group.dag.params}
     for inherited in (group.dag.default_args, group.default_args):
         for name, value in dict(inherited.get("params") or {}).items():
             found[name] = value.value if isinstance(value, Param) else value
@@ -138,9 +131,7 @@ def _problems(pipeline: Pipeline, values: Mapping[str, object], group: str) -> I
         yield Problem(message=f"{group}: {error}")
 
 
-def _typed(
-    known: Mapping[str, object], defaults: Mapping[str, ParameterValue]
-) -> Iterator[tuple[str, ParameterValue]]:
+def _typed(known: Mapping[str, object], defaults: Mapping[str, ParameterValue]) -> Iterator[tuple[str, ParameterValue]]:
     """Yield the values that are known before a run: none of a required param, and none of a wrong type."""
     for name, value in known.items():
         if _is_literal(value):
@@ -159,6 +150,4 @@ def _is_literal(value: object) -> bool:
 
 def _is_resolved_later(value: Any) -> bool:
     """Whether Airflow resolves it in a run: an XCom, or what a task group is mapped over."""
-    return callable(getattr(value, "resolve", None)) and callable(
-        getattr(value, "iter_references", None)
-    )
+    return callable(getattr(value, "resolve", None)) and callable(getattr(value, "iter_references", None))

@@ -23,16 +23,12 @@ from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
 
 
-def inlets(
-    regions: Sequence[RegionDescriptor], defaults: Mapping[str, ParameterValue]
-) -> list[Asset]:
+def inlets(regions: Sequence[RegionDescriptor], defaults: Mapping[str, ParameterValue]) -> list[Asset]:
     """Return the assets of the regions' sources, each once."""
     return _distinct(asset for _, asset in _assets(regions, Source, defaults))
 
 
-def outlets(
-    regions: Sequence[RegionDescriptor], defaults: Mapping[str, ParameterValue]
-) -> list[Asset]:
+def outlets(regions: Sequence[RegionDescriptor], defaults: Mapping[str, ParameterValue]) -> list[Asset]:
     """Return the assets of the regions' sinks, each once."""
     return _distinct(asset for _, asset in _assets(regions, Sink, defaults))
 
@@ -46,9 +42,7 @@ class Written:
 
 
 def published(
-    regions: Sequence[RegionDescriptor],
-    defaults: Mapping[str, ParameterValue],
-    values: Mapping[str, ParameterValue],
+    regions: Sequence[RegionDescriptor], defaults: Mapping[str, ParameterValue], values: Mapping[str, ParameterValue]
 ) -> tuple[Written, ...]:
     """Return the published sinks of a run with these parameters, in the order of publication."""
     changed = {name for name, default in defaults.items() if values.get(name, default) != default}
@@ -60,26 +54,19 @@ def published(
         if isinstance(operator.operator, Sink)
     }
     published_first = [
-        each.operator_id
-        for region in regions
-        for vertex in region.vertices
-        for each in vertex.coordinators
+        each.operator_id for region in regions for vertex in region.vertices for each in vertex.coordinators
     ]
     return tuple(
         Written(
             name=sinks[id].name,
-            asset=assets.get(id)
-            if parameters_in(_connector(sinks[id])).isdisjoint(changed)
-            else None,
+            asset=assets.get(id) if parameters_in(_connector(sinks[id])).isdisjoint(changed) else None,
         )
         for id in published_first
         if id in sinks
     )
 
 
-def describe_events(
-    context: Context, written: Iterable[Written], outputs: Iterable[OutputSummary]
-) -> None:
+def describe_events(context: Context, written: Iterable[Written], outputs: Iterable[OutputSummary]) -> None:
     """Add rows and place to each event. Sinks with the same name are distinguished by their order."""
     left = list(written)
     for output in outputs:
@@ -116,9 +103,7 @@ def runs_without_end(schedule: object, tasks: Iterable[BaseOperator]) -> tuple[P
 
 
 def _assets(
-    regions: Iterable[RegionDescriptor],
-    kind: type[Source | Sink],
-    defaults: Mapping[str, ParameterValue],
+    regions: Iterable[RegionDescriptor], kind: type[Source | Sink], defaults: Mapping[str, ParameterValue]
 ) -> Iterator[tuple[OperatorDescriptor, Asset]]:
     for operator in (operator for region in regions for operator in region.operators):
         if isinstance(operator.operator, kind):

@@ -21,8 +21,7 @@ from graph_compiler.identifiers import listing
 _NOT_OF_THE_RUN = {"conn", "dag", "macros", "params", "task", "var"}
 
 SEVERAL_RUNS = (
-    "Every run writes the same target. Of two runs that publish at once, one is retried; "
-    "max_active_runs=1 avoids that."
+    "Every run writes the same target. Of two runs that publish at once, one is retried; max_active_runs=1 avoids that."
 )
 """What holds where several runs may be active though they have the same target."""
 
@@ -49,10 +48,7 @@ def what_catchup_loses(compiled: CompiledPipeline, templates: Environment) -> st
 
 
 def shared_targets(
-    compiled: CompiledPipeline,
-    templates: Environment,
-    *,
-    modes: Collection[SinkMode] = tuple(SinkMode),
+    compiled: CompiledPipeline, templates: Environment, *, modes: Collection[SinkMode] = tuple(SinkMode)
 ) -> tuple[str, ...]:
     """Return the names of sinks whose place does not depend on the run, in declaration order."""
     return tuple(

@@ -17,24 +17,13 @@ from airflow.sdk.bases.timetable import BaseTimetable
 
 from graph_compiler.airflow_backend.dag.arguments import Arguments, params_of
 from graph_compiler.airflow_backend.dag.assets import asset_at, runs_without_end
-from graph_compiler.airflow_backend.dag.concurrency import (
-    SEVERAL_RUNS,
-    what_catchup_loses,
-    why_one_run_at_a_time,
-)
+from graph_compiler.airflow_backend.dag.concurrency import SEVERAL_RUNS, what_catchup_loses, why_one_run_at_a_time
 from graph_compiler.airflow_backend.dag.deployment_tasks import add_tasks
-from graph_compiler.airflow_backend.dag.logical_dates import (
-    places_without_logical_date,
-    what_days_lose,
-)
+from graph_compiler.airflow_backend.dag.logical_dates import places_without_logical_date, what_days_lose
 from graph_compiler.airflow_backend.dag.plan_document import TAG
 from graph_compiler.airflow_backend.installation.settings import read_settings
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration.dag.airflow_arguments import (
-    AirflowArguments,
-    DagArguments,
-    TaskArguments,
-)
+from graph_compiler.declaration.dag.airflow_arguments import AirflowArguments, DagArguments, TaskArguments
 from graph_compiler.declaration.dag.schedule import Schedule
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.pipeline import Pipeline
@@ -68,10 +57,7 @@ def build_dag(
     settings = read_settings()
     compiled = compile_pipeline(pipeline, settings.options)
     given = AirflowArguments(
-        dag=dag_args,
-        default_args=default_args or {},
-        group_args=group_args or {},
-        task_args=task_args or {},
+        dag=dag_args, default_args=default_args or {}, group_args=group_args or {}, task_args=task_args or {}
     )
     airflow = airflow_arguments(compiled, given, "build_dag")
     when = _when(pipeline) if isinstance(schedule, EllipsisType) else schedule
@@ -81,9 +67,7 @@ def build_dag(
         schedule=when,
         params=params_of(pipeline),
         default_args={**DEFAULT_ARGUMENTS, **airflow.default_args},
-        **_dag_arguments(
-            pipeline, when, is_ours=isinstance(schedule, EllipsisType), given=airflow.dag
-        ),
+        **_dag_arguments(pipeline, when, is_ours=isinstance(schedule, EllipsisType), given=airflow.dag),
     )
     templates = dag.get_template_env()
     if problems := places_without_logical_date(compiled, when, templates):
@@ -118,9 +102,7 @@ def _when(pipeline: Pipeline) -> When | None:
     return cron or hints.every
 
 
-def _dag_arguments(
-    pipeline: Pipeline, when: When | None, *, is_ours: bool, given: Mapping[str, Any]
-) -> dict[str, Any]:
+def _dag_arguments(pipeline: Pipeline, when: When | None, *, is_ours: bool, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was given, with what the pipeline's schedule says otherwise; `is_ours`: `when` is that schedule."""
     hints = pipeline.schedule or Schedule()
     start, catchup = given.get("start_date") or hints.moment(hints.start), given.get("catchup")

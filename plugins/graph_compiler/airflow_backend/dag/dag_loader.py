@@ -59,7 +59,4 @@ def _load(folder: Path, wanted: str | None) -> tuple[dict[str, DAG], list[str]]:
     return dags, problems
 
 
-_TAKEN = Problem(
-    message="another pipeline has this name",
-    hint="a pipeline's name is its Dag's id: give each its own",
-)
+_TAKEN = Problem(message="another pipeline has this name", hint="a pipeline's name is its Dag's id: give each its own")

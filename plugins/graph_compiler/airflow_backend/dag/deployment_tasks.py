@@ -22,11 +22,7 @@ from graph_compiler.identifiers import TaskName
 
 
 def add_tasks(
-    dag: DAG,
-    compiled: CompiledPipeline,
-    settings: Settings,
-    arguments: Arguments,
-    airflow: AirflowArguments,
+    dag: DAG, compiled: CompiledPipeline, settings: Settings, arguments: Arguments, airflow: AirflowArguments
 ) -> Mapping[TaskName, DeploymentTaskOperator]:
     """Add the tasks of a pipeline, and a dependency for each staged edge between two; return them by name."""
     explanations = explain_tasks(compiled)
@@ -68,7 +64,5 @@ def add_tasks(
 
 
 def _page(explanation: str, regions: Sequence[RegionDescriptor]) -> str:
-    vertices = [
-        f"- {vertex.name} `{vertex.vertex_id}`" for region in regions for vertex in region.vertices
-    ]
+    vertices = [f"- {vertex.name} `{vertex.vertex_id}`" for region in regions for vertex in region.vertices]
     return "\n".join([f"```\n{explanation}\n```", "", *dict.fromkeys(vertices)])

@@ -90,9 +90,7 @@ _DAY = 1440
 """Minutes."""
 
 
-def what_days_lose(
-    compiled: CompiledPipeline, timetable: object, templates: Environment
-) -> str | None:
+def what_days_lose(compiled: CompiledPipeline, timetable: object, templates: Environment) -> str | None:
     """Return a warning if two runs of a Dag have the same day, or a day has none, and operators use the day."""
     text, zone = getattr(timetable, "expression", None), getattr(timetable, "timezone", None)
     minute = _minute_of_day(str(text))
@@ -126,9 +124,7 @@ def _offsets(zone: str) -> tuple[int, ...]:
         known = ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError):
         return (0,)
-    weeks = (
-        datetime(datetime.now(UTC).year, 1, 1, tzinfo=UTC) + timedelta(weeks=n) for n in range(53)
-    )
+    weeks = (datetime(datetime.now(UTC).year, 1, 1, tzinfo=UTC) + timedelta(weeks=n) for n in range(53))
     found = (week.astimezone(known).utcoffset() or timedelta() for week in weeks)
     return tuple(sorted({int(offset.total_seconds()) // 60 for offset in found}))
 

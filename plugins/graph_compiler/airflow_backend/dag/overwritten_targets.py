@@ -22,10 +22,7 @@ from airflow.sdk import DAG
 from jinja2 import Environment
 
 from graph_compiler.airflow_backend.dag.arguments import Arguments
-from graph_compiler.airflow_backend.dag.template_variables import (
-    only_parameters_in,
-    parameters_of_text,
-)
+from graph_compiler.airflow_backend.dag.template_variables import only_parameters_in, parameters_of_text
 from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 from graph_compiler.declaration.connectors import Connector, SinkMode
 from graph_compiler.declaration.operators import Sink
@@ -36,9 +33,7 @@ from graph_compiler.errors import Problem
 Key: TypeAlias = tuple[object, ...]
 
 
-def overwritten_targets(
-    dag: DAG, tasks: Iterable[DeploymentTaskOperator], templates: Environment
-) -> Iterator[Problem]:
+def overwritten_targets(dag: DAG, tasks: Iterable[DeploymentTaskOperator], templates: Environment) -> Iterator[Problem]:
     """Find targets of new tasks that others of the Dag, or other instances of a mapped group, write, too.
 
     `templates` is the Dag's environment, which has Airflow's filters.
@@ -51,9 +46,7 @@ def overwritten_targets(
             if (found := taken.find(connector, overwrites=_overwrites(sink))) is not None:
                 yield _problem(sink, f"{found} writes the same target in this Dag")
             elif _is_overwritten(sink, task, templates):
-                yield _problem(
-                    sink, "its group is mapped, and several instances have the same target"
-                )
+                yield _problem(sink, "its group is mapped, and several instances have the same target")
 
 
 @dataclass(slots=True)
@@ -82,9 +75,7 @@ class _Targets:
     of_all: _Places = field(default_factory=_Places)
     of_overwriting: _Places = field(default_factory=_Places)
 
-    def add_tasks_before(
-        self, first: DeploymentTaskOperator, dag: DAG, templates: Environment
-    ) -> None:
+    def add_tasks_before(self, first: DeploymentTaskOperator, dag: DAG, templates: Environment) -> None:
         """Add the tasks that the Dag has got since the last time, in the order in which it got them."""
         for task in islice(dag.task_dict.values(), self.seen, None):
             if task is first:
@@ -116,9 +107,7 @@ def _targets_of(dag: DAG) -> _Targets:
     return _TARGETS[id(dag)]
 
 
-def _is_overwritten(
-    sink: OperatorDescriptor, task: DeploymentTaskOperator, templates: Environment
-) -> bool:
+def _is_overwritten(sink: OperatorDescriptor, task: DeploymentTaskOperator, templates: Environment) -> bool:
     """Whether another instance of a mapped group overwrites a sink's target."""
     if not _overwrites(sink) or task.get_closest_mapped_task_group() is None:
         return False
@@ -132,9 +121,7 @@ def _is_overwritten(
     return False
 
 
-def _sinks(
-    task: DeploymentTaskOperator, templates: Environment
-) -> Iterator[tuple[OperatorDescriptor, Connector]]:
+def _sinks(task: DeploymentTaskOperator, templates: Environment) -> Iterator[tuple[OperatorDescriptor, Connector]]:
     """Yield the sinks of a task, and their connectors with the values that are known."""
     for region in task.regions:
         for each in region.operators:
@@ -208,18 +195,14 @@ def filled(
     return connector.with_texts(texts)
 
 
-def instances(
-    connector: Connector, arguments: Arguments, task_id: str, templates: Environment
-) -> Iterator[Connector]:
+def instances(connector: Connector, arguments: Arguments, task_id: str, templates: Environment) -> Iterator[Connector]:
     """Yield the connectors of a mapped group's instances, as far as they are known; two if all are the same.
 
     Nothing is yielded if each may have a place of its own.
     """
     text = " ".join(connector.texts().values())
     used = parameters_of_text(text, templates)
-    given: dict[str, Any] = {
-        name: value for name, value in arguments.of_the_run.items() if name in used
-    }
+    given: dict[str, Any] = {name: value for name, value in arguments.of_the_run.items() if name in used}
     if any(_MAP_INDEX in one for one in (text, *given.values()) if isinstance(one, str)):
         return
     mapped = {name: value for name, value in given.items() if _is_mapped_argument(value)}

@@ -63,9 +63,7 @@ def unpack(packed: str) -> PlanDocument:
         raise DescriptorError(f"the plan of the Dag cannot be read: {error}") from None
     version = document.get("version") if isinstance(document, dict) else None
     if version != VERSION:
-        raise DescriptorError(
-            f"the plan of the Dag has version {version!r}; this program reads version {VERSION}"
-        )
+        raise DescriptorError(f"the plan of the Dag has version {version!r}; this program reads version {VERSION}")
     match document:
         case {"view": {} as view, "compared_by": compared_by}:
             for region in view.get("regions", []):  # one task each, before tasks could have several

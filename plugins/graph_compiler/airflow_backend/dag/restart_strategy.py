@@ -42,10 +42,7 @@ def restart_strategy(options: PipelineOptions) -> RestartStrategy | None:
         case RestartStrategyType.NONE:
             return NoRestart()
         case RestartStrategyType.FIXED_DELAY:
-            return FixedDelay(
-                attempts=options.fixed_delay_attempts,
-                seconds=options.fixed_delay_delay.total_seconds(),
-            )
+            return FixedDelay(attempts=options.fixed_delay_attempts, seconds=options.fixed_delay_delay.total_seconds())
         case RestartStrategyType.EXPONENTIAL_DELAY:
             return ExponentialDelay(
                 attempts=options.exponential_delay_attempts,
@@ -64,9 +61,7 @@ def restart_strategy(options: PipelineOptions) -> RestartStrategy | None:
             )
 
 
-def retry_arguments(
-    strategy: RestartStrategy | None, failures: Callable[[Context], Sequence[float]]
-) -> dict[str, Any]:
+def retry_arguments(strategy: RestartStrategy | None, failures: Callable[[Context], Sequence[float]]) -> dict[str, Any]:
     """Return the arguments for an operator; `failures` returns the times of a task's earlier failures."""
     if strategy is None:
         return {}

@@ -15,11 +15,7 @@ from jinja2 import StrictUndefined
 
 from graph_compiler.airflow_backend.dag.arguments import arguments_in
 from graph_compiler.airflow_backend.dag.assets import runs_without_end
-from graph_compiler.airflow_backend.dag.concurrency import (
-    SEVERAL_RUNS,
-    what_catchup_loses,
-    why_one_run_at_a_time,
-)
+from graph_compiler.airflow_backend.dag.concurrency import SEVERAL_RUNS, what_catchup_loses, why_one_run_at_a_time
 from graph_compiler.airflow_backend.dag.dag_builder import DEFAULT_ARGUMENTS
 from graph_compiler.airflow_backend.dag.deployment_tasks import add_tasks
 from graph_compiler.airflow_backend.dag.logical_dates import places_without_logical_date
@@ -55,11 +51,7 @@ def build_task_group(
     pipeline = declared if isinstance(declared, Pipeline) else declared.pipeline()
     settings = read_settings()
     compiled = compile_pipeline(pipeline, settings.options)
-    given = AirflowArguments(
-        default_args=default_args or {},
-        group_args=group_args or {},
-        task_args=task_args or {},
-    )
+    given = AirflowArguments(default_args=default_args or {}, group_args=group_args or {}, task_args=task_args or {})
     airflow = airflow_arguments(compiled, given, "build_task_group")
     group = _group(pipeline, group_id)
     dag = group.dag

@@ -31,10 +31,7 @@ class ClearedTask:
 
     def is_among(self, instances: Collection[tuple[TaskId, int]]) -> bool:
         """Whether it includes one of these task instances, each with its map index."""
-        return any(
-            task_id == self.task_id and self.map_index in (None, index)
-            for task_id, index in instances
-        )
+        return any(task_id == self.task_id and self.map_index in (None, index) for task_id, index in instances)
 
     @property
     def in_request(self) -> str | list[str | int]:

@@ -21,9 +21,7 @@ from airflow.utils.state import DagRunState
 def run(dag_id: str, date: str, named_after: str, conf: str) -> None:
     """Run to completion; raises SystemExit if the run fails, AirflowException if there is no such Dag."""
     dag = get_bagged_dag(None, dag_id)
-    found = dag.test(
-        logical_date=parse(date), run_after=parse(named_after), run_conf=json.loads(conf)
-    )
+    found = dag.test(logical_date=parse(date), run_after=parse(named_after), run_conf=json.loads(conf))
     if found.state == DagRunState.FAILED:
         raise SystemExit("DagRun failed")
 

@@ -35,11 +35,7 @@ def executor_health() -> Mapping[str, Any]:
         environment = {**driver_environment(()), **access.environment()}
         conf = dict(settings.spark_conf)
         hook = SparkSubmitHook(
-            conf={
-                **access.spark_settings(),
-                **conf,
-                **kept_python(conf, environment["PYSPARK_DRIVER_PYTHON"]),
-            },
+            conf={**access.spark_settings(), **conf, **kept_python(conf, environment["PYSPARK_DRIVER_PYTHON"])},
             conn_id=settings.conn_id,
             name="graph_compiler.doctor",
             application_args=[settings.staging_root, seen, str(answer)],

@@ -39,9 +39,7 @@ def run_states(runs: Sequence[RunIdentity]) -> list[str | None]:
     """Return the state of each run, None for one that Airflow does not know; raises the database's errors."""
     url = make_url(conf.get("database", "sql_alchemy_conn"))
     if url.get_backend_name() == "sqlite" and not os.path.exists(url.database or ""):
-        raise FileNotFoundError(
-            f"there is no database {url.database}"
-        )  # a query would create an empty one
+        raise FileNotFoundError(f"there is no database {url.database}")  # a query would create an empty one
     dag_ids = {run.dag_id for run in runs}
     wanted = select(DagRun.dag_id, DagRun.run_id, DagRun.state).where(DagRun.dag_id.in_(dag_ids))
     with create_session() as session:
@@ -50,9 +48,7 @@ def run_states(runs: Sequence[RunIdentity]) -> list[str | None]:
         tasks = _tasks(session, parts)
     found = ((run, known.get((run.dag_id, run.run_id))) for run in runs)
     return [
-        state
-        if state is None or run.is_whole_dag
-        else state_of_part(run, state, tasks[run.dag_id, run.run_id])
+        state if state is None or run.is_whole_dag else state_of_part(run, state, tasks[run.dag_id, run.run_id])
         for run, state in found
     ]
 
@@ -68,33 +64,21 @@ def state_of_part(run: RunIdentity, whole: str, tasks: Iterable[TaskRow]) -> str
     is_over = bool(own) and all(state in State.finished for state in waits)
     if whole in State.unfinished_dr_states and not is_over:
         return DagRunState.RUNNING.value
-    return (
-        DagRunState.FAILED.value
-        if any(state in _FAILED for state in own)
-        else DagRunState.SUCCESS.value
-    )
+    return DagRunState.FAILED.value if any(state in _FAILED for state in own) else DagRunState.SUCCESS.value
 
 
-def _tasks(
-    session: Session, runs: Collection[RunIdentity]
-) -> defaultdict[tuple[str, str], list[TaskRow]]:
+def _tasks(session: Session, runs: Collection[RunIdentity]) -> defaultdict[tuple[str, str], list[TaskRow]]:
     """Return all task instances of the Dag runs that some runs are parts of."""
     found = defaultdict[tuple[str, str], list[TaskRow]](list)
     run_ids = defaultdict[str, dict[str, None]](dict)
     for run in runs:
         run_ids[run.dag_id][run.run_id] = None
-    columns = (
-        TaskInstance.run_id,
-        TaskInstance.task_id,
-        TaskInstance.map_index,
-        TaskInstance.state,
-    )
+    columns = (TaskInstance.run_id, TaskInstance.task_id, TaskInstance.map_index, TaskInstance.state)
     for dag_id, of_dag in run_ids.items():
         ids = list(of_dag)
         for begin in range(0, len(ids), _AT_ONCE):
             wanted = select(*columns).where(
-                TaskInstance.dag_id == dag_id,
-                TaskInstance.run_id.in_(ids[begin : begin + _AT_ONCE]),
+                TaskInstance.dag_id == dag_id, TaskInstance.run_id.in_(ids[begin : begin + _AT_ONCE])
             )
             for run_id, task_id, map_index, state in session.execute(wanted):
                 row = (TaskId(task_id), map_index, None if state is None else str(state))

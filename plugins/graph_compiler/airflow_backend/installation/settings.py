@@ -32,16 +32,13 @@ class Settings(BaseModel):
         default=None,
         description="Airflow connection of a staging root in S3 or HDFS; without it, the process's own identity.",
     )
-    conn_id: str = Field(
-        default=DEFAULT_CONN_ID, description="Airflow connection of the Spark cluster."
-    )
+    conn_id: str = Field(default=DEFAULT_CONN_ID, description="Airflow connection of the Spark cluster.")
     api_conn_id: str | None = Field(
         default=None,
         description="Airflow connection of Airflow's own API; with it, a task clears the tasks that must run again.",
     )
     history_server: str | None = Field(
-        default=None,
-        description="URL of Spark's history server as browsers reach it; the view links to it.",
+        default=None, description="URL of Spark's history server as browsers reach it; the view links to it."
     )
     row_samples: int = Field(
         default=0,
@@ -49,9 +46,7 @@ class Settings(BaseModel):
         le=MOST_ROWS,
         description="How many rows of a staged result the view shows to users who may see them; 0: none.",
     )
-    spark_conf: dict[str, str] = Field(
-        default={}, description="JSON object of spark-submit --conf pairs."
-    )
+    spark_conf: dict[str, str] = Field(default={}, description="JSON object of spark-submit --conf pairs.")
     options: DeploymentOptions = Field(
         default=NO_DEPLOYMENT_OPTIONS,
         description="JSON object of options for all pipelines; a pipeline's own options override them.",
@@ -66,9 +61,7 @@ class Settings(BaseModel):
 def read_settings() -> Settings:
     """Read the section; raises StagingError, ConfigurationError or pydantic's ValidationError with the problem."""
     return Settings(
-        staging_root=conf.get(
-            SECTION, "staging_root", fallback=str(Path(AIRFLOW_HOME) / STAGING_FOLDER)
-        ),
+        staging_root=conf.get(SECTION, "staging_root", fallback=str(Path(AIRFLOW_HOME) / STAGING_FOLDER)),
         staging_conn_id=conf.get(SECTION, "staging_conn_id", fallback=None),
         conn_id=conf.get(SECTION, "conn_id", fallback=DEFAULT_CONN_ID),
         api_conn_id=conf.get(SECTION, "api_conn_id", fallback=None),
@@ -76,7 +69,6 @@ def read_settings() -> Settings:
         row_samples=conf.getint(SECTION, "row_samples", fallback=0),
         spark_conf=json.loads(conf.get(SECTION, "spark_conf", fallback="{}")),
         options=parse_deployment_options(
-            conf.get(SECTION, "options", fallback="{}"),
-            origin_of("options", Path(AIRFLOW_CONFIG), os.environ),
+            conf.get(SECTION, "options", fallback="{}"), origin_of("options", Path(AIRFLOW_CONFIG), os.environ)
         ),
     )

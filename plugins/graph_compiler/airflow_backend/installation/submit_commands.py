@@ -38,26 +38,20 @@ def submit_commands(pipeline: Pipeline) -> PipelineSubmission:
     settings = read_settings()
     open_stores(settings.staging_root, settings.staging_conn_id)
     root = settings.staging_root
-    found = tuple(
-        _submission(task, root) for task in dag.tasks if isinstance(task, DeploymentTaskOperator)
-    )
+    found = tuple(_submission(task, root) for task in dag.tasks if isinstance(task, DeploymentTaskOperator))
     return PipelineSubmission(pipeline=pipeline.name, tasks=found)
 
 
 def _submission(operator: DeploymentTaskOperator, root: str) -> TaskSubmission:
     task = TaskTry([_execution(region, root) for region in operator.regions])
     operator.application_args = list(task.descriptors)
-    secrets = dict.fromkeys(
-        str(secret) for region in task.regions for secret in values_within(region, Secret)
-    )
+    secrets = dict.fromkeys(str(secret) for region in task.regions for secret in values_within(region, Secret))
     conn_id, _ = operator.cluster
     try:
         submission = operator.prepare(task).submission
     except Exception as error:  # the provider may raise any exception
         problem = str(error) or type(error).__name__
-        return TaskSubmission(
-            task=operator.task_id, conn_id=conn_id, secrets=tuple(secrets), problem=problem
-        )
+        return TaskSubmission(task=operator.task_id, conn_id=conn_id, secrets=tuple(secrets), problem=problem)
     return TaskSubmission(
         task=operator.task_id,
         conn_id=conn_id,

@@ -44,9 +44,7 @@ def events_of(ended: Sequence[EndedRegion]) -> tuple[RunEvent, ...]:
     except RuntimeError:
         return ()
     instance, operator = context["ti"], cast(Any, context["task"])
-    policy = resolve_task_emission_policy(
-        operator=operator, dag_id=instance.dag_id, task_id=instance.task_id
-    )
+    policy = resolve_task_emission_policy(operator=operator, dag_id=instance.dag_id, task_id=instance.task_id)
     if not (policy.emit and policy.extract_operator_metadata):
         return ()
     root = JobRun(

@@ -12,14 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from openlineage.client.event_v2 import (
-    InputDataset,
-    Job,
-    OutputDataset,
-    Run,
-    RunEvent,
-    RunState,
-)
+from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
 from openlineage.client.facet_v2 import (
     dataset_version_dataset,
     error_message_run,
@@ -33,12 +26,7 @@ from openlineage.client.uuid import generate_static_uuid
 
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.lineage.attempt_lineage import (
-    AttemptLineage,
-    Dataset,
-    LineageColumn,
-    columns,
-)
+from graph_compiler.staging.lineage.attempt_lineage import AttemptLineage, Dataset, LineageColumn, columns
 from graph_compiler.staging.metrics.attempt_metrics import TimedAttempt
 
 PRODUCER = "urn:graph_compiler"
@@ -86,10 +74,7 @@ def attempt_events(
             outputs=written(lineage),
             producer=PRODUCER,
         )
-        for state, at in (
-            (RunState.START, started),
-            (_STATES.get(execution.state, RunState.FAIL), ended),
-        )
+        for state, at in ((RunState.START, started), (_STATES.get(execution.state, RunState.FAIL), ended))
     )
     return start, end
 
@@ -98,8 +83,7 @@ def read(lineage: AttemptLineage) -> list[InputDataset]:
     """Return the inputs, with their columns as far as they are known, and how much a staged result has."""
     facet = input_statistics_input_dataset.InputStatisticsInputDatasetFacet
     return [
-        InputDataset(**_named(each), inputFacets=_statistics("inputStatistics", facet, each))
-        for each in lineage.inputs
+        InputDataset(**_named(each), inputFacets=_statistics("inputStatistics", facet, each)) for each in lineage.inputs
     ]
 
 
@@ -128,8 +112,7 @@ def _parent(task: JobRun, root: JobRun) -> parent_run.ParentRunFacet:
         run=parent_run.Run(runId=task.run_id),
         job=parent_run.Job(namespace=task.namespace, name=task.name),
         root=parent_run.Root(
-            run=parent_run.RootRun(runId=root.run_id),
-            job=parent_run.RootJob(namespace=root.namespace, name=root.name),
+            run=parent_run.RootRun(runId=root.run_id), job=parent_run.RootJob(namespace=root.namespace, name=root.name)
         ),
         producer=PRODUCER,
     )

@@ -67,7 +67,4 @@ class RunsRegions(Protocol):
 
 def places_of(task: RunsRegions) -> Mapping[RegionId, RegionPlaces]:
     """Return the places of each region."""
-    return {
-        region.region_id: RegionPlaces(region=region, values=task.parameters)
-        for region in task.regions
-    }
+    return {region.region_id: RegionPlaces(region=region, values=task.parameters) for region in task.regions}

@@ -37,15 +37,8 @@ def driver_environment(regions: Iterable[RegionDescriptor]) -> dict[str, str]:
     They are all regions of a pipeline: a task that recomputes a lost result runs the functions of the one that made it.
     """
     modules = function_modules(regions)
-    roots = [
-        str(PACKAGE.parent),
-        *sorted({root for module in modules if (root := _import_root(module))}),
-    ]
-    inherited = [
-        path
-        for path in os.environ.get("PYTHONPATH", "").split(os.pathsep)
-        if path and path not in roots
-    ]
+    roots = [str(PACKAGE.parent), *sorted({root for module in modules if (root := _import_root(module))})]
+    inherited = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and path not in roots]
     # This variable adds to spark-defaults.conf; a --conf would replace what is there.
     jvm_options = os.environ.get(SUBMIT_VARIABLE, "").split()
     kept = " ".join(dict.fromkeys([*jvm_options, END_WITHOUT_MEMORY]))
@@ -58,9 +51,7 @@ def driver_environment(regions: Iterable[RegionDescriptor]) -> dict[str, str]:
 
 def function_modules(regions: Iterable[RegionDescriptor]) -> set[str]:
     """Return the modules of all functions that regions call."""
-    return {
-        function.module for region in regions for function in values_within(region, FunctionRef)
-    }
+    return {function.module for region in regions for function in values_within(region, FunctionRef)}
 
 
 def _import_root(module: str) -> str | None:

@@ -20,12 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graph_compiler.airflow_backend.provider.host_facts import (
-    APPLICATION,
-    END_WITHOUT_MEMORY,
-    PROGRAM,
-    PROGRAM_DIGEST,
-)
+from graph_compiler.airflow_backend.provider.host_facts import APPLICATION, END_WITHOUT_MEMORY, PROGRAM, PROGRAM_DIGEST
 from graph_compiler.airflow_backend.provider.submit_target import (
     POD_NAME,
     ExecutionTargetError,
@@ -38,27 +33,14 @@ from graph_compiler.declaration.artifacts.user_artifact import ArtifactKind
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.connectors.secret import Secret
 from graph_compiler.declaration.resources.slot_sharing_group import DeployMode
-from graph_compiler.deployment.documents.descriptor import (
-    RegionDescriptor,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.jvm_settings import with_pins
 from graph_compiler.deployment.documents.wire import values_within
-from graph_compiler.deployment.targets.execution_target import (
-    DriverPlace,
-    ExecutionTarget,
-    SecretWay,
-    spark_uri,
-)
+from graph_compiler.deployment.targets.execution_target import DriverPlace, ExecutionTarget, SecretWay, spark_uri
 from graph_compiler.errors import SecretError
 from graph_compiler.identifiers import TaskName
 from graph_compiler.object_stores.s3_access import S3Access
-from graph_compiler.options.flink_options import (
-    CLASS_PATH_SEPARATOR,
-    CLASS_PATHS,
-    DRIVER_PYTHON,
-    PYTHON,
-)
+from graph_compiler.options.flink_options import CLASS_PATH_SEPARATOR, CLASS_PATHS, DRIVER_PYTHON, PYTHON
 from graph_compiler.projects.code_archive import CodeArchive
 
 _DRIVER_PYTHON = "PYSPARK_DRIVER_PYTHON"
@@ -67,10 +49,7 @@ _OF_THIS_HOST = ("PYTHONPATH", "PYSPARK_PYTHON", _DRIVER_PYTHON)
 """Variables that spark-submit would hand to a driver on another host."""
 _UMASK = "spark.hadoop.fs.permissions.umask-mode"
 """Hadoop's umask. Spark-submit's JVM already uses the file system, so a session's setting would come too late."""
-_WAITS = (
-    "spark.yarn.submit.waitAppCompletion",
-    "spark.kubernetes.submission.waitAppCompletion",
-)
+_WAITS = ("spark.yarn.submit.waitAppCompletion", "spark.kubernetes.submission.waitAppCompletion")
 _FROM_CLUSTER = "spark.kubernetes.driver.secretKeyRef"
 
 
@@ -161,10 +140,7 @@ def prepare(facts: SubmitFacts) -> SubmitPlan:
         archives=_joined(spark.archives, conf.get("spark.archives"), archives),
         py_files=_joined(spark.py_files, conf.get("spark.submit.pyFiles"), map(place.uri, code)),
         pod=pod,
-        environment={
-            **{name: it for name, it in facts.environment.items() if name not in hidden},
-            **added,
-        },
+        environment={**{name: it for name, it in facts.environment.items() if name not in hidden}, **added},
         added=added,
         documents={**code, **({program: PROGRAM} if place.is_elsewhere else {})},
     )
@@ -219,18 +195,13 @@ def passed_artifacts(
     if not (jars and place.file_prefix):
         return [place.uri(key) for key in jars], {}, archives
     # Executors would not find a `local:` jar: Spark decodes the %3A of a run id once more than for drivers.
-    paths = {
-        path: CLASS_PATH_SEPARATOR.join(filter(None, [conf.get(path), *jars]))
-        for path in CLASS_PATHS
-    }
+    paths = {path: CLASS_PATH_SEPARATOR.join(filter(None, [conf.get(path), *jars])) for path in CLASS_PATHS}
     return [], paths, archives
 
 
 def named_secrets(regions: Iterable[RegionDescriptor]) -> tuple[Secret, ...]:
     """Return the secrets of regions, each once."""
-    return tuple(
-        dict.fromkeys(each for region in regions for each in values_within(region, Secret))
-    )
+    return tuple(dict.fromkeys(each for region in regions for each in values_within(region, Secret)))
 
 
 def _check_secrets(facts: SubmitFacts, conf: Mapping[str, Any]) -> None:

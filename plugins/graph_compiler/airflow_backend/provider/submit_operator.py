@@ -20,16 +20,8 @@ from airflow.providers.common.compat.openlineage.utils.spark import (
 from airflow.sdk import Context
 
 from graph_compiler.airflow_backend.provider.preparation import SubmitPlan
-from graph_compiler.airflow_backend.provider.submit_process import (
-    GRACE_SECONDS,
-    end_driver,
-    ended_unless_done,
-    limited,
-)
-from graph_compiler.airflow_backend.provider.submit_target import (
-    ExecutionTargetError,
-    SparkArguments,
-)
+from graph_compiler.airflow_backend.provider.submit_process import GRACE_SECONDS, end_driver, ended_unless_done, limited
+from graph_compiler.airflow_backend.provider.submit_target import ExecutionTargetError, SparkArguments
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.deployment.targets.known_targets import KUBERNETES
 from graph_compiler.deployment.targets.submit_settings import SubmitSettings

@@ -16,12 +16,7 @@ from typing import Any
 from graph_compiler.declaration.resources.slot_sharing_group import DeployMode, secret_in_plain_text
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.targets.execution_target import ExecutionTarget
-from graph_compiler.deployment.targets.known_targets import (
-    BUILT_IN,
-    ENTRY_POINTS,
-    target_named,
-    target_of,
-)
+from graph_compiler.deployment.targets.known_targets import BUILT_IN, ENTRY_POINTS, target_named, target_of
 from graph_compiler.errors import ExtensionError, GraphCompilerError
 from graph_compiler.identifiers import listing
 
@@ -126,10 +121,7 @@ def _check_deploy_mode(spark: SparkArguments, target: ExecutionTarget, task_id: 
 
 
 def driver_pod(
-    spark: SparkArguments,
-    conf: Mapping[str, Any],
-    defaults: SparkDefaults | None,
-    task: TaskDeploymentDescriptor,
+    spark: SparkArguments, conf: Mapping[str, Any], defaults: SparkDefaults | None, task: TaskDeploymentDescriptor
 ) -> str | None:
     """Return the name of the driver's pod, None for a driver that is in none.
 

@@ -9,11 +9,7 @@ from contextlib import contextmanager
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, TaskDeferred
 
 from graph_compiler.airflow_backend.task.ended_attempts import flush
-from graph_compiler.airflow_backend.task.execution_files import (
-    is_answered,
-    is_done,
-    leave_outcomes,
-)
+from graph_compiler.airflow_backend.task.execution_files import is_answered, is_done, leave_outcomes
 from graph_compiler.airflow_backend.task.following.tracking import TrackingLostError
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
@@ -38,9 +34,7 @@ _ENDED_ELSEWHERE = (
 )
 
 
-def why_failed(
-    task: TaskTry, error: AirflowException | None, *, is_elsewhere: bool
-) -> AirflowException | None:
+def why_failed(task: TaskTry, error: AirflowException | None, *, is_elsewhere: bool) -> AirflowException | None:
     """Return why the regions of a task failed (`attempt.py` has the order), None if all succeeded.
 
     `error` is that of a non-zero exit code. A driver elsewhere may have another staging root. If one on this host ended
@@ -79,9 +73,7 @@ def read_reports(task: TaskTry) -> list[tuple[TaskDeploymentDescriptor, Executio
     return [(each, report) for each, report in zip(task.executions, found, strict=True) if report]
 
 
-def _without_report(
-    task: TaskTry, error: AirflowException | None, *, is_elsewhere: bool
-) -> AirflowException:
+def _without_report(task: TaskTry, error: AirflowException | None, *, is_elsewhere: bool) -> AirflowException:
     if error is not None:
         return AirflowException(f"the Spark driver ended without a report: {error}")
     words = f"pipeline '{task.pipeline}', task '{task.task_name}': "

@@ -14,11 +14,7 @@ from dataclasses import dataclass, field, replace
 from graph_compiler.airflow_backend.provider.preparation import SubmitFacts, SubmitPlan
 from graph_compiler.driver_jvm.class_archive import archive_cache
 from graph_compiler.driver_jvm.room_on_host import why_no_room
-from graph_compiler.driver_jvm.start_settings import (
-    DEFAULT_OPTIONS,
-    DriverStart,
-    start_settings,
-)
+from graph_compiler.driver_jvm.start_settings import DEFAULT_OPTIONS, DriverStart, start_settings
 
 LOG = logging.getLogger(__name__)
 _CLASS_PATH = "spark.driver.extraClassPath"
@@ -44,9 +40,7 @@ def tune_driver(plan: SubmitPlan, facts: SubmitFacts) -> tuple[SubmitPlan, Wante
     tuned = replace(plan, conf={**plan.conf, **dict(found.conf)})
     if found.wanted is None:
         return tuned, None
-    return tuned, WantedArchive(
-        key=found.wanted, program=facts.spark.program, environment=plan.environment
-    )
+    return tuned, WantedArchive(key=found.wanted, program=facts.spark.program, environment=plan.environment)
 
 
 def _start(plan: SubmitPlan, facts: SubmitFacts) -> DriverStart:

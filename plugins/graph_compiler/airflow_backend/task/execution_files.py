@@ -17,12 +17,7 @@ from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.attempts.attempt import read_end
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.attempts.execution_order import begin
-from graph_compiler.staging.attempts.run_marker import (
-    RunMarker,
-    not_shared,
-    producers,
-    see_marker,
-)
+from graph_compiler.staging.attempts.run_marker import RunMarker, not_shared, producers, see_marker
 from graph_compiler.staging.store.root_probe import check_root
 
 _NOT_REACHED = "the try ended before it was its turn"
@@ -117,8 +112,7 @@ def is_done(task: TaskTry) -> bool:
     """
     answered = [one.is_answered() for one in task.documents]
     return any(answered) and all(
-        is_answered or one.has_outcome()
-        for is_answered, one in zip(answered, task.documents, strict=True)
+        is_answered or one.has_outcome() for is_answered, one in zip(answered, task.documents, strict=True)
     )
 
 

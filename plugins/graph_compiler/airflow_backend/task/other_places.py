@@ -16,10 +16,7 @@ from airflow.sdk.exceptions import AirflowFailException
 from graph_compiler.airflow_backend.dag.template_variables import variables_in
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.deployment.describe.templates import fill_places, find_places
-from graph_compiler.deployment.documents.descriptor import (
-    RegionDescriptor,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor, TaskDeploymentDescriptor
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.staging.publications.places import (
     Endpoint,
@@ -31,25 +28,13 @@ from graph_compiler.staging.publications.places import (
 )
 
 OF_ONE_TASK = frozenset(
-    {
-        "ti",
-        "task",
-        "task_instance",
-        "task_instance_key_str",
-        "map_index_template",
-        "expanded_ti_count",
-    }
+    {"ti", "task", "task_instance", "task_instance_key_str", "map_index_template", "expanded_ti_count"}
     | {"inlets", "outlets", "inlet_events", "outlet_events", "exception", "reason", "try_number"}
 )
 """Airflow's variables that differ from task to task; another task's values are only in its own descriptor."""
 
 
-def check_places(
-    task: TaskTry,
-    others: Sequence[RegionDescriptor],
-    operator: BaseOperator,
-    known: Context,
-) -> None:
+def check_places(task: TaskTry, others: Sequence[RegionDescriptor], operator: BaseOperator, known: Context) -> None:
     """Raise AirflowFailException for places that are invalid, or overlap those of other regions."""
     rendered = rendered_endpoints(others, operator, known) if others else ()
     folders = tuple(_folders(known))
@@ -71,9 +56,7 @@ def _of_siblings(execution: TaskDeploymentDescriptor, task: TaskTry) -> Iterator
             yield from endpoints_of(region)
 
 
-def _recorded(
-    execution: TaskDeploymentDescriptor, others: Sequence[RegionDescriptor]
-) -> tuple[Endpoint, ...]:
+def _recorded(execution: TaskDeploymentDescriptor, others: Sequence[RegionDescriptor]) -> tuple[Endpoint, ...]:
     ids = [region.region_id for region in others]
     return recorded_endpoints(execution.layout, execution.region, ids)
 
@@ -127,6 +110,4 @@ def _folders(context: Context) -> Iterator[OwnFolder]:
     bundle = getattr(context.get("ti"), "bundle_instance", None)
     if path := getattr(bundle, "path", None):
         yield OwnFolder(path=str(path), what="the folder of its Dag bundle", takes_targets=True)
-    yield OwnFolder(
-        path=str(AIRFLOW_HOME), what="Airflow's home (AIRFLOW_HOME)", takes_targets=True
-    )
+    yield OwnFolder(path=str(AIRFLOW_HOME), what="Airflow's home (AIRFLOW_HOME)", takes_targets=True)

@@ -25,9 +25,7 @@ from graph_compiler.staging.attempts.attempts import count_attempts
 from graph_compiler.staging.store.stores import store_of
 
 
-def rendered(
-    regions: Sequence[RegionDescriptor], places: Mapping[str, str]
-) -> tuple[RegionDescriptor, ...]:
+def rendered(regions: Sequence[RegionDescriptor], places: Mapping[str, str]) -> tuple[RegionDescriptor, ...]:
     """Return regions with the paths that Airflow has rendered; raises AirflowFailException if they are invalid."""
     try:
         return fill_places(regions, places)
@@ -48,9 +46,7 @@ def try_of_run(
     instance = context["ti"]
     defaults = {RUN_DATE: "", **dict(pipeline.params)}
     try:
-        values = {
-            name: parse_parameter(name, str(value), defaults) for name, value in parameters.items()
-        }
+        values = {name: parse_parameter(name, str(value), defaults) for name, value in parameters.items()}
         check_parameters(pipeline, values)
     except ParameterError as error:
         raise AirflowFailException(f"pipeline '{pipeline.name}': {error}") from None

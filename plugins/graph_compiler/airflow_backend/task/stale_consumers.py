@@ -27,10 +27,7 @@ from graph_compiler.staging.results.release import stale_readers
 
 
 def rerun_stale_consumers(
-    task: TaskTry,
-    others: Iterable[RegionDescriptor],
-    operator: BaseOperator,
-    conn_id: str | None,
+    task: TaskTry, others: Iterable[RegionDescriptor], operator: BaseOperator, conn_id: str | None
 ) -> tuple[RegionId, ...]:
     """Clear the tasks that have read other rows than those of the current results that this task reads or stages.
 
@@ -52,14 +49,10 @@ def check_reads(stale: Sequence[RegionId]) -> None:
         )
 
 
-def _rerun(
-    names: Sequence[TaskName], task: TaskTry, operator: BaseOperator, conn_id: str | None
-) -> None:
+def _rerun(names: Sequence[TaskName], task: TaskTry, operator: BaseOperator, conn_id: str | None) -> None:
     stale = tuple(dict.fromkeys(names))
     if conn_id is None:
-        words = (
-            f"{listing(stale)} finished from rows that have changed since; unless already cleared: "
-        )
+        words = f"{listing(stale)} finished from rows that have changed since; unless already cleared: "
         operator.log.info("%s", task.log_line(words + clear_command(task.first, stale)))
         return
     run = task.first.identity
@@ -72,16 +65,12 @@ def _rerun(
 
 def _stale_consumers(task: TaskTry) -> tuple[RegionId, ...]:
     consumers = {
-        staged.id: staged.consumers
-        for region in task.regions
-        for staged in values_within(region, StagedInput)
+        staged.id: staged.consumers for region in task.regions for staged in values_within(region, StagedInput)
     } | {result.id: result.consumers for region in task.regions for result in region.results}
     return stale_readers(ManifestLog(store=task.store, layout=task.layout), consumers)
 
 
-def _with_downstream(
-    names: Sequence[TaskName], run: RunIdentity, operator: BaseOperator
-) -> tuple[ClearedTask, ...]:
+def _with_downstream(names: Sequence[TaskName], run: RunIdentity, operator: BaseOperator) -> tuple[ClearedTask, ...]:
     """Return the tasks and their downstream tasks, except the calling one: it waits for them itself, if needed.
 
     For tasks that are mapped together with this one, only the instances with its map index are included.

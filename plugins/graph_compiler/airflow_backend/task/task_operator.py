@@ -12,11 +12,7 @@ from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException
 from jinja2 import Environment
 
-from graph_compiler.airflow_backend.dag.arguments import (
-    Arguments,
-    rendered_arguments,
-    with_arguments,
-)
+from graph_compiler.airflow_backend.dag.arguments import Arguments, rendered_arguments, with_arguments
 from graph_compiler.airflow_backend.dag.assets import describe_events, inlets, outlets, published
 from graph_compiler.airflow_backend.dag.logical_dates import explaining_templates, with_run_date
 from graph_compiler.airflow_backend.dag.plan_document import PLAN_DOCUMENT
@@ -29,25 +25,12 @@ from graph_compiler.airflow_backend.run_identities import identity_of_task
 from graph_compiler.airflow_backend.stores.connection_access import open_stores
 from graph_compiler.airflow_backend.task.driver_end import read_reports, recording, why_failed
 from graph_compiler.airflow_backend.task.driver_tuning import doubt_archive
-from graph_compiler.airflow_backend.task.execution_files import (
-    deploy,
-    is_done,
-    see_run,
-)
+from graph_compiler.airflow_backend.task.execution_files import deploy, is_done, see_run
 from graph_compiler.airflow_backend.task.following.application_operator import ApplicationOperator
-from graph_compiler.airflow_backend.task.following.tracking import (
-    Application,
-    check_lost,
-    follow,
-    remember,
-)
+from graph_compiler.airflow_backend.task.following.tracking import Application, check_lost, follow, remember
 from graph_compiler.airflow_backend.task.other_places import check_places, check_recorded_places
 from graph_compiler.airflow_backend.task.run_values import rendered, try_of_run
-from graph_compiler.airflow_backend.task.stale_consumers import (
-    check_plan,
-    check_reads,
-    rerun_stale_consumers,
-)
+from graph_compiler.airflow_backend.task.stale_consumers import check_plan, check_reads, rerun_stale_consumers
 from graph_compiler.airflow_backend.task.submitting import Preparation, prepare_try
 from graph_compiler.airflow_backend.task.task_summary import FinishedTask, log_lines, summarize
 from graph_compiler.airflow_backend.task.task_try import TaskTry
@@ -123,9 +106,7 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
         """Return the fields of a task that Airflow stores: its own, and the plan."""
         return frozenset({*super().get_serialized_fields(), PLAN_DOCUMENT})
 
-    def render_template_fields(
-        self, context: Context, jinja_env: Environment | None = None
-    ) -> None:
+    def render_template_fields(self, context: Context, jinja_env: Environment | None = None) -> None:
         """Render, with `run_date` and the arguments of the task group among the parameters.
 
         Raises AirflowFailException if a place needs a variable missing in this run.
@@ -177,9 +158,7 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
         self.outlets = list(dict.fromkeys(asset for asset in assets if asset is not None))
         describe_events(context, written, summary["outputs"])
 
-    def _submit(
-        self, task: TaskTry, application: Application | None, context: Context
-    ) -> FinishedTask:
+    def _submit(self, task: TaskTry, application: Application | None, context: Context) -> FinishedTask:
         """Submit, or follow what was submitted; return the summary of the reports."""
         with self.explained(task):
             error = self._wait(task, application, context)
@@ -193,9 +172,7 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
                 self.log.info("graph_compiler: %s", with_fields(line, each.log_fields))
         return summarize([report for _, report in reports], task.descriptors)
 
-    def _wait(
-        self, task: TaskTry, application: Application | None, context: Context
-    ) -> AirflowException | None:
+    def _wait(self, task: TaskTry, application: Application | None, context: Context) -> AirflowException | None:
         """Wait until the driver has ended; return the provider's error, whose meaning the reports decide."""
         try:
             if application is not None:

@@ -9,11 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TypedDict
 
-from graph_compiler.deployment.documents.report import (
-    ActionMetrics,
-    ExecutionReport,
-    VertexMetrics,
-)
+from graph_compiler.deployment.documents.report import ActionMetrics, ExecutionReport, VertexMetrics
 from graph_compiler.deployment.documents.staging_layout import REPORT
 from graph_compiler.identifiers import listing
 
@@ -56,18 +52,11 @@ def summarize(reports: Sequence[ExecutionReport], places: Sequence[str]) -> Fini
     summary = FinishedTask(
         outputs=[
             OutputSummary(
-                name=output.name,
-                kind=output.kind,
-                rows=output.rows,
-                bytes=output.bytes,
-                location=output.location,
+                name=output.name, kind=output.kind, rows=output.rows, bytes=output.bytes, location=output.location
             )
             for output in outputs
         ],
-        vertices=[
-            VertexSummary(name=vertex.name, rows=vertex.rows, seconds=vertex.seconds)
-            for vertex in vertices
-        ],
+        vertices=[VertexSummary(name=vertex.name, rows=vertex.rows, seconds=vertex.seconds) for vertex in vertices],
         left_out=None,
     )
     while len(json.dumps(summary)) > MOST_BYTES and (summary["vertices"] or summary["outputs"]):
@@ -85,9 +74,7 @@ def log_lines(report: ExecutionReport) -> Iterator[str]:
     for again in report.recomputed:
         yield again.words()
     for output in report.outputs:
-        yield (
-            f"{output.kind} {output.name}: {output.rows:,} rows, {output.bytes:,} bytes, {output.location}"
-        )
+        yield (f"{output.kind} {output.name}: {output.rows:,} rows, {output.bytes:,} bytes, {output.location}")
     for vertex in report.vertices:
         yield f"vertex {vertex.name}: {_rows(vertex)}"
     for action in report.actions:
@@ -117,7 +104,5 @@ def _work(action: ActionMetrics) -> str:
     parts += [f"{count:,} {what}" for what, count in counts.items() if count]
     slowest = action.slowest_task
     if slowest is not None and slowest.is_skewed:
-        parts.append(
-            f"slowest task {slowest.longest_seconds:.1f} s, median {slowest.median_seconds:.1f} s"
-        )
+        parts.append(f"slowest task {slowest.longest_seconds:.1f} s, median {slowest.median_seconds:.1f} s")
     return ", ".join(parts)

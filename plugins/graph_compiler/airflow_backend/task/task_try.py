@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from graph_compiler.deployment.documents.descriptor import (
-    RegionDescriptor,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import TaskName
 from graph_compiler.program_log import NAME, with_fields

@@ -40,9 +40,7 @@ ClientDag = Annotated[
 def client_of(api_url: str | None) -> RunClient:
     """Return a client; raises ParameterError for a bad address, or without a login."""
     airflow = EmbeddedAirflow(Path.cwd())
-    host = HostAirflow(
-        home=airflow.home, environment=os.environ, ui_passwords=airflow.ui_home / UI_PASSWORDS
-    )
+    host = HostAirflow(home=airflow.home, environment=os.environ, ui_passwords=airflow.ui_home / UI_PASSWORDS)
     url = api_url or host.api_url
     return RunClient.of_api(url, host.login(url), staging_root=airflow.staging_root)
 

@@ -44,14 +44,10 @@ def layout_of(dag: str, run_id: str) -> StagingLayout:
     return StagingLayout(root=root, identity=RunIdentity.named(dag, run_id))
 
 
-_DAY = re.compile(
-    r"\{[{%][^}]*(?<![.\w])(?:ds|ds_nodash|run_date|logical_date|data_interval_\w+|ts\w*)\b"
-)
+_DAY = re.compile(r"\{[{%][^}]*(?<![.\w])(?:ds|ds_nodash|run_date|logical_date|data_interval_\w+|ts\w*)\b")
 """A template that asks for the day of a run."""
 
-Params = Annotated[
-    list[str] | None, typer.Option("--param", help="A parameter of the pipeline: name=value.")
-]
+Params = Annotated[list[str] | None, typer.Option("--param", help="A parameter of the pipeline: name=value.")]
 
 
 def read_day(text: str | None) -> str:

@@ -65,10 +65,7 @@ def summary_of(version: str) -> PlanSummary:
 
 
 def _summarize(
-    version: str,
-    module: PipelineFile,
-    path: Sequence[str],
-    unpacked: tuple[Path, Path] | None = None,
+    version: str, module: PipelineFile, path: Sequence[str], unpacked: tuple[Path, Path] | None = None
 ) -> PlanSummary:
     """Summarize a version; `unpacked` are the folder of a revision, and the repository whose paths it has."""
     folder, repository = map(str, unpacked) if unpacked else (None, None)
@@ -134,13 +131,9 @@ def _inside(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
 
 def _git(folder: Path, *arguments: str) -> str:
     try:
-        done = subprocess.run(
-            ["git", *arguments], cwd=folder, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        raise VersionNotFoundError(
-            "git is required to read a revision, but is not installed"
-        ) from None
+        raise VersionNotFoundError("git is required to read a revision, but is not installed") from None
     if done.returncode:
         raise VersionNotFoundError(f"git {arguments[0]}: {done.stderr.strip()}")
     return done.stdout.strip()

@@ -19,12 +19,8 @@ def diff(
     old: Annotated[str, typer.Argument(help=f"The old version: {Version}.")],
     new: Annotated[str, typer.Argument(help=f"The new version: {Version}.")],
     as_json: AsJson = False,
-    summary: Annotated[
-        bool, typer.Option("--summary", help="Print only the first line, for a pull request.")
-    ] = False,
-    exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="Exit with code 1 if they differ.")
-    ] = False,
+    summary: Annotated[bool, typer.Option("--summary", help="Print only the first line, for a pull request.")] = False,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with code 1 if they differ.")] = False,
 ) -> None:
     """Compare two versions of a pipeline: operators, staged results that stay reusable, tasks.
 

@@ -11,12 +11,7 @@ from graph_compiler.cli.arguments.runs import DagName, RunId, layout_of
 from graph_compiler.cli.console import AsJson, speaking_plainly
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import RegionId, TaskName, listing
-from graph_compiler.staging.attempts.attempts import (
-    ExecutionNotFoundError,
-    find_run,
-    regions_of,
-    task_names,
-)
+from graph_compiler.staging.attempts.attempts import ExecutionNotFoundError, find_run, regions_of, task_names
 from graph_compiler.staging.results.kept_regions import discard as discard_work
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of

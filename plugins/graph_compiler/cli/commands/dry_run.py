@@ -17,13 +17,7 @@ from rich.text import Text
 import graph_compiler
 from graph_compiler.cli.arguments.pipelines import PipelineName, compile_named
 from graph_compiler.cli.arguments.runs import Params, hint_of_day, read_day, read_params
-from graph_compiler.cli.console import (
-    AsJson,
-    ExitCode,
-    speaking_plainly,
-    standard_error,
-    standard_output,
-)
+from graph_compiler.cli.console import AsJson, ExitCode, speaking_plainly, standard_error, standard_output
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.running.local_spark import artifact_settings, submit_variable
 from graph_compiler.declaration.parameters.parameter import ParameterValue
@@ -41,16 +35,11 @@ from graph_compiler.staging.store.stores import store_of
 _PROGRAM = Path(graph_compiler.__file__).parent / "spark_runtime" / "dry_run.py"
 _RUN = "dry_run"
 
-Plans = Annotated[
-    bool, typer.Option("--spark", help="Also show Spark's physical plan of each job vertex.")
-]
+Plans = Annotated[bool, typer.Option("--spark", help="Also show Spark's physical plan of each job vertex.")]
 
 Infer = Annotated[
     bool,
-    typer.Option(
-        "--infer",
-        help="Also read the files of sources without schema=, and print the columns to declare.",
-    ),
+    typer.Option("--infer", help="Also read the files of sources without schema=, and print the columns to declare."),
 ]
 
 
@@ -60,9 +49,7 @@ class DryRunFailedError(GraphCompilerError):
 
 def dry_run(
     pipeline: PipelineName,
-    day: Annotated[
-        str | None, typer.Option("--date", help="Day for {{ ds }} in paths: 2013-01-01.")
-    ] = None,
+    day: Annotated[str | None, typer.Option("--date", help="Day for {{ ds }} in paths: 2013-01-01.")] = None,
     param: Params = None,
     spark: Plans = False,
     infer: Infer = False,
@@ -104,9 +91,7 @@ def show_findings(compiled: CompiledPipeline, answer: DryRunAnswer) -> None:
         console.print(Text(f"warning: {words}"), soft_wrap=True)
     operators = len(compiled.stream_graph.nodes)
     found = counted(len(answer.findings), "problem") if answer.findings else "no problems"
-    console.print(
-        f"{compiled.pipeline.name}: {operators} operators analyzed, {found} found", highlight=False
-    )
+    console.print(f"{compiled.pipeline.name}: {operators} operators analyzed, {found} found", highlight=False)
 
 
 def ask_spark(
@@ -156,14 +141,8 @@ def _answer_json(compiled: CompiledPipeline, answer: DryRunAnswer) -> str:
         "operators": len(compiled.stream_graph.nodes),
         "findings": [_finding_json(finding) for finding in answer.findings],
         "warnings": [_finding_json(warning) for warning in answer.warnings],
-        "plans": [
-            {"task": plan.region_id, "vertex": plan.vertex, "plan": plan.plan}
-            for plan in answer.plans
-        ],
-        "schemas": [
-            {"operator": inferred.operator, "schema": inferred.schema}
-            for inferred in answer.schemas
-        ],
+        "plans": [{"task": plan.region_id, "vertex": plan.vertex, "plan": plan.plan} for plan in answer.plans],
+        "schemas": [{"operator": inferred.operator, "schema": inferred.schema} for inferred in answer.schemas],
     }
     return json.dumps(document, indent=2, ensure_ascii=False)
 

@@ -22,9 +22,7 @@ from graph_compiler.explain.text.submit_text import submit_text
 
 def explain(
     pipeline: PipelineName,
-    graph: Annotated[
-        Graph | None, typer.Option(help="Show one of Flink's graphs instead of the tasks.")
-    ] = None,
+    graph: Annotated[Graph | None, typer.Option(help="Show one of Flink's graphs instead of the tasks.")] = None,
     format: Annotated[
         Format | None,
         typer.Option(
@@ -34,8 +32,7 @@ def explain(
     ] = None,
     spark: Plans = False,
     submit: Annotated[
-        bool,
-        typer.Option("--submit", help="Show the spark-submit command of each task; needs Airflow."),
+        bool, typer.Option("--submit", help="Show the spark-submit command of each task; needs Airflow.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -44,9 +41,7 @@ def explain(
         raise typer.BadParameter(f"--json and --format {format} contradict each other")
     form = Format.JSON if as_json else format or Format.TEXT
     if spark and (form is not Format.TEXT or graph):
-        raise typer.BadParameter(
-            "--spark prints text: it cannot be combined with --json, --format or --graph"
-        )
+        raise typer.BadParameter("--spark prints text: it cannot be combined with --json, --format or --graph")
     if submit and (spark or graph or form not in (Format.TEXT, Format.JSON)):
         raise typer.BadParameter(
             "--submit prints text or JSON: it cannot be combined with --spark, --graph or another --format"
@@ -54,9 +49,7 @@ def explain(
     if form is Format.HTML and graph:
         raise typer.BadParameter("the page has every graph: leave --graph out")
     if form is Format.FLINK and not has_flink_plan(graph):
-        raise typer.BadParameter(
-            "Flink has no plan document of subtasks; allowed: --graph stream, --graph job"
-        )
+        raise typer.BadParameter("Flink has no plan document of subtasks; allowed: --graph stream, --graph job")
     with speaking_plainly():
         compiled = compile_named(pipeline)
         if submit:

@@ -23,9 +23,7 @@ class ExportForm(StrEnum):
 def export(
     pipeline: PipelineName,
     to: Annotated[ExportForm, typer.Option(help="Output format.")] = ExportForm.YAML,
-    name: Annotated[
-        str | None, typer.Option(help="Its name in the document; default: the same name.")
-    ] = None,
+    name: Annotated[str | None, typer.Option(help="Its name in the document; default: the same name.")] = None,
 ) -> None:
     """Print a pipeline as YAML that declares the same pipeline: equal operators, ids and fingerprints."""
     # Imported when called: building the models of the whole API takes longer than most commands.

@@ -31,11 +31,7 @@ from graph_compiler.staging.attempts.attempts import (
 )
 from graph_compiler.staging.store.stores import store_of
 
-_STYLE = {
-    ExecutionState.FINISHED: "green",
-    ExecutionState.FAILED: "red",
-    ExecutionState.CANCELED: "yellow",
-}
+_STYLE = {ExecutionState.FINISHED: "green", ExecutionState.FAILED: "red", ExecutionState.CANCELED: "yellow"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +67,7 @@ def run_history(layout: StagingLayout) -> History:
     return {
         region_id: RegionHistory(
             task_name=task_names(store, layout, [region_id])[0],
-            attempts=executions(
-                store, layout, region_id, size=history_size(store, layout, region_id)
-            ),
+            attempts=executions(store, layout, region_id, size=history_size(store, layout, region_id)),
             kept=tuple(kept_executions(store, layout, region_id).values()),
         )
         for region_id in regions_of(store, layout)
@@ -138,9 +132,7 @@ def _tries(regions: History) -> Iterator[tuple[int, list[str]]]:
     tries: dict[int, list[str]] = {}
     for region_id, one in regions.items():
         own = {each.try_number: f"attempt {each.attempt_number + 1}" for each in one.attempts}
-        kept = {
-            each.try_number: f"kept from attempt {each.attempt_number + 1}" for each in one.kept
-        }
+        kept = {each.try_number: f"kept from attempt {each.attempt_number + 1}" for each in one.kept}
         for number, words in (own | kept).items():
             if number is not None:
                 tries.setdefault(number, []).append(f"{region_id} {words}")

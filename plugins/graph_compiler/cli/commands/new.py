@@ -19,17 +19,13 @@ from graph_compiler.errors import ParameterError
 from graph_compiler.identifiers import PIPELINES, listing
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
-_IMPORTED = frozenset(
-    {"airflow", "dags", "graph_compiler", PIPELINES, "plugins", "pyspark", "tests"}
-)
+_IMPORTED = frozenset({"airflow", "dags", "graph_compiler", PIPELINES, "plugins", "pyspark", "tests"})
 """A Dag file with such a name could hide a module that Dag files import."""
 
 
 def new(
     name: Annotated[str, typer.Argument(help="Name of the pipeline, its module and its Dag.")],
-    in_yaml: Annotated[
-        bool, typer.Option("--yaml", help="Declare it in YAML instead of Python.")
-    ] = False,
+    in_yaml: Annotated[bool, typer.Option("--yaml", help="Declare it in YAML instead of Python.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a small runnable pipeline, with its test and its Dag file, as a starting point for your own."""
@@ -62,8 +58,7 @@ def _check_name(name: str) -> None:
         raise ParameterError(f"a pipeline cannot be called '{name}': it is a Python keyword")
     if name in sys.stdlib_module_names or name in _IMPORTED:
         raise ParameterError(
-            f"a pipeline cannot be called '{name}': an importable module has this name\n"
-            f"  hint: {name}_pipeline"
+            f"a pipeline cannot be called '{name}': an importable module has this name\n  hint: {name}_pipeline"
         )
 
 
@@ -72,9 +67,7 @@ def _check_free(name: str, files: Mapping[str, str]) -> None:
     others = (f"{PIPELINES}/{name}.py", f"{PIPELINES}/{name}.yaml", f"{PIPELINES}/{name}")
     taken = [path for path in dict.fromkeys((*files, *others)) if Path(path).exists()]
     if taken:
-        raise ParameterError(
-            f"there is already {listing(taken)}; nothing was written\n  hint: use another name"
-        )
+        raise ParameterError(f"there is already {listing(taken)}; nothing was written\n  hint: use another name")
 
 
 def _write(path: Path, text: str) -> None:

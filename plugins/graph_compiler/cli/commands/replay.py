@@ -24,24 +24,14 @@ from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.running.store_access import root_access_of_airflow
 from graph_compiler.declaration.artifacts.user_artifact import MOST_BYTES
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.staging_layout import (
-    DESCRIPTOR,
-    REPORT,
-    SUBMISSION,
-    StagingLayout,
-)
+from graph_compiler.deployment.documents.staging_layout import DESCRIPTOR, REPORT, SUBMISSION, StagingLayout
 from graph_compiler.deployment.documents.wire import Json, to_json
 from graph_compiler.deployment.plans.subplans import redirect, staged_inputs
 from graph_compiler.driver_jvm.pinned_process import pinned_variables
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.identifiers import RegionId, listing
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
-from graph_compiler.staging.attempts.attempts import (
-    ExecutionNotFoundError,
-    attempt_documents,
-    find_run,
-    regions_of,
-)
+from graph_compiler.staging.attempts.attempts import ExecutionNotFoundError, attempt_documents, find_run, regions_of
 from graph_compiler.staging.attempts.run_marker import find_marker, mark_run
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
@@ -64,16 +54,11 @@ def replay(
     run_id: RunId,
     task: Annotated[str, typer.Argument(help="Id of a region, as `history` shows it.")],
     attempt: Annotated[
-        int | None,
-        typer.Option(help="Number of the attempt, as `history` shows it; default: the last."),
+        int | None, typer.Option(help="Number of the attempt, as `history` shows it; default: the last.")
     ] = None,
-    into: Annotated[
-        Path | None,
-        typer.Option(help="Folder for its output; default: a new temporary one."),
-    ] = None,
+    into: Annotated[Path | None, typer.Option(help="Folder for its output; default: a new temporary one.")] = None,
     shell: Annotated[
-        bool,
-        typer.Option("--shell", help="Open a PySpark session with its operators as DataFrames."),
+        bool, typer.Option("--shell", help="Open a PySpark session with its operators as DataFrames.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -94,10 +79,7 @@ def replay(
     typer.echo(found.shown, err=as_json)
     # With --json, Spark's output goes to standard error: standard output has the document.
     exit_code = subprocess.run(
-        found.command,
-        env=environment,
-        stdout=sys.stderr.fileno() if as_json else None,
-        check=False,
+        found.command, env=environment, stdout=sys.stderr.fileno() if as_json else None, check=False
     ).returncode
     if exit_code == 0 and not shell and not _reports(found):
         typer.echo("Spark's driver ended with exit code 0, and left no report", err=True)
@@ -109,9 +91,7 @@ def replay(
     raise typer.Exit(exit_code)
 
 
-def find_execution(
-    store: StagingStore, layout: StagingLayout, task: str, attempt: int | None
-) -> AttemptDocuments:
+def find_execution(store: StagingStore, layout: StagingLayout, task: str, attempt: int | None) -> AttemptDocuments:
     """Return the documents of an execution; raises ExecutionNotFoundError, which lists those that exist."""
     find_run(store, layout)
     # Two executions with one number (a task instance that was created again): the later one counts.
@@ -129,23 +109,17 @@ def find_execution(
     return begun[-1] if attempt is None else found[attempt]
 
 
-def prepare_replay(
-    execution: AttemptDocuments, layout: StagingLayout, into: Path | None, *, shell: bool
-) -> Replay:
+def prepare_replay(execution: AttemptDocuments, layout: StagingLayout, into: Path | None, *, shell: bool) -> Replay:
     """Copy what an execution needs into a scratch folder, for the application or the shell."""
     submission = execution.read_submission()
     if submission is None:
-        raise ExecutionNotFoundError(
-            f"{execution.folder} was never submitted: it holds no {SUBMISSION}"
-        )
+        raise ExecutionNotFoundError(f"{execution.folder} was never submitted: it holds no {SUBMISSION}")
     scratch = Path(mkdtemp(prefix="replay-") if into is None else into).resolve()
     descriptor = prepare_scratch(execution, layout, scratch)
     own = execution.descriptor
     replaced = {own: descriptor}
     # The other regions that shared its application.
-    beside = [
-        word for word in submission.command if word.endswith(f"/{DESCRIPTOR}") and word != own
-    ]
+    beside = [word for word in submission.command if word.endswith(f"/{DESCRIPTOR}") and word != own]
     if shell:
         application = next(word for word in submission.command if word.endswith(APPLICATION))
         replaced[application] = application.removesuffix(APPLICATION) + SHELL
@@ -155,9 +129,7 @@ def prepare_replay(
     for old, new in replaced.items():
         shown = shown.replace(old, new)
     return Replay(
-        command=tuple(
-            replaced.get(word, word) for word in submission.command if word not in beside
-        ),
+        command=tuple(replaced.get(word, word) for word in submission.command if word not in beside),
         shown=shown,
         environment=submission.environment,
         scratch=scratch,
@@ -181,9 +153,7 @@ def prepare_scratch(execution: AttemptDocuments, layout: StagingLayout, scratch:
         copies.put_if_absent(replayed.artifact(artifact), found or b"")
     key = replayed.descriptor(task.region.region_id, task.attempt.execution_id)
     if not copies.put_if_absent(key, to_json(task).encode()):
-        raise ExecutionNotFoundError(
-            f"{scratch} holds a replay already\n  hint: name another folder"
-        )
+        raise ExecutionNotFoundError(f"{scratch} holds a replay already\n  hint: name another folder")
     return key
 
 

@@ -12,14 +12,7 @@ from rich.text import Text
 
 from graph_compiler.cli.arguments.pipelines import PipelineName, compile_named
 from graph_compiler.cli.arguments.runs import Params, hint_of_day, read_day, read_params
-from graph_compiler.cli.console import (
-    AsJson,
-    ExitCode,
-    program_name,
-    speaking_plainly,
-    standard_error,
-    standard_output,
-)
+from graph_compiler.cli.console import AsJson, ExitCode, program_name, speaking_plainly, standard_error, standard_output
 from graph_compiler.cli.running.airflow_run import Run, run_under_airflow
 from graph_compiler.cli.running.dag_files import require_dag
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
@@ -36,16 +29,10 @@ LIMIT = 20
 
 def run(  # the parameters are the command's options
     pipeline: PipelineName,
-    day: Annotated[
-        str | None, typer.Option("--date", help="Logical date of the run: 2013-01-01.")
-    ] = None,
+    day: Annotated[str | None, typer.Option("--date", help="Logical date of the run: 2013-01-01.")] = None,
     param: Params = None,
     in_process: Annotated[
-        bool,
-        typer.Option(
-            "--in-process",
-            help="Run all tasks in one Spark session, without Airflow, which is faster.",
-        ),
+        bool, typer.Option("--in-process", help="Run all tasks in one Spark session, without Airflow, which is faster.")
     ] = False,
     until: Annotated[
         str | None,
@@ -54,16 +41,11 @@ def run(  # the parameters are the command's options
             help="Run only what this operator needs, show its rows, and write no sink. Implies --in-process.",
         ),
     ] = None,
-    limit: Annotated[
-        int | None, typer.Option(min=0, help=f"How many rows --until shows; default: {LIMIT}.")
-    ] = None,
+    limit: Annotated[int | None, typer.Option(min=0, help=f"How many rows --until shows; default: {LIMIT}.")] = None,
     count: Annotated[
-        bool,
-        typer.Option("--count", help="Also count all rows of --until; this computes all of them."),
+        bool, typer.Option("--count", help="Also count all rows of --until; this computes all of them.")
     ] = False,
-    sort: Annotated[
-        str | None, typer.Option(help="Column to sort the preview by, largest first.")
-    ] = None,
+    sort: Annotated[str | None, typer.Option(help="Column to sort the preview by, largest first.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a pipeline once, and show the result.
@@ -73,9 +55,7 @@ def run(  # the parameters are the command's options
     if until is None and (limit is not None or count):
         raise typer.BadParameter("--limit and --count need --until OPERATOR")
     if until is not None and sort is not None:
-        raise typer.BadParameter(
-            "--sort applies to the rows of a sink; --until shows rows in the order they arrive"
-        )
+        raise typer.BadParameter("--sort applies to the rows of a sink; --until shows rows in the order they arrive")
     console = standard_error() if as_json else standard_output()
     with speaking_plainly():
         compiled = compile_named(pipeline)
@@ -95,9 +75,7 @@ def run(  # the parameters are the command's options
             require_dag(compiled.pipeline, find_pipeline(pipeline), dags)
             request = Run(compiled=compiled, day=run_day, params=params, preview_sorted_by=sort)
             finished = run_under_airflow(request, airflow, console)
-    if finished.failure is not None and (
-        hint := hint_of_day(day, run_day, compiled, finished.failure)
-    ):
+    if finished.failure is not None and (hint := hint_of_day(day, run_day, compiled, finished.failure)):
         finished = replace(finished, failure=f"{finished.failure}\n  {hint}")
     if as_json:
         typer.echo(run_json(finished))
@@ -106,9 +84,7 @@ def run(  # the parameters are the command's options
     raise typer.Exit(ExitCode.DONE if finished.failure is None else ExitCode.LEFT_TO_DO)
 
 
-def _until(
-    compiled: CompiledPipeline, name: str | None, limit: int | None, *, count: bool
-) -> Until | None:
+def _until(compiled: CompiledPipeline, name: str | None, limit: int | None, *, count: bool) -> Until | None:
     if name is None:
         return None
     output = find_output(compiled.stream_graph, name)

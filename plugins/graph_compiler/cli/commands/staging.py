@@ -12,24 +12,10 @@ import typer
 from rich.text import Text
 
 from graph_compiler.cli.arguments.runs import DagName, layout_of
-from graph_compiler.cli.console import (
-    AsJson,
-    ExitCode,
-    example,
-    speaking_plainly,
-    standard_error,
-    standard_output,
-)
+from graph_compiler.cli.console import AsJson, ExitCode, example, speaking_plainly, standard_error, standard_output
 from graph_compiler.cli.running.airflow_states import ask_airflow
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
-from graph_compiler.cli.staging_view import (
-    collection_json,
-    list_json,
-    run_json,
-    show_collection,
-    show_list,
-    show_run,
-)
+from graph_compiler.cli.staging_view import collection_json, list_json, run_json, show_collection, show_list, show_run
 from graph_compiler.errors import ParameterError
 from graph_compiler.options.durations import parse_duration
 from graph_compiler.staging.attempts.attempts import find_run
@@ -41,9 +27,7 @@ from graph_compiler.staging.store.root_probe import store_time
 from graph_compiler.staging.store.stores import store_of
 
 staging = typer.Typer(
-    name="staging",
-    help="Show what runs have staged, and remove what is no longer needed.",
-    no_args_is_help=True,
+    name="staging", help="Show what runs have staged, and remove what is no longer needed.", no_args_is_help=True
 )
 
 
@@ -66,9 +50,7 @@ def list_runs(as_json: AsJson = False) -> None:
 @staging.command(epilog=example("staging show flights manual__2013-01-01"))
 def show(
     dag: DagName,
-    run_ids: Annotated[
-        list[str], typer.Argument(metavar="RUN...", help="Run ids, as Airflow shows them.")
-    ],
+    run_ids: Annotated[list[str], typer.Argument(metavar="RUN...", help="Run ids, as Airflow shows them.")],
     as_json: AsJson = False,
 ) -> None:
     """Show the staged results of runs: epochs, rows, bytes, location, the task that wrote and those that read them."""
@@ -92,15 +74,10 @@ def gc(
             help="Remove runs whose last change is older than this: 7 d, 12 h; default: each pipeline's staging.ttl."
         ),
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be removed, and remove nothing.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be removed, and remove nothing.")] = False,
     tables_dropped: Annotated[
         bool,
-        typer.Option(
-            "--tables-dropped",
-            help="Confirm that the tables listed by an earlier gc have been dropped.",
-        ),
+        typer.Option("--tables-dropped", help="Confirm that the tables listed by an earlier gc have been dropped."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -144,7 +121,6 @@ def _seconds(text: str | None, silence: str | None) -> float | None:
         raise ParameterError(f"--older-than is '{text}'\n  {error}") from None
     if silence is not None and seconds < MINIMUM_SILENCE:
         raise ParameterError(
-            f"--older-than is '{text}', and Airflow cannot say which runs are live: {silence}\n"
-            "  allowed: 1 h and more"
+            f"--older-than is '{text}', and Airflow cannot say which runs are live: {silence}\n  allowed: 1 h and more"
         )
     return seconds

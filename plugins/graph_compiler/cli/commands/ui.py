@@ -68,11 +68,7 @@ class Standalone:
         }
 
 
-def ui(
-    port: Annotated[
-        int, typer.Option(help="Port on 127.0.0.1; other machines cannot reach it.")
-    ] = 8080,
-) -> None:
+def ui(port: Annotated[int, typer.Option(help="Port on 127.0.0.1; other machines cannot reach it.")] = 8080) -> None:
     """Start Airflow's UI with the pipelines, ready to be triggered; Ctrl-C stops it.
 
     Its Airflow has its own home and database. `history` and `replay` find its runs.
@@ -83,10 +79,7 @@ def ui(
     make_private_folder(home)
     server = Standalone(home=home, port=port, users={USER: "admin"})
     log = home / "standalone.log"
-    shared = {
-        "AIRFLOW_CONFIG": str(airflow.configuration_file),
-        variable_of("staging_root"): airflow.staging_root,
-    }
+    shared = {"AIRFLOW_CONFIG": str(airflow.configuration_file), variable_of("staging_root"): airflow.staging_root}
     environment = starting_this_airflow(airflow.child_environment(), home)
     environment |= server.settings() | shared | {"AIRFLOW_HOME": str(home)}
     with speaking_plainly(), ended_as_by_ctrl_c(), log.open("w") as output:

@@ -21,26 +21,12 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.wire import Json
-from graph_compiler.errors import (
-    GraphCompilerError,
-    InvalidPipelineError,
-    ParameterError,
-    Problem,
-)
+from graph_compiler.errors import GraphCompilerError, InvalidPipelineError, ParameterError, Problem
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import PIPELINES, counted, listing
 from graph_compiler.options.modes import DeploymentOptions
-from graph_compiler.projects.pipeline_files import (
-    files_below,
-    find_pipeline,
-    load_declared,
-    nothing_declared,
-)
-from graph_compiler.staging.publications.places import (
-    SinkPlace,
-    find_own_folder_problems,
-    own_folders,
-)
+from graph_compiler.projects.pipeline_files import files_below, find_pipeline, load_declared, nothing_declared
+from graph_compiler.staging.publications.places import SinkPlace, find_own_folder_problems, own_folders
 
 _ONLY_SPARK_KNOWS = (
     "not checked: whether columns exist, their types fit, and Spark can read the SQL; "
@@ -66,10 +52,7 @@ class FileVerdict:
 def validate(
     paths: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[PATH]...",
-            help=f"Files, folders or names of modules; default: all of {PIPELINES}/.",
-        ),
+        typer.Argument(metavar="[PATH]...", help=f"Files, folders or names of modules; default: all of {PIPELINES}/."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -83,9 +66,7 @@ def validate(
         typer.echo(json.dumps(verdicts_json(verdicts), indent=1))
     else:
         _show(verdicts)
-    raise typer.Exit(
-        ExitCode.WRONG if any(verdict.problems for verdict in verdicts) else ExitCode.DONE
-    )
+    raise typer.Exit(ExitCode.WRONG if any(verdict.problems for verdict in verdicts) else ExitCode.DONE)
 
 
 def judge_files(paths: Sequence[str]) -> list[FileVerdict]:
@@ -125,9 +106,7 @@ def verdicts_json(verdicts: Iterable[FileVerdict]) -> Json:
     }
 
 
-def _judge(
-    name: str, deployment: DeploymentOptions, airflow: EmbeddedAirflow, *, must_declare: bool
-) -> FileVerdict:
+def _judge(name: str, deployment: DeploymentOptions, airflow: EmbeddedAirflow, *, must_declare: bool) -> FileVerdict:
     file, pipeline, declared = name, Path(name).stem, None
     problems: tuple[Problem, ...] = ()
     packages: tuple[Problem, ...] = ()
@@ -163,9 +142,7 @@ def _own_folder_problems(compiled: CompiledPipeline, airflow: EmbeddedAirflow) -
     """Find sinks that would write over this project's own folders, where the literal path shows it."""
     nodes = compiled.stream_graph.nodes
     places = (SinkPlace.of(node.declared_name, node.operator, node.declared_at) for node in nodes)
-    literal = [
-        place for place in places if place and "{{" not in place.path and "{%" not in place.path
-    ]
+    literal = [place for place in places if place and "{{" not in place.path and "{%" not in place.path]
     known = own_folders(airflow.staging_root, [node.declared_at for node in nodes])
     yield from find_own_folder_problems(literal, (*known, *airflow.own_folders))
 
@@ -197,9 +174,7 @@ def _show(verdicts: Sequence[FileVerdict]) -> None:
     for files, warning in _each_once(verdicts):
         errors.print(Text(f"{files}: warning: {warning}"), soft_wrap=True)
     problems = sum(len(verdict.problems) for verdict in broken)
-    found = (
-        f"{counted(problems, 'problem')} in {len(broken)} of them" if broken else "nothing wrong"
-    )
+    found = f"{counted(problems, 'problem')} in {len(broken)} of them" if broken else "nothing wrong"
     typer.echo(f"{counted(len(verdicts), 'pipeline')} checked, {found}", err=bool(broken))
     if any(verdict.declared for verdict in verdicts) and not broken:
         typer.echo(_ONLY_SPARK_KNOWS)

@@ -14,15 +14,7 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any
 
-from graph_compiler.cli.diagnosis.check import (
-    Answer,
-    Check,
-    Finding,
-    carry_out_checks,
-    failed,
-    ok,
-    warning,
-)
+from graph_compiler.cli.diagnosis.check import Answer, Check, Finding, carry_out_checks, failed, ok, warning
 from graph_compiler.deployment.targets.known_targets import target_of
 from graph_compiler.identifiers import counted, listing
 from graph_compiler.projects.airflow_configuration import variable_of
@@ -59,9 +51,7 @@ class AirflowHealth:
 class AskingAirflow(AbstractContextManager["AskingAirflow"]):
     """A question to Airflow that starts at once, while other checks run; leaving the context ends its process."""
 
-    def __init__(
-        self, home: Path, environment: Mapping[str, str], staging_root: str | None
-    ) -> None:
+    def __init__(self, home: Path, environment: Mapping[str, str], staging_root: str | None) -> None:
         self._staging_root = str(staging_root)
         self._home = TemporaryDirectory(prefix="doctor-")
         given = dict(environment)
@@ -69,11 +59,7 @@ class AskingAirflow(AbstractContextManager["AskingAirflow"]):
             given["AIRFLOW_HOME"] = self._home.name
             given[variable_of("staging_root")] = self._staging_root
         self._process = subprocess.Popen(
-            [sys.executable, "-m", _PROGRAM],
-            env=given,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+            [sys.executable, "-m", _PROGRAM], env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
 
     def health(self) -> AirflowHealth:
@@ -88,10 +74,7 @@ class AskingAirflow(AbstractContextManager["AskingAirflow"]):
         return AirflowHealth(facts=facts, staging_root=self._staging_root)
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End the process if it still runs, and remove its home."""
         if self._process.poll() is None:
@@ -130,9 +113,7 @@ def plugin(health: AirflowHealth) -> Finding:
     except LookupError as error:
         return failed(str(error), "airflow plugins")
     if found["errors"]:
-        words = "; ".join(
-            f"{Path(file).name}: {reason}" for file, reason in found["errors"].items()
-        )
+        words = "; ".join(f"{Path(file).name}: {reason}" for file, reason in found["errors"].items())
         return failed(words, "airflow plugins; plugins/.airflowignore belongs to the package")
     if _PLUGIN not in found["loaded"]:
         return warning(
@@ -147,10 +128,7 @@ def settings(health: AirflowHealth) -> Finding:
     try:
         theirs = health.value("settings")["staging_root"]
     except LookupError as error:
-        return failed(
-            str(error),
-            "fix section [graph_compiler] in airflow.cfg, or its variable: docs/options.md",
-        )
+        return failed(str(error), "fix section [graph_compiler] in airflow.cfg, or its variable: docs/options.md")
     if theirs != health.staging_root:
         return warning(
             f"Airflow stages in {theirs}, but the command line looks in {health.staging_root}",
@@ -174,9 +152,7 @@ def spark_connection(health: AirflowHealth) -> Finding:
     master = f"{found['host']}:{found['port']}" if found["port"] else str(found["host"])
     words = f"{conn_id}: {master}, deploy mode {found['deploy_mode'] or 'client'}"
     if found["type"] != "spark":
-        return warning(
-            f"{words}; its type is {found['type']}", f"airflow connections delete {conn_id}; {add}"
-        )
+        return warning(f"{words}; its type is {found['type']}", f"airflow connections delete {conn_id}; {add}")
     if (package := _missing_provider(str(found["host"]))) is not None:
         return failed(f"{words}; {package} is not installed", f"pip install {package}")
     return ok(words)
@@ -205,10 +181,7 @@ def api_connection(health: AirflowHealth) -> Finding:
         return ok("none is set; a task that needs others to run again logs the command for it")
     if problem is None:
         return ok(f"{conn_id}: one can log in")
-    return failed(
-        f"{conn_id}: {problem}",
-        f"airflow connections get {conn_id}, and see that the API server runs",
-    )
+    return failed(f"{conn_id}: {problem}", f"airflow connections get {conn_id}, and see that the API server runs")
 
 
 def pools(health: AirflowHealth) -> Finding:
@@ -219,18 +192,13 @@ def pools(health: AirflowHealth) -> Finding:
         return failed(str(error), "airflow pools list")
     if missing := found["missing"]:
         words = "; ".join(
-            f"there is no pool '{pool}', so {_some(tasks)} will never be scheduled"
-            for pool, tasks in missing.items()
+            f"there is no pool '{pool}', so {_some(tasks)} will never be scheduled" for pool, tasks in missing.items()
         )
         return failed(words, f"airflow pools set {next(iter(missing))} SLOTS 'what it is for'")
     if not found["dags"]:
         return ok("Airflow has parsed no pipeline yet, so those that tasks name are unknown")
     named = [pool for pool in found["named"] if pool != "default_pool"]
-    return ok(
-        f"{listing(named)}: {'it exists' if len(named) == 1 else 'they exist'}"
-        if named
-        else "no task names one"
-    )
+    return ok(f"{listing(named)}: {'it exists' if len(named) == 1 else 'they exist'}" if named else "no task names one")
 
 
 def triggerer(health: AirflowHealth) -> Finding:

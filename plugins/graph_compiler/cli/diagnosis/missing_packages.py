@@ -14,12 +14,7 @@ from graph_compiler.compiler.checks.connector_checks import beginning
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.declaration.operators import Operator, Sink, Source
 from graph_compiler.declaration.parameters.parameter import ParameterValue
-from graph_compiler.driver_jvm.installation import (
-    is_on_class_path,
-    package_of_format,
-    package_of_scheme,
-    spark_jars,
-)
+from graph_compiler.driver_jvm.installation import is_on_class_path, package_of_format, package_of_scheme, spark_jars
 from graph_compiler.errors import Problem, SourceLocation
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import listing
@@ -38,9 +33,7 @@ class _Need:
     declared_at: SourceLocation | None = None
 
 
-def find_missing_packages(
-    compiled: CompiledPipeline, airflow: EmbeddedAirflow
-) -> Iterator[Problem]:
+def find_missing_packages(compiled: CompiledPipeline, airflow: EmbeddedAirflow) -> Iterator[Problem]:
     """Find packages that no jar and no setting has, each once: of the staging root, or with what else needs it.
 
     Raises ConfigurationError if the deployment's settings cannot be read.
@@ -60,10 +53,7 @@ def find_missing_packages(
         )
     scheme = _SCHEME.match(airflow.staging_root)
     if scheme is not None and scheme[1] == "s3a" and find_spec("obstore") is None:
-        yield Problem(
-            message="the staging root is in s3a:, and this Python has no obstore",
-            hint=INSTALL_OBSTORE,
-        )
+        yield Problem(message="the staging root is in s3a:, and this Python has no obstore", hint=INSTALL_OBSTORE)
 
 
 def _needed_too(others: Iterable[_Need]) -> str:
@@ -78,12 +68,7 @@ def _needs(compiled: CompiledPipeline, staging_root: str, jars: Path | None) -> 
     for node in compiled.stream_graph.nodes:
         for words, package in _needed(node.operator, defaults, jars):
             if package is not None:
-                yield _Need(
-                    package=package,
-                    words=words,
-                    operator=node.declared_name,
-                    declared_at=node.declared_at,
-                )
+                yield _Need(package=package, words=words, operator=node.declared_name, declared_at=node.declared_at)
 
 
 def _needed(

@@ -6,16 +6,7 @@ import time
 import uuid
 from dataclasses import dataclass
 
-from graph_compiler.cli.diagnosis.check import (
-    Answer,
-    Check,
-    Finding,
-    State,
-    carry_out_checks,
-    failed,
-    ok,
-    warning,
-)
+from graph_compiler.cli.diagnosis.check import Answer, Check, Finding, State, carry_out_checks, failed, ok, warning
 from graph_compiler.errors import StagingError
 from graph_compiler.staging.store.root_probe import why_unlisted, why_unsafe
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -53,9 +44,7 @@ def commits_to_store(root: ObjectRoot) -> Finding:
     except OSError as error:
         return failed(_words(error), _ACCESS)
     if wrong is not None:
-        return failed(
-            wrong.splitlines()[0], "choose a store that honors If-None-Match: docs/stores.md"
-        )
+        return failed(wrong.splitlines()[0], "choose a store that honors If-None-Match: docs/stores.md")
     return ok("of two writers, only one can create an object")
 
 
@@ -81,9 +70,7 @@ def clocks_of_store(root: ObjectRoot) -> Finding:
         return failed(_words(error), _ACCESS)
     skew = 0.0 if written is None else written - before
     if abs(skew) > _SKEW:
-        return warning(
-            f"its clock is {skew:+.0f} s from this machine's", "sudo timedatectl set-ntp true"
-        )
+        return warning(f"its clock is {skew:+.0f} s from this machine's", "sudo timedatectl set-ntp true")
     return ok("the store's clock is this machine's")
 
 

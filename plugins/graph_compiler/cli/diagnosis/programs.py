@@ -21,9 +21,7 @@ from graph_compiler.driver_jvm.start_settings import DriverStart, start_settings
 JAVA_VERSIONS = (17, 21)
 TESTED_PYSPARK = (4, 3)
 INSTALL_PYSPARK = 'pip install "pyspark>=4.3,<4.4"'
-_INSTALL_JAVA = (
-    "sudo apt-get install openjdk-17-jre-headless, or export JAVA_HOME=<a Java 17 or 21>"
-)
+_INSTALL_JAVA = "sudo apt-get install openjdk-17-jre-headless, or export JAVA_HOME=<a Java 17 or 21>"
 _SECONDS = 20
 _MINOR = re.compile(r"\d+\.\d+")
 _VERSION = re.compile(r'version "(\d+)([^"]*)"')
@@ -55,11 +53,7 @@ def judge_java(said: str, where: str) -> Finding:
         return failed(f"{where} says {said.strip()[:200]!r}", _INSTALL_JAVA)
     major = int(found[1])
     words = f"{found[1]}{found[2]}, {where}"
-    return (
-        ok(words)
-        if major in JAVA_VERSIONS
-        else failed(f"{words}; Spark 4 runs on 17 and 21", _INSTALL_JAVA)
-    )
+    return ok(words) if major in JAVA_VERSIONS else failed(f"{words}; Spark 4 runs on 17 and 21", _INSTALL_JAVA)
 
 
 def driver_python(programs: Programs) -> Finding:
@@ -70,9 +64,7 @@ def driver_python(programs: Programs) -> Finding:
         program = programs.environment.get(variable)
         if program is None:
             continue
-        theirs = _output_of(
-            [program, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], programs
-        )
+        theirs = _output_of([program, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], programs)
         if theirs.strip() != ours:
             what = theirs.strip() if _MINOR.fullmatch(theirs.strip()) else "not a working Python"
             odd.append(f"{variable}={program} is {what}")
@@ -99,9 +91,7 @@ def judge_pyspark(found: str | None, *, has_client: bool) -> Finding:
             f'pip uninstall -y pyspark-client && pip install --force-reinstall --no-deps "pyspark=={found}"',
         )
     if _numbers(found)[:2] != TESTED_PYSPARK:
-        return failed(
-            f"{found}; {'.'.join(map(str, TESTED_PYSPARK))} is supported", INSTALL_PYSPARK
-        )
+        return failed(f"{found}; {'.'.join(map(str, TESTED_PYSPARK))} is supported", INSTALL_PYSPARK)
     return ok(found)
 
 
@@ -119,14 +109,8 @@ def jars_of_spark(programs: Programs) -> Finding:
 
 def judge_jars(names: list[str], package: str, where: str, *, has_home: bool) -> Finding:
     """Check the versions of the core jars in Spark's folder, by their file names."""
-    versions = [
-        name.removesuffix(".jar").partition("-core_")[2].partition("-")[2] for name in names
-    ]
-    cure = (
-        "unset SPARK_HOME"
-        if has_home
-        else f'pip install --force-reinstall --no-deps "pyspark=={package}"'
-    )
+    versions = [name.removesuffix(".jar").partition("-core_")[2].partition("-")[2] for name in names]
+    cure = "unset SPARK_HOME" if has_home else f'pip install --force-reinstall --no-deps "pyspark=={package}"'
     if versions == [package]:
         return ok(f"{package}, {where}")
     return failed(f"{', '.join(versions) or 'none'} in {where}, and pyspark is {package}", cure)
@@ -139,8 +123,7 @@ def spark_submit(programs: Programs) -> Finding:
     found = which("spark-submit", path=os.pathsep.join([*([f"{home}/bin"] if home else []), path]))
     if found is None:
         return failed(
-            "it is not on PATH",
-            f'export PATH="{Path(sys.executable).parent}:$PATH" ({INSTALL_PYSPARK} brings it)',
+            "it is not on PATH", f'export PATH="{Path(sys.executable).parent}:$PATH" ({INSTALL_PYSPARK} brings it)'
         )
     return ok(found)
 
@@ -150,9 +133,7 @@ def pyarrow(_: Programs) -> Finding:
     found = _version("pyarrow")
     cure = 'pip install "pyarrow>=18"'
     if found is None:
-        return warning(
-            "it is not installed: no map_partitions, no apply_in_pandas, no preview", cure
-        )
+        return warning("it is not installed: no map_partitions, no apply_in_pandas, no preview", cure)
     return ok(found) if _numbers(found) >= (18,) else warning(f"{found}; Spark 4 wants 18", cure)
 
 
@@ -196,12 +177,7 @@ def _output_of(command: list[str], programs: Programs) -> str:
     """Return a program's output, both streams; empty if it cannot be started."""
     try:
         done = subprocess.run(
-            command,
-            env=dict(programs.environment),
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
+            command, env=dict(programs.environment), capture_output=True, text=True, timeout=_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)

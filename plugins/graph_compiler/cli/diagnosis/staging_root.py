@@ -12,16 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from graph_compiler.cli.diagnosis.check import (
-    Answer,
-    Check,
-    Finding,
-    State,
-    carry_out_checks,
-    failed,
-    ok,
-    warning,
-)
+from graph_compiler.cli.diagnosis.check import Answer, Check, Finding, State, carry_out_checks, failed, ok, warning
 from graph_compiler.staging.store.stores import store_of
 
 _SKEW = 5.0

@@ -11,12 +11,7 @@ from rich.console import Console
 
 from graph_compiler.cli.arguments.run_dates import run_date
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
-from graph_compiler.cli.running.finished_run import (
-    FinishedRun,
-    outputs_of,
-    published_preview,
-    task_words,
-)
+from graph_compiler.cli.running.finished_run import FinishedRun, outputs_of, published_preview, task_words
 from graph_compiler.cli.running.following import Followed, follow_run
 from graph_compiler.cli.running.run_view import airflow_step, failure_words, skipped_words
 from graph_compiler.declaration.parameters.parameter import ParameterValue
@@ -60,10 +55,7 @@ def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> F
         started=time.time(),
         process=airflow.start_test_run(name, run_date(run.day, datetime.now(UTC)), run.params, log),
         starting="Airflow",
-        look=lambda: {
-            task.id: executions(store, where, task.id) if (where := layout()) else ()
-            for task in tasks
-        },
+        look=lambda: {task.id: executions(store, where, task.id) if (where := layout()) else () for task in tasks},
         step=airflow_step,
     )
     found = follow_run(followed, console)
@@ -72,9 +64,7 @@ def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> F
         failure = failure_words(name, found, log, starting="Airflow")
     elif not all(found.values()):
         failure = skipped_words(name, found, run.day, log)
-    sinks = [
-        output for each in found.values() for output in outputs_of(each) if output.kind == "sink"
-    ]
+    sinks = [output for each in found.values() for output in outputs_of(each) if output.kind == "sink"]
     where = layout()
     return FinishedRun(
         compiled=run.compiled,
@@ -82,8 +72,6 @@ def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> F
         seconds=time.time() - followed.started,
         found=found,
         failure=failure,
-        preview=published_preview(run.compiled, sinks, run.preview_sorted_by)
-        if failure is None
-        else None,
+        preview=published_preview(run.compiled, sinks, run.preview_sorted_by) if failure is None else None,
         log=log,
     )

@@ -45,7 +45,4 @@ def ask_airflow(airflow: EmbeddedAirflow, runs: Iterable[RunIdentity]) -> Airflo
         last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
         return AirflowWord(states={}, silence=last)
     found = zip(asked, json.loads(done.stdout.strip().splitlines()[-1]), strict=True)
-    return AirflowWord(
-        states={run: AirflowRunState(state) for run, state in found if state is not None},
-        silence=None,
-    )
+    return AirflowWord(states={run: AirflowRunState(state) for run, state in found if state is not None}, silence=None)

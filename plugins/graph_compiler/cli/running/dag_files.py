@@ -63,6 +63,5 @@ def _no_dag(module: PipelineFile, dags: Path, *, is_by_itself: bool) -> Problem:
         )
     lines = "\n".join(f"    {line}" for line in text.splitlines() if line)
     return Problem(
-        message=f"no file in {folder}/ makes a Dag of {module.shown}",
-        hint=f"write {file}:\n{lines}\n  or {or_else}",
+        message=f"no file in {folder}/ makes a Dag of {module.shown}", hint=f"write {file}:\n{lines}\n  or {or_else}"
     )

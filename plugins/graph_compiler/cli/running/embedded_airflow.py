@@ -78,16 +78,12 @@ class EmbeddedAirflow:
     @property
     def spark_conf(self) -> dict[str, str]:
         """Return the `--conf` pairs of every application; raises ConfigurationError unless it is a JSON object."""
-        found = self.setting("spark_conf") or Setting(
-            value=_SETTINGS["spark_conf"], origin="this program"
-        )
+        found = self.setting("spark_conf") or Setting(value=_SETTINGS["spark_conf"], origin="this program")
         try:
             pairs = json.loads(found.value)
             return {str(key): str(value) for key, value in pairs.items()}
         except (ValueError, AttributeError):
-            problem = Problem(
-                message=f"spark_conf is {found.value!r}", allowed="a JSON object of --conf pairs"
-            )
+            problem = Problem(message=f"spark_conf is {found.value!r}", allowed="a JSON object of --conf pairs")
             raise ConfigurationError(found.origin, [problem]) from None
 
     @property
@@ -103,11 +99,7 @@ class EmbeddedAirflow:
             OwnFolder(path=environment["AIRFLOW__CORE__DAGS_FOLDER"], what="the Dags folder"),
             OwnFolder(path=environment["AIRFLOW__CORE__PLUGINS_FOLDER"], what="the plugins folder"),
             OwnFolder(path=str(self.home.absolute() / "logs"), what="Airflow's log folder"),
-            OwnFolder(
-                path=str(self.home.absolute()),
-                what="Airflow's home (AIRFLOW_HOME)",
-                takes_targets=True,
-            ),
+            OwnFolder(path=str(self.home.absolute()), what="Airflow's home (AIRFLOW_HOME)", takes_targets=True),
         )
 
     def setting(self, key: str) -> Setting | None:
@@ -166,9 +158,7 @@ class EmbeddedAirflow:
             return
         command, environment = [*_AIRFLOW, "db", "migrate"], self.child_environment()
         with log.open("a") as output:
-            done = subprocess.run(
-                command, env=environment, stdout=output, stderr=output, check=False
-            )
+            done = subprocess.run(command, env=environment, stdout=output, stderr=output, check=False)
         if done.returncode:
             raise AirflowFailedError(f"`airflow db migrate` failed\n  log: {log}")
         (self.home / MIGRATED).touch()
@@ -181,11 +171,7 @@ class EmbeddedAirflow:
         command = [sys.executable, "-m", _RUN, *words]
         with log.open("ab") as output:
             return subprocess.Popen(
-                command,
-                env=self.child_environment(),
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
+                command, env=self.child_environment(), stdout=output, stderr=output, start_new_session=True
             )
 
     def child_environment(self) -> dict[str, str]:
@@ -212,9 +198,7 @@ def starting_this_airflow(environment: Mapping[str, str], home: Path) -> dict[st
     return {**environment, "PATH": os.pathsep.join(path)}
 
 
-_SETTINGS = {
-    "spark_conf": json.dumps({"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "8"})
-}
+_SETTINGS = {"spark_conf": json.dumps({"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "8"})}
 """Defaults for one machine, which airflow.cfg may override."""
 _PACKAGE = Path(graph_compiler.__file__).parent
 _AIRFLOW = [sys.executable, "-m", "airflow"]

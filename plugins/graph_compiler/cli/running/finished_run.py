@@ -71,10 +71,7 @@ def outputs_of(attempts: Sequence[Attempt]) -> tuple[Output, ...]:
 def task_words(compiled: CompiledPipeline) -> tuple[TaskWords, ...]:
     """Return all tasks of a pipeline."""
     return tuple(
-        TaskWords(
-            id=region.id,
-            vertices=tuple(compiled.job_graph.vertex[id].name for id in region.vertex_ids),
-        )
+        TaskWords(id=region.id, vertices=tuple(compiled.job_graph.vertex[id].name for id in region.vertex_ids))
         for region in compiled.deployment.regions
     )
 

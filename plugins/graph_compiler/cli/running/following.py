@@ -56,9 +56,7 @@ def _watch(run: Followed, console: Console) -> Executions:
     shown: dict[str, str] = {}
     if not console.is_terminal:
         console.print(f"{_elapsed(run):6.1f} s  starting {run.starting}", highlight=False)
-    live = (
-        Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
-    )
+    live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
     if live:
         live.start()
     try:
@@ -68,9 +66,7 @@ def _watch(run: Followed, console: Console) -> Executions:
             step = run.step(found)
             looked = time.monotonic() - began
             if live:
-                table = task_table(
-                    run.pipeline, run.tasks, found, _elapsed(run), starting=run.starting, step=step
-                )
+                table = task_table(run.pipeline, run.tasks, found, _elapsed(run), starting=run.starting, step=step)
                 live.update(table)
             else:
                 lines: list[tuple[str, str | None]] = [
@@ -86,10 +82,7 @@ def _watch(run: Followed, console: Console) -> Executions:
 
 
 def _print_new_lines(
-    run: Followed,
-    lines: Sequence[tuple[str, str | None]],
-    shown: dict[str, str],
-    console: Console,
+    run: Followed, lines: Sequence[tuple[str, str | None]], shown: dict[str, str], console: Console
 ) -> None:
     """Print the new lines."""
     for key, line in lines:

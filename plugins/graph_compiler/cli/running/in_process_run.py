@@ -29,27 +29,16 @@ from graph_compiler.cli.running.finished_run import (
     task_words,
 )
 from graph_compiler.cli.running.following import Followed, follow_run
-from graph_compiler.cli.running.local_spark import (
-    SUBMIT_ARGUMENTS,
-    artifact_settings,
-    local_settings,
-    submit_arguments,
-)
+from graph_compiler.cli.running.local_spark import SUBMIT_ARGUMENTS, artifact_settings, local_settings, submit_arguments
 from graph_compiler.cli.running.run_view import failure_words, step_words
 from graph_compiler.cli.running.store_access import root_access_of_airflow
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.connectors.secret import Secret
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
-from graph_compiler.deployment.describe.region_descriptors import (
-    PipelineDescriptor,
-    describe_pipeline,
-)
+from graph_compiler.deployment.describe.region_descriptors import PipelineDescriptor, describe_pipeline
 from graph_compiler.deployment.documents import in_process_run as wire
-from graph_compiler.deployment.documents.descriptor import (
-    RegionDescriptor,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import Phase
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import from_json, from_wire, to_json, values_within
@@ -62,12 +51,7 @@ from graph_compiler.staging.attempts.artifact_copies import put_artifacts
 from graph_compiler.staging.attempts.attempt import Attempt
 from graph_compiler.staging.attempts.attempts import ALL, executions
 from graph_compiler.staging.attempts.run_marker import RunMarker, mark_run
-from graph_compiler.staging.publications.places import (
-    OwnFolder,
-    endpoints_of,
-    sources_of,
-    task_problems,
-)
+from graph_compiler.staging.publications.places import OwnFolder, endpoints_of, sources_of, task_problems
 from graph_compiler.staging.results.plan_log import record_plan
 from graph_compiler.staging.store.folder_access import make_private_folder
 from graph_compiler.staging.store.root_probe import check_root
@@ -116,9 +100,7 @@ def run_in_process(run: InProcessRun, airflow: EmbeddedAirflow, console: Console
         with alone(tasks[0].layout, airflow.home) if run.until is None else nullcontext() as held:
             put_artifacts(store_of(root), tasks[0])
             access = root_access_of_airflow(airflow)
-            settings = access.spark_settings() | artifact_settings(
-                local_settings(run.compiled, airflow), tasks[0]
-            )
+            settings = access.spark_settings() | artifact_settings(local_settings(run.compiled, airflow), tasks[0])
             environment = airflow.child_environment() | access.environment()
             environment[SUBMIT_ARGUMENTS] = submit_arguments(settings)
             process = _start(environment, folder, log, held)
@@ -143,22 +125,13 @@ def _tasks(
     for region in regions:
         task = desk_task(region, desk, execution_id=uuid4().hex)
         earlier = executions(store_of(root), task.layout, region.region_id, size=ALL)
-        tasks.append(
-            desk_task(
-                region,
-                desk,
-                execution_id=task.attempt.execution_id,
-                attempt_number=len(earlier),
-            )
-        )
+        tasks.append(desk_task(region, desk, execution_id=task.attempt.execution_id, attempt_number=len(earlier)))
     if run.until is None and (problems := _place_problems(tasks, folders)):
         raise InvalidPipelineError(run.compiled.pipeline.name, problems)
     return tuple(tasks)
 
 
-def _place_problems(
-    tasks: Sequence[TaskDeploymentDescriptor], folders: Sequence[OwnFolder]
-) -> list[Problem]:
+def _place_problems(tasks: Sequence[TaskDeploymentDescriptor], folders: Sequence[OwnFolder]) -> list[Problem]:
     """Return the problems with the places of a run, before its first task starts."""
     return [
         problem
@@ -172,9 +145,7 @@ def _place_problems(
     ]
 
 
-def _missing_secrets(
-    tasks: Sequence[TaskDeploymentDescriptor], environment: Mapping[str, str]
-) -> Iterator[Problem]:
+def _missing_secrets(tasks: Sequence[TaskDeploymentDescriptor], environment: Mapping[str, str]) -> Iterator[Problem]:
     """Yield each secret that Spark's process would not have: a task under Airflow reads it from the connection."""
     seen: set[Secret] = set()
     for operator in (operator for task in tasks for operator in task.region.operators):
@@ -201,9 +172,7 @@ def _announce(tasks: Sequence[TaskDeploymentDescriptor], described: PipelineDesc
     record_plan(store, first.layout, described.plan)
 
 
-def _start(
-    environment: Mapping[str, str], folder: Path, log: Path, held: int | None
-) -> subprocess.Popen[bytes]:
+def _start(environment: Mapping[str, str], folder: Path, log: Path, held: int | None) -> subprocess.Popen[bytes]:
     with log.open("wb") as output:
         return subprocess.Popen(
             [sys.executable, str(_PROGRAM), str(folder / wire.REQUEST)],
@@ -226,9 +195,7 @@ def _follow(
     name = run.compiled.pipeline.name
     followed = Followed(
         pipeline=name,
-        tasks=task_words(run.compiled)
-        if run.until is None
-        else [_words(task.region) for task in tasks],
+        tasks=task_words(run.compiled) if run.until is None else [_words(task.region) for task in tasks],
         started=time.time(),
         process=process,
         starting="Spark",
@@ -280,16 +247,11 @@ def _preview_request(until: Until | None) -> wire.PreviewRequest | None:
     if until is None:
         return None
     return wire.PreviewRequest(
-        node_id=until.output.node.id,
-        output_tag=until.output.tag,
-        limit=until.limit,
-        counts=until.counts,
+        node_id=until.output.node.id, output_tag=until.output.tag, limit=until.limit, counts=until.counts
     )
 
 
-def _preview(
-    run: InProcessRun, found: Mapping[RegionId, tuple[Attempt, ...]], folder: Path
-) -> FirstRows | str | None:
+def _preview(run: InProcessRun, found: Mapping[RegionId, tuple[Attempt, ...]], folder: Path) -> FirstRows | str | None:
     if run.until is None:
         outputs = [output for each in found.values() for output in outputs_of(each)]
         sinks = [output for output in outputs if output.kind == "sink"]
@@ -299,9 +261,7 @@ def _preview(
         name=run.until.output.name,
         columns=tuple((column.name, column.data_type) for column in answer.columns),
         # Two columns may have one name, so a row is no dict.
-        rows=[
-            [value for _, value in json.loads(row, object_pairs_hook=list)] for row in answer.rows
-        ],
+        rows=[[value for _, value in json.loads(row, object_pairs_hook=list)] for row in answer.rows],
         total=answer.total,
     )
 

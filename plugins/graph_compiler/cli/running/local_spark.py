@@ -22,15 +22,9 @@ def local_settings(compiled: CompiledPipeline, airflow: EmbeddedAirflow) -> dict
     return airflow.spark_conf | pipeline_settings(compiled)
 
 
-def artifact_settings(
-    settings: Mapping[str, str], task: TaskDeploymentDescriptor
-) -> dict[str, str]:
+def artifact_settings(settings: Mapping[str, str], task: TaskDeploymentDescriptor) -> dict[str, str]:
     """Return settings with the jars that the pipeline of a task names: the JVM must start with them."""
-    keys = (
-        task.layout.artifact(each)
-        for each in task.region.artifacts
-        if each.kind is ArtifactKind.JAR
-    )
+    keys = (task.layout.artifact(each) for each in task.region.artifacts if each.kind is ArtifactKind.JAR)
     named = ",".join([*filter(None, [settings.get(_JARS)]), *keys])
     return {**settings, _JARS: named} if named else dict(settings)
 

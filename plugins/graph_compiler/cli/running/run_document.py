@@ -51,9 +51,7 @@ def _task(id: RegionId, attempts: tuple[Attempt, ...]) -> Json:
         "task": id,
         "state": state.value,
         "attempt": None if last is None else last.attempt_number + 1,
-        "seconds": None
-        if last is None or last.ended is None
-        else round(last.ended - last.started, 1),
+        "seconds": None if last is None or last.ended is None else round(last.ended - last.started, 1),
         "vertices": [_vertex(vertex) for vertex in (() if report is None else report.vertices)],
     }
 

@@ -53,9 +53,7 @@ def task_table(
     state = "" if any(found.values()) or not starting else f" · starting {starting}"
     table = _table()
     for column in ("", "task", "vertices", "attempt", "duration", "rows out"):
-        table.add_column(
-            column, justify="right" if column in ("attempt", "duration", "rows out") else "left"
-        )
+        table.add_column(column, justify="right" if column in ("attempt", "duration", "rows out") else "left")
     for task in tasks:
         attempts = found[task.id]
         last = attempts[-1] if attempts else None
@@ -147,9 +145,7 @@ def contracts_of(counts: Sequence[ContractCount]) -> Group | None:
     table.add_column("of rows", justify="right")
     table.add_column("then")
     for count in counts:
-        table.add_row(
-            count.contract, f"{count.violations:,}", f"{count.rows:,}", count.on_violation
-        )
+        table.add_row(count.contract, f"{count.violations:,}", f"{count.rows:,}", count.on_violation)
     return _titled("data contracts", table)
 
 
@@ -182,9 +178,7 @@ def failure_words(pipeline: str, found: Executions, log: Path, *, starting: str)
     for region_id, attempts in found.items():
         last = attempts[-1] if attempts else None
         if last is not None and last.report is None:
-            cause = (
-                f"pipeline '{pipeline}', region '{region_id}': Spark's driver died without a report"
-            )
+            cause = f"pipeline '{pipeline}', region '{region_id}': Spark's driver died without a report"
         elif last is not None and last.failure is not None:
             cause = last.failure.words(pipeline, region_id)
         else:
@@ -242,9 +236,7 @@ def _header(name: str, kind: str, preview: FirstRows) -> Text:
 
 def _width(cells: Iterable[Text]) -> tuple[int, int]:
     """Return the terminal columns that a column of the table needs if its long values are folded, and if not."""
-    header, *values = (
-        max((cell_len(line) for line in cell.plain.splitlines()), default=0) for cell in cells
-    )
+    header, *values = (max((cell_len(line) for line in cell.plain.splitlines()), default=0) for cell in cells)
     needed = max(header, *(min(value, _WIDEST) for value in values), 0)
     return needed, max(header, *values, 0)
 
@@ -269,6 +261,4 @@ def _cell(value: object, *, is_glance: bool) -> Text:
         return Text(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
     if isinstance(value, float):
         return Text(f"{value:,.1f}" if abs(value) >= _LARGE else f"{value:,.6g}")
-    return Text(
-        f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-    )
+    return Text(f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value))

@@ -53,11 +53,7 @@ def _answer(airflow: EmbeddedAirflow) -> dict[str, Any]:
     if airflow.setting("staging_conn_id") is None:
         return {}
     done = subprocess.run(
-        [sys.executable, "-m", _PROGRAM],
-        env=airflow.asking_environment(),
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-m", _PROGRAM], env=airflow.asking_environment(), capture_output=True, text=True, check=False
     )
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]

@@ -24,11 +24,7 @@ def read_submit_commands(name: str) -> PipelineSubmission:
             environment["AIRFLOW_HOME"] = home
             environment[variable_of("staging_root")] = str(airflow.staging_root)
         done = subprocess.run(
-            [sys.executable, "-m", _PROGRAM, name],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
+            [sys.executable, "-m", _PROGRAM, name], env=environment, capture_output=True, text=True, check=False
         )
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]

@@ -66,9 +66,7 @@ class SparkProgram:
     environment: Mapping[str, str]
 
     @classmethod
-    def of(
-        cls, installation: SparkInstallation, environment: Mapping[str, str], name: str
-    ) -> SparkProgram:
+    def of(cls, installation: SparkInstallation, environment: Mapping[str, str], name: str) -> SparkProgram:
         """Return the program as a task finds it; it is run in another folder, so no path is relative."""
         found = which(name, path=environment.get("PATH", ""))
         path = found or str(installation.spark_home / "bin" / name)
@@ -76,9 +74,7 @@ class SparkProgram:
             return cls(path=_whole(path), environment=_with_whole_paths(environment))
 
 
-def make_archive(
-    cache: ArchiveCache, key: str, program: SparkProgram, why_stop: WhyStop = _never
-) -> Path | None:
+def make_archive(cache: ArchiveCache, key: str, program: SparkProgram, why_stop: WhyStop = _never) -> Path | None:
     """Make an archive and return it, None if another process is making one.
 
     `why_stop` is asked every two seconds; two reasons in a row end it. Raises DriverStartError; the reason is noted in
@@ -141,19 +137,12 @@ def _check(draft: Draft, program: SparkProgram, why_stop: WhyStop) -> None:
 
 def _request(folder: Path) -> InProcessRequest:
     described = describe_pipeline(compile_pipeline(warm_up_pipeline(folder)))
-    run = DeskRun(
-        day="2024-01-01",
-        params={"least": 1.5},
-        run_id="warm_up",
-        staging_root=str(folder / "staging"),
-    )
+    run = DeskRun(day="2024-01-01", params={"least": 1.5}, run_id="warm_up", staging_root=str(folder / "staging"))
     tasks = tuple(desk_task(each, run, execution_id=uuid4().hex) for each in described.regions)
     return InProcessRequest(tasks=tasks, preview=None)
 
 
-def _run(
-    program: SparkProgram, draft: Draft, why_stop: WhyStop, options: str, *application: str
-) -> None:
+def _run(program: SparkProgram, draft: Draft, why_stop: WhyStop, options: str, *application: str) -> None:
     """Run spark-submit with options of the JVM; raises DriverStartError with the end of its output.
 
     It has the lock, too: if this process is killed, no other one makes an archive before Java has ended.

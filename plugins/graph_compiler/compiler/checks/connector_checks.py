@@ -6,12 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from graph_compiler.declaration.call_checks import problems_at
-from graph_compiler.declaration.connectors import (
-    Connector,
-    FileConnector,
-    OnSchemaChange,
-    RecordFiles,
-)
+from graph_compiler.declaration.connectors import Connector, FileConnector, OnSchemaChange, RecordFiles
 from graph_compiler.declaration.connectors.file_uris import store_part
 from graph_compiler.declaration.connectors.files import UNTYPED
 from graph_compiler.declaration.operators import Operator, Sink, Source
@@ -85,9 +80,7 @@ def _misfits(operator: PhysicalTransformation, connector: Connector) -> Iterator
     set_names = [name for name in ("on_misfit", "rejects") if getattr(connector, name) is not None]
     if isinstance(operator.operator, Sink):
         for name in set_names:
-            yield problem_at(
-                operator, f"{name} is for sources; this is a sink", hint=f"leave out {name}"
-            )
+            yield problem_at(operator, f"{name} is for sources; this is a sink", hint=f"leave out {name}")
         return
     says_both = connector.on_schema_change == OnSchemaChange.IGNORE and connector.schema is not None
     if says_both and not set_names and connector.spark_format.lower() in UNTYPED:
@@ -102,9 +95,7 @@ def _secrets(operator: PhysicalTransformation, connector: Connector) -> Iterator
     for field, secret in connector.secrets().items():
         names = (secret.conn_id, secret.field)
         if not all(isinstance(name, str) and name.strip() for name in names):
-            yield problem_at(
-                operator, f"its {field} is {secret!r}", allowed="Secret('conn', 'password')"
-            )
+            yield problem_at(operator, f"its {field} is {secret!r}", allowed="Secret('conn', 'password')")
         elif any(_TEMPLATE.search(name) for name in names):
             message = f"its {field} is {secret!r}: a secret is never rendered"
             yield problem_at(operator, message, allowed="a literal connection id")

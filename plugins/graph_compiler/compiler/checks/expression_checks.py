@@ -10,9 +10,7 @@ from graph_compiler.declaration.operators import Operator, Sink, Source, Sql
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.sql_text import code_of, has_several_statements, unclosed_in
-from graph_compiler.declaration.transformations import (
-    problem_at,
-)
+from graph_compiler.declaration.transformations import problem_at
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import did_you_mean, listing, shown
 
@@ -20,8 +18,7 @@ _PARAM = re.compile(r"\bparams\.([A-Za-z_]\w*)")
 # Neither `::int` (a cast) nor `v:field` (a path into a variant).
 _BOUND = re.compile(r"(?<![\w:\])]):([A-Za-z_]\w*)")
 _CLOCK_LITERAL = re.compile(
-    r"\b(TIMESTAMP|TIMESTAMP_NTZ|TIMESTAMP_LTZ|DATE)\s*['\"]\s*(now|today|tomorrow|yesterday)\b",
-    re.IGNORECASE,
+    r"\b(TIMESTAMP|TIMESTAMP_NTZ|TIMESTAMP_LTZ|DATE)\s*['\"]\s*(now|today|tomorrow|yesterday)\b", re.IGNORECASE
 )
 _TEMPLATE = re.compile(r"\{\{\s*(.*?)\s*\}\}|\{%.*?%\}")
 
@@ -61,15 +58,11 @@ def more_than_one_expression(pipeline: Pipeline) -> Iterator[Problem]:
         for expression in expressions:
             if has_several_statements(expression):
                 yield problem_at(
-                    operator,
-                    f"the expression {shown(expression)} has several statements",
-                    allowed="one expression",
+                    operator, f"the expression {shown(expression)} has several statements", allowed="one expression"
                 )
             elif unclosed := unclosed_in(expression):
                 yield problem_at(
-                    operator,
-                    f"the expression {shown(expression)} has {unclosed}",
-                    allowed="one expression",
+                    operator, f"the expression {shown(expression)} has {unclosed}", allowed="one expression"
                 )
 
 

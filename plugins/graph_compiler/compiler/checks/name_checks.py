@@ -54,9 +54,7 @@ def _names(transformation: Transformation) -> Iterator[tuple[str, object]]:
 
 def operators_of_one_name(pipeline: Pipeline) -> Iterator[Problem]:
     """Find operators with the same name as an earlier one; sinks are checked when they are deployed."""
-    for operator, first in _repeated(
-        t for t in pipeline.operators if not isinstance(t.operator, Sink)
-    ):
+    for operator, first in _repeated(t for t in pipeline.operators if not isinstance(t.operator, Sink)):
         yield problem_at(
             operator,
             f"an earlier operator has the same name{_place(first)}",

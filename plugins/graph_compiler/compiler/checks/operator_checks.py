@@ -11,10 +11,7 @@ from graph_compiler.declaration.call_checks import problems_at
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.operators import Operator, Sink, Source, WindowAggregate
 from graph_compiler.declaration.pipeline import Pipeline
-from graph_compiler.declaration.transformations import (
-    PhysicalTransformation,
-    problem_at,
-)
+from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
 from graph_compiler.declaration.value_types import fits, value_words
 from graph_compiler.declaration.windows import Window
 from graph_compiler.errors import Problem, SourceLocation
@@ -27,14 +24,10 @@ from graph_compiler.options.modes import RuntimeMode
 
 def duplicate_uids(pipeline: Pipeline) -> Iterator[Problem]:
     """Find duplicate uids."""
-    return repeated_uids(
-        (one.settings.uid, one.name, one.declared_at) for one in pipeline.operators
-    )
+    return repeated_uids((one.settings.uid, one.name, one.declared_at) for one in pipeline.operators)
 
 
-def repeated_uids(
-    operators: Iterable[tuple[str | None, str, SourceLocation | None]],
-) -> Iterator[Problem]:
+def repeated_uids(operators: Iterable[tuple[str | None, str, SourceLocation | None]]) -> Iterator[Problem]:
     """Find uids that an earlier operator already has; an operator is a tuple of uid, name and location."""
     first: dict[str, tuple[str, SourceLocation | None]] = {}
     for uid, name, declared_at in operators:
@@ -74,11 +67,7 @@ def parallelism(pipeline: Pipeline) -> Iterator[Problem]:
             if value is not None and not (isinstance(value, int) and 1 <= value <= MAX_PARALLELISM)
         ]
         if wrong:
-            yield problem_at(
-                operator,
-                listing(wrong),
-                allowed=f"a whole number from 1 to {MAX_PARALLELISM}, or unset",
-            )
+            yield problem_at(operator, listing(wrong), allowed=f"a whole number from 1 to {MAX_PARALLELISM}, or unset")
         elif parallelism is not None and most is not None and parallelism > most:
             yield problem_at(
                 operator,
@@ -97,9 +86,7 @@ def incomplete_operators(pipeline: Pipeline) -> Iterator[Problem]:
     """Find operators with empty or contradictory settings."""
     for operator in pipeline.operators:
         expressions = operator.operator.expressions()
-        if not all(
-            isinstance(expression, str) and expression.strip() for expression in expressions
-        ):
+        if not all(isinstance(expression, str) and expression.strip() for expression in expressions):
             yield problem_at(operator, "it has an empty expression", allowed="Spark SQL")
         yield from problems_at(operator, operator.operator)
 
@@ -121,9 +108,7 @@ def unbounded_in_batch(pipeline: Pipeline, options: PipelineOptions) -> Iterator
     if options.runtime_mode is RuntimeMode.BATCH:
         for source in unbounded_sources(pipeline):
             yield problem_at(
-                source,
-                "it never ends, but execution.runtime-mode is BATCH",
-                allowed="STREAMING or AUTOMATIC",
+                source, "it never ends, but execution.runtime-mode is BATCH", allowed="STREAMING or AUTOMATIC"
             )
 
 
@@ -136,11 +121,7 @@ def job_type(pipeline: Pipeline, options: PipelineOptions) -> JobType:
 
 def unbounded_sources(pipeline: Pipeline) -> list[PhysicalTransformation]:
     """Return the unbounded sources."""
-    return [
-        t
-        for t in pipeline.operators
-        if isinstance(t.operator, Source) and not t.operator.is_bounded
-    ]
+    return [t for t in pipeline.operators if isinstance(t.operator, Source) and not t.operator.is_bounded]
 
 
 _ALLOWED = {
@@ -154,9 +135,7 @@ _LOOKED_AT = ("rows",)
 
 def wrong_types(pipeline: Pipeline) -> dict[int, Problem]:
     """Find connectors, windows and packages' operators with values of wrong types, by the id of their operator."""
-    return {
-        operator.id: problem for operator in pipeline.operators for problem in _problems(operator)
-    }
+    return {operator.id: problem for operator in pipeline.operators for problem in _problems(operator)}
 
 
 def _problems(operator: PhysicalTransformation) -> Iterator[Problem]:

@@ -15,9 +15,7 @@ from graph_compiler.graphs.stream_graph import StreamGraph
 def profiles_in(pipeline: Pipeline) -> tuple[SlotSharingGroup, ...]:
     """Return each group that is declared with more than a name, in declaration order; the pipeline has been checked."""
     declared = (operator.settings.resource_profile for operator in pipeline.operators)
-    by_name = {
-        group.name: group for group in declared if group is not None and not group.is_only_a_name
-    }
+    by_name = {group.name: group for group in declared if group is not None and not group.is_only_a_name}
     return tuple(by_name.values())
 
 
@@ -39,9 +37,7 @@ def unmet_minimums(stream_graph: StreamGraph, graph: JobGraph) -> Iterator[Probl
                 message=f"it needs at least {amount_words(over)}{_shares(vertex, stream_graph)}, "
                 f"but slot sharing group '{group.name}' gives an executor {amount_words(known)}",
                 hint="give the group more, name another group, or split the chain: start_new_chain()",
-                declared_at=stream_graph.node[
-                    vertex.node_ids[-len(vertex.operator_ids)]
-                ].declared_at,
+                declared_at=stream_graph.node[vertex.node_ids[-len(vertex.operator_ids)]].declared_at,
             )
 
 
@@ -50,6 +46,4 @@ def _shares(vertex: JobVertex, graph: StreamGraph) -> str:
     nodes = [graph.node[id] for id in vertex.node_ids[-len(vertex.operator_ids) :]]
     if len(nodes) == 1:
         return ""
-    return (
-        f" ({'; '.join(f'{node.declared_name}: {node.settings.min_resources}' for node in nodes)})"
-    )
+    return f" ({'; '.join(f'{node.declared_name}: {node.settings.min_resources}' for node in nodes)})"

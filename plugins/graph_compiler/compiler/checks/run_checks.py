@@ -28,9 +28,7 @@ def airflow(pipeline: Pipeline) -> Iterator[Problem]:
     """Find arguments that Airflow does not have."""
     given = pipeline.airflow
     if not isinstance(given, AirflowArguments):
-        yield Problem(
-            key="airflow", message=f"airflow is {shown(given)}", allowed="AirflowArguments(…)"
-        )
+        yield Problem(key="airflow", message=f"airflow is {shown(given)}", allowed="AirflowArguments(…)")
     elif odd := [f.name for f in fields(given) if not isinstance(getattr(given, f.name), Mapping)]:
         yield Problem(key="airflow", message=f"airflow: {listing(odd)} must be mappings")
     else:

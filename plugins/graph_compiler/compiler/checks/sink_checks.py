@@ -7,22 +7,12 @@ from collections.abc import Iterator, Mapping
 
 from graph_compiler.compiler.checks.connector_checks import beginning, connectors_of
 from graph_compiler.declaration.connectors import Connector, FileConnector, SinkMode
-from graph_compiler.declaration.connectors.file_uris import (
-    RELATIVE,
-    TARGET_PLACES,
-    why_no_target,
-    why_not_local,
-)
+from graph_compiler.declaration.connectors.file_uris import RELATIVE, TARGET_PLACES, why_no_target, why_not_local
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.row_order import RowOrder, row_orders
-from graph_compiler.declaration.transformations import (
-    PhysicalTransformation,
-    SinkTransformation,
-    label,
-    problem_at,
-)
+from graph_compiler.declaration.transformations import PhysicalTransformation, SinkTransformation, label, problem_at
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
 
@@ -71,9 +61,7 @@ def targets_that_meet(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def _root(
-    transformation: PhysicalTransformation,
-    connector: Connector,
-    defaults: Mapping[str, ParameterValue],
+    transformation: PhysicalTransformation, connector: Connector, defaults: Mapping[str, ParameterValue]
 ) -> Iterator[Problem]:
     """Find targets that every run would refuse; if a target starts with a template, the run checks it."""
     if not isinstance(connector, FileConnector) or not connector.path.strip():
@@ -137,16 +125,10 @@ def unordered(sink: SinkTransformation, order: RowOrder, why: str) -> Problem:
     )
 
 
-def _mode(
-    transformation: PhysicalTransformation, sink: Sink, connector: Connector
-) -> Iterator[Problem]:
+def _mode(transformation: PhysicalTransformation, sink: Sink, connector: Connector) -> Iterator[Problem]:
     if sink.mode not in connector.sink_modes:
         kind = type(connector).__name__
-        yield problem_at(
-            transformation,
-            f"{kind} has no mode '{sink.mode}'",
-            allowed=listing(connector.sink_modes),
-        )
+        yield problem_at(transformation, f"{kind} has no mode '{sink.mode}'", allowed=listing(connector.sink_modes))
     elif sink.mode is SinkMode.OVERWRITE_PARTITIONS and not sink.partition_by:
         yield problem_at(
             transformation,
@@ -161,32 +143,22 @@ def _keys(transformation: PhysicalTransformation, sink: Sink) -> Iterator[Proble
     if sink.mode is not SinkMode.MERGE:
         if keys:
             yield problem_at(
-                transformation,
-                f"keys is set, but its mode is '{sink.mode}'",
-                allowed="keys with mode='merge'",
+                transformation, f"keys is set, but its mode is '{sink.mode}'", allowed="keys with mode='merge'"
             )
     elif not keys:
-        yield problem_at(
-            transformation,
-            "its mode is 'merge', but it has no keys",
-            allowed=allowed,
-        )
+        yield problem_at(transformation, "its mode is 'merge', but it has no keys", allowed=allowed)
     elif not all(isinstance(key, str) and key.strip() for key in keys):
         yield problem_at(transformation, f"keys is {sink.keys!r}", allowed=allowed)
     elif len({str(key).lower() for key in keys}) < len(keys):
         yield problem_at(transformation, f"keys names a column twice: {listing(map(str, keys))}")
 
 
-def _folders(
-    transformation: PhysicalTransformation, sink: Sink, connector: Connector
-) -> Iterator[Problem]:
+def _folders(transformation: PhysicalTransformation, sink: Sink, connector: Connector) -> Iterator[Problem]:
     folders: tuple[object, ...] = sink.partition_by
     if not connector.has_folders and (folders or sink.files is not None):
         kind = type(connector).__name__
         setting = "partition_by" if folders else "files"
-        yield problem_at(
-            transformation, f"{setting} is set, but {kind} writes no files", allowed="file formats"
-        )
+        yield problem_at(transformation, f"{setting} is set, but {kind} writes no files", allowed="file formats")
     if not all(isinstance(column, str) and column.strip() for column in folders):
         yield problem_at(
             transformation,
@@ -194,11 +166,7 @@ def _folders(
             allowed='names of columns: partition_by=("year", "month")',
         )
     elif len({str(column).lower() for column in folders}) < len(folders):
-        yield problem_at(
-            transformation, f"partition_by names a column twice: {listing(map(str, folders))}"
-        )
+        yield problem_at(transformation, f"partition_by names a column twice: {listing(map(str, folders))}")
     files: object = sink.files
     if files is not None and (not isinstance(files, int) or isinstance(files, bool) or files < 1):
-        yield problem_at(
-            transformation, f"files is {files!r}", allowed="a whole number from 1, or unset"
-        )
+        yield problem_at(transformation, f"files is {files!r}", allowed="a whole number from 1, or unset")

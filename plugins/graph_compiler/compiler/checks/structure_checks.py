@@ -31,9 +31,7 @@ def unknown_inputs(pipeline: Pipeline) -> Iterator[Problem]:
     known = {transformation.id for transformation in pipeline.transformations}
     for transformation in pipeline.transformations:
         for unknown in sorted(set(transformation.inputs) - known):
-            yield problem_at(
-                transformation, f"its input {unknown} is not a transformation of this pipeline"
-            )
+            yield problem_at(transformation, f"its input {unknown} is not a transformation of this pipeline")
 
 
 def unknown_partitioners(pipeline: Pipeline) -> Iterator[Problem]:
@@ -74,9 +72,7 @@ def iterations(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem
                 hint=INSTEAD_OF_ITERATIONS,
             )
         if not transformation.feedback:
-            yield problem_at(
-                transformation, "nothing flows back into it", hint=INSTEAD_OF_ITERATIONS
-            )
+            yield problem_at(transformation, "nothing flows back into it", hint=INSTEAD_OF_ITERATIONS)
 
 
 def side_outputs(pipeline: Pipeline) -> Iterator[Problem]:
@@ -88,16 +84,13 @@ def side_outputs(pipeline: Pipeline) -> Iterator[Problem]:
         producer = by_id.get(transformation.inputs[0])
         if producer is None:
             continue
-        tags = (
-            producer.operator.output_tags() if isinstance(producer, PhysicalTransformation) else ()
-        )
+        tags = producer.operator.output_tags() if isinstance(producer, PhysicalTransformation) else ()
         if transformation.tag not in tags:
             yield Problem(
                 operator=label(producer),
                 message=f"it has no side output '{transformation.tag}'",
                 allowed=listing(tags) if tags else None,
-                hint=did_you_mean(transformation.tag, tags)
-                or 'filter(…, rejects="tag") creates one',
+                hint=did_you_mean(transformation.tag, tags) or 'filter(…, rejects="tag") creates one',
                 declared_at=transformation.declared_at,
             )
 

@@ -57,9 +57,7 @@ CHECKS: Checks = (
     sink_checks.orders,
     operator_checks.task_ids,
 )
-STREAM_GRAPH_CHECKS: Checks = tuple(
-    check for check in CHECKS if check is not operator_checks.duplicate_uids
-)
+STREAM_GRAPH_CHECKS: Checks = tuple(check for check in CHECKS if check is not operator_checks.duplicate_uids)
 """The checks that a stream graph alone needs: Flink refuses duplicate uids when it makes the job graph."""
 OPTION_CHECKS: tuple[Callable[[Pipeline, PipelineOptions], Iterator[Problem]], ...] = (
     operator_checks.unbounded_in_batch,
@@ -67,11 +65,7 @@ OPTION_CHECKS: tuple[Callable[[Pipeline, PipelineOptions], Iterator[Problem]], .
     operator_checks.missing_uids,
 )
 
-WARNINGS: Checks = (
-    name_checks.operators_of_one_name,
-    sink_checks.relative_sources,
-    structure_checks.unread_streams,
-)
+WARNINGS: Checks = (name_checks.operators_of_one_name, sink_checks.relative_sources, structure_checks.unread_streams)
 """What a pipeline may do, but its author may not have intended; it is never refused for it."""
 
 
@@ -101,10 +95,7 @@ def _has_roots(pipeline: Pipeline) -> bool:
 
 
 def validated_options(
-    pipeline: Pipeline,
-    deployment: DeploymentOptions = NO_DEPLOYMENT_OPTIONS,
-    *,
-    checks: Checks = CHECKS,
+    pipeline: Pipeline, deployment: DeploymentOptions = NO_DEPLOYMENT_OPTIONS, *, checks: Checks = CHECKS
 ) -> PipelineOptions:
     """Return the options of a valid pipeline; raises InvalidPipelineError with every problem found."""
     options, wrong = read_options(pipeline.config, deployment)
@@ -114,20 +105,13 @@ def validated_options(
     return options
 
 
-def find_problems(
-    pipeline: Pipeline, options: PipelineOptions | None, checks: Checks = CHECKS
-) -> tuple[Problem, ...]:
+def find_problems(pipeline: Pipeline, options: PipelineOptions | None, checks: Checks = CHECKS) -> tuple[Problem, ...]:
     """Return every problem, in the order of the checks and then of the declaration.
 
     `options` is None if they are invalid; checks that depend on them are then skipped.
     """
     if not _has_roots(pipeline):
-        return (
-            Problem(
-                message=NO_OPERATORS,
-                hint="end a stream with sink_to(…), or apply an operator to a source",
-            ),
-        )
+        return (Problem(message=NO_OPERATORS, hint="end a stream with sink_to(…), or apply an operator to a source"),)
     wrong = wrong_types(pipeline)
     kept = tuple(one for one in pipeline.transformations if one.id not in wrong)
     rest = replace(pipeline, transformations=kept)

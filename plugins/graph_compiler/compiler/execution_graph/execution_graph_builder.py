@@ -23,9 +23,7 @@ def build_execution_graph(graph: JobGraph) -> ExecutionGraph | None:
     consumer groups in that order. Returns None if a dynamic graph leaves a parallelism open. Raises
     InvalidPipelineError for a parallelism over its maximum.
     """
-    parallelism = {
-        vertex.id: vertex.parallelism for vertex in graph.vertices if vertex.parallelism is not None
-    }
+    parallelism = {vertex.id: vertex.parallelism for vertex in graph.vertices if vertex.parallelism is not None}
     if len(parallelism) < len(graph.vertices):
         return None
     vertices = tuple(
@@ -33,8 +31,7 @@ def build_execution_graph(graph: JobGraph) -> ExecutionGraph | None:
             id=vertex.id,
             name=vertex.name,
             parallelism=parallelism[vertex.id],
-            max_parallelism=vertex.max_parallelism
-            or default_max_parallelism(parallelism[vertex.id]),
+            max_parallelism=vertex.max_parallelism or default_max_parallelism(parallelism[vertex.id]),
             produced=tuple(data_set.id for data_set in graph.produced[vertex.id]),
             input_splits=input_splits(vertex, parallelism[vertex.id]),
         )

@@ -12,11 +12,7 @@ from graph_compiler.compiler.regions.deployment_regions import logical_pipelined
 from graph_compiler.declaration.partitioners import DistributionPattern
 from graph_compiler.graphs.execution_graph import ExecutionEdge, ExecutionGraph, ExecutionVertexId
 from graph_compiler.graphs.job_graph import JobGraph
-from graph_compiler.graphs.scheduling_topology import (
-    ConsumedPartitionGroup,
-    RegionIndex,
-    SchedulingTopology,
-)
+from graph_compiler.graphs.scheduling_topology import ConsumedPartitionGroup, RegionIndex, SchedulingTopology
 from graph_compiler.graphs.topology import connected_components, strongly_connected_components
 from graph_compiler.identifiers import JobVertexId
 
@@ -48,32 +44,13 @@ def _execution_vertices(graph: ExecutionGraph) -> Iterator[ExecutionVertexId]:
 
 def _regions(vertex_ids: frozenset[JobVertexId], graph: ExecutionGraph) -> list[_Region]:
     """Split one logical region (Flink's `SchedulingPipelinedRegionComputeUtil`)."""
-    inside = [
-        e
-        for e in graph.edges
-        if e.job_edge.source_id in vertex_ids and e.job_edge.target_id in vertex_ids
-    ]
-    tasks = [
-        id
-        for vertex in graph.vertices
-        if vertex.id in vertex_ids
-        for id in vertex.execution_vertices()
-    ]
+    inside = [e for e in graph.edges if e.job_edge.source_id in vertex_ids and e.job_edge.target_id in vertex_ids]
+    tasks = [id for vertex in graph.vertices if vertex.id in vertex_ids for id in vertex.execution_vertices()]
     if any(edge.job_edge.distribution_pattern is DistributionPattern.ALL_TO_ALL for edge in inside):
         return [tasks]
-    ties = [
-        tie
-        for edge in inside
-        if edge.job_edge.result_type.must_be_pipelined_consumed
-        for tie in _ties(edge)
-    ]
+    ties = [tie for edge in inside if edge.job_edge.result_type.must_be_pipelined_consumed for tie in _ties(edge)]
     components = connected_components(tasks, ties)
-    waits = [
-        tie
-        for edge in inside
-        if not edge.job_edge.result_type.must_be_pipelined_consumed
-        for tie in _ties(edge)
-    ]
+    waits = [tie for edge in inside if not edge.job_edge.result_type.must_be_pipelined_consumed for tie in _ties(edge)]
     return _merge_cycles(components, waits)
 
 
@@ -87,9 +64,7 @@ def _ties(edge: ExecutionEdge) -> Iterator[tuple[ExecutionVertexId, ExecutionVer
                 )
 
 
-def _merge_cycles(
-    components: list[_Region], waits: list[tuple[ExecutionVertexId, ExecutionVertexId]]
-) -> list[_Region]:
+def _merge_cycles(components: list[_Region], waits: list[tuple[ExecutionVertexId, ExecutionVertexId]]) -> list[_Region]:
     if not waits:
         return components
     component_of = {id: number for number, component in enumerate(components) for id in component}
@@ -97,15 +72,11 @@ def _merge_cycles(
     for producer, consumer in waits:
         if component_of[producer] != component_of[consumer]:
             successors[component_of[producer]].add(component_of[consumer])
-    merged = strongly_connected_components(
-        {number: sorted(found) for number, found in successors.items()}
-    )
+    merged = strongly_connected_components({number: sorted(found) for number, found in successors.items()})
     return [[id for number in group for id in components[number]] for group in merged]
 
 
-def _groups(
-    edge: ExecutionEdge, region_of: dict[ExecutionVertexId, RegionIndex]
-) -> Iterator[ConsumedPartitionGroup]:
+def _groups(edge: ExecutionEdge, region_of: dict[ExecutionVertexId, RegionIndex]) -> Iterator[ConsumedPartitionGroup]:
     source_id, target_id = edge.job_edge.source_id, edge.job_edge.target_id
     for group in edge.groups:
         yield ConsumedPartitionGroup(
@@ -113,10 +84,6 @@ def _groups(
             producer_id=source_id,
             result_type=edge.job_edge.result_type,
             group=group,
-            producers=frozenset(
-                region_of[ExecutionVertexId(source_id, number)] for number in group.partitions
-            ),
-            consumers=frozenset(
-                region_of[ExecutionVertexId(target_id, number)] for number in group.consumers
-            ),
+            producers=frozenset(region_of[ExecutionVertexId(source_id, number)] for number in group.partitions),
+            consumers=frozenset(region_of[ExecutionVertexId(target_id, number)] for number in group.consumers),
         )

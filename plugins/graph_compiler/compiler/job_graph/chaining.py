@@ -72,15 +72,10 @@ def why_not_joined(
 ) -> ChainBreak | None:
     """Return the first rule that the edge breaks, except the number of inputs: with several, it may absorb a source."""
     source, target = graph.node[edge.source_id], graph.node[edge.target_id]
-    same_max = (
-        source.max_parallelism == target.max_parallelism or options.chaining_across_max_parallelism
-    )
+    same_max = source.max_parallelism == target.max_parallelism or options.chaining_across_max_parallelism
     broken = (
         (not options.chaining_enabled, ChainBreak.CHAINING_DISABLED),
-        (
-            source.slot_sharing_group != target.slot_sharing_group,
-            ChainBreak.SLOT_SHARING_GROUP_DIFFERS,
-        ),
+        (source.slot_sharing_group != target.slot_sharing_group, ChainBreak.SLOT_SHARING_GROUP_DIFFERS),
         (not (source.operator.has_factory and target.operator.has_factory), ChainBreak.NO_FACTORY),
         (source.chaining_strategy is ChainingStrategy.NEVER, ChainBreak.PRODUCER_NEVER_CHAINS),
         (not edge.partitioner.is_forward, ChainBreak.NOT_FORWARD),
@@ -122,9 +117,7 @@ def _is_new_source(node: StreamNode) -> bool:
     return isinstance(node.operator, Source) and not node.operator.is_legacy
 
 
-def _is_driven_by_legacy_source(
-    node: StreamNode, graph: StreamGraph, options: PipelineOptions, known: Breaks
-) -> bool:
+def _is_driven_by_legacy_source(node: StreamNode, graph: StreamGraph, options: PipelineOptions, known: Breaks) -> bool:
     """Whether the head of the chain is a legacy source; checked last, since it follows the whole chain."""
     while graph.in_edges[node.id]:
         edge = graph.in_edges[node.id][0]
@@ -155,9 +148,7 @@ def absorbed_sources(graph: StreamGraph, options: PipelineOptions) -> dict[int, 
     }
 
 
-def find_chains(
-    graph: StreamGraph, breaks: Breaks, absorbed: Mapping[int, int]
-) -> tuple[OperatorChain, ...]:
+def find_chains(graph: StreamGraph, breaks: Breaks, absorbed: Mapping[int, int]) -> tuple[OperatorChain, ...]:
     """Build chains from the sources, in the order in which Flink creates job vertices: consumers before producers.
 
     Depth-first from each head: first along the edges inside the chain, then along those that leave it, whose targets
@@ -194,41 +185,27 @@ class _OpenChain:
     def finish(self, node_id: int, graph: StreamGraph, breaks: Breaks) -> None:
         """Add a node whose chained children are finished: their edges come before its own."""
         edges = graph.out_edges[node_id]
-        below = [
-            edge
-            for inner in edges
-            if breaks[inner.id] is None
-            for edge in self.leaving.pop(inner.target_id)
-        ]
+        below = [edge for inner in edges if breaks[inner.id] is None for edge in self.leaving.pop(inner.target_id)]
         self.leaving[node_id] = below + [edge for edge in edges if breaks[edge.id] is not None]
         self.node_ids.append(node_id)
 
-    def close(
-        self, head_id: int, graph: StreamGraph, breaks: Breaks, absorbed: Mapping[int, int]
-    ) -> OperatorChain:
+    def close(self, head_id: int, graph: StreamGraph, breaks: Breaks, absorbed: Mapping[int, int]) -> OperatorChain:
         """Return the finished chain."""
         return OperatorChain(
             head_id=head_id,
             node_ids=tuple(self.node_ids),
-            source_ids=tuple(
-                e.source_id for e in graph.in_edges[head_id] if absorbed.get(e.source_id) == head_id
-            ),
+            source_ids=tuple(e.source_id for e in graph.in_edges[head_id] if absorbed.get(e.source_id) == head_id),
             out_edges=tuple(self.leaving[head_id]),
             after_end=self._after_end(graph, breaks),
         )
 
     def _after_end(self, graph: StreamGraph, breaks: Breaks) -> frozenset[int]:
         """Propagate "no output before the end" down the chain, and from each node up to those before it."""
-        found = {
-            id for id in self.node_ids if graph.node[id].operator.attributes.outputs_only_after_end
-        }
+        found = {id for id in self.node_ids if graph.node[id].operator.attributes.outputs_only_after_end}
         if not found:
             return frozenset()
         inside = [
-            (e.source_id, e.target_id)
-            for id in self.node_ids
-            for e in graph.out_edges[id]
-            if breaks[e.id] is None
+            (e.source_id, e.target_id) for id in self.node_ids for e in graph.out_edges[id] if breaks[e.id] is None
         ]
         for source_id, target_id in reversed(inside):  # starting at the head
             if source_id in found:
@@ -239,9 +216,7 @@ class _OpenChain:
         return frozenset(found)
 
 
-def _steps(
-    node_id: int, head_id: int, graph: StreamGraph, breaks: Breaks
-) -> Iterator[tuple[int, int]]:
+def _steps(node_id: int, head_id: int, graph: StreamGraph, breaks: Breaks) -> Iterator[tuple[int, int]]:
     """Return (node, head of its chain) for each out-edge: chained ones first."""
     edges = graph.out_edges[node_id]
     inside = [(edge.target_id, head_id) for edge in edges if breaks[edge.id] is None]

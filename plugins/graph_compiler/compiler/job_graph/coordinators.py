@@ -32,13 +32,9 @@ class Coordination:
     split_sources: tuple[SplitSource, ...]
 
 
-def coordination(
-    chain: OperatorChain, graph: StreamGraph, operator_ids: Mapping[int, OperatorId]
-) -> Coordination:
+def coordination(chain: OperatorChain, graph: StreamGraph, operator_ids: Mapping[int, OperatorId]) -> Coordination:
     """Collect the hooks and coordinators of a chain's operators."""
-    operators = [
-        (operator_ids[id], graph.node[id].operator) for id in (*chain.source_ids, *chain.node_ids)
-    ]
+    operators = [(operator_ids[id], graph.node[id].operator) for id in (*chain.source_ids, *chain.node_ids)]
     return Coordination(
         on_master=tuple(
             InitializeOnMaster(operator_id=id, hook=hook)
@@ -47,9 +43,7 @@ def coordination(
         ),
         coordinators=tuple(_coordinators(operators)),
         split_sources=tuple(
-            SplitSource(
-                operator_id=operator_ids[id], source=source, is_parallel=node.parallelism_configured
-            )
+            SplitSource(operator_id=operator_ids[id], source=source, is_parallel=node.parallelism_configured)
             for id in (*chain.source_ids, *chain.node_ids)
             if (source := (node := graph.node[id]).operator.input_split_source()) is not None
         ),
@@ -61,14 +55,11 @@ def input_splits(vertex: JobVertex, parallelism: int) -> tuple[InputSplitAssigne
     return tuple(
         InputSplitAssigner(operator_id=one.operator_id, splits=splits, parallelism=parallelism)
         for one in vertex.input_split_sources
-        if (splits := one.source.create_input_splits(parallelism if one.is_parallel else 1))
-        is not None
+        if (splits := one.source.create_input_splits(parallelism if one.is_parallel else 1)) is not None
     )
 
 
-def _coordinators(
-    operators: list[tuple[OperatorId, Operator]],
-) -> Iterator[OperatorCoordinatorProvider]:
+def _coordinators(operators: list[tuple[OperatorId, Operator]]) -> Iterator[OperatorCoordinatorProvider]:
     for id, operator in operators:
         if (kind := operator.coordinator()) is not None:
             yield OperatorCoordinatorProvider(operator_id=id, kind=kind)
@@ -85,9 +76,7 @@ def slot_sharing_groups(graph: JobGraph) -> Mapping[JobVertexId, str]:
     region_of: dict[JobVertexId, int] = {}
     if graph.job_type is JobType.BATCH:
         regions = logical_pipelined_regions(graph)
-        region_of = {
-            id: number for number, region in enumerate(regions) for id in region.vertex_ids
-        }
+        region_of = {id: number for number, region in enumerate(regions) for id in region.vertex_ids}
     return {
         vertex.id: vertex.slot_sharing_group
         if vertex.slot_sharing_group != DEFAULT_SLOT_SHARING_GROUP

@@ -53,14 +53,9 @@ def result_type(
     return found
 
 
-def why_declared_staged(
-    edge: StreamEdge, graph: StreamGraph, options: PipelineOptions
-) -> StagingReason | None:
+def why_declared_staged(edge: StreamEdge, graph: StreamGraph, options: PipelineOptions) -> StagingReason | None:
     """Return why the declaration stages this edge: BATCH always, other requests unless all edges are pipelined."""
     if edge.exchange_mode is ExchangeMode.BATCH:
         return StagingReason.DECLARED
-    is_pipelined = (
-        graph.job_type is JobType.STREAMING
-        or options.shuffle_mode is ShuffleMode.ALL_EXCHANGES_PIPELINED
-    )
+    is_pipelined = graph.job_type is JobType.STREAMING or options.shuffle_mode is ShuffleMode.ALL_EXCHANGES_PIPELINED
     return None if is_pipelined else edge.staging_wish

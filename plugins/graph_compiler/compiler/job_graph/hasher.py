@@ -18,9 +18,7 @@ from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
 from graph_compiler.identifiers import OperatorId
 
 
-def hash_nodes(
-    graph: StreamGraph, breaks: Mapping[str, ChainBreak | None]
-) -> dict[int, OperatorId]:
+def hash_nodes(graph: StreamGraph, breaks: Mapping[str, ChainBreak | None]) -> dict[int, OperatorId]:
     """Return the operator id of every node, by node id. `breaks` has the edges that are not chainable."""
     hashes: dict[int, bytes] = {}
     sources = sorted(node.id for node in graph.nodes if not graph.in_edges[node.id])
@@ -39,16 +37,11 @@ def hash_nodes(
 
 
 def _can_be_hashed(node: StreamNode, graph: StreamGraph, hashes: Mapping[int, bytes]) -> bool:
-    return node.settings.uid is not None or all(
-        edge.source_id in hashes for edge in graph.in_edges[node.id]
-    )
+    return node.settings.uid is not None or all(edge.source_id in hashes for edge in graph.in_edges[node.id])
 
 
 def _hash(
-    node: StreamNode,
-    graph: StreamGraph,
-    breaks: Mapping[str, ChainBreak | None],
-    hashes: Mapping[int, bytes],
+    node: StreamNode, graph: StreamGraph, breaks: Mapping[str, ChainBreak | None], hashes: Mapping[int, bytes]
 ) -> bytes:
     if node.settings.uid is not None:
         return mmh3.hash_bytes(node.settings.uid.encode())

@@ -27,13 +27,7 @@ from graph_compiler.declaration.partitioners import (
 )
 from graph_compiler.declaration.resources.resource_spec import merge_resources
 from graph_compiler.errors import InvalidPipelineError, Problem
-from graph_compiler.graphs.job_graph import (
-    IntermediateDataSet,
-    JobEdge,
-    JobGraph,
-    JobVertex,
-    ResultPartitionType,
-)
+from graph_compiler.graphs.job_graph import IntermediateDataSet, JobEdge, JobGraph, JobVertex, ResultPartitionType
 from graph_compiler.graphs.stream_graph import JobType, StreamEdge, StreamGraph, StreamNode
 from graph_compiler.graphs.topology import connected_components
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId
@@ -55,10 +49,7 @@ class VertexSize:
 
 
 def vertex_sizes(
-    chains: Iterable[OperatorChain],
-    edges: Iterable[StreamEdge],
-    graph: StreamGraph,
-    options: PipelineOptions,
+    chains: Iterable[OperatorChain], edges: Iterable[StreamEdge], graph: StreamGraph, options: PipelineOptions
 ) -> Mapping[int, VertexSize]:
     """Return the size of each vertex by chain head; `edges` are those between chains, their partitioners settled.
 
@@ -70,24 +61,16 @@ def vertex_sizes(
     if not graph.is_dynamic:
         return found
     head_of = {id: chain.head_id for chain in chains for id in chain.node_ids}
-    ties = [
-        (head_of[edge.source_id], edge.target_id) for edge in edges if edge.partitioner.is_forward
-    ]
+    ties = [(head_of[edge.source_id], edge.target_id) for edge in edges if edge.partitioner.is_forward]
     for group in connected_components(found, ties):
-        decided = [
-            number for head_id in group if (number := found[head_id].parallelism) is not None
-        ]
-        bounds = [
-            bound for head_id in group if (bound := found[head_id].max_parallelism) is not None
-        ]
+        decided = [number for head_id in group if (number := found[head_id].parallelism) is not None]
+        bounds = [bound for head_id in group if (bound := found[head_id].max_parallelism) is not None]
         size = VertexSize(decided[0] if decided else None, min(bounds, default=None))
         found.update(dict.fromkeys(group, size))
     return found
 
 
-def _declared_size(
-    chain: OperatorChain, graph: StreamGraph, options: PipelineOptions
-) -> VertexSize:
+def _declared_size(chain: OperatorChain, graph: StreamGraph, options: PipelineOptions) -> VertexSize:
     head = graph.node[chain.head_id]
     is_open = graph.is_dynamic and options.auto_parallelism and not is_configured(chain, graph)
     return VertexSize(None if is_open else head.parallelism, head.max_parallelism)
@@ -103,10 +86,7 @@ def generate_job_graph(graph: StreamGraph, options: PipelineOptions) -> JobGraph
     by_id = {vertex.id: vertex for vertex in vertices.values()}
     ordered = [by_id[id] for id in _topological_order(creation_order, data_sets, edges)]
     if options.vertex_index_prefix:
-        ordered = [
-            replace(vertex, name=f"[vertex-{index}]{vertex.name}")
-            for index, vertex in enumerate(ordered)
-        ]
+        ordered = [replace(vertex, name=f"[vertex-{index}]{vertex.name}") for index, vertex in enumerate(ordered)]
     job_graph = JobGraph(
         job_name=graph.job_name,
         job_type=graph.job_type,
@@ -178,12 +158,8 @@ def _vertex(chain: OperatorChain, facts: _Facts) -> JobVertex:
         or (graph.is_dynamic and facts.options.auto_parallelism and size.parallelism is not None),
         max_parallelism=size.max_parallelism,
         slot_sharing_group=head.slot_sharing_group,
-        min_resources=merge_resources(
-            graph.node[id].settings.min_resources for id in chain.node_ids
-        ),
-        preferred_resources=merge_resources(
-            graph.node[id].settings.preferred_resources for id in chain.node_ids
-        ),
+        min_resources=merge_resources(graph.node[id].settings.min_resources for id in chain.node_ids),
+        preferred_resources=merge_resources(graph.node[id].settings.preferred_resources for id in chain.node_ids),
         co_location_group=head.settings.co_location_group,
         initialize_on_master=on_driver.on_master,
         coordinators=on_driver.coordinators,
@@ -191,9 +167,7 @@ def _vertex(chain: OperatorChain, facts: _Facts) -> JobVertex:
     )
 
 
-def _connect(
-    vertices: Mapping[int, JobVertex], facts: _Facts
-) -> tuple[list[IntermediateDataSet], list[JobEdge]]:
+def _connect(vertices: Mapping[int, JobVertex], facts: _Facts) -> tuple[list[IntermediateDataSet], list[JobEdge]]:
     """Make data sets and edges in the order vertices were created: a target's inputs follow that order."""
     data_sets: list[IntermediateDataSet] = []
     edges: list[JobEdge] = []
@@ -201,17 +175,8 @@ def _connect(
         producer_id, result_id = vertices[chain.head_id].id, vertices[chain.head_id].result_id
         produced: list[_Produced] = []
         for edge in chain.out_edges:
-            kind = result_type(
-                edge, facts.graph, facts.options, after_end=edge.source_id in chain.after_end
-            )
-            shared = next(
-                (
-                    index
-                    for index, other in enumerate(produced)
-                    if other.can_serve(edge, kind, facts)
-                ),
-                None,
-            )
+            kind = result_type(edge, facts.graph, facts.options, after_end=edge.source_id in chain.after_end)
+            shared = next((index for index, other in enumerate(produced) if other.can_serve(edge, kind, facts)), None)
             if shared is None:
                 produced.append(_Produced(edge, kind, []))
                 shared = len(produced) - 1
@@ -229,9 +194,7 @@ def _connect(
                     result_type=output.kind,
                 )
             )
-        of_edge = {
-            edge.id: number for number, output in enumerate(produced) for edge in output.edges
-        }
+        of_edge = {edge.id: number for number, output in enumerate(produced) for edge in output.edges}
         edges.extend(
             JobEdge(
                 data_set_id=IntermediateDataSetId(f"{result_id}-{of_edge[edge.id]}"),
@@ -259,25 +222,19 @@ class _Produced:
         same_kind = self.kind is kind or (self.kind.is_hybrid and kind.is_hybrid)
         same_rows = (self.edge.source_id, self.edge.output_tag) == (edge.source_id, edge.output_tag)
         one, other = self.edge.target_id, edge.target_id
-        same_split = (
-            self.edge.partitioner == edge.partitioner and facts.sizes[one] == facts.sizes[other]
-        )
+        same_split = self.edge.partitioner == edge.partitioner and facts.sizes[one] == facts.sizes[other]
         return may_share and same_kind and same_rows and same_split
 
 
 def _topological_order(
-    creation_order: tuple[JobVertexId, ...],
-    data_sets: list[IntermediateDataSet],
-    edges: list[JobEdge],
+    creation_order: tuple[JobVertexId, ...], data_sets: list[IntermediateDataSet], edges: list[JobEdge]
 ) -> list[JobVertexId]:
     """Order vertices as Flink's `getVerticesSortedTopologicallyFromSources`: depth-first as soon as inputs allow.
 
     Consumers are visited data set by data set, which differs from edge by edge if a data set is shared.
     """
     in_edges: dict[JobVertexId, list[JobEdge]] = {id: [] for id in creation_order}
-    consumers: dict[IntermediateDataSetId, list[JobVertexId]] = {
-        data_set.id: [] for data_set in data_sets
-    }
+    consumers: dict[IntermediateDataSetId, list[JobVertexId]] = {data_set.id: [] for data_set in data_sets}
     for edge in edges:
         in_edges[edge.target_id].append(edge)
         consumers[edge.data_set_id].append(edge.target_id)
@@ -291,9 +248,7 @@ def _topological_order(
             target_id = next(stack[-1], None)
             if target_id is None:
                 stack.pop()
-            elif target_id not in order and all(
-                edge.source_id in order for edge in in_edges[target_id]
-            ):
+            elif target_id not in order and all(edge.source_id in order for edge in in_edges[target_id]):
                 order[target_id] = None
                 stack.append(iter(following[target_id]))
     assert len(order) == len(creation_order), "the graph was checked for cycles"
@@ -316,9 +271,7 @@ def chain_name(chain: OperatorChain, graph: StreamGraph, breaks: Breaks) -> str:
     return _in_a_row(chain, graph, breaks, lambda node: node.name, comma=", ")
 
 
-def chain_description(
-    chain: OperatorChain, graph: StreamGraph, breaks: Breaks, mode: DescriptionMode
-) -> str:
+def chain_description(chain: OperatorChain, graph: StreamGraph, breaks: Breaks, mode: DescriptionMode) -> str:
     """Return the operators' descriptions, on separate lines or in one line."""
     if mode is DescriptionMode.CASCADING:
         return _in_a_row(chain, graph, breaks, lambda node: node.description, comma=" , ")
@@ -326,25 +279,15 @@ def chain_description(
     pending = [(chain.head_id, "", "")]
     while pending:
         id, own, below = pending.pop()
-        lines.append(
-            f"{own}{_with_sources(id, chain, graph, lambda node: node.description, ', ')}\n"
-        )
+        lines.append(f"{own}{_with_sources(id, chain, graph, lambda node: node.description, ', ')}\n")
         children = _children(id, graph, breaks)
         for number, child in reversed(list(enumerate(children))):
             is_last = number == len(children) - 1
-            pending.append(
-                (
-                    child,
-                    below + ("+- " if is_last else ":- "),
-                    below + ("   " if is_last else ":  "),
-                )
-            )
+            pending.append((child, below + ("+- " if is_last else ":- "), below + ("   " if is_last else ":  ")))
     return "".join(lines)
 
 
-def _in_a_row(
-    chain: OperatorChain, graph: StreamGraph, breaks: Breaks, text: _Text, *, comma: str
-) -> str:
+def _in_a_row(chain: OperatorChain, graph: StreamGraph, breaks: Breaks, text: _Text, *, comma: str) -> str:
     written: dict[int, str] = {}
     for id in chain.node_ids:  # in post-order: the nodes after a node are already written
         own = _with_sources(id, chain, graph, text, ", ")
@@ -358,9 +301,7 @@ def _in_a_row(
     return written[chain.head_id]
 
 
-def _with_sources(
-    id: int, chain: OperatorChain, graph: StreamGraph, text: _Text, comma: str
-) -> str:
+def _with_sources(id: int, chain: OperatorChain, graph: StreamGraph, text: _Text, comma: str) -> str:
     own = text(graph.node[id])
     if id != chain.head_id or not chain.source_ids:
         return own
@@ -411,9 +352,7 @@ def check_job_graph(stream_graph: StreamGraph, graph: JobGraph) -> None:
 def _checkpoint_problems(graph: StreamGraph, options: PipelineOptions) -> Iterator[Problem]:
     if graph.job_type is JobType.BATCH or options.checkpointing_interval is None:
         return
-    if not options.force_checkpointing and any(
-        isinstance(node.operator, IterationHead) for node in graph.nodes
-    ):
+    if not options.force_checkpointing and any(isinstance(node.operator, IterationHead) for node in graph.nodes):
         yield Problem(
             message="it has an iteration and takes checkpoints: rows in flight between its ends would be lost",
             hint="unset execution.checkpointing.interval, or accept it with execution.checkpointing.force",
@@ -429,10 +368,7 @@ def _checkpoint_problems(graph: StreamGraph, options: PipelineOptions) -> Iterat
 
 def _consecutive_hash_problems(graph: StreamGraph) -> Iterator[Problem]:
     for edge in graph.edges:
-        if (
-            isinstance(edge.partitioner, ForwardForConsecutiveHashPartitioner)
-            and not graph.is_dynamic
-        ):
+        if isinstance(edge.partitioner, ForwardForConsecutiveHashPartitioner) and not graph.is_dynamic:
             yield Problem(
                 operator=graph.node[edge.target_id].declared_name,
                 message="its input is forward in place of a hash, but the graph is not dynamic",

@@ -20,11 +20,7 @@ from typing import assert_never
 
 from graph_compiler.compiler.job_graph.exchange_modes import why_declared_staged
 from graph_compiler.compiler.stream_graph.stream_graph_generator import contracts_before
-from graph_compiler.graphs.job_graph import (
-    JobEdge,
-    JobGraph,
-    ResultPartitionType,
-)
+from graph_compiler.graphs.job_graph import JobEdge, JobGraph, ResultPartitionType
 from graph_compiler.graphs.stream_graph import Staging, StagingReason, StreamEdge, StreamGraph
 from graph_compiler.graphs.topology import connected_components, strongly_connected_components
 from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId, JobVertexId, listing
@@ -35,11 +31,7 @@ from graph_compiler.options.modes import ShuffleMode
 def cut_job_graph(stream_graph: StreamGraph, graph: JobGraph, options: PipelineOptions) -> JobGraph:
     """Stage what must be staged; components that still wait for each other may then be merged into one task."""
     merges = options.shuffle_mode is not ShuffleMode.ALL_EXCHANGES_BLOCKING
-    reasons = {
-        edge.id: reason
-        for edge in graph.edges
-        if (reason := why_staged(edge, stream_graph, graph, options))
-    }
+    reasons = {edge.id: reason for edge in graph.edges if (reason := why_staged(edge, stream_graph, graph, options))}
     cut = _staged(reasons, stream_graph, graph)
     while closing := _closing_edges(cut, merges=merges):
         cut = _staged(dict.fromkeys(closing, StagingReason.WOULD_CYCLE), stream_graph, cut)
@@ -56,17 +48,12 @@ def why_staged(
         return StagingReason.ALL_EXCHANGES_BLOCKING
     if edge.result_type.is_blocking:
         return StagingReason.OUTPUT_ONLY_AFTER_END
-    if (
-        graph.vertex[edge.source_id].slot_sharing_group
-        != graph.vertex[edge.target_id].slot_sharing_group
-    ):
+    if graph.vertex[edge.source_id].slot_sharing_group != graph.vertex[edge.target_id].slot_sharing_group:
         return StagingReason.SLOT_SHARING_GROUP_DIFFERS
     return None
 
 
-def _staged(
-    reasons: Mapping[JobEdgeId, StagingReason], stream_graph: StreamGraph, graph: JobGraph
-) -> JobGraph:
+def _staged(reasons: Mapping[JobEdgeId, StagingReason], stream_graph: StreamGraph, graph: JobGraph) -> JobGraph:
     """Return the graph in which the edges with a reason are staged."""
     if not reasons:
         return graph
@@ -107,11 +94,7 @@ def _closing_edges_inside(inside: frozenset[JobVertexId], graph: JobGraph) -> li
     edges = _edges_inside(inside, graph)
     ordered = [vertex.id for vertex in graph.vertices if vertex.id in inside]
     round_of = _rounds(ordered, edges)
-    closing = [
-        edge.id
-        for edge in edges
-        if not _is_cut(edge) and round_of[edge.source_id] != round_of[edge.target_id]
-    ]
+    closing = [edge.id for edge in edges if not _is_cut(edge) and round_of[edge.source_id] != round_of[edge.target_id]]
     assert closing, "a component that waits for itself spans several rounds"
     return closing
 
@@ -125,18 +108,12 @@ def _rounds(ordered: list[JobVertexId], edges: list[JobEdge]) -> dict[JobVertexI
     tied = [e for e in edges if e.stream_edge.pipelining_reason and not _is_cut(e)]
     round_of = _raised(dict.fromkeys(ordered, 0), edges, tied)
     for id in reversed(ordered):
-        leaving = [
-            round_of[edge.target_id] - _is_cut(edge) for edge in edges if edge.source_id == id
-        ]
+        leaving = [round_of[edge.target_id] - _is_cut(edge) for edge in edges if edge.source_id == id]
         round_of[id] = max(round_of[id], min(leaving, default=0))
     return _raised(round_of, edges, tied)
 
 
-def _raised(
-    round_of: dict[JobVertexId, int],
-    edges: list[JobEdge],
-    tied: list[JobEdge],
-) -> dict[JobVertexId, int]:
+def _raised(round_of: dict[JobVertexId, int], edges: list[JobEdge], tied: list[JobEdge]) -> dict[JobVertexId, int]:
     """Raise rounds until each vertex comes after its inputs, and tied vertices are in one round if possible."""
     found = dict(round_of)
     while max(found.values()) <= 2 * len(edges):  # impossible ties would raise each other forever
@@ -145,9 +122,7 @@ def _raised(
             earliest = found[edge.source_id] + _is_cut(edge)
             found[edge.target_id] = max(found[edge.target_id], earliest)
         for edge in tied:
-            found[edge.source_id] = found[edge.target_id] = max(
-                found[edge.source_id], found[edge.target_id]
-            )
+            found[edge.source_id] = found[edge.target_id] = max(found[edge.source_id], found[edge.target_id])
         if found == before:
             return found
     return _raised(round_of, edges, [])
@@ -196,9 +171,7 @@ def pipelining_words(edge: StreamEdge) -> str | None:
     return None if asked is None else f'because you asked: "{asked}"'
 
 
-def staging_words(
-    edge: JobEdge, reason: StagingReason, stream_graph: StreamGraph, graph: JobGraph
-) -> str:
+def staging_words(edge: JobEdge, reason: StagingReason, stream_graph: StreamGraph, graph: JobGraph) -> str:
     """Return the end of "staged, …"."""
     source, target = graph.vertex[edge.source_id], graph.vertex[edge.target_id]
     match reason:
@@ -225,11 +198,7 @@ def staging_words(
 
 
 def _contract_words(edge: StreamEdge, graph: StreamGraph) -> str:
-    readers = {
-        each.target_id
-        for each in graph.out_edges[edge.source_id]
-        if each.output_tag == edge.output_tag
-    }
+    readers = {each.target_id for each in graph.out_edges[edge.source_id] if each.output_tag == edge.output_tag}
     contracts = [f"'{contract}'" for contract in contracts_before(edge.source_id, graph)]
     return f"{len(readers)} operators read it, and {listing(contracts)} must hold before any of them starts"
 

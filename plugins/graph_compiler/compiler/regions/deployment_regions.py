@@ -29,9 +29,7 @@ def deployment_regions(stream_graph: StreamGraph, graph: JobGraph) -> tuple[Name
     named = [
         NamedRegion(
             region=DeploymentRegion(
-                id=name.id,
-                vertex_ids=tuple(group),
-                slot_sharing_group=graph.vertex[group[0]].slot_sharing_group,
+                id=name.id, vertex_ids=tuple(group), slot_sharing_group=graph.vertex[group[0]].slot_sharing_group
             ),
             order=name.node_id,
             pin=name.id if name.is_pinned else None,
@@ -62,10 +60,7 @@ class RegionName(NamedTuple):
 
 
 def name_regions(
-    groups: list[list[JobVertexId]],
-    staged_nodes: set[int],
-    stream_graph: StreamGraph,
-    graph: JobGraph,
+    groups: list[list[JobVertexId]], staged_nodes: set[int], stream_graph: StreamGraph, graph: JobGraph
 ) -> list[RegionName]:
     """Name each region after its pinned task id, or its first sink or staged operator in declaration order.
 
@@ -74,32 +69,24 @@ def name_regions(
     Raises InvalidPipelineError if one region has two pins, or two regions have the same one.
     """
     pins: dict[str, StreamNode] = {}
-    names: dict[
-        int, str
-    ] = {}  # by the first node with the name, so that suffixes follow the declaration
+    names: dict[int, str] = {}  # by the first node with the name, so that suffixes follow the declaration
     first_nodes: list[int] = []
     for group in groups:
-        nodes = [
-            stream_graph.node[id] for vertex_id in group for id in graph.vertex[vertex_id].node_ids
-        ]
+        nodes = [stream_graph.node[id] for vertex_id in group for id in graph.vertex[vertex_id].node_ids]
         nodes.sort(key=lambda node: node.id)
         pinned = [node for node in nodes if node.settings.task_id is not None]
         if pinned:
             _check_pins(pinned, pins, stream_graph.job_name)
             first_nodes.append(pinned[0].id)
             continue
-        ends = [
-            node for node in nodes if node.id in staged_nodes or not stream_graph.out_edges[node.id]
-        ]
+        ends = [node for node in nodes if node.id in staged_nodes or not stream_graph.out_edges[node.id]]
         # A source that is staged for another task is not what this one is for.
         end = min(ends, key=lambda node: (isinstance(node.operator, Source), node.id))
         first_nodes.append(end.id)
         names[end.id] = task_id(end.settings.uid or end.declared_name)
     ordered = sorted(names)
     free = distinct([*pins, *(names[id] for id in ordered)])[len(pins) :]
-    found = dict(zip(ordered, free, strict=True)) | {
-        node.id: str(node.settings.task_id) for node in pins.values()
-    }
+    found = dict(zip(ordered, free, strict=True)) | {node.id: str(node.settings.task_id) for node in pins.values()}
     pinned_ids = {node.id for node in pins.values()}
     return [RegionName(RegionId(found[id]), id, id in pinned_ids) for id in first_nodes]
 
@@ -128,10 +115,6 @@ def _check_pins(pinned: list[StreamNode], pins: dict[str, StreamNode], pipeline:
 
 def logical_pipelined_regions(graph: JobGraph) -> tuple[LogicalPipelinedRegion, ...]:
     """Group vertices without merging cycles, in topological order of the groups' first vertices."""
-    links = [
-        (edge.source_id, edge.target_id)
-        for edge in graph.edges
-        if edge.result_type.must_be_pipelined_consumed
-    ]
+    links = [(edge.source_id, edge.target_id) for edge in graph.edges if edge.result_type.must_be_pipelined_consumed]
     ids = [vertex.id for vertex in graph.vertices]
     return tuple(LogicalPipelinedRegion(tuple(group)) for group in connected_components(ids, links))

@@ -11,12 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from graph_compiler.declaration.operators import (
-    IterationHead,
-    IterationTail,
-    OperatorSettings,
-    Source,
-)
+from graph_compiler.declaration.operators import IterationHead, IterationTail, OperatorSettings, Source
 from graph_compiler.declaration.partitioners import (
     ExchangeMode,
     ForwardForConsecutiveHashPartitioner,
@@ -80,12 +75,7 @@ class StreamGraphDraft:
         return self.last_id
 
     def add_node(
-        self,
-        transformation: PhysicalTransformation,
-        *,
-        name: str,
-        id: int | None = None,
-        keys: tuple[str, ...] = (),
+        self, transformation: PhysicalTransformation, *, name: str, id: int | None = None, keys: tuple[str, ...] = ()
     ) -> tuple[int]:
         """Add the stream node of a transformation; its inputs must have been translated."""
         node_id = transformation.id if id is None else id
@@ -102,8 +92,7 @@ class StreamGraphDraft:
             settings=settings,
             parallelism=settings.parallelism or self._default_parallelism(transformation),
             max_parallelism=settings.max_parallelism or self.options.max_parallelism,
-            slot_sharing_group=settings.slot_sharing_group
-            or self._common_group(transformation.inputs),
+            slot_sharing_group=settings.slot_sharing_group or self._common_group(transformation.inputs),
             chaining_strategy=transformation.chaining_strategy,
             keys=keys,
             declared_at=transformation.declared_at,
@@ -116,16 +105,12 @@ class StreamGraphDraft:
         self._last_iteration_id = tail_id
         self._add_iteration_end(head_id, IterationHead(), transformation, max_parallelism=None)
         # In Flink, the tail's maximum is its parallelism, and the head has none.
-        self._add_iteration_end(
-            tail_id, IterationTail(), transformation, max_parallelism=self.options.parallelism
-        )
+        self._add_iteration_end(tail_id, IterationTail(), transformation, max_parallelism=self.options.parallelism)
         self.source_ids.append(head_id)
         self.sink_ids.append(tail_id)
         return head_id, tail_id
 
-    def close_iteration(
-        self, transformation: FeedbackTransformation, head_id: int, tail_id: int
-    ) -> None:
+    def close_iteration(self, transformation: FeedbackTransformation, head_id: int, tail_id: int) -> None:
         """Connect the feedback to the tail; head and tail take its slot sharing group."""
         group = self._common_group(transformation.feedback)
         for id in (head_id, tail_id):
@@ -175,8 +160,7 @@ class StreamGraphDraft:
             declared_name=name,
             operator=operator,
             settings=OperatorSettings(
-                parallelism=self.options.parallelism,
-                co_location_group=f"IterationCoLocationGroup-{transformation.id}",
+                parallelism=self.options.parallelism, co_location_group=f"IterationCoLocationGroup-{transformation.id}"
             ),
             parallelism=self.options.parallelism,
             max_parallelism=max_parallelism,
@@ -205,18 +189,8 @@ class StreamGraphDraft:
                 output_tag = output_tag or virtual.tag
             id = virtual.origin_id
         if pipelining_reason and exchange_mode is ExchangeMode.UNDEFINED:
-            exchange_mode = (
-                ExchangeMode.PIPELINED
-            )  # a separate call, not a side effect of the partition before it
-        return _Route(
-            id,
-            partitioner,
-            exchange_mode,
-            output_tag,
-            staging_reason,
-            same_task,
-            pipelining_reason,
-        )
+            exchange_mode = ExchangeMode.PIPELINED  # a separate call, not a side effect of the partition before it
+        return _Route(id, partitioner, exchange_mode, output_tag, staging_reason, same_task, pipelining_reason)
 
     def _add_edge(self, route: _Route, target: StreamNode, type_number: int) -> None:
         source = self.nodes[route.producer_id]
@@ -250,14 +224,10 @@ class StreamGraphDraft:
             )
         )
 
-    def _partitioner(
-        self, declared: Partitioner | None, source: StreamNode, target: StreamNode
-    ) -> Partitioner:
+    def _partitioner(self, declared: Partitioner | None, source: StreamNode, target: StreamNode) -> Partitioner:
         """Choose a partitioner if none is declared, and check forward edges (Flink's `createActualEdge`)."""
         if source.parallelism == target.parallelism:
-            unspecified = (
-                ForwardForUnspecifiedPartitioner() if self.is_dynamic else ForwardPartitioner()
-            )
+            unspecified = ForwardForUnspecifiedPartitioner() if self.is_dynamic else ForwardPartitioner()
             return declared or unspecified
         if isinstance(declared, ForwardForConsecutiveHashPartitioner):
             return declared.hash_partitioner
@@ -274,21 +244,14 @@ class StreamGraphDraft:
         return declared or RebalancePartitioner()
 
     def _default_parallelism(self, transformation: PhysicalTransformation) -> int:
-        if (
-            isinstance(transformation, OneInputTransformation)
-            and transformation.inherits_parallelism
-        ):
+        if isinstance(transformation, OneInputTransformation) and transformation.inherits_parallelism:
             input_ids = self.translated[transformation.inputs[0]]
             return self.nodes[self._route(input_ids[0]).producer_id].parallelism
         return self.options.parallelism
 
     def _common_group(self, input_ids: tuple[int, ...]) -> str:
         """Return the slot sharing group that all inputs share, otherwise the default (Flink's inheritance)."""
-        producers = [
-            self._route(id).producer_id
-            for input_id in input_ids
-            for id in self.translated[input_id]
-        ]
+        producers = [self._route(id).producer_id for input_id in input_ids for id in self.translated[input_id]]
         groups = {self.nodes[id].slot_sharing_group for id in producers}
         return groups.pop() if len(groups) == 1 else DEFAULT_SLOT_SHARING_GROUP
 

@@ -16,13 +16,7 @@ from graph_compiler.declaration.partitioners import ExchangeMode
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import FeedbackTransformation, Transformation
 from graph_compiler.errors import InvalidPipelineError
-from graph_compiler.graphs.stream_graph import (
-    JobType,
-    StagingReason,
-    StreamEdge,
-    StreamGraph,
-    StreamNode,
-)
+from graph_compiler.graphs.stream_graph import JobType, StagingReason, StreamEdge, StreamGraph, StreamNode
 from graph_compiler.graphs.topology import post_order
 from graph_compiler.options.model import PipelineOptions
 from graph_compiler.options.modes import Scheduler
@@ -33,9 +27,7 @@ def generate_stream_graph(pipeline: Pipeline, options: PipelineOptions) -> Strea
     decided = job_type(pipeline, options)
     is_dynamic = decided is JobType.BATCH and options.scheduler is Scheduler.ADAPTIVE_BATCH
     by_id = {transformation.id: transformation for transformation in pipeline.transformations}
-    roots = [
-        transformation.id for transformation in pipeline.transformations if transformation.is_root
-    ]
+    roots = [transformation.id for transformation in pipeline.transformations if transformation.is_root]
     draft = StreamGraphDraft(options=options, is_dynamic=is_dynamic, last_id=max(by_id))
     _translate(roots, by_id, draft, decided)
     if draft.problems:
@@ -54,12 +46,7 @@ def generate_stream_graph(pipeline: Pipeline, options: PipelineOptions) -> Strea
     return with_staging_wishes(graph)
 
 
-def _translate(
-    ids: Sequence[int],
-    by_id: Mapping[int, Transformation],
-    draft: StreamGraphDraft,
-    kind: JobType,
-) -> None:
+def _translate(ids: Sequence[int], by_id: Mapping[int, Transformation], draft: StreamGraphDraft, kind: JobType) -> None:
     """Translate transformations and their inputs, each once.
 
     The feedback of an iteration is translated immediately after it, even if other consumers were declared earlier:
@@ -122,9 +109,7 @@ def _marked(graph: StreamGraph, ids: Collection[str], reason: StagingReason) -> 
 
 def _is_open(edge: StreamEdge, reason: StagingReason) -> bool:
     is_refused = edge.pipelining_reason is not None and reason is StagingReason.CONTRACT
-    return edge.staging_wish is None and (
-        is_refused or edge.exchange_mode is ExchangeMode.UNDEFINED
-    )
+    return edge.staging_wish is None and (is_refused or edge.exchange_mode is ExchangeMode.UNDEFINED)
 
 
 def _behind_expensive(graph: StreamGraph) -> frozenset[str]:

@@ -68,9 +68,7 @@ def _sink(draft: StreamGraphDraft, transformation: Transformation) -> tuple[int,
         writer_id = draft.new_id()
         ids = draft.add_node(transformation, name=f"{transformation.name}: Writer", id=writer_id)
     else:
-        ids = draft.add_node(
-            transformation, name=f"Sink: {transformation.name}", keys=transformation.state_keys
-        )
+        ids = draft.add_node(transformation, name=f"Sink: {transformation.name}", keys=transformation.state_keys)
         draft.sink_ids.append(transformation.id)
     draft.add_input(ids[0], transformation.inputs[0], type_number=0)
     return ids
@@ -82,11 +80,7 @@ def _starting_a_chain(translate: Translate, applies: Callable[[Keyed], bool]) ->
     def translate_head(draft: StreamGraphDraft, transformation: Transformation) -> tuple[int, ...]:
         assert isinstance(transformation, Keyed)
         lowered = (ChainingStrategy.ALWAYS, ChainingStrategy.HEAD_WITH_SOURCES)
-        if (
-            transformation.state_keys
-            and applies(transformation)
-            and transformation.chaining_strategy in lowered
-        ):
+        if transformation.state_keys and applies(transformation) and transformation.chaining_strategy in lowered:
             transformation = replace(transformation, chaining_strategy=ChainingStrategy.HEAD)
         return translate(draft, transformation)
 
@@ -96,12 +90,8 @@ def _starting_a_chain(translate: Translate, applies: Callable[[Keyed], bool]) ->
 def _keyed(translate: Translate) -> TransformationTranslator:
     """Start a chain: in batch, unless the operator sorts its input; in streaming, if it waits for the end anyway."""
     return TransformationTranslator(
-        for_batch=_starting_a_chain(
-            translate, lambda keyed: not keyed.operator.attributes.sorts_input
-        ),
-        for_streaming=_starting_a_chain(
-            translate, lambda keyed: keyed.operator.attributes.outputs_only_after_end
-        ),
+        for_batch=_starting_a_chain(translate, lambda keyed: not keyed.operator.attributes.sorts_input),
+        for_streaming=_starting_a_chain(translate, lambda keyed: keyed.operator.attributes.outputs_only_after_end),
     )
 
 
@@ -112,22 +102,16 @@ def _union(draft: StreamGraphDraft, transformation: Transformation) -> tuple[int
 def _side_output(draft: StreamGraphDraft, transformation: Transformation) -> tuple[int, ...]:
     assert isinstance(transformation, SideOutputTransformation)
     return tuple(
-        draft.add_virtual_side_output(id, transformation.tag)
-        for id in draft.translated[transformation.inputs[0]]
+        draft.add_virtual_side_output(id, transformation.tag) for id in draft.translated[transformation.inputs[0]]
     )
 
 
 def _partition(draft: StreamGraphDraft, transformation: Transformation) -> tuple[int, ...]:
     assert isinstance(transformation, PartitionTransformation)
-    return tuple(
-        draft.add_virtual_partition(id, transformation)
-        for id in draft.translated[transformation.inputs[0]]
-    )
+    return tuple(draft.add_virtual_partition(id, transformation) for id in draft.translated[transformation.inputs[0]])
 
 
-def _partition_in_streaming(
-    draft: StreamGraphDraft, transformation: Transformation
-) -> tuple[int, ...]:
+def _partition_in_streaming(draft: StreamGraphDraft, transformation: Transformation) -> tuple[int, ...]:
     assert isinstance(transformation, PartitionTransformation)
     if transformation.exchange_mode is ExchangeMode.BATCH:
         transformation = replace(transformation, exchange_mode=ExchangeMode.UNDEFINED)
@@ -153,8 +137,6 @@ TRANSLATORS: Mapping[type[Transformation], TransformationTranslator] = {
     SinkTransformation: _keyed(_sink),
     UnionTransformation: _either(_union),
     SideOutputTransformation: _either(_side_output),
-    PartitionTransformation: TransformationTranslator(
-        for_batch=_partition, for_streaming=_partition_in_streaming
-    ),
+    PartitionTransformation: TransformationTranslator(for_batch=_partition, for_streaming=_partition_in_streaming),
     FeedbackTransformation: _either(_feedback),
 }

@@ -40,9 +40,7 @@ from graph_compiler.options.model import PipelineOptions
 from graph_compiler.options.modes import ShuffleMode
 
 
-def deployment_tasks(
-    named: Sequence[NamedRegion], graph: JobGraph, options: PipelineOptions
-) -> Deployment:
+def deployment_tasks(named: Sequence[NamedRegion], graph: JobGraph, options: PipelineOptions) -> Deployment:
     """Return the regions in tasks, both in an order in which they can run."""
     regions = RegionGraph.of(named, graph)
     groups: list[Group] = [(number,) for number in range(len(named))]
@@ -196,9 +194,7 @@ class _Readers:
             bits=bits,
             after=parts[0].after,
             hard=reduce(or_, (part.hard for part in parts)),
-            awaited=tuple(
-                member for part in parts for member in part.awaited if self._outside(member, bits)
-            ),
+            awaited=tuple(member for part in parts for member in part.awaited if self._outside(member, bits)),
             pins=frozenset[str]().union(*(part.pins for part in parts)),
             resources=frozenset[str]().union(*(part.resources for part in parts)),
         )
@@ -220,9 +216,7 @@ class _Readers:
             if others := reduce(or_, needed) & ~own:
                 not_needed = self.groups[(others & -others).bit_length() - 1]
                 first = self.groups[part.members[0]]
-                return (
-                    f"{self.regions.name(first)} does not wait for {self.regions.name(not_needed)}"
-                )
+                return f"{self.regions.name(first)} does not wait for {self.regions.name(not_needed)}"
         for member in joined.awaited:
             if joined.bits & ~(self.graph.before[member] | 1 << member):
                 reader = min(self._outside(member, joined.bits))

@@ -94,9 +94,7 @@ class RegionGraph:
         """Whether an edge from one group to another must connect two tasks."""
         producers = set(group)
         return any(
-            (producer, reader) in self.parted
-            for reader in other
-            for producer in self.producers[reader] & producers
+            (producer, reader) in self.parted for reader in other for producer in self.producers[reader] & producers
         )
 
     def pins(self, group: Iterable[int]) -> set[str]:
@@ -121,14 +119,12 @@ class GroupGraph:
         """Return the graph of these groups; raises CycleError if groups wait for each other."""
         group_of = {region: number for number, group in enumerate(groups) for region in group}
         reads = [
-            {group_of[p] for n in group for p in regions.producers[n]} - {number}
-            for number, group in enumerate(groups)
+            {group_of[p] for n in group for p in regions.producers[n]} - {number} for number, group in enumerate(groups)
         ]
         readers: list[set[int]] = [set() for _ in groups]
         before = [0] * len(groups)
         order = post_order(
-            sorted(range(len(groups)), key=lambda number: groups[number][0]),
-            lambda number: sorted(reads[number]),
+            sorted(range(len(groups)), key=lambda number: groups[number][0]), lambda number: sorted(reads[number])
         )
         for number in order:
             for producer in reads[number]:

@@ -20,9 +20,7 @@ from graph_compiler.graphs.stream_graph import StagingReason, StreamGraph
 from graph_compiler.identifiers import JobEdgeId
 
 
-def read_sources_again(
-    stream_graph: StreamGraph, graph: JobGraph, deployment: Deployment
-) -> JobGraph:
+def read_sources_again(stream_graph: StreamGraph, graph: JobGraph, deployment: Deployment) -> JobGraph:
     """Return the graph in which such edges are not staged, and read their source again."""
     readers: dict[int, list[JobEdge]] = {}
     for edge in graph.staged_edges:
@@ -38,8 +36,7 @@ def read_sources_again(
     return replace(
         graph,
         edges=tuple(
-            replace(edge, staging=None, reads_source_again=True) if edge.id in again else edge
-            for edge in graph.edges
+            replace(edge, staging=None, reads_source_again=True) if edge.id in again else edge for edge in graph.edges
         ),
     )
 

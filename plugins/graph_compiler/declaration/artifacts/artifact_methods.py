@@ -62,14 +62,10 @@ class ArtifactMethods:
         `environment/bin/python`.
         """
         text = self._text(ARCHIVES, archive_path)
-        self._add(
-            ARCHIVES, text if target_dir is None else f"{text}#{self._text(ARCHIVES, target_dir)}"
-        )
+        self._add(ARCHIVES, text if target_dir is None else f"{text}#{self._text(ARCHIVES, target_dir)}")
 
     @abstractmethod
-    def refuse(
-        self, message: str, *, allowed: str | None = None, hint: str | None = None
-    ) -> NoReturn:
+    def refuse(self, message: str, *, allowed: str | None = None, hint: str | None = None) -> NoReturn:
         """Refuse a call."""
 
     def _artifacts(self) -> Artifacts:

@@ -13,23 +13,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from graph_compiler.declaration.artifacts.user_artifact import (
-    ArtifactError,
-    ArtifactKind,
-    UserArtifact,
-    find_artifact,
-)
+from graph_compiler.declaration.artifacts.user_artifact import ArtifactError, ArtifactKind, UserArtifact, find_artifact
 from graph_compiler.declaration.connectors.file_uris import RELATIVE, local_path, why_not_local
 from graph_compiler.errors import Problem, SourceLocation
 from graph_compiler.identifiers import shown
 
 CACHED_FILES, JARS, ARCHIVES = "pipeline.cached-files", "pipeline.jars", "python.archives"
 SEPARATORS: Mapping[str, str] = {CACHED_FILES: ";", JARS: ";", ARCHIVES: ","}
-_KEYS = {
-    ArtifactKind.FILE: CACHED_FILES,
-    ArtifactKind.JAR: JARS,
-    ArtifactKind.ARCHIVE: ARCHIVES,
-}
+_KEYS = {ArtifactKind.FILE: CACHED_FILES, ArtifactKind.JAR: JARS, ArtifactKind.ARCHIVE: ARCHIVES}
 _RESERVED: Mapping[str, str] = {CACHED_FILES: ",;", JARS: ";", ARCHIVES: ",#"}
 _UNREAD = {CACHED_FILES: "spark.files", JARS: "spark.jars", ARCHIVES: "spark.archives"}
 _FORM = "name:NAME,path:PATH"
@@ -66,13 +57,7 @@ def read_artifacts(config: Mapping[str, str], project: Path, places: Places) -> 
                 found.setdefault(_artifact(key, entry, project), place)
             except ArtifactError as error:
                 problems.append(
-                    Problem(
-                        key=key,
-                        message=str(error),
-                        allowed=error.allowed,
-                        hint=error.hint,
-                        declared_at=place,
-                    )
+                    Problem(key=key, message=str(error), allowed=error.allowed, hint=error.hint, declared_at=place)
                 )
     problems += _clashes(found)
     return Artifacts(found=tuple(found), problems=tuple(problems))

@@ -46,11 +46,7 @@ class ArtifactKind(StrEnum):
     ARCHIVE = "archive"
 
 
-MOST_BYTES = {
-    ArtifactKind.FILE: 64_000_000,
-    ArtifactKind.JAR: 64_000_000,
-    ArtifactKind.ARCHIVE: 1_000_000_000,
-}
+MOST_BYTES = {ArtifactKind.FILE: 64_000_000, ArtifactKind.JAR: 64_000_000, ArtifactKind.ARCHIVE: 1_000_000_000}
 """The size of an artifact: it is copied for each run, and files and jars are read whenever a Dag is parsed."""
 _INSTEAD = {
     ArtifactKind.FILE: "read it as a source, or from a place that all hosts see",
@@ -117,14 +113,10 @@ def find_artifact(kind: ArtifactKind, path: Path, name: str) -> UserArtifact:
         raise ArtifactError(reason, hint="rename it")
     if kind is ArtifactKind.ARCHIVE:
         if not path.name.endswith(ARCHIVES):
-            raise ArtifactError(
-                f"{path} is not an archive that Spark unpacks", allowed=", ".join(ARCHIVES)
-            )
+            raise ArtifactError(f"{path} is not an archive that Spark unpacks", allowed=", ".join(ARCHIVES))
         version = _stat_version(status)
     else:
-        version = _digest(
-            str(path), kind, (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-        )
+        version = _digest(str(path), kind, (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
     return UserArtifact(kind=kind, name=name, path=str(path), version=version)
 
 
@@ -147,11 +139,7 @@ def _status(path: Path, kind: ArtifactKind) -> os.stat_result:
     except (OSError, ValueError) as error:  # denied; a loop of links; a zero byte
         raise ArtifactError(f"{shown(str(path))} cannot be read: {error}") from None
     if stat.S_ISDIR(status.st_mode):
-        raise ArtifactError(
-            f"{path} is a folder",
-            allowed="a file",
-            hint="pack it, and add it with add_python_archive",
-        )
+        raise ArtifactError(f"{path} is a folder", allowed="a file", hint="pack it, and add it with add_python_archive")
     if not stat.S_ISREG(status.st_mode):  # a pipe would be read forever
         raise ArtifactError(f"{path} is neither a file nor a link to one", allowed="a file")
     if status.st_size > MOST_BYTES[kind]:
@@ -187,8 +175,7 @@ def _stat_version(status: os.stat_result) -> str:
 
 def _too_large(path: Path, kind: ArtifactKind) -> ArtifactError:
     return ArtifactError(
-        f"{path} has more than {MOST_BYTES[kind]:,} bytes; it would be copied for each run",
-        hint=_INSTEAD[kind],
+        f"{path} has more than {MOST_BYTES[kind]:,} bytes; it would be copied for each run", hint=_INSTEAD[kind]
     )
 
 

@@ -17,16 +17,7 @@ from graph_compiler.declaration.connectors.connector import (
     SinkMode,
     WhenReadTwice,
 )
-from graph_compiler.declaration.connectors.files import (
-    Csv,
-    FileConnector,
-    Files,
-    Json,
-    Orc,
-    Parquet,
-    RecordFiles,
-    Text,
-)
+from graph_compiler.declaration.connectors.files import Csv, FileConnector, Files, Json, Orc, Parquet, RecordFiles, Text
 from graph_compiler.declaration.connectors.jdbc import Jdbc
 from graph_compiler.declaration.connectors.memory import FunctionSource, Range, Values
 from graph_compiler.declaration.connectors.secret import Secret, SecretText

@@ -14,9 +14,7 @@ from graph_compiler.errors import Problem
 from graph_compiler.extensions import Extensible
 from graph_compiler.identifiers import did_you_mean
 
-Options: TypeAlias = (
-    Mapping[str, str | int | float | bool | Secret] | tuple[tuple[str, SecretText], ...]
-)
+Options: TypeAlias = Mapping[str, str | int | float | bool | Secret] | tuple[tuple[str, SecretText], ...]
 """Spark's options: passed as a mapping, stored as pairs of text."""
 
 
@@ -81,10 +79,7 @@ _MODES_ELSEWHERE = {
     "update": (SinkMode.MERGE, " It needs keys, and replaces the rows of equal keys"),
     "replace": (SinkMode.OVERWRITE, " It removes all rows that the target has"),
     "truncate": (SinkMode.OVERWRITE, " It removes all rows that the target has"),
-    "dynamic": (
-        SinkMode.OVERWRITE_PARTITIONS,
-        " It removes the rows of each partition that the new rows have",
-    ),
+    "dynamic": (SinkMode.OVERWRITE_PARTITIONS, " It removes the rows of each partition that the new rows have"),
 }
 """Names that other tools have for a mode, and what the mode does to rows that are there."""
 
@@ -92,9 +87,7 @@ _MODES_ELSEWHERE = {
 def sink_mode_meant(name: str) -> str | None:
     """Return a hint with the sink mode that a name stands for elsewhere, or that it is close to."""
     known = _MODES_ELSEWHERE.get(name.lower())
-    return (
-        did_you_mean(name, SinkMode) if known is None else f"did you mean '{known[0]}'?{known[1]}"
-    )
+    return did_you_mean(name, SinkMode) if known is None else f"did you mean '{known[0]}'?{known[1]}"
 
 
 class OnSchemaChange(StrEnum):
@@ -216,15 +209,9 @@ class Connector(Extensible, metaclass=HeldToForm):
 
     def texts(self) -> dict[str, str]:
         """Return every text that may contain Jinja, by its field: `{"path": "/in", "options.sep": ";"}`."""
-        named = {
-            f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.never_rendered
-        }
+        named = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.never_rendered}
         options = {f"options.{key}": value for key, value in _options(self)}
-        return {
-            key: value
-            for key, value in (named | options).items()
-            if isinstance(value, str) and value
-        }
+        return {key: value for key, value in (named | options).items() if isinstance(value, str) and value}
 
     def rendering_problems(self, rendered: Mapping[str, str]) -> Iterator[Problem]:  # noqa: ARG002  # most take any text
         """Yield the problems of rendered texts, compared with the declared ones; `rendered` has the keys of `texts`."""
@@ -232,13 +219,9 @@ class Connector(Extensible, metaclass=HeldToForm):
 
     def with_texts(self, rendered: Mapping[str, str]) -> Self:
         """Return the same connector with rendered texts; `rendered` has the keys of `texts`."""
-        changes: dict[str, object] = {
-            key: text for key, text in rendered.items() if not key.startswith("options.")
-        }
+        changes: dict[str, object] = {key: text for key, text in rendered.items() if not key.startswith("options.")}
         if _options(self):
-            changes["options"] = tuple(
-                (key, rendered.get(f"options.{key}", value)) for key, value in _options(self)
-            )
+            changes["options"] = tuple((key, rendered.get(f"options.{key}", value)) for key, value in _options(self))
         return replace(self, **changes)  # type: ignore[arg-type]  # by name
 
     def secrets(self) -> dict[str, Secret]:
@@ -255,10 +238,7 @@ def as_pairs(options: Options) -> tuple[tuple[str, SecretText], ...]:
     """
     if not isinstance(options, Mapping):
         return options
-    return tuple(
-        (key, value if isinstance(value, Secret) else _as_text(value))
-        for key, value in options.items()
-    )
+    return tuple((key, value if isinstance(value, Secret) else _as_text(value)) for key, value in options.items())
 
 
 def _as_text(value: str | int | float | bool) -> str:

@@ -8,9 +8,7 @@ from pathlib import PurePosixPath
 from urllib.parse import quote
 
 LOCAL_PLACES = "an absolute path or a file: URI"
-TARGET_PLACES = STAGING_PLACES = (
-    "an absolute path, a file: URI, s3a://bucket/prefix, or hdfs://host:port/path"
-)
+TARGET_PLACES = STAGING_PLACES = "an absolute path, a file: URI, s3a://bucket/prefix, or hdfs://host:port/path"
 RELATIVE = "a relative path"
 ABSOLUTE = ("/", "s3a://", "hdfs://")
 """How everything that has a store begins."""
@@ -22,9 +20,7 @@ _PREFIX = re.compile(r"[\w!.*'()=~/-]*", re.ASCII)
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[1-9][0-9]{0,4})?", re.ASCII | re.IGNORECASE)
 _FOLDER = re.compile(r"[\w.=~/-]*", re.ASCII)
 _HDFS, _HDFS_PORT = "hdfs", ":8020"
-_NO_NAMENODE = (
-    "it names no NameNode, so each host could find a different place; write hdfs://host:port/path"
-)
+_NO_NAMENODE = "it names no NameNode, so each host could find a different place; write hdfs://host:port/path"
 _NAMES_OF_S3 = ("s3", "s3n")
 _UNTRIED = ("gs", "abfs", "abfss", "wasb", "wasbs", "oss", "cosn", "webhdfs", "swebhdfs", "viewfs")
 

@@ -38,9 +38,7 @@ _OF_SPARK = re.compile(
     re.IGNORECASE,
 )
 """Classes of Spark's own formats: read by one of these names, records and types would not be checked."""
-_SAY_WHERE = frozenset(
-    {"path", "paths", "mapreduce.output.basename", "mapreduce.output.fileoutputformat.outputdir"}
-)
+_SAY_WHERE = frozenset({"path", "paths", "mapreduce.output.basename", "mapreduce.output.fileoutputformat.outputdir"})
 """Options of Spark's and Hadoop's writers, in lower case, that change the names or the folder of files."""
 
 
@@ -120,11 +118,7 @@ class FileConnector(Connector):
     def why_not_writable(self) -> str | None:
         """Return why a sink cannot have its options: some would write the files to another place."""
         wrong = [name for name, _ in as_pairs(self.options) if name.lower() in _SAY_WHERE]
-        return (
-            f"option '{wrong[0]}' is not allowed on a sink: it changes where files are written"
-            if wrong
-            else None
-        )
+        return f"option '{wrong[0]}' is not allowed on a sink: it changes where files are written" if wrong else None
 
     def spark_options(self) -> dict[str, SecretText]:
         """Return the options for both reading and writing."""
@@ -158,11 +152,7 @@ class RecordFiles(FileConnector):
     and reason, and in no other output.
     """
 
-    never_rendered: ClassVar[tuple[str, ...]] = (
-        *FileConnector.never_rendered,
-        "on_misfit",
-        "rejects",
-    )
+    never_rendered: ClassVar[tuple[str, ...]] = (*FileConnector.never_rendered, "on_misfit", "rejects")
     on_misfit: str | None = field(default=None, kw_only=True, metadata={UNSAID: True})
     rejects: str | None = field(default=None, kw_only=True, metadata={UNSAID: True})
 
@@ -201,9 +191,7 @@ class RecordFiles(FileConnector):
                 hint=did_you_mean(str(self.on_misfit), OnMisfit),
             )
         if self.rejects is not None and not str(self.rejects).strip():
-            yield Problem(
-                message="its rejects are the empty text", allowed="the tag of a side output"
-            )
+            yield Problem(message="its rejects are the empty text", allowed="the tag of a side output")
         if self.rejects is not None and self.on_misfit is not None:
             yield Problem(
                 message=f"it has rejects, and on_misfit='{self.on_misfit}'",
@@ -256,10 +244,7 @@ class Csv(RecordFiles):
         return SchemaInFiles.NAMES if header else SchemaInFiles.NOTHING
 
     def spark_options(self) -> dict[str, SecretText]:
-        own: dict[str, SecretText] = {
-            "header": str(self.header).lower(),
-            "nullValue": self.null_value,
-        }
+        own: dict[str, SecretText] = {"header": str(self.header).lower(), "nullValue": self.null_value}
         return own | dict(as_pairs(self.options))
 
 
@@ -381,14 +366,10 @@ class Files(RecordFiles):
         if self.format.lower() not in TABLE_FORMATS:
             return RecordFiles.why_not_writable(self)
         tables = listing(TABLE_FORMATS)
-        return (
-            f"a {self.format} table cannot be written as files: {tables} tables are files and a log"
-        )
+        return f"a {self.format} table cannot be written as files: {tables} tables are files and a log"
 
 
-@lru_cache(
-    maxsize=1024
-)  # each pair of a pipeline's places is compared while Airflow parses its Dag
+@lru_cache(maxsize=1024)  # each pair of a pipeline's places is compared while Airflow parses its Dag
 def _place(path: str) -> str:
     path = re.sub(r"^file:(//(?=/|\{)|(?=/(?!/)|\{))", "", path, flags=re.IGNORECASE)
     scheme, separator, rest = path.rpartition("://")

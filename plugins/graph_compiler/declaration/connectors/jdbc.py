@@ -8,13 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from typing import ClassVar, Self
 
-from graph_compiler.declaration.connectors.connector import (
-    Connector,
-    Options,
-    SinkMode,
-    WhenReadTwice,
-    as_pairs,
-)
+from graph_compiler.declaration.connectors.connector import Connector, Options, SinkMode, WhenReadTwice, as_pairs
 from graph_compiler.declaration.connectors.file_uris import lasting
 from graph_compiler.declaration.connectors.jdbc_templates import (
     TEMPLATE,
@@ -30,10 +24,7 @@ from graph_compiler.declaration.connectors.jdbc_url import (
     table_uri,
 )
 from graph_compiler.declaration.connectors.secret import Secret, SecretText
-from graph_compiler.declaration.connectors.table_name import (
-    parse_table_name,
-    with_quotes_where_needed,
-)
+from graph_compiler.declaration.connectors.table_name import parse_table_name, with_quotes_where_needed
 from graph_compiler.declaration.coordination import InputSplit
 from graph_compiler.declaration.sql_text import WRITING_WORDS, command_in
 from graph_compiler.errors import Problem
@@ -144,9 +135,7 @@ class Jdbc(Connector):
             predicates = split_predicates(self.partition_column, lower, upper, parts)
         return tuple(
             PredicateSplit(
-                number=number,
-                description=predicate or f"part {number + 1} of {len(predicates)}",
-                predicate=predicate,
+                number=number, description=predicate or f"part {number + 1} of {len(predicates)}", predicate=predicate
             )
             for number, predicate in enumerate(predicates)
         )
@@ -199,9 +188,7 @@ class Jdbc(Connector):
     def _bounds(self) -> Iterator[Problem]:
         missing = [name for name in _SPLITS if getattr(self, name) is None]
         if missing and (len(missing) < len(_SPLITS) or self.num_partitions is not None):
-            given = next(
-                name for name in (*_SPLITS, "num_partitions") if getattr(self, name) is not None
-            )
+            given = next(name for name in (*_SPLITS, "num_partitions") if getattr(self, name) is not None)
             message = f"{given} needs {listing(missing)}"
             allowed = f"{listing(_SPLITS)} together (and num_partitions), or none of them"
             yield Problem(message=message, allowed=allowed)

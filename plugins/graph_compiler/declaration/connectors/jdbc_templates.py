@@ -62,18 +62,14 @@ def find_template_problems(
             yield Problem(message=f"its {name} contains a template ({found[0]} …)", allowed="none")
 
 
-def find_rendering_problems(
-    declared: Mapping[str, str], rendered: Mapping[str, str]
-) -> Iterator[Problem]:
+def find_rendering_problems(declared: Mapping[str, str], rendered: Mapping[str, str]) -> Iterator[Problem]:
     """Return the problems of rendered texts, compared with the declared ones under the same keys."""
     for key, text in declared.items():
         found = rendered.get(key, text)
         if not TEMPLATE.search(text):
             continue
         if key == "table" and (reason := why_no_table(text, found)):
-            yield Problem(
-                message=f"its table is rendered as {shown(found)}: {reason}", allowed=_TABLE
-            )
+            yield Problem(message=f"its table is rendered as {shown(found)}: {reason}", allowed=_TABLE)
         elif key == "url" and not _fits(text, found):
             allowed = "letters, digits, '_', '-' and '.' where its templates are"
             # The url is not shown, since it may contain a password.

@@ -79,11 +79,7 @@ _IN_STATEMENT = re.compile(
 
 def is_in_url(url: str) -> bool:
     """Whether a url, or another text of connection parameters, holds a secret."""
-    return any(
-        pattern.search(text)
-        for text in (url, unquote(url))
-        for pattern in (_PARAMETER, _USER_INFO, _LOGIN)
-    )
+    return any(pattern.search(text) for text in (url, unquote(url)) for pattern in (_PARAMETER, _USER_INFO, _LOGIN))
 
 
 def is_in_query(query: str) -> bool:

@@ -28,11 +28,7 @@ class Values(Connector):
     rows: tuple[tuple[Cell, ...], ...]
 
     def __init__(
-        self,
-        rows: Iterable[Sequence[Cell]],
-        schema: str | None,
-        *,
-        on_schema_change: str | None = None,
+        self, rows: Iterable[Sequence[Cell]], schema: str | None, *, on_schema_change: str | None = None
     ) -> None:
         object.__setattr__(self, "rows", _rows(rows))
         object.__setattr__(self, "schema", schema)
@@ -113,6 +109,4 @@ def _reference(function: Callable[..., object] | FunctionRef) -> FunctionRef:
             raise FunctionNotImportableError(reason)
         return reference
     except FunctionNotImportableError as error:
-        raise FunctionNotImportableError(
-            f"FunctionSource cannot take this function: {error}"
-        ) from None
+        raise FunctionNotImportableError(f"FunctionSource cannot take this function: {error}") from None

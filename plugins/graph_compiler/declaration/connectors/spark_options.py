@@ -20,11 +20,7 @@ _MICROSECONDS: Mapping[str, str] = {
 }
 """Spark's readers accept these by default, and its writers cut them to milliseconds."""
 WRITE_OPTIONS: Mapping[str, Mapping[str, str]] = {
-    "csv": {
-        **_MICROSECONDS,
-        "ignoreLeadingWhiteSpace": "false",
-        "ignoreTrailingWhiteSpace": "false",
-    },
+    "csv": {**_MICROSECONDS, "ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"},
     "json": {**_MICROSECONDS, "ignoreNullFields": "false"},
     "xml": _MICROSECONDS,
 }
@@ -75,9 +71,7 @@ OF_FORMATS: Mapping[str, frozenset[str]] = {
 _SHOWN, _NEAR = 5, 0.55
 
 
-def find_unknown_options(
-    format: str, options: Sequence[tuple[str, SecretText]]
-) -> Iterator[Problem]:
+def find_unknown_options(format: str, options: Sequence[tuple[str, SecretText]]) -> Iterator[Problem]:
     """Yield each option that Spark would ignore; names are compared as Spark does, ignoring case."""
     own = OF_FORMATS.get(format.lower())
     if own is None:

@@ -31,15 +31,8 @@ class Table(Connector):
     """
 
     spark_modules: ClassVar[tuple[str, ...]] = ("graph_compiler.spark_runtime.connectors.table",)
-    sink_modes: ClassVar[tuple[SinkMode, ...]] = (
-        SinkMode.APPEND,
-        SinkMode.OVERWRITE,
-        SinkMode.ERROR_IF_EXISTS,
-    )
-    never_rendered: ClassVar[tuple[str, ...]] = (
-        *("schema", "on_schema_change"),
-        *("run_column", "attempt_column"),
-    )
+    sink_modes: ClassVar[tuple[SinkMode, ...]] = (SinkMode.APPEND, SinkMode.OVERWRITE, SinkMode.ERROR_IF_EXISTS)
+    never_rendered: ClassVar[tuple[str, ...]] = (*("schema", "on_schema_change"), *("run_column", "attempt_column"))
     name: str
     run_column: str | None = field(default=None, kw_only=True)
     attempt_column: str | None = field(default=None, kw_only=True)

@@ -228,9 +228,7 @@ class AirflowArguments(metaclass=HeldToForm):
         for what, given in (("group_args", self.group_args), ("task_args", self.task_args)):
             for owner, arguments in given.items():
                 if not isinstance(owner, str) or not isinstance(arguments, Mapping):
-                    yield Problem(
-                        message=f"{what} has {owner!r}: {shown(arguments)}", allowed=_FORM
-                    )
+                    yield Problem(message=f"{what} has {owner!r}: {shown(arguments)}", allowed=_FORM)
                     continue
                 wrong = (name for name in arguments if name not in _TASK)
                 yield from (_of_task(f"{what}['{owner}'] has '{name}'", name) for name in wrong)
@@ -254,10 +252,7 @@ def find_strangers(given: AirflowArguments, groups: Mapping[TaskName, str]) -> I
 def _merged(
     ours: Mapping[str, Mapping[str, Any]], theirs: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, dict[str, Any]]:
-    return {
-        name: {**ours.get(name, {}), **theirs.get(name, {})}
-        for name in dict.fromkeys([*ours, *theirs])
-    }
+    return {name: {**ours.get(name, {}), **theirs.get(name, {})} for name in dict.fromkeys([*ours, *theirs])}
 
 
 def _of_dag(found: str, name: str) -> Problem:
@@ -275,9 +270,7 @@ def _of_task(found: str, name: str) -> Problem:
 
 
 def _unknown(found: str, name: str, known: Collection[str]) -> Problem:
-    return Problem(
-        message=found, allowed=listing(sorted(known)), hint=did_you_mean(name, sorted(known))
-    )
+    return Problem(message=found, allowed=listing(sorted(known)), hint=did_you_mean(name, sorted(known)))
 
 
 def _wrong_values(arguments: Mapping[str, Any], where: str) -> Iterator[Problem]:

@@ -12,16 +12,7 @@ from zoneinfo import ZoneInfo
 
 from graph_compiler.declaration.refusals.constructors import HeldToForm
 
-PRESETS = [
-    "@once",
-    "@continuous",
-    "@hourly",
-    "@daily",
-    "@weekly",
-    "@monthly",
-    "@quarterly",
-    "@yearly",
-]
+PRESETS = ["@once", "@continuous", "@hourly", "@daily", "@weekly", "@monthly", "@quarterly", "@yearly"]
 """Airflow's names for schedules."""
 
 

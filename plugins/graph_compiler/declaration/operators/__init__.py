@@ -5,11 +5,7 @@ Expressions are Spark SQL text, columns are names. `:late_after` in an expressio
 To add an operator, here or in your own package: CONTRIBUTING.md.
 """
 
-from graph_compiler.declaration.operators.base_operator import (
-    ChainingStrategy,
-    Operator,
-    OperatorAttributes,
-)
+from graph_compiler.declaration.operators.base_operator import ChainingStrategy, Operator, OperatorAttributes
 from graph_compiler.declaration.operators.combining import (
     Except,
     Intersect,
@@ -32,12 +28,7 @@ from graph_compiler.declaration.operators.functions import (
     Process,
     Transform,
 )
-from graph_compiler.declaration.operators.grouping import (
-    Aggregate,
-    AggregateAll,
-    Deduplicate,
-    WindowAggregate,
-)
+from graph_compiler.declaration.operators.grouping import Aggregate, AggregateAll, Deduplicate, WindowAggregate
 from graph_compiler.declaration.operators.operator_settings import OperatorSettings, RuntimeSettings
 from graph_compiler.declaration.operators.ordering import Limit, Sort, TopN
 from graph_compiler.declaration.operators.rows import (

@@ -7,11 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
-from graph_compiler.declaration.coordination import (
-    CoordinatorKind,
-    InputSplitSource,
-    MasterHook,
-)
+from graph_compiler.declaration.coordination import CoordinatorKind, InputSplitSource, MasterHook
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.operators.known_columns import Known
 from graph_compiler.errors import Problem

@@ -75,9 +75,7 @@ class Join(Operator):
             has_keys = self.on or self.condition is not None
             message = "a cross join takes neither columns nor a condition"
             if has_keys:
-                yield Problem(
-                    message=message, allowed="how='cross' alone, or keys with another join type"
-                )
+                yield Problem(message=message, allowed="how='cross' alone, or keys with another join type")
         elif not self.on and self.condition is None:
             yield Problem(
                 message="it has neither columns nor a condition",
@@ -167,14 +165,10 @@ class Sql(Operator):
         unread = [name for name in self.names if f"{{{name}}}" not in self.query]
         if unread:
             message = f"its query does not read {{{unread[0]}}}"
-            yield Problem(
-                message=message, hint="write the name of a stream in braces: FROM {orders}"
-            )
+            yield Problem(message=message, hint="write the name of a stream in braces: FROM {orders}")
 
 
-INSTEAD_OF_ITERATIONS = (
-    "iterate(step, max_iterations=…) applies a function to its own result, which Spark can run"
-)
+INSTEAD_OF_ITERATIONS = "iterate(step, max_iterations=…) applies a function to its own result, which Spark can run"
 
 
 @dataclass(frozen=True, slots=True)

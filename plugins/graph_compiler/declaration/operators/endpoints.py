@@ -7,11 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from graph_compiler.declaration.connectors import Connector, OnSchemaChange, SinkMode
-from graph_compiler.declaration.coordination import (
-    CoordinatorKind,
-    InputSplitSource,
-    MasterHook,
-)
+from graph_compiler.declaration.coordination import CoordinatorKind, InputSplitSource, MasterHook
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.known_columns import Known, columns_of_schema
 

@@ -10,11 +10,7 @@ from typing import ClassVar
 from graph_compiler.declaration.functions import FunctionRef, with_bound_arguments
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.known_columns import Known, columns_of_schema
-from graph_compiler.declaration.parameters.parameter import (
-    Argument,
-    ParameterReference,
-    ParameterValue,
-)
+from graph_compiler.declaration.parameters.parameter import Argument, ParameterReference, ParameterValue
 from graph_compiler.errors import Problem
 from graph_compiler.extensions import UNSAID
 
@@ -29,9 +25,7 @@ class FunctionOperator(Operator):
     distributes_itself: ClassVar[bool] = False
     function: FunctionRef
     deterministic: bool = True
-    arguments: tuple[tuple[str, Argument], ...] = field(
-        default=(), kw_only=True, metadata={UNSAID: True}
-    )
+    arguments: tuple[tuple[str, Argument], ...] = field(default=(), kw_only=True, metadata={UNSAID: True})
 
     def functions(self) -> tuple[FunctionRef, ...]:
         return (self.function,)
@@ -51,9 +45,7 @@ class FunctionOperator(Operator):
 
     def why_unrepeatable(self) -> str | None:
         """Return a reason if it is declared as not deterministic."""
-        return (
-            None if self.deterministic else f"{self.function} is declared with deterministic=False"
-        )
+        return None if self.deterministic else f"{self.function} is declared with deterministic=False"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,19 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
-from graph_compiler.declaration.operators.known_columns import (
-    Known,
-    KnownColumn,
-    named_columns,
-    names_twice,
-    type_of,
-)
+from graph_compiler.declaration.operators.known_columns import Known, KnownColumn, named_columns, names_twice, type_of
 from graph_compiler.declaration.windows import Window
 from graph_compiler.errors import Problem
 
-_NO_AGGREGATES = Problem(
-    message="it has no columns", allowed='at least one, by name: flights="count(*)"'
-)
+_NO_AGGREGATES = Problem(message="it has no columns", allowed='at least one, by name: flights="count(*)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +126,5 @@ class Deduplicate(Operator):
     def why_unrepeatable(self) -> str | None:
         """Return a reason if there is no order: any row of a key may be kept."""
         if self.keys and not self.order_by:
-            return (
-                "it keeps an arbitrary row of each key: set order_by to keep the same one each time"
-            )
+            return "it keeps an arbitrary row of each key: set order_by to keep the same one each time"
         return None

@@ -10,9 +10,7 @@ from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.known_columns import Known
 from graph_compiler.errors import Problem
 
-_NO_ORDER = Problem(
-    message="it has no order", allowed='columns or expressions: "mean_delay DESC NULLS LAST"'
-)
+_NO_ORDER = Problem(message="it has no order", allowed='columns or expressions: "mean_delay DESC NULLS LAST"')
 
 
 @dataclass(frozen=True, slots=True)

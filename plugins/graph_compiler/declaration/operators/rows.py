@@ -70,8 +70,7 @@ class Select(ColumnOperator):
 
     def keeps_column(self, name: str) -> bool:
         return any(
-            new.lower() == name.lower() == expression.strip().strip("`").lower()
-            for new, expression in self.columns
+            new.lower() == name.lower() == expression.strip().strip("`").lower() for new, expression in self.columns
         )
 
 
@@ -123,9 +122,7 @@ class Rename(Operator):
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
         new = {old.lower(): name for old, name in self.names}
-        return inputs[0] and tuple(
-            KnownColumn(new.get(each.name.lower(), each.name), each.type) for each in inputs[0]
-        )
+        return inputs[0] and tuple(KnownColumn(new.get(each.name.lower(), each.name), each.type) for each in inputs[0])
 
     def keeps_column(self, name: str) -> bool:
         """Whether neither an old nor a new name is that of the column."""

@@ -34,9 +34,7 @@ def read_model(model: Any) -> tuple[dict[str, tuple[Any, dict[str, Any]]], tuple
     """Return the fields of a model, each with its default as a JSON value and its schema."""
     try:
         schema = model.model_json_schema(by_alias=False)
-    except (
-        Exception
-    ) as error:  # any exception: pydantic raises different ones for types without a JSON form
+    except Exception as error:  # any exception: pydantic raises different ones for types without a JSON form
         return {}, (_no_parameters(model, words_of(error)),)
     if schema.get("type") != "object":
         return {}, (_no_parameters(model, "it is not a mapping of fields"),)
@@ -51,15 +49,10 @@ def read_model(model: Any) -> tuple[dict[str, tuple[Any, dict[str, Any]]], tuple
             for name in required
         )
     try:
-        defaults, again = (
-            model().model_dump(mode="json", by_alias=False, warnings=False) for _ in range(2)
-        )
+        defaults, again = (model().model_dump(mode="json", by_alias=False, warnings=False) for _ in range(2))
     except Exception as error:  # its validators and factories may raise any exception
         return {}, (_no_parameters(model, words_of(error)),)
-    fields = {
-        name: _resolved(field, schema.get("$defs", {}))
-        for name, field in schema.get("properties", {}).items()
-    }
+    fields = {name: _resolved(field, schema.get("$defs", {})) for name, field in schema.get("properties", {}).items()}
     problems = tuple(
         Problem(
             key=f"params.{name}",

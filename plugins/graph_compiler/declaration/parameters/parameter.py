@@ -57,13 +57,9 @@ def is_model(params: object) -> bool:
 def read_parameters(params: Params) -> tuple[tuple[Parameter, ...], tuple[Problem, ...]]:
     """Return the valid parameters, and the problems of the others; a Problem's key is `params.<name>`."""
     if not isinstance(params, Mapping) and not is_model(params):
-        problem = Problem(
-            key="params", message=f"is {params!r}", allowed="a mapping, or a pydantic model"
-        )
+        problem = Problem(key="params", message=f"is {params!r}", allowed="a mapping, or a pydantic model")
         return (), (problem,)
-    described, problems = (
-        (_written(params), ()) if isinstance(params, Mapping) else read_model(params)
-    )
+    described, problems = (_written(params), ()) if isinstance(params, Mapping) else read_model(params)
     found: list[Parameter] = []
     for name, (written, schema) in described.items():
         is_whole_number = schema.get("type") == "number" and type(written) is int
@@ -72,18 +68,13 @@ def read_parameters(params: Params) -> tuple[tuple[Parameter, ...], tuple[Proble
             problems = (*problems, wrong)
         else:
             typed = {"type": JSON_TYPES[type(default)], **schema}
-            found.append(
-                Parameter(name=name, default=default, schema=json.dumps(typed, sort_keys=True))
-            )
+            found.append(Parameter(name=name, default=default, schema=json.dumps(typed, sort_keys=True)))
     return tuple(found), problems
 
 
 def _written(params: Mapping[str, Any]) -> dict[str, tuple[Any, dict[str, Any]]]:
     return {
-        name: (
-            given.get("default"),
-            {key: value for key, value in given.items() if key != "default"},
-        )
+        name: (given.get("default"), {key: value for key, value in given.items() if key != "default"})
         if isinstance(given, Mapping)
         else (given, {})
         for name, given in params.items()
@@ -92,20 +83,12 @@ def _written(params: Mapping[str, Any]) -> dict[str, tuple[Any, dict[str, Any]]]
 
 def _refusal(name: object, default: object, schema: Mapping[str, Any]) -> Problem | None:
     key = f"params.{name}"
-    return (
-        _wrong_name(key, name)
-        or _wrong_default(key, default, schema)
-        or _unknown_keyword(key, schema)
-    )
+    return _wrong_name(key, name) or _wrong_default(key, default, schema) or _unknown_keyword(key, schema)
 
 
 def _wrong_name(key: str, name: object) -> Problem | None:
     if not isinstance(name, str) or not name.isidentifier():
-        return Problem(
-            key=key,
-            message=f"'{name}' cannot be a parameter's name",
-            allowed="a valid Python name",
-        )
+        return Problem(key=key, message=f"'{name}' cannot be a parameter's name", allowed="a valid Python name")
     if name == RUN_DATE:
         return Problem(key=key, message="it is built in: every run has it")
     if hasattr(dict, name):
@@ -120,9 +103,7 @@ def _wrong_name(key: str, name: object) -> Problem | None:
 def _wrong_default(key: str, default: object, schema: Mapping[str, Any]) -> Problem | None:
     if "anyOf" in schema or isinstance(schema.get("type"), list):
         return Problem(
-            key=key,
-            message="it has several types",
-            allowed="one of str, int, float, bool, Literal, Enum, date",
+            key=key, message="it has several types", allowed="one of str, int, float, bool, Literal, Enum, date"
         )
     if schema.get("format") == "password":
         return Problem(
@@ -160,9 +141,7 @@ def _unknown_keyword(key: str, schema: Mapping[str, Any]) -> Problem | None:
                 hint=did_you_mean(str(keyword), KEYWORDS),
             )
         if not _is_json(said):
-            return Problem(
-                key=key, message=f"its '{keyword}' is {shown(said)}", allowed="a JSON value"
-            )
+            return Problem(key=key, message=f"its '{keyword}' is {shown(said)}", allowed="a JSON value")
     return None
 
 

@@ -18,20 +18,7 @@ _COLLECTED: ContextVar[list[Problem] | None] = ContextVar("collected", default=N
 
 
 _RETURN_ROWS = frozenset(
-    {
-        "csv",
-        "jdbc",
-        "json",
-        "load",
-        "orc",
-        "parquet",
-        "table",
-        "text",
-        "xml",
-        "drop",
-        "fill",
-        "replace",
-    }
+    {"csv", "jdbc", "json", "load", "orc", "parquet", "table", "text", "xml", "drop", "fill", "replace"}
 )
 """Methods of PySpark's readers, and of `na`, that return a DataFrame."""
 
@@ -51,11 +38,7 @@ class Refused:
     """
 
     def __init__(
-        self,
-        problems: Iterable[Problem],
-        environment: Remembering | None = None,
-        *,
-        is_stream: bool = True,
+        self, problems: Iterable[Problem], environment: Remembering | None = None, *, is_stream: bool = True
     ) -> None:
         self._problems = tuple(problems)
         self._environment = environment
@@ -108,12 +91,8 @@ class Refused:
     def _same(self, *_: object) -> Self:
         return self
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = (
-        _same
-    )
-    __lt__ = __le__ = __gt__ = __ge__ = __and__ = __rand__ = __or__ = __ror__ = __invert__ = (
-        __neg__
-    ) = _same
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _same
+    __lt__ = __le__ = __gt__ = __ge__ = __and__ = __rand__ = __or__ = __ror__ = __invert__ = __neg__ = _same
 
 
 class Unused(Refused):

@@ -14,13 +14,7 @@ from typing import Any
 
 from graph_compiler.declaration.functions import IMPORTABLE, WHERE_TO_MOVE
 from graph_compiler.declaration.locations import caller_location
-from graph_compiler.declaration.refusals.collected import (
-    add_new,
-    is_collecting,
-    note,
-    problems_of,
-    refused_among,
-)
+from graph_compiler.declaration.refusals.collected import add_new, is_collecting, note, problems_of, refused_among
 from graph_compiler.errors import FunctionNotImportableError, InvalidPipelineError, Problem
 from graph_compiler.identifiers import did_you_mean, listing, shown
 
@@ -95,12 +89,7 @@ class StandsIn(type):
 
 def _not_importable(error: FunctionNotImportableError) -> Problem:
     """Return the problem of a function that Spark cannot import, at the line that named it."""
-    return Problem(
-        message=str(error),
-        allowed=IMPORTABLE,
-        hint=WHERE_TO_MOVE,
-        declared_at=caller_location(),
-    )
+    return Problem(message=str(error), allowed=IMPORTABLE, hint=WHERE_TO_MOVE, declared_at=caller_location())
 
 
 # Return why a call does not match the signature of what it calls.

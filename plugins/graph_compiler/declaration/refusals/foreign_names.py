@@ -33,10 +33,7 @@ _CAST = '`cast(amount="BIGINT")`'
 _SORT = '`sort("amount DESC", "id")`'
 _FIRST = '`top_n(10, "id")`, or `limit(10)` for any rows'
 _ONE_OF_EACH = '`deduplicate("country", order_by="id")`'
-_WINDOW = (
-    '`with_columns(before="lag(amount) OVER (PARTITION BY country ORDER BY id)")`, '
-    "and other window functions"
-)
+_WINDOW = '`with_columns(before="lag(amount) OVER (PARTITION BY country ORDER BY id)")`, and other window functions'
 _UNPIVOT = '`sql("SELECT * FROM {input} UNPIVOT (number FOR kind IN (id, amount))")`'
 _PIVOT = '`key_by("country").aggregate(a="sum(amount) FILTER (WHERE text = \'a\')")`'
 _FLAT_MAP = '`flat_map("explode(split(text, \' \'))", "word")`'
@@ -49,13 +46,10 @@ _LATERAL = (
     'ORDER BY b.id DESC LIMIT 1) b", a=rows, b=other)`'
 )
 _SEMI = '`join(other, on="id", how="semi")`'
-_SPLIT = (
-    '`filter("pmod(hash(id), 10) < 8", rejects="rest")`; the other rows are its side output rest'
-)
+_SPLIT = '`filter("pmod(hash(id), 10) < 8", rejects="rest")`; the other rows are its side output rest'
 _STAGE = '`stage("expensive", same_task=True)`, or `stage("expensive")` for a task of its own'
 _SETTINGS = (
-    "the pipeline's options: "
-    '`StreamExecutionEnvironment("sales", config={"spark.sql.shuffle.partitions": 64})`'
+    'the pipeline\'s options: `StreamExecutionEnvironment("sales", config={"spark.sql.shuffle.partitions": 64})`'
 )
 _NO_SESSION = "leave it out: there is no session when a pipeline is loaded"
 _NO_INDEX = "leave it out: rows have no index"
@@ -378,15 +372,10 @@ def foreign_names(*, of_environment: bool = False) -> dict[str, ForeignName]:
     of_streams = {"PySpark's": _PYSPARK, "pandas'": _PANDAS, "PyFlink's": _PYFLINK}
     tables = _OF_ENVIRONMENT if of_environment else of_streams
     return {
-        name: ForeignName(whose, hint)
-        for whose, table in reversed([*tables.items()])
-        for name, hint in table.items()
+        name: ForeignName(whose, hint) for whose, table in reversed([*tables.items()]) for name, hint in table.items()
     }
 
 
 @cache
 def _known(of_environment: bool) -> Mapping[str, ForeignName]:
-    return {
-        without_style(name): found
-        for name, found in foreign_names(of_environment=of_environment).items()
-    }
+    return {without_style(name): found for name, found in foreign_names(of_environment=of_environment).items()}

@@ -76,9 +76,7 @@ def _meant(kind: type[Guided], name: str) -> tuple[str, str] | None:
     own = {without_style(call): call for call in _calls(kind)}
     if wanted in own:
         return words, f"did you mean '{own[wanted]}'?"
-    others = {
-        call for other in _kinds(Guided) if hasattr(other, "select") for call in _calls(other)
-    }
+    others = {call for other in _kinds(Guided) if hasattr(other, "select") for call in _calls(other)}
     is_environment = hasattr(kind, "from_source")
     foreign = foreign_name(name, of_environment=is_environment)
     if foreign is None and is_environment:

@@ -70,9 +70,7 @@ class ResourceSpec(metaclass=HeldToForm):
         """Yield every invalid amount."""
         counts = {"cpu_cores": self.cpu_cores, **self.extended_resources}
         sizes = {"memory": self.memory, "off_heap_memory": self.off_heap_memory}
-        odd: dict[str, object] = {
-            name: value for name, value in counts.items() if not _is_count(value)
-        }
+        odd: dict[str, object] = {name: value for name, value in counts.items() if not _is_count(value)}
         odd |= {name: text for name, text in sizes.items() if parse_memory(text) is None}
         for name, value in odd.items():
             yield Problem(message=f"{name} is {value!r}", allowed=SPEC_FORM)
@@ -89,10 +87,7 @@ class ResourceSpec(metaclass=HeldToForm):
     def merge(self, other: ResourceSpec) -> ResourceSpec:
         """Add up the needs of two operators of one chain (Flink's `ResourceSpec.merge`)."""
         mine, theirs = self.amounts(), other.amounts()
-        total = {
-            name: mine.get(name, Decimal(0)) + theirs.get(name, Decimal(0))
-            for name in mine | theirs
-        }
+        total = {name: mine.get(name, Decimal(0)) + theirs.get(name, Decimal(0)) for name in mine | theirs}
         return ResourceSpec(
             cpu_cores=float(total.pop(CORES)),
             memory=memory_text(int(total.pop(MEMORY))),

@@ -1,11 +1,6 @@
 """The fluent API, by topic; `DataStream` has all of it."""
 
 from graph_compiler.declaration.streams.connected_streams import ConnectedStreams
-from graph_compiler.declaration.streams.data_stream import (
-    DataStream,
-    DataStreamSink,
-    KeyedStream,
-    WindowedStream,
-)
+from graph_compiler.declaration.streams.data_stream import DataStream, DataStreamSink, KeyedStream, WindowedStream
 
 __all__ = ["ConnectedStreams", "DataStream", "DataStreamSink", "KeyedStream", "WindowedStream"]

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from graph_compiler.declaration.functions import (
-    form_of_function,
-    keywords_of,
-    takes_any_keyword,
-    why_not_callable,
-)
+from graph_compiler.declaration.functions import form_of_function, keywords_of, takes_any_keyword, why_not_callable
 from graph_compiler.declaration.parameters.parameter import (
     RUN_DATE,
     Argument,
@@ -36,10 +31,7 @@ def bound_arguments(arguments: Mapping[str, Argument]) -> tuple[tuple[str, Argum
 
 
 def argument_problems(
-    function: Callable[..., object],
-    inputs: int,
-    arguments: Mapping[str, Argument],
-    declared: tuple[Parameter, ...],
+    function: Callable[..., object], inputs: int, arguments: Mapping[str, Argument], declared: tuple[Parameter, ...]
 ) -> Iterator[Problem]:
     """Yield why a function cannot be called with its inputs and keywords; parameters are checked by their defaults."""
     keywords = keywords_of(function, inputs)
@@ -53,9 +45,7 @@ def argument_problems(
         return
     if reason := why_not_callable(function, inputs, arguments):
         yield Problem(
-            message=reason,
-            allowed=f"a function of {counted(inputs, 'argument')}",
-            hint=_hint(keywords, arguments),
+            message=reason, allowed=f"a function of {counted(inputs, 'argument')}", hint=_hint(keywords, arguments)
         )
         return
     defaults = {parameter.name: parameter.default for parameter in declared} | {RUN_DATE: ""}

@@ -7,23 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 from graph_compiler.declaration.call_checks import held_to_signatures
 from graph_compiler.declaration.locations import caller_location
-from graph_compiler.declaration.operators import (
-    Except,
-    Intersect,
-    IntervalJoin,
-    Join,
-    JoinType,
-    Operator,
-    UnionByName,
-)
+from graph_compiler.declaration.operators import Except, Intersect, IntervalJoin, Join, JoinType, Operator, UnionByName
 from graph_compiler.declaration.operators.combining import join_type_meant
 from graph_compiler.declaration.partitioners import HashPartitioner
 from graph_compiler.declaration.streams.connected_streams import ConnectedStreams
 from graph_compiler.declaration.streams.stream import Stream
-from graph_compiler.declaration.transformations import (
-    SideOutputTransformation,
-    UnionTransformation,
-)
+from graph_compiler.declaration.transformations import SideOutputTransformation, UnionTransformation
 from graph_compiler.identifiers import listing
 
 if TYPE_CHECKING:
@@ -50,21 +39,11 @@ class CombiningMethods(Stream):
         to every partition of the other, and nothing is shuffled. `how="cross"` pairs all rows.
         """
         if how not in set(JoinType):
-            self.refuse(
-                f"there is no join type '{how}'",
-                allowed=listing(JoinType),
-                hint=join_type_meant(how),
-            )
+            self.refuse(f"there is no join type '{how}'", allowed=listing(JoinType), hint=join_type_meant(how))
         return self._join(other, Join(_pairs(on), JoinType(how), condition), _pairs(on))
 
     def interval_join(
-        self,
-        other: DataStream,
-        on: Keys,
-        *,
-        times: tuple[str, str],
-        lower: str,
-        upper: str,
+        self, other: DataStream, on: Keys, *, times: tuple[str, str], lower: str, upper: str
     ) -> DataStream:
         """Join rows with the same key and close event times: `times=("left_time", "right_time")`.
 
@@ -112,9 +91,7 @@ class CombiningMethods(Stream):
         )
         return self.environment.add(transformation)
 
-    def _join(
-        self, other: DataStream, operator: Operator, on: tuple[tuple[str, str], ...]
-    ) -> DataStream:
+    def _join(self, other: DataStream, operator: Operator, on: tuple[tuple[str, str], ...]) -> DataStream:
         self._check_streams(other)
         # A broadcast side is in every partition, so neither side has to be partitioned by key.
         if not on or self._is_broadcast() or other._is_broadcast():

@@ -33,9 +33,7 @@ class ConnectedStreams(Guided):
         """Return the environment of the streams."""
         return self._first.environment
 
-    def refuse(
-        self, message: str, *, allowed: str | None = None, hint: str | None = None
-    ) -> NoReturn:
+    def refuse(self, message: str, *, allowed: str | None = None, hint: str | None = None) -> NoReturn:
         """Refuse a call."""
         self._first.refuse(message, allowed=allowed, hint=hint)
 

@@ -56,8 +56,7 @@ class DataStream(RowMethods, FunctionMethods, CombiningMethods, PartitioningMeth
         """Group rows by `columns`: equal keys go to one partition."""
         if not columns or not all(isinstance(column, str) for column in columns):
             self.refuse(
-                f"key_by was given {listing(map(shown, columns))}",
-                allowed='names of columns: key_by("a", "b")',
+                f"key_by was given {listing(map(shown, columns))}", allowed='names of columns: key_by("a", "b")'
             )
         return KeyedStream(self.environment, self._hashed(columns).id, columns)
 
@@ -82,9 +81,7 @@ class DataStream(RowMethods, FunctionMethods, CombiningMethods, PartitioningMeth
         self,
         sink: Connector,
         *,
-        mode: Literal[
-            "append", "overwrite", "overwrite-partitions", "error-if-exists", "merge"
-        ] = "overwrite",
+        mode: Literal["append", "overwrite", "overwrite-partitions", "error-if-exists", "merge"] = "overwrite",
         keys: str | Sequence[str] = (),
         partition_by: str | Sequence[str] = (),
         files: int | None = None,
@@ -95,11 +92,7 @@ class DataStream(RowMethods, FunctionMethods, CombiningMethods, PartitioningMeth
         (see `Sink`).
         """
         if mode not in set(SinkMode):
-            self.refuse(
-                f"there is no sink mode '{mode}'",
-                allowed=listing(SinkMode),
-                hint=sink_mode_meant(mode),
-            )
+            self.refuse(f"there is no sink mode '{mode}'", allowed=listing(SinkMode), hint=sink_mode_meant(mode))
         folders = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
         names = (keys,) if isinstance(keys, str) else tuple(keys)
         operator = Sink(sink, mode=SinkMode(mode), keys=names, partition_by=folders, files=files)
@@ -147,9 +140,7 @@ class KeyedStream(DataStream):
                 allowed=listing(REDUCE_WITH),
                 hint=f"{did_you_mean(odd[0], REDUCE_WITH) or ''} aggregate(…) takes any expression".strip(),
             )
-        aggregates = tuple(
-            (name, f"{function}({quoted(name)})") for name, function in given.items()
-        )
+        aggregates = tuple((name, f"{function}({quoted(name)})") for name, function in given.items())
         operator = Aggregate(self._keys, aggregates)
         return self._one_input(operator, state_keys=self._keys, name="Reduce")
 
@@ -160,16 +151,12 @@ class KeyedStream(DataStream):
 
     def rollup(self) -> KeyedStream:
         """Aggregate by all keys, by all but the last, and so on, and over all rows."""
-        return self.grouping_sets(
-            *(self._keys[:length] for length in range(len(self._keys), -1, -1))
-        )
+        return self.grouping_sets(*(self._keys[:length] for length in range(len(self._keys), -1, -1)))
 
     def cube(self) -> KeyedStream:
         """Aggregate by every set of the keys."""
         lengths = range(len(self._keys), -1, -1)
-        return self.grouping_sets(
-            *(keys for length in lengths for keys in combinations(self._keys, length))
-        )
+        return self.grouping_sets(*(keys for length in lengths for keys in combinations(self._keys, length)))
 
     def window(self, window: Window) -> WindowedStream:
         """Group the rows of a key by windows of event time."""
@@ -208,9 +195,7 @@ class WindowedStream(Guided):
         """Return the environment of the rows."""
         return self._stream.environment
 
-    def refuse(
-        self, message: str, *, allowed: str | None = None, hint: str | None = None
-    ) -> NoReturn:
+    def refuse(self, message: str, *, allowed: str | None = None, hint: str | None = None) -> NoReturn:
         """Refuse a call."""
         self._stream.refuse(message, allowed=allowed, hint=hint)
 

@@ -48,9 +48,7 @@ class FunctionMethods(Stream):
     ) -> DataStream:
         """Apply an importable function from DataFrame to DataFrame; raises InvalidPipelineError for a lambda."""
         operator = Transform(
-            self._function(function, "transform", named=arguments),
-            deterministic,
-            arguments=bound_arguments(arguments),
+            self._function(function, "transform", named=arguments), deterministic, arguments=bound_arguments(arguments)
         )
         return self._one_input(operator, expensive=expensive)
 

@@ -45,10 +45,7 @@ class PartitioningMethods(Stream):
         groups, after a contract, if tasks would wait for each other, or together with `stage`.
         """
         if not reason.strip():
-            self.refuse(
-                "pipelined() needs a reason",
-                allowed="text that explains why the rows are not staged",
-            )
+            self.refuse("pipelined() needs a reason", allowed="text that explains why the rows are not staged")
         return self._partition(None, pipelining_reason=reason)
 
     def expensive(self) -> Self:

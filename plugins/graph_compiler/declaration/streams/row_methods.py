@@ -44,9 +44,7 @@ class RowMethods(Stream):
         named = tuple((column, quoted(column)) for column in columns)
         return self._one_input(Select(named + tuple(expressions.items())))
 
-    def with_columns(
-        self, columns: Mapping[str, str] | None = None, /, **expressions: str
-    ) -> DataStream:
+    def with_columns(self, columns: Mapping[str, str] | None = None, /, **expressions: str) -> DataStream:
         """Add or replace columns: `with_columns(late="arr_delay > 15")`; a mapping for names Python cannot write."""
         return self._one_input(WithColumns((*(columns or {}).items(), *expressions.items())))
 
@@ -100,10 +98,7 @@ class RowMethods(Stream):
         """
         allowed = [kind.value for kind in OnViolation if kind is not OnViolation.TO]
         if to is not None and on_violation is not None:
-            self.refuse(
-                f"contract '{contract}' has both on_violation= and to=",
-                allowed="one of the two",
-            )
+            self.refuse(f"contract '{contract}' has both on_violation= and to=", allowed="one of the two")
         if on_violation is not None and on_violation not in allowed:
             self.refuse(
                 f"contract '{contract}' has on_violation={on_violation!r}",
@@ -114,9 +109,7 @@ class RowMethods(Stream):
         operator = Expect(contract, condition, kind, to)
         return self._one_input(operator, name=contract)
 
-    def cache(
-        self, level: Literal["MEMORY_ONLY", "MEMORY_AND_DISK", "DISK_ONLY"] = "MEMORY_AND_DISK"
-    ) -> DataStream:
+    def cache(self, level: Literal["MEMORY_ONLY", "MEMORY_AND_DISK", "DISK_ONLY"] = "MEMORY_AND_DISK") -> DataStream:
         """Cache the rows in the application, if several operators read them and recomputing them costs more."""
         if level not in set(StorageLevel):
             self.refuse(

@@ -80,18 +80,13 @@ class HasSettings(Guided):
         """
         if not isinstance(slot_sharing_group, str | SlotSharingGroup):
             self.refuse(
-                f"slot_sharing_group was given {shown(slot_sharing_group)}",
-                allowed="a name, or a SlotSharingGroup",
+                f"slot_sharing_group was given {shown(slot_sharing_group)}", allowed="a name, or a SlotSharingGroup"
             )
         if isinstance(slot_sharing_group, str):
             return self._set(slot_sharing_group=slot_sharing_group, resource_profile=None)
-        return self._set(
-            slot_sharing_group=slot_sharing_group.name, resource_profile=slot_sharing_group
-        )
+        return self._set(slot_sharing_group=slot_sharing_group.name, resource_profile=slot_sharing_group)
 
-    def set_resources(
-        self, min_resources: ResourceSpec, preferred_resources: ResourceSpec | None = None
-    ) -> Self:
+    def set_resources(self, min_resources: ResourceSpec, preferred_resources: ResourceSpec | None = None) -> Self:
         """Set the minimum resources of the operator on an executor, and the preferred ones (by default the same).
 
         A chain needs the sum of its operators' resources, if all are set; a chain that needs more than an executor of
@@ -103,9 +98,7 @@ class HasSettings(Guided):
                 f"set_resources was given {listing(map(shown, wrong))}",
                 allowed='ResourceSpec(cpu_cores=1, memory="2g") and the like',
             )
-        return self._set(
-            min_resources=min_resources, preferred_resources=preferred_resources or min_resources
-        )
+        return self._set(min_resources=min_resources, preferred_resources=preferred_resources or min_resources)
 
     def disable_chaining(self) -> Self:
         """Run the operator in a separate job vertex."""
@@ -143,16 +136,10 @@ class HasSettings(Guided):
             transformation = self.environment.transformation(transformation.inputs[0])
         return f"after '{label(transformation)}'"
 
-    def refuse(
-        self, message: str, *, allowed: str | None = None, hint: str | None = None
-    ) -> NoReturn:
+    def refuse(self, message: str, *, allowed: str | None = None, hint: str | None = None) -> NoReturn:
         """Refuse a call on this stream."""
         problem = Problem(
-            operator=self.place,
-            message=message,
-            allowed=allowed,
-            hint=hint,
-            declared_at=caller_location(),
+            operator=self.place, message=message, allowed=allowed, hint=hint, declared_at=caller_location()
         )
         raise InvalidPipelineError(self.environment.name, [problem]) from None
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from graph_compiler.declaration.functions import (
-    IMPORTABLE,
-    WHERE_TO_MOVE,
-    FunctionRef,
-    why_not_callable,
-)
+from graph_compiler.declaration.functions import IMPORTABLE, WHERE_TO_MOVE, FunctionRef, why_not_callable
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import Operator, OperatorSettings
 from graph_compiler.declaration.parameters.parameter import Argument
@@ -34,12 +29,7 @@ class Stream(HasSettings):
     """The output of one transformation, as an environment and an id."""
 
     def _one_input(
-        self,
-        operator: Operator,
-        state_keys: tuple[str, ...] = (),
-        name: str | None = None,
-        *,
-        expensive: bool = False,
+        self, operator: Operator, state_keys: tuple[str, ...] = (), name: str | None = None, *, expensive: bool = False
     ) -> DataStream:
         input = self._gathered() if operator.is_non_parallel else self
         return self.environment.add(
@@ -49,20 +39,14 @@ class Stream(HasSettings):
                 name=name or operator.default_name,
                 operator=operator,
                 chaining_strategy=operator.chaining_strategy,
-                settings=OperatorSettings(
-                    parallelism=1 if operator.is_non_parallel else None, expensive=expensive
-                ),
+                settings=OperatorSettings(parallelism=1 if operator.is_non_parallel else None, expensive=expensive),
                 state_keys=state_keys,
                 declared_at=caller_location(),
             )
         )
 
     def _several_inputs(
-        self,
-        operator: Operator,
-        *others: Stream,
-        state_keys: tuple[str, ...] = (),
-        expensive: bool = False,
+        self, operator: Operator, *others: Stream, state_keys: tuple[str, ...] = (), expensive: bool = False
     ) -> DataStream:
         """Add an operator that reads this stream first, then the others."""
         self._check_streams(*others)
@@ -105,9 +89,7 @@ class Stream(HasSettings):
                 id=self.environment.next_id() if id is None else id,
                 inputs=(self.id,),
                 partitioner=partitioner,
-                exchange_mode=ExchangeMode.PIPELINED
-                if pipelining_reason
-                else ExchangeMode.UNDEFINED,
+                exchange_mode=ExchangeMode.PIPELINED if pipelining_reason else ExchangeMode.UNDEFINED,
                 staging_reason=staging_reason,
                 same_task=same_task,
                 pipelining_reason=pipelining_reason,
@@ -126,19 +108,13 @@ class Stream(HasSettings):
         try:
             reference = FunctionRef.of(function)
         except FunctionNotImportableError as error:
-            self.refuse(
-                f"{method} cannot take this function: {error}",
-                allowed=IMPORTABLE,
-                hint=WHERE_TO_MOVE,
-            )
+            self.refuse(f"{method} cannot take this function: {error}", allowed=IMPORTABLE, hint=WHERE_TO_MOVE)
         if named is not None:
             declared = self.environment.parameters
             for wrong in argument_problems(function, arguments, named, declared):
                 self.refuse(f"{method} {wrong.message}", allowed=wrong.allowed, hint=wrong.hint)
         elif reason := why_not_callable(function, arguments):
-            self.refuse(
-                f"{method} {reason}", allowed=f"a function of {counted(arguments, 'argument')}"
-            )
+            self.refuse(f"{method} {reason}", allowed=f"a function of {counted(arguments, 'argument')}")
         return reference
 
     def _check_streams(self, *others: Stream) -> None:

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from graph_compiler.declaration.dag.airflow_arguments import (
-    AirflowArguments,
-    find_strangers,
-)
+from graph_compiler.declaration.dag.airflow_arguments import AirflowArguments, find_strangers
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 
 
-def airflow_arguments(
-    compiled: CompiledPipeline,
-    given: AirflowArguments,
-    function: str,
-) -> AirflowArguments:
+def airflow_arguments(compiled: CompiledPipeline, given: AirflowArguments, function: str) -> AirflowArguments:
     """Return the declared arguments, and those that `function` was given, which win.
 
     Raises InvalidPipelineError for names that Airflow, or the pipeline, does not have.

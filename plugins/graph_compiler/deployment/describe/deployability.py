@@ -12,11 +12,7 @@ from graph_compiler.declaration.resources.slot_sharing_group import PLACES, Slot
 from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
 from graph_compiler.deployment.documents.jvm_settings import SESSION, contradictions
 from graph_compiler.deployment.targets.execution_target import ExecutionTarget
-from graph_compiler.deployment.targets.known_targets import (
-    ENTRY_POINTS,
-    target_named,
-    target_names,
-)
+from graph_compiler.deployment.targets.known_targets import ENTRY_POINTS, target_named, target_names
 from graph_compiler.deployment.targets.submit_settings import SubmitSettings, submit_settings
 from graph_compiler.errors import ExtensionError, InvalidPipelineError, Problem
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
@@ -32,15 +28,9 @@ def check_deployable(compiled: CompiledPipeline) -> None:
     if reason := _why_not_deployable(compiled):
         raise InvalidPipelineError(compiled.pipeline.name, [reason])
     if not any(isinstance(node.operator, Sink) for node in compiled.stream_graph.nodes):
-        problem = Problem(
-            message="it has no sink, so it would produce nothing",
-            hint="end a stream with sink_to(…)",
-        )
+        problem = Problem(message="it has no sink, so it would produce nothing", hint="end a stream with sink_to(…)")
         raise InvalidPipelineError(compiled.pipeline.name, [problem])
-    if unsupported := (
-        *_broadcasts_to_one_input(compiled.stream_graph),
-        *_absorbed_sources(compiled.stream_graph),
-    ):
+    if unsupported := (*_broadcasts_to_one_input(compiled.stream_graph), *_absorbed_sources(compiled.stream_graph)):
         raise InvalidPipelineError(compiled.pipeline.name, unsupported)
     if repeated := tuple(_sinks_of_one_name(compiled.pipeline)):
         raise InvalidPipelineError(compiled.pipeline.name, repeated)
@@ -121,8 +111,7 @@ def _why_not_deployable(compiled: CompiledPipeline) -> Problem | None:
             )
     if compiled.stream_graph.job_type is JobType.STREAMING:
         return Problem(
-            message="execution.runtime-mode is STREAMING",
-            allowed="BATCH; streaming pipelines cannot be deployed yet",
+            message="execution.runtime-mode is STREAMING", allowed="BATCH; streaming pipelines cannot be deployed yet"
         )
     if compiled.execution_graph is None:
         undecided = [v.name for v in compiled.job_graph.vertices if v.parallelism is None]
@@ -131,15 +120,9 @@ def _why_not_deployable(compiled: CompiledPipeline) -> Problem | None:
             allowed="Default, which leaves it to Spark; or .set_parallelism() of every operator",
         )
     if key := _checkpointing(compiled.options):
-        return Problem(
-            message=f"option '{key}' is set, and the job is BATCH",
-            hint=why_without_meaning(key),
-        )
+        return Problem(message=f"option '{key}' is set, and the job is BATCH", hint=why_without_meaning(key))
     if any(data_set.result_type.is_hybrid for data_set in compiled.job_graph.data_sets):
-        return Problem(
-            message="it has hybrid results",
-            allowed="AUTO, ALL_EXCHANGES_BLOCKING, ALL_EXCHANGES_PIPELINED",
-        )
+        return Problem(message="it has hybrid results", allowed="AUTO, ALL_EXCHANGES_BLOCKING, ALL_EXCHANGES_PIPELINED")
     return None
 
 
@@ -230,9 +213,7 @@ def _may_be_tracked(target: ExecutionTarget, where: SubmitSettings) -> bool:
     return any(target.place(mode).is_tracked for mode in modes)
 
 
-def _ignored_settings(
-    profile: SlotSharingGroup, where: SubmitSettings, name: str
-) -> Iterator[Problem]:
+def _ignored_settings(profile: SlotSharingGroup, where: SubmitSettings, name: str) -> Iterator[Problem]:
     target = _usable(where)
     ignored = target.ignored_settings(profile, where.deploy_mode) if target else ()
     if target is not None and ignored:

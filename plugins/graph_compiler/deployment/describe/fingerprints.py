@@ -19,26 +19,19 @@ from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
 from graph_compiler.graphs.topology import post_order
 
 
-def own_facts(
-    node: StreamNode, graph: StreamGraph, artifacts: Sequence[UserArtifact]
-) -> dict[str, Json]:
+def own_facts(node: StreamNode, graph: StreamGraph, artifacts: Sequence[UserArtifact]) -> dict[str, Json]:
     """Return everything that determines a node's output, except its inputs; `artifacts` are those of the pipeline."""
     packages = _packages(node.operator)
     return {
         "operator": to_wire(node.operator),
         "parallelism": node.settings.parallelism,
-        "inputs": [
-            [edge.output_tag, edge.partitioner.identity, edge.type_number]
-            for edge in graph.in_edges[node.id]
-        ],
+        "inputs": [[edge.output_tag, edge.partitioner.identity, edge.type_number] for edge in graph.in_edges[node.id]],
         **packages,
         **_files(node.operator, artifacts, runs_other_code=bool(packages)),
     }
 
 
-def _files(
-    operator: Operator, artifacts: Sequence[UserArtifact], *, runs_other_code: bool
-) -> dict[str, Json]:
+def _files(operator: Operator, artifacts: Sequence[UserArtifact], *, runs_other_code: bool) -> dict[str, Json]:
     """Return the contents of the files that may change an operator's rows; empty if there are none.
 
     A file is read by code: by a function, that of another package, or that of a jar. SQL anywhere may call what is in a
@@ -65,9 +58,7 @@ def own_digests(graph: StreamGraph, artifacts: Sequence[UserArtifact] = ()) -> d
     return {node.id: digest(own_facts(node, graph, artifacts)) for node in graph.nodes}
 
 
-def fingerprints(
-    graph: StreamGraph, digests: Mapping[int, str], session: Mapping[str, str]
-) -> dict[int, str]:
+def fingerprints(graph: StreamGraph, digests: Mapping[int, str], session: Mapping[str, str]) -> dict[int, str]:
     """Return a sha256 of all that determines a node's rows: its own digest, its inputs', the session's settings."""
     found: dict[int, str] = {}
     ids = [node.id for node in graph.nodes]

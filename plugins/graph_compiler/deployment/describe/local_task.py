@@ -61,12 +61,7 @@ def _render(text: str, run: DeskRun) -> str:
         raise RenderingError(
             f"'{text}' is a template, and Jinja is not installed\n  hint: pip install jinja2"
         ) from None
-    known = {
-        RUN_DATE: run.day,
-        "ds": run.day,
-        "ds_nodash": run.day.replace("-", ""),
-        "run_id": run.run_id,
-    }
+    known = {RUN_DATE: run.day, "ds": run.day, "ds_nodash": run.day.replace("-", ""), "run_id": run.run_id}
     try:
         template = SandboxedEnvironment(undefined=StrictUndefined).from_string(text)
         return str(template.render(params=dict(run.params), **known))

@@ -28,14 +28,7 @@ from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobEdge, JobVertex
 from graph_compiler.graphs.regions import DeploymentRegion
 from graph_compiler.graphs.stream_graph import StreamEdge, StreamNode
-from graph_compiler.identifiers import (
-    IntermediateDataSetId,
-    JobEdgeId,
-    JobVertexId,
-    OperatorId,
-    RegionId,
-    TaskName,
-)
+from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId, JobVertexId, OperatorId, RegionId, TaskName
 
 Output = tuple[int, str | None]
 """A node and the tag of its output, None for the main one."""
@@ -51,9 +44,7 @@ def result_consumers(compiled: CompiledPipeline) -> dict[Output, tuple[RegionId,
     return {output: tuple(readers) for output, readers in found.items()}
 
 
-def compared_results(
-    compiled: CompiledPipeline, consumers: Mapping[Output, tuple[RegionId, ...]]
-) -> frozenset[Output]:
+def compared_results(compiled: CompiledPipeline, consumers: Mapping[Output, tuple[RegionId, ...]]) -> frozenset[Output]:
     """Return the staged outputs whose recomputation may come after a consumer has finished.
 
     The task that recomputes a result has not finished. So either the result has other consumers; or the task reads from
@@ -61,16 +52,12 @@ def compared_results(
     """
     staged = Counter(region_of(compiled, node_id) for node_id, _ in consumers)
     sinks = Counter(
-        region_of(compiled, node.id)
-        for node in compiled.stream_graph.nodes
-        if isinstance(node.operator, Sink)
+        region_of(compiled, node.id) for node in compiled.stream_graph.nodes if isinstance(node.operator, Sink)
     )
     found = set()
     for output, readers in consumers.items():
         others = [reader for reader in readers if reader != region_of(compiled, output[0])]
-        left_beside = [
-            reader for reader in others if staged[reader] and staged[reader] + sinks[reader] > 1
-        ]
+        left_beside = [reader for reader in others if staged[reader] and staged[reader] + sinks[reader] > 1]
         if len(others) > 1 or left_beside:
             found.add(output)
     return frozenset(found)
@@ -109,9 +96,7 @@ def describe_pipeline(compiled: CompiledPipeline) -> PipelineDescriptor:
     facts = _facts(compiled)
     plan_id = _plan_id(facts)
     return PipelineDescriptor(
-        regions=tuple(
-            _describe_region(region, plan_id, facts) for region in compiled.deployment.regions
-        ),
+        regions=tuple(_describe_region(region, plan_id, facts) for region in compiled.deployment.regions),
         plan=plan_record(
             compiled.stream_graph,
             plan_id=plan_id,
@@ -136,18 +121,12 @@ def _facts(compiled: CompiledPipeline) -> _Facts:
         compiled=compiled,
         staged_results=staged_results(compiled),
         consumers=consumers,
-        compared=compared_results(compiled, consumers)
-        if compiled.options.staging_checksum
-        else frozenset(),
+        compared=compared_results(compiled, consumers) if compiled.options.staging_checksum else frozenset(),
         digests=digests,
         fingerprints=fingerprints(compiled.stream_graph, digests, _session(compiled)),
         subtasks={vertex.id: vertex.parallelism for vertex in execution_graph.vertices},
         operator_ids=operator_ids(compiled),
-        orders={
-            sink.id: order.order_by
-            for sink, order in row_orders(compiled.pipeline)
-            if order.lost_at is None
-        },
+        orders={sink.id: order.order_by for sink, order in row_orders(compiled.pipeline) if order.lost_at is None},
     )
 
 
@@ -205,9 +184,7 @@ def staged_results(compiled: CompiledPipeline) -> dict[Output, IntermediateDataS
 def operator_ids(compiled: CompiledPipeline) -> dict[int, OperatorId]:
     """Return the operator id of every node that has one."""
     pairs = (
-        zip(
-            vertex.node_ids[-len(vertex.operator_ids) :], reversed(vertex.operator_ids), strict=True
-        )
+        zip(vertex.node_ids[-len(vertex.operator_ids) :], reversed(vertex.operator_ids), strict=True)
         for vertex in compiled.job_graph.vertices
     )
     return {node_id: operator_id for vertex in pairs for node_id, operator_id in vertex}
@@ -225,9 +202,7 @@ def _plan_id(facts: _Facts) -> str:
         for edge in compiled.job_graph.edges
         if edge.staging is not None
     ]
-    return digest(
-        {"regions": regions, "staged": staged, "operators": to_wire(dict(facts.fingerprints))}
-    )[:32]
+    return digest({"regions": regions, "staged": staged, "operators": to_wire(dict(facts.fingerprints))})[:32]
 
 
 def _own_name(edge: JobEdge) -> tuple[str, ...]:
@@ -243,14 +218,9 @@ def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> R
         pipeline=facts.compiled.pipeline.name,
         plan_id=plan_id,
         region_id=region.id,
-        vertices=(
-            *_sources_read_again(region, facts),
-            *(_describe_vertex(vertex, facts) for vertex in vertices),
-        ),
+        vertices=(*_sources_read_again(region, facts), *(_describe_vertex(vertex, facts) for vertex in vertices)),
         results=tuple(
-            _describe_result(output, id, facts)
-            for output, id in facts.staged_results.items()
-            if output[0] in node_ids
+            _describe_result(output, id, facts) for output, id in facts.staged_results.items() if output[0] in node_ids
         ),
         session=tuple(_settings(facts.compiled).items()),
         resource_profile=facts.compiled.job_graph.resource_profile.get(region.slot_sharing_group),
@@ -303,9 +273,7 @@ def _describe_operator(node: StreamNode, facts: _Facts) -> OperatorDescriptor:
                 output_tag=edge.output_tag,
                 type_number=edge.type_number,
                 partitioner=edge.partitioner,
-                producer_parallelism=facts.parallelism(
-                    facts.compiled.stream_graph.node[edge.source_id]
-                ),
+                producer_parallelism=facts.parallelism(facts.compiled.stream_graph.node[edge.source_id]),
                 staged=facts.staged_input(edge),
             )
             for edge in facts.compiled.stream_graph.in_edges[node.id]

@@ -7,10 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from graph_compiler.declaration.parameters.models import refusals_of
-from graph_compiler.declaration.parameters.parameter import (
-    ParameterValue,
-    is_bindable,
-)
+from graph_compiler.declaration.parameters.parameter import ParameterValue, is_bindable
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import ParameterError
 from graph_compiler.identifiers import did_you_mean, listing
@@ -24,8 +21,7 @@ def parse_parameter(name: str, text: str, defaults: Mapping[str, ParameterValue]
     if name not in defaults:
         hint = did_you_mean(name, defaults)
         raise ParameterError(
-            f"there is no parameter '{name}'\n  allowed: {listing(defaults)}"
-            + (f"\n  hint: {hint}" if hint else "")
+            f"there is no parameter '{name}'\n  allowed: {listing(defaults)}" + (f"\n  hint: {hint}" if hint else "")
         )
     default = defaults[name]
     try:
@@ -42,22 +38,15 @@ def parse_parameter(name: str, text: str, defaults: Mapping[str, ParameterValue]
 
 def check_parameters(pipeline: Pipeline, values: Mapping[str, ParameterValue]) -> None:
     """Raise ParameterError with all problems of the values, found by the schemas and the model that declares them."""
-    declared = {
-        parameter.name: values.get(parameter.name, parameter.default)
-        for parameter in pipeline.parameters
-    }
-    found = {
-        str(problem.key): str(problem) for problem in value_problems(pipeline.parameters, declared)
-    }
+    declared = {parameter.name: values.get(parameter.name, parameter.default) for parameter in pipeline.parameters}
+    found = {str(problem.key): str(problem) for problem in value_problems(pipeline.parameters, declared)}
     for key, words in _refused_by_model(pipeline.params_model, declared):
         found.setdefault(key, words)
     if found:
         raise ParameterError("\n".join(found.values()))
 
 
-def _refused_by_model(
-    model: type[Any] | None, values: Mapping[str, ParameterValue]
-) -> Iterator[tuple[str, str]]:
+def _refused_by_model(model: type[Any] | None, values: Mapping[str, ParameterValue]) -> Iterator[tuple[str, str]]:
     """Yield the errors of a pydantic model's validators, by key."""
     if model is None:
         return

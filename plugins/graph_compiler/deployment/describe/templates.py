@@ -26,9 +26,7 @@ def find_places(regions: Iterable[RegionDescriptor]) -> dict[str, str]:
     return {key: value for _, _, key, value in _places(regions)}
 
 
-def fill_places(
-    regions: Sequence[RegionDescriptor], rendered: Mapping[str, str]
-) -> tuple[RegionDescriptor, ...]:
+def fill_places(regions: Sequence[RegionDescriptor], rendered: Mapping[str, str]) -> tuple[RegionDescriptor, ...]:
     """Return the regions with rendered places; `rendered` has the keys of `find_places` of the same regions.
 
     Raises InvalidPipelineError if a rendered text is one that its connector does not accept from a run's trigger.
@@ -38,29 +36,18 @@ def fill_places(
     for operator, field, key, _ in _places(regions):
         filled.setdefault(operator.node_id, {})[field] = rendered[key]
         operators[operator.node_id] = operator
-    if problems := [
-        problem
-        for node_id, texts in filled.items()
-        for problem in _problems(operators[node_id], texts)
-    ]:
+    if problems := [problem for node_id, texts in filled.items() for problem in _problems(operators[node_id], texts)]:
         raise InvalidPipelineError(regions[0].pipeline, problems)
-    return tuple(
-        region.changed(lambda operator: _with(operator, filled.get(operator.node_id)))
-        for region in regions
-    )
+    return tuple(region.changed(lambda operator: _with(operator, filled.get(operator.node_id))) for region in regions)
 
 
-def _places(
-    regions: Iterable[RegionDescriptor],
-) -> Iterator[tuple[OperatorDescriptor, str, str, str]]:
+def _places(regions: Iterable[RegionDescriptor]) -> Iterator[tuple[OperatorDescriptor, str, str, str]]:
     """Yield (operator, field of its connector, key, template) for every path, bound and option that is text."""
     taken: set[str] = set()
     for operator in (operator for region in regions for operator in region.operators):
         if not isinstance(operator.operator, Source | Sink):
             continue
-        name = (
-            operator.name if operator.name not in taken else f"{operator.name}.{operator.node_id}"
-        )
+        name = operator.name if operator.name not in taken else f"{operator.name}.{operator.node_id}"
         taken.add(name)
         for field, text in operator.operator.connector.texts().items():
             yield operator, field, f"{name}.{field}", text

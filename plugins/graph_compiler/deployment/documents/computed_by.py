@@ -15,9 +15,7 @@ from graph_compiler.identifiers import counted
 
 _SHOWN = 3
 """How many differences a message names."""
-NOT_RECORDED = (
-    "an earlier version of graph_compiler computed it, which did not record with which code"
-)
+NOT_RECORDED = "an earlier version of graph_compiler computed it, which did not record with which code"
 
 
 class PartKind(StrEnum):

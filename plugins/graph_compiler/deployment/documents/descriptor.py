@@ -23,13 +23,7 @@ from graph_compiler.deployment.documents.wire import FLAT, from_json, to_json
 from graph_compiler.errors import SourceLocation
 from graph_compiler.extensions import UNSAID
 from graph_compiler.graphs.coordination import InitializeOnMaster, OperatorCoordinatorProvider
-from graph_compiler.identifiers import (
-    IntermediateDataSetId,
-    JobVertexId,
-    OperatorId,
-    RegionId,
-    TaskName,
-)
+from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId, RegionId, TaskName
 
 VERSION = 5
 
@@ -96,9 +90,7 @@ class VertexDescriptor:
         return replace(
             self,
             operators=kept,
-            initialize_on_master=tuple(
-                each for each in self.initialize_on_master if each.operator_id in ids
-            ),
+            initialize_on_master=tuple(each for each in self.initialize_on_master if each.operator_id in ids),
             coordinators=tuple(each for each in self.coordinators if each.operator_id in ids),
         )
 
@@ -155,18 +147,11 @@ class RegionDescriptor:
     def only(self, node_ids: Set[int], results: tuple[ResultDescriptor, ...]) -> RegionDescriptor:
         """Return the region with only these operators and results; a vertex without operators is left out."""
         vertices = (vertex.only(node_ids) for vertex in self.vertices)
-        return replace(
-            self, vertices=tuple(vertex for vertex in vertices if vertex.operators), results=results
-        )
+        return replace(self, vertices=tuple(vertex for vertex in vertices if vertex.operators), results=results)
 
-    def changed(
-        self, change: Callable[[OperatorDescriptor], OperatorDescriptor]
-    ) -> RegionDescriptor:
+    def changed(self, change: Callable[[OperatorDescriptor], OperatorDescriptor]) -> RegionDescriptor:
         """Return the region with every operator changed; hooks and coordinators are kept."""
-        vertices = (
-            replace(vertex, operators=tuple(map(change, vertex.operators)))
-            for vertex in self.vertices
-        )
+        vertices = (replace(vertex, operators=tuple(map(change, vertex.operators))) for vertex in self.vertices)
         return replace(self, vertices=tuple(vertices))
 
 

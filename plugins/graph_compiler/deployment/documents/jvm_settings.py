@@ -36,9 +36,7 @@ READS_DIFFERENTLY = (
     "before 0.2 used the host's zone"
 )
 _SAME_ZONE = frozenset(
-    f"{area}{name}"
-    for area in ("", "Etc/")
-    for name in ("UTC", "UCT", "GMT", "Universal", "Zulu", "Greenwich", "GMT0")
+    f"{area}{name}" for area in ("", "Etc/") for name in ("UTC", "UCT", "GMT", "Universal", "Zulu", "Greenwich", "GMT0")
 )
 _SAME_CHARSET = frozenset({"utf-8", "utf8"})
 _PROPERTY = re.compile(

@@ -15,12 +15,7 @@ from graph_compiler.deployment.documents.wire import from_json
 from graph_compiler.errors import SourceLocation
 from graph_compiler.extensions import UNSAID
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import (
-    IntermediateDataSetId,
-    JobVertexId,
-    OperatorId,
-    RegionId,
-)
+from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId, RegionId
 
 VERSION = 4
 

@@ -18,13 +18,7 @@ from urllib.parse import quote, unquote
 
 from graph_compiler.deployment.documents.wire import Json, from_wire, to_wire
 from graph_compiler.errors import DescriptorError, StagingError
-from graph_compiler.identifiers import (
-    TaskId,
-    TaskName,
-    digested_segment,
-    name_of_segment,
-    path_segment,
-)
+from graph_compiler.identifiers import TaskId, TaskName, digested_segment, name_of_segment, path_segment
 
 NOT_MAPPED = -1
 """Airflow's map index of a task that is not mapped."""
@@ -43,9 +37,7 @@ class RunIdentity:
     @classmethod
     def own(cls, pipeline: str, run_id: str) -> RunIdentity:
         """Return the run of a pipeline in its own Dag, outside of task groups and not mapped."""
-        return cls(
-            dag_id=pipeline, group_path="", pipeline=pipeline, run_id=run_id, map_index=NOT_MAPPED
-        )
+        return cls(dag_id=pipeline, group_path="", pipeline=pipeline, run_id=run_id, map_index=NOT_MAPPED)
 
     @classmethod
     def named(cls, owner: str, run_id: str) -> RunIdentity:

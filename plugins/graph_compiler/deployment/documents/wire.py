@@ -43,9 +43,7 @@ def to_wire(value: object) -> Json:
         return [to_wire(item) for item in value]
     if isinstance(value, Mapping):
         return {str(key): to_wire(item) for key, item in value.items()}
-    assert value is None or isinstance(value, bool | int | float | str), (
-        f"{value!r} cannot cross the wire"
-    )
+    assert value is None or isinstance(value, bool | int | float | str), f"{value!r} cannot cross the wire"
     return value
 
 
@@ -95,9 +93,7 @@ def from_json(expected: type[Value], text: str | bytes, *, version: int | None =
     document = json.loads(text)
     found = document.get("version") if isinstance(document, dict) else None
     if version is not None and found != version:
-        raise DescriptorError(
-            f"the {expected.__name__} has version {found!r}; this program reads version {version}"
-        )
+        raise DescriptorError(f"the {expected.__name__} has version {found!r}; this program reads version {version}")
     return from_wire(expected, document)
 
 
@@ -117,9 +113,7 @@ def _decode(expected: Any, data: Json, where: str) -> Any:
         try:
             return expected(data)
         except ValueError:
-            raise DescriptorError(
-                f"{where}: found {data!r}; allowed: {[str(member) for member in expected]}"
-            ) from None
+            raise DescriptorError(f"{where}: found {data!r}; allowed: {[str(member) for member in expected]}") from None
     return _decode_plain(expected, data, where)
 
 
@@ -157,21 +151,14 @@ def _decode_tuple(items: tuple[Any, ...], data: Json, where: str) -> tuple[Any, 
     _check(isinstance(data, list), where, "a list", data)
     assert isinstance(data, list)
     if len(items) == 2 and items[1] is ...:
-        return tuple(
-            _decode(items[0], item, f"{where}[{number}]") for number, item in enumerate(data)
-        )
+        return tuple(_decode(items[0], item, f"{where}[{number}]") for number, item in enumerate(data))
     _check(len(items) == len(data), where, f"{len(items)} items", data)
     pairs = enumerate(zip(items, data, strict=True))
     return tuple(_decode(item, value, f"{where}[{number}]") for number, (item, value) in pairs)
 
 
 def _decode_dataclass(expected: type[Any], data: Json, where: str) -> Any:
-    _check(
-        isinstance(data, dict) and "type" in data,
-        where,
-        f"an object with the type of a {expected.__name__}",
-        data,
-    )
+    _check(isinstance(data, dict) and "type" in data, where, f"an object with the type of a {expected.__name__}", data)
     content = dict(_items(data))
     kind = _kind(expected, content.pop("type"), where)
     hints = _hints(kind)
@@ -183,9 +170,7 @@ def _decode_dataclass(expected: type[Any], data: Json, where: str) -> Any:
     wanted = (hints.keys() - flat.keys()) | inner.keys()
     if content.keys() != wanted:
         odd = sorted(content.keys() ^ wanted)
-        raise DescriptorError(
-            f"{where}: a {kind.__name__} has the fields {sorted(wanted)}; these differ: {odd}"
-        )
+        raise DescriptorError(f"{where}: a {kind.__name__} has the fields {sorted(wanted)}; these differ: {odd}")
     for name, each in flat.items():
         own = {f.name: content.pop(f.name) for f in each}
         content[name] = {"type": hints[name].__name__, **own}

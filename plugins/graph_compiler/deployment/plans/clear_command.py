@@ -30,17 +30,5 @@ def clear_command(task: TaskDeploymentDescriptor, names: Sequence[TaskName]) -> 
         )
     pattern = "|".join(task_id.replace(".", "[.]") for task_id in task_ids)
     date = task.logical_date
-    words = [
-        "airflow",
-        "tasks",
-        "clear",
-        "-y",
-        "-d",
-        "-s",
-        date,
-        "-e",
-        date,
-        "-t",
-        f"^({pattern})$",
-    ]
+    words = ["airflow", "tasks", "clear", "-y", "-d", "-s", date, "-e", date, "-t", f"^({pattern})$"]
     return shlex.join([*words, run.dag_id])

@@ -39,15 +39,12 @@ def shares(partitions: tuple[ManifestPartition, ...], *, consumers: int) -> tupl
     """Return one share for each consumer, in order: every row of every partition is in exactly one share."""
     if not partitions:
         return ((),) * consumers
-    groups = partition_groups(
-        DistributionPattern.POINTWISE, producers=len(partitions), consumers=consumers
-    )
+    groups = partition_groups(DistributionPattern.POINTWISE, producers=len(partitions), consumers=consumers)
     return tuple(
         share
         for group in groups
         for share in _split(
-            [file for index in group.partitions for file in partitions[index].files],
-            len(group.consumers),
+            [file for index in group.partitions for file in partitions[index].files], len(group.consumers)
         )
     )
 

@@ -91,10 +91,7 @@ def plan_record(
 
 
 def what_changed(
-    before: PlanRecord,
-    now: PlanRecord,
-    before_ids: Collection[IntermediateDataSetId],
-    now_id: IntermediateDataSetId,
+    before: PlanRecord, now: PlanRecord, before_ids: Collection[IntermediateDataSetId], now_id: IntermediateDataSetId
 ) -> tuple[str, ...]:
     """Return the operators of a result that only one of two plans has, or that differ; changed settings, too."""
     old = {name: digest for id in before_ids for name, digest in before.upstream(id).items()}

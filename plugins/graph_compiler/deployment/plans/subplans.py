@@ -26,13 +26,8 @@ def only_up_to(regions: Sequence[RegionDescriptor], node_id: int) -> tuple[Regio
             if edge.node_id not in wanted:
                 wanted.add(edge.node_id)
                 pending.append(edge.node_id)
-    read = {
-        edge.staged.id for id in wanted for edge in operators[id].inputs if edge.staged is not None
-    }
-    cut = (
-        region.only(wanted, tuple(result for result in region.results if result.id in read))
-        for region in regions
-    )
+    read = {edge.staged.id for id in wanted for edge in operators[id].inputs if edge.staged is not None}
+    cut = (region.only(wanted, tuple(result for result in region.results if result.id in read)) for region in regions)
     found: list[RegionDescriptor] = []
     for region in cut:
         found += [region] if region.vertices else []
@@ -41,9 +36,7 @@ def only_up_to(regions: Sequence[RegionDescriptor], node_id: int) -> tuple[Regio
     return tuple(found)
 
 
-def with_open_end(
-    regions: Sequence[RegionDescriptor], node_id: int
-) -> tuple[RegionDescriptor, ...]:
+def with_open_end(regions: Sequence[RegionDescriptor], node_id: int) -> tuple[RegionDescriptor, ...]:
     """Return the regions with a sink replaced by an operator that passes on its rows; others are unchanged."""
     return tuple(
         replace(region, vertices=tuple(_open_vertex(vertex, node_id) for vertex in region.vertices))

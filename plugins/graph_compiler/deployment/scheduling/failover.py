@@ -10,17 +10,11 @@ from __future__ import annotations
 from collections.abc import Set
 
 from graph_compiler.graphs.execution_graph import ExecutionVertexId, PartitionId
-from graph_compiler.graphs.scheduling_topology import (
-    ConsumedPartitionGroup,
-    RegionIndex,
-    SchedulingTopology,
-)
+from graph_compiler.graphs.scheduling_topology import ConsumedPartitionGroup, RegionIndex, SchedulingTopology
 
 
 def restart_set(
-    topology: SchedulingTopology,
-    failed: ExecutionVertexId,
-    unavailable: Set[PartitionId] | None = None,
+    topology: SchedulingTopology, failed: ExecutionVertexId, unavailable: Set[PartitionId] | None = None
 ) -> tuple[ExecutionVertexId, ...]:
     """Return the subtasks to restart, in topological order.
 
@@ -30,9 +24,7 @@ def restart_set(
     start = topology.region_of[failed]
     found: dict[RegionIndex, None] = {start: None}
     pending = [start]
-    visited: set[int] = (
-        set()
-    )  # groups by identity: each is visited once, however many regions it connects
+    visited: set[int] = set()  # groups by identity: each is visited once, however many regions it connects
     while pending:
         region = pending.pop()
         following: list[RegionIndex] = []
@@ -50,9 +42,7 @@ def restart_set(
 
 
 def _producers_of_lost(
-    group: ConsumedPartitionGroup,
-    topology: SchedulingTopology,
-    unavailable: Set[PartitionId] | None,
+    group: ConsumedPartitionGroup, topology: SchedulingTopology, unavailable: Set[PartitionId] | None
 ) -> list[RegionIndex]:
     if unavailable is None or not group.result_type.is_reconsumable:
         return list(group.producers)

@@ -74,9 +74,7 @@ def upstream(topology: SchedulingTopology, region_id: RegionId) -> frozenset[Reg
     return frozenset(region_ids(vertex for index in found for vertex in topology.regions[index]))
 
 
-def _results(
-    region: RegionDescriptor,
-) -> Iterator[tuple[IntermediateDataSetId, RegionId, tuple[RegionId, ...]]]:
+def _results(region: RegionDescriptor) -> Iterator[tuple[IntermediateDataSetId, RegionId, tuple[RegionId, ...]]]:
     """Return the staged results of a region's descriptor, each with producer and consumers."""
     for staged in values_within(region, StagedInput):
         yield staged.id, staged.producer, staged.consumers

@@ -9,11 +9,7 @@ from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 
 from graph_compiler.graphs.execution_graph import ExecutionVertexId
-from graph_compiler.graphs.scheduling_topology import (
-    ConsumedPartitionGroup,
-    RegionIndex,
-    SchedulingTopology,
-)
+from graph_compiler.graphs.scheduling_topology import ConsumedPartitionGroup, RegionIndex, SchedulingTopology
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,9 +22,7 @@ class Progress:
 
 def start_scheduling(topology: SchedulingTopology) -> tuple[Progress, tuple[RegionIndex, ...]]:
     """Deploy the regions that wait for nothing, and those that may run concurrently, in topological order."""
-    sources = [
-        region for region in range(len(topology.regions)) if not _awaited_groups(topology, region)
-    ]
+    sources = [region for region in range(len(topology.regions)) if not _awaited_groups(topology, region)]
     return _deploy(topology, Progress(), sources)
 
 
@@ -73,25 +67,17 @@ def _deploy(
     while current:
         following: dict[RegionIndex, None] = {}
         for region in current:
-            if region in deployed or not _inputs_are_consumable(
-                topology, progress, region, deployed
-            ):
+            if region in deployed or not _inputs_are_consumable(topology, progress, region, deployed):
                 continue
             deployed.add(region)
             chosen.append(region)
-            beside = [
-                group for group in topology.produced[region] if not group.result_type.is_blocking
-            ]
-            following.update(
-                dict.fromkeys(consumer for group in beside for consumer in sorted(group.consumers))
-            )
+            beside = [group for group in topology.produced[region] if not group.result_type.is_blocking]
+            following.update(dict.fromkeys(consumer for group in beside for consumer in sorted(group.consumers)))
         current = list(following)
     return replace(progress, deployed=frozenset(deployed)), tuple(sorted(chosen))
 
 
-def _awaited_groups(
-    topology: SchedulingTopology, region: RegionIndex
-) -> list[ConsumedPartitionGroup]:
+def _awaited_groups(topology: SchedulingTopology, region: RegionIndex) -> list[ConsumedPartitionGroup]:
     """Return the groups that a region reads from others, except those that tie it to their producers."""
     return [
         group
@@ -101,10 +87,7 @@ def _awaited_groups(
 
 
 def _inputs_are_consumable(
-    topology: SchedulingTopology,
-    progress: Progress,
-    region: RegionIndex,
-    deployed: Set[RegionIndex],
+    topology: SchedulingTopology, progress: Progress, region: RegionIndex, deployed: Set[RegionIndex]
 ) -> bool:
     """Whether all inputs of a region are consumable, except the partitions that it produces itself."""
     return all(

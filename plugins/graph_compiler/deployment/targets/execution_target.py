@@ -12,11 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import quote
 
-from graph_compiler.declaration.resources.slot_sharing_group import (
-    SPARK_SETTINGS,
-    DeployMode,
-    SlotSharingGroup,
-)
+from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS, DeployMode, SlotSharingGroup
 from graph_compiler.identifiers import listing
 
 
@@ -98,23 +94,15 @@ class ExecutionTarget:
         """Return the deploy modes that it has."""
         return tuple(mode for mode in DeployMode if self.place(mode).refused is None)
 
-    def ignored_settings(
-        self, profile: SlotSharingGroup, mode: DeployMode | None
-    ) -> tuple[str, ...]:
+    def ignored_settings(self, profile: SlotSharingGroup, mode: DeployMode | None) -> tuple[str, ...]:
         """Return the settings of a profile that have no effect in this mode; in any mode, if it is None."""
         modes = self.deploy_modes if mode is None else (mode,)
         ignored = set.intersection(*(set(self.place(each).ignores) for each in modes))
         ignored |= {name for name, other in self.needed_with if getattr(profile, other) is None}
-        return tuple(
-            name
-            for name in SPARK_SETTINGS
-            if name in ignored and getattr(profile, name) is not None
-        )
+        return tuple(name for name in SPARK_SETTINGS if name in ignored and getattr(profile, name) is not None)
 
 
-def ignored_words(
-    profile: SlotSharingGroup, target: ExecutionTarget, master: str, mode: DeployMode
-) -> str | None:
+def ignored_words(profile: SlotSharingGroup, target: ExecutionTarget, master: str, mode: DeployMode) -> str | None:
     """Return a message with the settings that the master ignores, None if there are none."""
     ignored = target.ignored_settings(profile, mode)
     if not ignored:

@@ -8,11 +8,7 @@ The entry point names a value, and its name is the value's.
 
 from __future__ import annotations
 
-from graph_compiler.deployment.targets.execution_target import (
-    DriverPlace,
-    ExecutionTarget,
-    SecretWay,
-)
+from graph_compiler.deployment.targets.execution_target import DriverPlace, ExecutionTarget, SecretWay
 from graph_compiler.errors import ExtensionError
 from graph_compiler.extensions import load_value, registered_values
 

@@ -55,8 +55,7 @@ def _facts(facts: Iterable[Fact]) -> str:
 
 def _links(links: tuple[Link, ...]) -> str:
     shown = " &nbsp;·&nbsp; ".join(
-        f'<a href="{escape(link.url)}" style="color:#1d5fbf">{escape(link.label)}</a>'
-        for link in links
+        f'<a href="{escape(link.url)}" style="color:#1d5fbf">{escape(link.label)}</a>' for link in links
     )
     return f'<p style="margin:14px 0 0">{shown}</p>\n' if links else ""
 

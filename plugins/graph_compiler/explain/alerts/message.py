@@ -7,13 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from graph_compiler.explain.alerts.alert import (
-    AirflowTry,
-    Alert,
-    FailedTask,
-    Link,
-    Repetition,
-)
+from graph_compiler.explain.alerts.alert import AirflowTry, Alert, FailedTask, Link, Repetition
 from graph_compiler.identifiers import counted, listing
 
 MOST_OF_NAME = 250
@@ -110,11 +104,7 @@ def message_of(alert: Alert) -> Message:
         parts.append(replace(last, unknown=(*last.unknown, *unknown)))
         unknown = ()
     return Message(
-        title=_title(alert),
-        facts=tuple(facts),
-        parts=tuple(parts),
-        links=_links(alert.links),
-        unknown=unknown,
+        title=_title(alert), facts=tuple(facts), parts=tuple(parts), links=_links(alert.links), unknown=unknown
     )
 
 
@@ -141,9 +131,7 @@ def _part(task: FailedTask, most: int, *, is_run: bool) -> MessagePart:
         title=f"Task '{one_line(_task(task))}'" if is_run else None,
         facts=tuple(_facts(task)),
         cause=short_cause(task.cause or _NO_CAUSE, most),
-        repeats_title="A retry repeats"
-        if task.attempt.is_retried
-        else "If it is cleared, it repeats",
+        repeats_title="A retry repeats" if task.attempt.is_retried else "If it is cleared, it repeats",
         repeats=tuple(_repeats(task)),
         links=_links(task.links),
         unknown=tuple(one_line(one, MOST_OF_SEVERAL) for one in task.unknown),
@@ -201,12 +189,7 @@ def _repetition_words(found: Repetition) -> Iterator[str]:
         kept = some([f"'{one_line(name, 80)}'" for name in found.kept])
         yield f"kept, while their inputs are the same: the finished {_regions(found.kept)} {kept}"
     if found.reused:
-        names = some(
-            [
-                f"'{one_line(one.name, 80)}' of task '{one_line(one.task, 80)}'"
-                for one in found.reused
-            ]
-        )
+        names = some([f"'{one_line(one.name, 80)}' of task '{one_line(one.task, 80)}'" for one in found.reused])
         yield f"read again, not computed again: the staged {_results(found.reused)} {names}"
     elif found.regions:
         yield "no staged result is reused: it reads its sources again"
@@ -224,13 +207,9 @@ def _results(found: tuple[object, ...]) -> str:
 
 def _links(links: tuple[Link, ...]) -> tuple[Link, ...]:
     """Return the links that a browser opens: those of http, without blanks, short enough for all who read mail."""
-    shown = (
-        Link(label=one_line(link.label) or "Page", url="".join(link.url.split())) for link in links
-    )
+    shown = (Link(label=one_line(link.label) or "Page", url="".join(link.url.split())) for link in links)
     return tuple(
-        link
-        for link in shown
-        if link.url.startswith(("http://", "https://")) and len(link.url) <= _MOST_OF_URL
+        link for link in shown if link.url.startswith(("http://", "https://")) and len(link.url) <= _MOST_OF_URL
     )
 
 

@@ -10,9 +10,7 @@ from graph_compiler.identifiers import RegionId
 
 
 def repetition(
-    regions: Sequence[RegionDescriptor],
-    finished: Set[RegionId],
-    others: Sequence[RegionDescriptor],
+    regions: Sequence[RegionDescriptor], finished: Set[RegionId], others: Sequence[RegionDescriptor]
 ) -> Repetition:
     """Return what a task of `regions` repeats if those `finished` are kept; `others` are of the pipeline's other tasks.
 
@@ -44,7 +42,4 @@ def repetition(
 
 
 def _repeated(region: RegionDescriptor) -> RepeatedRegion:
-    return RepeatedRegion(
-        region=str(region.region_id),
-        operators=tuple(each.name for each in region.operators),
-    )
+    return RepeatedRegion(region=str(region.region_id), operators=tuple(each.name for each in region.operators))

@@ -51,11 +51,7 @@ def _texts(message: Message) -> Iterator[str | None]:
 def _part(part: MessagePart) -> Iterator[str]:
     yield _facts(part.facts)
     yield f"*Cause*\n```{_cut(escaped(part.cause), MOST_OF_SECTION - 20)}```"
-    found = (
-        _listed(part.repeats_title, part.repeats),
-        _links(part.links),
-        _listed("Not known here", part.unknown),
-    )
+    found = (_listed(part.repeats_title, part.repeats), _links(part.links), _listed("Not known here", part.unknown))
     yield from filter(None, found)
 
 
@@ -82,9 +78,7 @@ def _listed(title: str, lines: tuple[str, ...]) -> str | None:
 def _links(links: tuple[Link, ...]) -> str | None:
     """Return links in one line; `|` would end an address."""
     shown = ((escaped(link.url).replace("|", "%7C"), escaped(link.label)) for link in links)
-    return (
-        "  ·  ".join(f"<{url}|{label}>" for url, label in shown if len(url) <= _MOST_OF_URL) or None
-    )
+    return "  ·  ".join(f"<{url}|{label}>" for url, label in shown if len(url) <= _MOST_OF_URL) or None
 
 
 def escaped(text: str) -> str:

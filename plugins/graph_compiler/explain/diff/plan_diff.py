@@ -17,13 +17,7 @@ from graph_compiler.explain.diff.plan_changes import (
     TaskChangeKind,
     fact_changes,
 )
-from graph_compiler.explain.diff.plan_summary import (
-    Facts,
-    OperatorSummary,
-    PlanSummary,
-    ResultSummary,
-    TaskSummary,
-)
+from graph_compiler.explain.diff.plan_summary import Facts, OperatorSummary, PlanSummary, ResultSummary, TaskSummary
 from graph_compiler.explain.diff.sink_columns import sink_columns
 from graph_compiler.identifiers import IntermediateDataSetId, listing
 
@@ -48,10 +42,7 @@ def _operator_changes(pairing: Pairing) -> Iterator[OperatorChange]:
         if place not in pairing.operators:
             yield _change(OperatorChangeKind.ADDED, None, operator)
             continue
-        old, facts = (
-            pairing.before.operators[pairing.operators[place]],
-            _changed_facts(place, pairing),
-        )
+        old, facts = (pairing.before.operators[pairing.operators[place]], _changed_facts(place, pairing))
         kind = _kind(old, operator) or (OperatorChangeKind.AFFECTED if facts else None)
         if kind:
             change = _change(kind, old, operator, facts)
@@ -121,16 +112,11 @@ def _result_changes(pairing: Pairing) -> Iterator[ResultChange]:
     for old in pairing.before.results:
         if old.id not in kept:
             yield ResultChange(
-                kind=ResultChangeKind.REMOVED,
-                name=pairing.before.result_name(old),
-                id_before=old.id,
-                id=None,
+                kind=ResultChangeKind.REMOVED, name=pairing.before.result_name(old), id_before=old.id, id=None
             )
 
 
-def _result_kind(
-    before: ResultSummary | None, now: ResultSummary, pairing: Pairing
-) -> ResultChangeKind:
+def _result_kind(before: ResultSummary | None, now: ResultSummary, pairing: Pairing) -> ResultChangeKind:
     if before is None:
         return ResultChangeKind.ADDED
     if (
@@ -145,12 +131,7 @@ def _result_kind(
 # Those versions read records leniently, took the columns of one Parquet file, and left out files in folders below.
 
 _FORMATS = {"Csv": "csv", "Json": "json", "Text": "text", "Parquet": "parquet", "Orc": "orc"}
-_LENIENTLY = {
-    "csv": "NULL, padded or cut",
-    "json": "NULL",
-    "text": "with letters replaced",
-    "xml": "NULL",
-}
+_LENIENTLY = {"csv": "NULL, padded or cut", "json": "NULL", "text": "with letters replaced", "xml": "NULL"}
 """How records that do not fit were read without a schema, by format."""
 
 
@@ -173,15 +154,11 @@ def stricter_fact(before: Facts, now: Facts) -> FactChange | None:
             now='fail the task, unless on_misfit="null" or sources.strict: false',
         )
     if format in ("parquet", "orc") and not has_schema and "mergeschema" not in options:
-        return FactChange(
-            fact="columns", before="of one file", now="of all files, unless sources.strict: false"
-        )
+        return FactChange(fact="columns", before="of one file", now="of all files, unless sources.strict: false")
     if options.get("recursivefilelookup") == "true":
         return None
     return FactChange(
-        fact="files in folders below",
-        before="left out",
-        now="refuse the source, unless sources.strict: false",
+        fact="files in folders below", before="left out", now="refuse the source, unless sources.strict: false"
     )
 
 
@@ -271,23 +248,15 @@ def _read_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Itera
         if id in pairing.results and pairing.results[id].id in old.reads
     ]
     other = [now for before, now in kept if before.fingerprint != now.fingerprint]
-    moved = [
-        now for before, now in kept if before.fingerprint == now.fingerprint and before.id != now.id
-    ]
+    moved = [now for before, now in kept if before.fingerprint == now.fingerprint and before.id != now.id]
     yield from _sentence("reads different rows of", map(pairing.now.result_name, other))
     yield from _sentence("reads under a different id:", map(pairing.now.result_name, moved))
 
 
-def _added_and_removed(
-    before: Iterable[str], now: Iterable[str], pairing: Pairing
-) -> tuple[list[str], list[str]]:
+def _added_and_removed(before: Iterable[str], now: Iterable[str], pairing: Pairing) -> tuple[list[str], list[str]]:
     """Return the names of added results, and those of removed results."""
     old_ids = set(before)
-    kept = {
-        id: pairing.results[id].id
-        for id in (result.id for result in pairing.now.results)
-        if id in pairing.results
-    }
+    kept = {id: pairing.results[id].id for id in (result.id for result in pairing.now.results) if id in pairing.results}
     new_ids = set(now)
     came = [
         pairing.now.result_name(result)
@@ -339,9 +308,7 @@ def pair(before: PlanSummary, now: PlanSummary) -> Pairing:
     """Pair the operators and results of both versions."""
     operators = _pair_operators(before.operators, now.operators)
     old = {(result.operator, result.output_tag): result for result in before.results}
-    places = {
-        result.id: (operators.get(result.operator, -1), result.output_tag) for result in now.results
-    }
+    places = {result.id: (operators.get(result.operator, -1), result.output_tag) for result in now.results}
     return Pairing(
         before=before,
         now=now,
@@ -363,9 +330,7 @@ _SIGNS: tuple[Callable[[OperatorSummary], Hashable], ...] = (
 """Two operators are the same if they agree in one of these, in this order; None does not count."""
 
 
-def _pair_operators(
-    before: Sequence[OperatorSummary], now: Sequence[OperatorSummary]
-) -> Mapping[int, int]:
+def _pair_operators(before: Sequence[OperatorSummary], now: Sequence[OperatorSummary]) -> Mapping[int, int]:
     """Return the old index of each operator by its new one."""
     found: dict[int, int] = {}
     left = dict.fromkeys(range(len(before)))

@@ -25,11 +25,7 @@ _OPERATOR_WORDS = {
     OperatorChangeKind.RENAMED: "renamed",
     OperatorChangeKind.MOVED: "with a different id",
 }
-_TASK_WORDS = {
-    TaskChangeKind.ADDED: "added",
-    TaskChangeKind.REMOVED: "removed",
-    TaskChangeKind.CHANGED: "changed",
-}
+_TASK_WORDS = {TaskChangeKind.ADDED: "added", TaskChangeKind.REMOVED: "removed", TaskChangeKind.CHANGED: "changed"}
 _RESULT_WORDS = {
     ResultChangeKind.REUSABLE: "stays reusable",
     ResultChangeKind.MOVED: "is recomputed: same rows, different id; to keep it, set uid or uid_hash on its head",
@@ -43,11 +39,7 @@ def diff_summary(diff: PlanDiff) -> str:
     """Return the summary line for a pull request."""
     if diff.is_empty:
         return f"{diff.pipeline}: nothing changed ({counted(diff.tasks_now, 'task')})"
-    name = (
-        diff.pipeline
-        if diff.pipeline == diff.pipeline_before
-        else f"{diff.pipeline_before} → {diff.pipeline}"
-    )
+    name = diff.pipeline if diff.pipeline == diff.pipeline_before else f"{diff.pipeline_before} → {diff.pipeline}"
     old = [result for result in diff.results if result.kind is not ResultChangeKind.ADDED]
     reusable = sum(result.kind is ResultChangeKind.REUSABLE for result in old)
     parts = [
@@ -99,11 +91,7 @@ def _operator_lines(changes: Sequence[OperatorChange]) -> Iterator[str]:
         if (more := len(change.columns) - _MOST_COLUMNS) > 0:
             yield f"      and {more} more columns"
     silent = {
-        kind: [
-            _name(change)
-            for change in changes
-            if change.kind is kind and not change.facts and not change.columns
-        ]
+        kind: [_name(change) for change in changes if change.kind is kind and not change.facts and not change.columns]
         for kind in OperatorChangeKind
         if kind not in _SIGN
     }
@@ -128,11 +116,7 @@ def _some(names: Sequence[str]) -> str:
     return listing(names)
 
 
-def _counts(
-    noun: str,
-    kinds: Sequence[str],
-    words: dict[OperatorChangeKind, str] | dict[TaskChangeKind, str],
-) -> str:
+def _counts(noun: str, kinds: Sequence[str], words: dict[OperatorChangeKind, str] | dict[TaskChangeKind, str]) -> str:
     found = [f"{kinds.count(kind)} {word}" for kind, word in words.items() if kind in kinds]
     return f"{noun}: {', '.join(found)}" if found else ""
 

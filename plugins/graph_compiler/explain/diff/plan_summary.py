@@ -92,23 +92,16 @@ class PlanSummary:
         return f"{self.operators[result.operator].name}{tag}"
 
 
-def plan_summary(
-    compiled: CompiledPipeline, described: PipelineDescriptor, root: str | None = None
-) -> PlanSummary:
+def plan_summary(compiled: CompiledPipeline, described: PipelineDescriptor, root: str | None = None) -> PlanSummary:
     """Summarize a plan as it is deployed.
 
     `root` is the folder of the version: defaults that are paths below it are compared relative to it.
     """
     graph = compiled.stream_graph
-    digests = {
-        node.id: planned.digest
-        for node, planned in zip(graph.nodes, described.plan.operators, strict=True)
-    }
+    digests = {node.id: planned.digest for node, planned in zip(graph.nodes, described.plan.operators, strict=True)}
     prints = fingerprints(graph, digests, dict(described.plan.session))
     operator_ids = {
-        operator.node_id: operator.operator_id
-        for region in described.regions
-        for operator in region.operators
+        operator.node_id: operator.operator_id for region in described.regions for operator in region.operators
     }
     places = {node.id: place for place, node in enumerate(graph.nodes)}
     columns = column_flow(graph)
@@ -168,9 +161,7 @@ def _run_facts(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
                 yield f"schedule.{each.name}", str(value)
 
 
-def _task(
-    name: TaskName, regions: Sequence[RegionDescriptor], places: dict[int, int]
-) -> TaskSummary:
+def _task(name: TaskName, regions: Sequence[RegionDescriptor], places: dict[int, int]) -> TaskSummary:
     settings: dict[str, Json] = {
         "vertices": sum(len(region.vertices) for region in regions),
         "slot sharing group": to_wire(regions[0].resource_profile),
@@ -190,9 +181,7 @@ def _task(
     )
 
 
-def _operator_facts(
-    node: StreamNode, graph: StreamGraph, artifacts: Sequence[UserArtifact]
-) -> Facts:
+def _operator_facts(node: StreamNode, graph: StreamGraph, artifacts: Sequence[UserArtifact]) -> Facts:
     facts = own_facts(node, graph, artifacts)
     operator, inputs = facts.pop("operator"), facts.pop("inputs")
     assert isinstance(operator, dict)

@@ -66,9 +66,7 @@ def _then_added(facts: Mapping[str, str]) -> str:
         case who, "ignore":
             return f"its values are not written, since on_schema_change='ignore' keeps the columns of {who}"
         case who, "evolve" if facts["connector"] in _TABLES:
-            return (
-                f"refused if {who} does not have it: a table is never altered; add it there first"
-            )
+            return f"refused if {who} does not have it: a table is never altered; add it there first"
         case _, "evolve":
             return "its target gets it, with NULL in the rows that stay"
         case who, _:
@@ -95,9 +93,7 @@ def _then_retyped(facts: Mapping[str, str]) -> str:
         case who, "ignore":
             return f"cast to the type in {who}; a value that does not fit fails the task"
         case who, "evolve":
-            return (
-                f"a narrower type is written as that of {who}; a wider one only if no old row stays"
-            )
+            return f"a narrower type is written as that of {who}; a wider one only if no old row stays"
         case who, _:
             return f"refused if {who} has another type"
     return _UNKNOWN

@@ -95,12 +95,10 @@ def job_graph_json(graph: JobGraph) -> dict[str, Json]:
     groups = _dense([slots[vertex.id] for vertex in graph.vertices])
     locations = _dense([vertex.co_location_group for vertex in graph.vertices])
     name_of = {
-        data_set.id: f"{index[data_set.producer_id]}#{data_set.id.rpartition('-')[2]}"
-        for data_set in graph.data_sets
+        data_set.id: f"{index[data_set.producer_id]}#{data_set.id.rpartition('-')[2]}" for data_set in graph.data_sets
     }
     edges = {
-        data_set.id: [edge for edge in graph.edges if edge.data_set_id == data_set.id]
-        for data_set in graph.data_sets
+        data_set.id: [edge for edge in graph.edges if edge.data_set_id == data_set.id] for data_set in graph.data_sets
     }
     return {
         "job_type": graph.job_type,
@@ -155,9 +153,7 @@ def job_graph_json(graph: JobGraph) -> dict[str, Json]:
         "logical_pipelined_regions": [
             [index[id] for id in region.vertex_ids] for region in logical_pipelined_regions(graph)
         ],
-        "resource_profiles": {
-            group.name: to_wire(group.settings()) for group in graph.resource_profiles
-        },
+        "resource_profiles": {group.name: to_wire(group.settings()) for group in graph.resource_profiles},
         "plan_json": job_plan(graph),
     }
 
@@ -169,10 +165,7 @@ def _resources(spec: ResourceSpec | None) -> Json:
 
 def _dense(names: list[str | None]) -> list[int | None]:
     """Number names by first appearance."""
-    known = {
-        name: number
-        for number, name in enumerate(dict.fromkeys(name for name in names if name is not None))
-    }
+    known = {name: number for number, name in enumerate(dict.fromkeys(name for name in names if name is not None))}
     return [None if name is None else known[name] for name in names]
 
 
@@ -214,9 +207,7 @@ class ExecutionGraphJson:
                     "state": "CREATED",
                     "attempt": 0,
                     "consumed": self._consumed(vertex, subtask),
-                    "produced": [
-                        self._produced(self._results[id], subtask) for id in vertex.produced
-                    ],
+                    "produced": [self._produced(self._results[id], subtask) for id in vertex.produced],
                 }
                 for subtask in range(vertex.parallelism)
             ],
@@ -288,9 +279,7 @@ def column_flow(graph: StreamGraph) -> Mapping[int, Known]:
             inputs.setdefault(edge.type_number, []).append(columns)
         given[node.id] = [common(each) for each in inputs.values()]
         is_sink = isinstance(node.operator, Sink)
-        found[node.id] = (
-            given[node.id][0] if is_sink else node.operator.columns_after(given[node.id])
-        )
+        found[node.id] = given[node.id][0] if is_sink else node.operator.columns_after(given[node.id])
     return found
 
 

@@ -29,13 +29,7 @@ def streaming_plan(graph: StreamGraph) -> dict[str, Json]:
 
 
 def _node(node: StreamNode, graph: StreamGraph) -> dict[str, Json]:
-    kind = (
-        "Data Source"
-        if node.id in graph.source_ids
-        else "Data Sink"
-        if node.id in graph.sink_ids
-        else "Operator"
-    )
+    kind = "Data Source" if node.id in graph.source_ids else "Data Sink" if node.id in graph.sink_ids else "Operator"
     found: dict[str, Json] = {
         "id": node.id,
         "type": node.name,
@@ -75,9 +69,7 @@ def _vertex(vertex: JobVertex, graph: JobGraph) -> dict[str, Json]:
         "optimizer_properties": {},
     }
     if graph.in_edges[vertex.id]:
-        found["inputs"] = [
-            _input(number, edge) for number, edge in enumerate(graph.in_edges[vertex.id])
-        ]
+        found["inputs"] = [_input(number, edge) for number, edge in enumerate(graph.in_edges[vertex.id])]
     return found
 
 
@@ -118,8 +110,7 @@ def deployment_json(compiled: CompiledPipeline) -> dict[str, Json]:
                     {
                         "region": id,
                         "vertices": [
-                            compiled.job_graph.vertex[vertex_id].name
-                            for vertex_id in deployment.region[id].vertex_ids
+                            compiled.job_graph.vertex[vertex_id].name for vertex_id in deployment.region[id].vertex_ids
                         ],
                         "failure_cost": to_wire(costs[id]),
                     }

@@ -25,14 +25,7 @@ from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobEdge, JobVertex, ResultPartitionType
 from graph_compiler.graphs.regions import DeploymentRegion
 from graph_compiler.graphs.stream_graph import StagingReason, StreamEdge, StreamNode
-from graph_compiler.identifiers import (
-    PIPELINES,
-    IntermediateDataSetId,
-    JobVertexId,
-    OperatorId,
-    RegionId,
-    TaskName,
-)
+from graph_compiler.identifiers import PIPELINES, IntermediateDataSetId, JobVertexId, OperatorId, RegionId, TaskName
 
 VERSION = 1
 
@@ -167,24 +160,18 @@ def view_plan(compiled: CompiledPipeline, *, plan_id: str | None) -> ViewPlan:
             for option in changed_options(compiled)
         ),
         operators=tuple(
-            _operator(node, ids.get(node.id), job.vertex_of_node[node.id], columns[node.id])
-            for node in graph.nodes
+            _operator(node, ids.get(node.id), job.vertex_of_node[node.id], columns[node.id]) for node in graph.nodes
         ),
-        stream_edges=tuple(
-            _stream_edge(edge, job.vertex_of_node, breaks[edge.id]) for edge in graph.edges
-        ),
+        stream_edges=tuple(_stream_edge(edge, job.vertex_of_node, breaks[edge.id]) for edge in graph.edges),
         vertices=tuple(_vertices(compiled)),
         edges=tuple(
-            _edge(edge, results.get((edge.stream_edge.source_id, edge.stream_edge.output_tag)))
-            for edge in job.edges
+            _edge(edge, results.get((edge.stream_edge.source_id, edge.stream_edge.output_tag))) for edge in job.edges
         ),
         regions=tuple(_regions(compiled)),
     )
 
 
-def _operator(
-    node: StreamNode, id: OperatorId | None, vertex: JobVertex, columns: Known
-) -> ViewOperator:
+def _operator(node: StreamNode, id: OperatorId | None, vertex: JobVertex, columns: Known) -> ViewOperator:
     words = None if isinstance(node.operator, Source) else column_words(columns)
     return ViewOperator(
         id=node.id,
@@ -210,9 +197,7 @@ def _place(location: SourceLocation | None) -> str | None:
     return f"{'/'.join(parts[below:])}:{location.line}"
 
 
-def _stream_edge(
-    edge: StreamEdge, vertex_of: Mapping[int, JobVertex], broken: ChainBreak | None
-) -> ViewStreamEdge:
+def _stream_edge(edge: StreamEdge, vertex_of: Mapping[int, JobVertex], broken: ChainBreak | None) -> ViewStreamEdge:
     is_chained = vertex_of[edge.source_id].id == vertex_of[edge.target_id].id
     return ViewStreamEdge(
         id=edge.id,
@@ -274,22 +259,16 @@ def _regions(compiled: CompiledPipeline) -> Iterator[ViewRegion]:
             slot_sharing_group=region.slot_sharing_group,
             resources=_resources(region, profile_of),
             failure_cost=ViewFailureCost(
-                repeated=cost.repeated,
-                expensive=cost.expensive,
-                reread=cost.reread,
-                spared=cost.spared,
+                repeated=cost.repeated, expensive=cost.expensive, reread=cost.reread, spared=cost.spared
             ),
         )
 
 
-def _resources(
-    region: DeploymentRegion, profile_of: Mapping[str, SlotSharingGroup]
-) -> tuple[str, ...]:
+def _resources(region: DeploymentRegion, profile_of: Mapping[str, SlotSharingGroup]) -> tuple[str, ...]:
     profile = profile_of.get(region.slot_sharing_group)
     if profile is None:
         return ()
     words = {key: name.replace("_", " ") for name, key in SPARK_SETTINGS.items()}
     return tuple(
-        f"{words[key]} {value}" if key in words else f"{key}={value}"
-        for key, value in profile.settings().items()
+        f"{words[key]} {value}" if key in words else f"{key}={value}" for key, value in profile.settings().items()
     )

@@ -43,11 +43,7 @@ def execution_picture(compiled: CompiledPipeline) -> Picture:
             )
         ),
         groups=tuple(vertex.name for vertex in graph.vertices),
-        nodes=tuple(
-            node
-            for number, vertex in enumerate(graph.vertices)
-            for node in _subtasks(vertex, number)
-        ),
+        nodes=tuple(node for number, vertex in enumerate(graph.vertices) for node in _subtasks(vertex, number)),
         edges=tuple(found for edge in graph.edges for found in _edges(edge, size)),
     )
 

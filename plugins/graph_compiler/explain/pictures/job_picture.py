@@ -13,11 +13,7 @@ def job_picture(compiled: CompiledPipeline) -> Picture:
     """Draw vertices; a group is a task."""
     graph, tasks = compiled.job_graph, compiled.deployment.tasks
     vertices = [
-        [
-            id
-            for region_id in task.region_ids
-            for id in compiled.deployment.region[region_id].vertex_ids
-        ]
+        [id for region_id in task.region_ids for id in compiled.deployment.region[region_id].vertex_ids]
         for task in tasks
     ]
     return Picture(

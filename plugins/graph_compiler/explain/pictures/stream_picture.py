@@ -12,11 +12,7 @@ from graph_compiler.identifiers import counted
 
 def stream_picture(compiled: CompiledPipeline) -> Picture:
     """Draw operators; a group is a chain, with the task it runs in."""
-    graph, job, region_of = (
-        compiled.stream_graph,
-        compiled.job_graph,
-        compiled.deployment.region_of_vertex,
-    )
+    graph, job, region_of = (compiled.stream_graph, compiled.job_graph, compiled.deployment.region_of_vertex)
     breaks = chain_breaks(graph, compiled.options)
     staged = {edge.stream_edge.id: edge.staging.explanation for edge in job.edges if edge.staging}
     return Picture(
@@ -29,8 +25,7 @@ def stream_picture(compiled: CompiledPipeline) -> Picture:
             )
         ),
         groups=tuple(
-            f"chain {number} · region {region_of[vertex.id].id}"
-            for number, vertex in enumerate(job.vertices)
+            f"chain {number} · region {region_of[vertex.id].id}" for number, vertex in enumerate(job.vertices)
         ),
         nodes=tuple(
             PictureNode(id=str(id), words=_node_words(graph.node[id]), group=number)

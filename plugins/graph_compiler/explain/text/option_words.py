@@ -11,9 +11,7 @@ from graph_compiler.options.effective_options import EffectiveOption, effective_
 
 def changed_options(compiled: CompiledPipeline) -> tuple[EffectiveOption, ...]:
     """Return the options whose value differs from the default."""
-    options = effective_options(
-        compiled.options, compiled.pipeline.config, compiled.deployment_options
-    )
+    options = effective_options(compiled.options, compiled.pipeline.config, compiled.deployment_options)
     return tuple(option for option in options if option.is_changed)
 
 
@@ -25,9 +23,4 @@ def option_lines(compiled: CompiledPipeline) -> Iterator[str]:
 
 def option_json(option: EffectiveOption) -> Json:
     """Return an option as JSON for programs."""
-    return {
-        "key": option.key,
-        "value": option.value,
-        "default": option.default,
-        "origin": option.origin.value,
-    }
+    return {"key": option.key, "value": option.value, "default": option.default, "origin": option.origin.value}

@@ -113,15 +113,9 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _vertex_lines(
-    vertex: JobVertex,
-    splits: str,
-    region: DeploymentRegion,
-    columns: Mapping[int, Known],
-    compiled: CompiledPipeline,
+    vertex: JobVertex, splits: str, region: DeploymentRegion, columns: Mapping[int, Known], compiled: CompiledPipeline
 ) -> Iterator[str]:
-    parallelism = (
-        f"    [parallelism: {vertex.parallelism}]" if vertex.parallelism_configured else ""
-    )
+    parallelism = f"    [parallelism: {vertex.parallelism}]" if vertex.parallelism_configured else ""
     yield f"  {vertex.name}{parallelism}{vertex_words(vertex, compiled)}{splits}"
     yield from (f"    {words}" for words in _fixed_words(vertex, compiled))
     for node_id in vertex.node_ids:

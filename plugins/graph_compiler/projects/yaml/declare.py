@@ -127,9 +127,7 @@ class Calls:
                 continue
             setter = getattr(on, method.__name__, None)
             if setter is None or not isinstance(on, HasSettings):
-                raise self.refused(
-                    (*path, there[0]), f"it is set on {_description(on)}", allowed="operators"
-                )
+                raise self.refused((*path, there[0]), f"it is set on {_description(on)}", allowed="operators")
             if there[0] != key:
                 raise self.refused((*path, there[0]), f"it needs '{key}'", allowed="both")
             takes = bool(parameters(method))
@@ -156,9 +154,7 @@ class Calls:
         allowed = listing(self.streams)
         raise self.refused(path, f"there is no stream called '{name}'", allowed=allowed, hint=hint)
 
-    def _arguments(
-        self, operation: Operation, written: Written, path: KeyPath
-    ) -> tuple[list[Any], dict[str, Any]]:
+    def _arguments(self, operation: Operation, written: Written, path: KeyPath) -> tuple[list[Any], dict[str, Any]]:
         """Return the arguments of a call: by position, and by keyword."""
         arguments: list[Any] = []
         named: dict[str, Any] = {}
@@ -268,9 +264,7 @@ class _Declaring:
         with self._at(path):
             written = written_values(source)
             key = next(key for key, form in SOURCE_FORMS.items() if isinstance(source, form))
-            connector = make_value(
-                CONNECTORS[key], key, written, lambda text: self.calls.function(text, (*path, key))
-            )
+            connector = make_value(CONNECTORS[key], key, written, lambda text: self.calls.function(text, (*path, key)))
             given = self.calls.env.from_source(connector, name)
             settings = {k: v for k, v in written.items() if k not in CONNECTOR_KEYS[key]}
             self.calls.set(given, settings, path)
@@ -317,9 +311,7 @@ class _Declaring:
                 self.problems.append(refused.problem)
         except InvalidPipelineError as error:
             own = problem_in(self.calls.tree, self.calls.file, path, "")
-            self.problems.extend(
-                replace(problem, key=own.key, column=own.column) for problem in error.problems
-            )
+            self.problems.extend(replace(problem, key=own.key, column=own.column) for problem in error.problems)
         except FunctionNotImportableError as error:
             self.problems.append(problem_in(self.calls.tree, self.calls.file, path, str(error)))
 
@@ -331,9 +323,7 @@ class _Declaring:
             return calls.env.from_source(connector, written["name"])
         if key == "sql" and "streams" in written:
             if "from" in written:
-                raise calls.refused(
-                    (*path, "from"), "it cannot be combined with 'streams'", allowed="one"
-                )
+                raise calls.refused((*path, "from"), "it cannot be combined with 'streams'", allowed="one")
             return calls.call(None, key, written, path)
         try:
             on = self._input(written, path)
@@ -359,19 +349,13 @@ class _Declaring:
     def _name(self, name: str, given: object | None, path: KeyPath) -> None:
         if name in self.calls.streams:
             message, hint = f"'{name}' is declared twice", "'as' gives a step a name to be read by"
-            self.problems.append(
-                problem_in(self.calls.tree, self.calls.file, path, message, hint=hint)
-            )
+            self.problems.append(problem_in(self.calls.tree, self.calls.file, path, message, hint=hint))
         self.calls.streams[name] = given
 
 
-def _environment(
-    spec: PipelineSpec, tree: Node, file: str
-) -> tuple[StreamExecutionEnvironment | None, list[Problem]]:
+def _environment(spec: PipelineSpec, tree: Node, file: str) -> tuple[StreamExecutionEnvironment | None, list[Problem]]:
     """Return the environment, None if it is refused, and all its problems."""
-    config = {
-        key: str(value) if isinstance(value, float) else value for key, value in spec.config.items()
-    }
+    config = {key: str(value) if isinstance(value, float) else value for key, value in spec.config.items()}
     schedule = None if spec.schedule is None else Schedule(**spec.schedule.arguments())
     problems = [] if schedule is None else list(schedule_problems(schedule))
     airflow, env = NO_ARGUMENTS, None

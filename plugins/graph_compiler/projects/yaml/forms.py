@@ -115,10 +115,7 @@ def key_of(parameter: inspect.Parameter) -> Key:
 def make_form(name: str, keys: Mapping[str, Key], doc: str | None) -> type[Form]:
     """Return a model with these keys. Its own names end with `_`, since pydantic reserves some (`json`)."""
     fields: dict[str, Any] = {
-        f"{name}_": (
-            key.type,
-            Field(default=... if key.is_required else None, alias=name, description=key.doc),
-        )
+        f"{name}_": (key.type, Field(default=... if key.is_required else None, alias=name, description=key.doc))
         for name, key in keys.items()
     }
     return create_model(name, __base__=Form, __doc__=doc, **fields)
@@ -149,9 +146,7 @@ def first_paragraph(of: object) -> str:
 
 def union_of(forms: Mapping[str, type[Form]], group: str, plain: Any = None) -> Any:
     """Return a union whose kinds are recognized by their keys; `plain` is the type allowed in place of a mapping."""
-    fields = {
-        key: {str(f.alias) for f in form.model_fields.values()} for key, form in forms.items()
-    }
+    fields = {key: {str(f.alias) for f in form.model_fields.values()} for key, form in forms.items()}
     tags = {key: f"{TAG}{group} {key}>" for key in forms}
     FORMS.update({tags[key]: form for key, form in forms.items()})
 

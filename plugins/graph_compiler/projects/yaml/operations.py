@@ -13,42 +13,16 @@ from typing import Self, get_type_hints
 
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
-from graph_compiler.declaration.streams import (
-    ConnectedStreams,
-    DataStream,
-    DataStreamSink,
-    KeyedStream,
-    WindowedStream,
-)
+from graph_compiler.declaration.streams import ConnectedStreams, DataStream, DataStreamSink, KeyedStream, WindowedStream
 from graph_compiler.projects.yaml import places, values
-from graph_compiler.projects.yaml.forms import (
-    TYPES,
-    Key,
-    call_keys,
-    first_paragraph,
-    make_form,
-    union_of,
-)
+from graph_compiler.projects.yaml.forms import TYPES, Key, call_keys, first_paragraph, make_form, union_of
 from graph_compiler.projects.yaml.values import Form, SqlText
 
 STREAMS = (DataStream, KeyedStream, WindowedStream, ConnectedStreams)
 PREFIXES = ("connect", "key_by", "grouping_sets", "rollup", "cube", "window", "window_all")
 """Calls that may be in the same step as the call after them, in this order."""
-_BEHIND_KEYS = (
-    "transform",
-    "map_partitions",
-    "process",
-    "iterate",
-    "apply",
-    "apply_in_pandas",
-    "reduce",
-    "aggregate",
-)
-_PREFIXED = {
-    **dict.fromkeys(_BEHIND_KEYS, ("key_by",)),
-    "transform": ("connect", "key_by"),
-    "aggregate": PREFIXES[1:],
-}
+_BEHIND_KEYS = ("transform", "map_partitions", "process", "iterate", "apply", "apply_in_pandas", "reduce", "aggregate")
+_PREFIXED = {**dict.fromkeys(_BEHIND_KEYS, ("key_by",)), "transform": ("connect", "key_by"), "aggregate": PREFIXES[1:]}
 RENAMED = {"deterministic": "deterministic_function"}
 """Parameters with the name of a setting that has another meaning."""
 _ARE_SETTINGS = ("expensive",)
@@ -100,13 +74,10 @@ _NAME_OF_A_STEP = "The operator's name, which other steps use in `from`."
 def _operation(name: str, method: Callable[..., object]) -> Operation:
     key = name.rstrip("_")
     keys = call_keys(key, method, _MAINS.get(key))
-    keys = {
-        RENAMED.get(name, name): value for name, value in keys.items() if name not in _ARE_SETTINGS
-    }
+    keys = {RENAMED.get(name, name): value for name, value in keys.items() if name not in _ARE_SETTINGS}
     if key == "sql":
         keys["streams"] = Key(
-            GenericAlias(dict, (str, TYPES[DataStream])),
-            doc="The streams of {name} in the query; without, {input}.",
+            GenericAlias(dict, (str, TYPES[DataStream])), doc="The streams of {name} in the query; without, {input}."
         )
     return Operation(key, method, keys)
 
@@ -157,9 +128,7 @@ _READ = Operation(
     StreamExecutionEnvironment.from_source,
     {
         "from_source": Key(
-            TYPES[Connector],
-            is_required=True,
-            doc=first_paragraph(StreamExecutionEnvironment.from_source),
+            TYPES[Connector], is_required=True, doc=first_paragraph(StreamExecutionEnvironment.from_source)
         )
     },
 )
@@ -189,10 +158,7 @@ SOURCE_FORMS = {
     key: make_form(
         f"{key}_source",
         # A field of another package's connector may have the name of a setting: then the key is the field's.
-        {
-            **keys,
-            **{name: SETTING_KEYS[name] for name in SETTING_KEYS if name not in ("name", *keys)},
-        },
+        {**keys, **{name: SETTING_KEYS[name] for name in SETTING_KEYS if name not in ("name", *keys)}},
         places.CONNECTORS[key].__doc__,
     )
     for key, keys in places.CONNECTOR_KEYS.items()

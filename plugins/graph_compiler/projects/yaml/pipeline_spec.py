@@ -27,16 +27,10 @@ class PipelineSpec(Form):
     """A pipeline: sources, then steps in the order in which they would be called, then sinks."""
 
     name: Annotated[str, Field(description="The pipeline's name, and the Airflow Dag's id.")]
-    description: Annotated[
-        str | None, Field(default=None, description="A line about it, for Airflow's list of Dags.")
-    ]
-    tags: Annotated[
-        Names | None, Field(default=None, description="Tags by which Airflow's list is filtered.")
-    ]
+    description: Annotated[str | None, Field(default=None, description="A line about it, for Airflow's list of Dags.")]
+    tags: Annotated[Names | None, Field(default=None, description="Tags by which Airflow's list is filtered.")]
     schedule: Annotated[ScheduleForm | None, Field(default=None, description="When it runs.")]
-    airflow: Annotated[
-        AirflowForm | None, Field(default=None, description="Airflow's own arguments, by name.")
-    ]
+    airflow: Annotated[AirflowForm | None, Field(default=None, description="Airflow's own arguments, by name.")]
     params: Annotated[
         ParametersOrModel,
         Field(
@@ -44,29 +38,20 @@ class PipelineSpec(Form):
             description="The run's parameters with their defaults: {{ params.x }} in paths, :x in expressions.",
         ),
     ]
-    config: Annotated[
-        dict[str, PlainValue],
-        Field(default_factory=dict, description="Options under Flink's keys."),
-    ]
+    config: Annotated[dict[str, PlainValue], Field(default_factory=dict, description="Options under Flink's keys.")]
     sources: Annotated[
         dict[str, Source],
-        Field(
-            default_factory=dict,
-            description="Streams by name, and the connectors they are read from.",
-        ),
+        Field(default_factory=dict, description="Streams by name, and the connectors they are read from."),
     ]
     steps: Annotated[
         list[Step],
         Field(
-            default_factory=list,
-            description="Operators. Each reads the step before it, unless `from` says otherwise.",
+            default_factory=list, description="Operators. Each reads the step before it, unless `from` says otherwise."
         ),
     ]
     sinks: Annotated[
         dict[str, Sink],  # type: ignore[valid-type]  # the same
-        Field(
-            default_factory=dict, description="Sinks by name: what they read, and where it goes."
-        ),
+        Field(default_factory=dict, description="Sinks by name: what they read, and where it goes."),
     ]
 
 

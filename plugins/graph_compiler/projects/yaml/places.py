@@ -31,14 +31,7 @@ from graph_compiler.projects.yaml.forms import (
     union_of,
     written_values,
 )
-from graph_compiler.projects.yaml.values import (
-    BoundParameter,
-    Form,
-    SecretForm,
-    either,
-    refused,
-    shown_value,
-)
+from graph_compiler.projects.yaml.values import BoundParameter, Form, SecretForm, either, refused, shown_value
 
 # Connectors and operators of other packages in YAML: the entry point's name is the key, the signature the form.
 #
@@ -89,9 +82,7 @@ def window_key(kind: type) -> str:
 
 
 def _no_operators(value: object) -> object:
-    raise refused(
-        f"is {shown_value(value)}", "operators of packages that register some; none is installed"
-    )
+    raise refused(f"is {shown_value(value)}", "operators of packages that register some; none is installed")
 
 
 _OWN: Mapping[str, type] = {snake(kind.__name__): kind for kind in leaves(Connector)}
@@ -100,10 +91,7 @@ _OPERATORS_OF_PACKAGES = package_forms(Operator)
 CONNECTORS: Mapping[str, type] = {**_OWN, **_CONNECTORS_OF_PACKAGES.kinds}
 OPERATORS: Mapping[str, type] = _OPERATORS_OF_PACKAGES.kinds
 """The operators that `apply` takes: those of other packages."""
-REFUSED: Mapping[str, str] = {
-    **_CONNECTORS_OF_PACKAGES.refused,
-    **_OPERATORS_OF_PACKAGES.refused,
-}
+REFUSED: Mapping[str, str] = {**_CONNECTORS_OF_PACKAGES.refused, **_OPERATORS_OF_PACKAGES.refused}
 """The reasons why kinds of other packages have no form, by the key they would have."""
 WINDOWS: Mapping[str, type] = {window_key(kind): kind for kind in leaves(Window)}
 CONNECTOR_KEYS: Mapping[str, Mapping[str, Key]] = {
@@ -111,17 +99,12 @@ CONNECTOR_KEYS: Mapping[str, Mapping[str, Key]] = {
     **_CONNECTORS_OF_PACKAGES.keys,
 }
 _CONNECTOR_FORMS = {
-    key: make_form(CONNECTORS[key].__name__, keys, CONNECTORS[key].__doc__)
-    for key, keys in CONNECTOR_KEYS.items()
+    key: make_form(CONNECTORS[key].__name__, keys, CONNECTORS[key].__doc__) for key, keys in CONNECTOR_KEYS.items()
 }
 _OPERATOR_FORMS = {
-    key: make_form(f"{key}_operator", keys, OPERATORS[key].__doc__)
-    for key, keys in _OPERATORS_OF_PACKAGES.keys.items()
+    key: make_form(f"{key}_operator", keys, OPERATORS[key].__doc__) for key, keys in _OPERATORS_OF_PACKAGES.keys.items()
 }
-_WINDOW_FORMS = {
-    key: make_form(kind.__name__, call_keys(key, kind), kind.__doc__)
-    for key, kind in WINDOWS.items()
-}
+_WINDOW_FORMS = {key: make_form(kind.__name__, call_keys(key, kind), kind.__doc__) for key, kind in WINDOWS.items()}
 
 
 def _mapping(kind: type) -> type[Form]:
@@ -178,9 +161,7 @@ def value_of(found: Any, function: Callable[[str], object]) -> Any:
     return found
 
 
-def make_value(
-    kind: type, key: str, written: Mapping[str, Any], function: Callable[[str], object]
-) -> Any:
+def make_value(kind: type, key: str, written: Mapping[str, Any], function: Callable[[str], object]) -> Any:
     """Call a class with written values; keys of others are left out."""
     names = parameters(kind)
     main = next(iter(names), None)  # a kind without arguments is written `key: true`
@@ -203,10 +184,6 @@ def key_of_kind(kind: type) -> str:
 
 _KINDS = {
     form: (key, kinds[key])
-    for forms, kinds in (
-        (_CONNECTOR_FORMS, CONNECTORS),
-        (_OPERATOR_FORMS, OPERATORS),
-        (_WINDOW_FORMS, WINDOWS),
-    )
+    for forms, kinds in ((_CONNECTOR_FORMS, CONNECTORS), (_OPERATOR_FORMS, OPERATORS), (_WINDOW_FORMS, WINDOWS))
     for key, form in forms.items()
 }

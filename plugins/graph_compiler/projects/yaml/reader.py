@@ -32,14 +32,10 @@ def read_pipeline(path: Path) -> Pipeline:
     try:
         text = read_file_bytes(path, most=4 * MAX_CHARACTERS).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        message = (
-            f"{path} is not UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}"
-        )
+        message = f"{path} is not UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}"
         raise InvalidPipelineError(name, [Problem(message=message)]) from None
     except ValueError as error:
-        problem = Problem(
-            message=f"{path} cannot be read: {error}", allowed=f"{MAX_CHARACTERS} characters"
-        )
+        problem = Problem(message=f"{path} cannot be read: {error}", allowed=f"{MAX_CHARACTERS} characters")
         raise InvalidPipelineError(name, [problem]) from None
     return parse_pipeline(text, str(path))
 
@@ -117,9 +113,7 @@ def _wrong_options(spec: PipelineSpec, tree: Node, file: str) -> list[Problem]:
     found: list[Problem] = []
     for key, value in spec.config.items():
         found.extend(
-            problem_in(
-                tree, file, ("config", key), wrong.message, allowed=wrong.allowed, hint=wrong.hint
-            )
+            problem_in(tree, file, ("config", key), wrong.message, allowed=wrong.allowed, hint=wrong.hint)
             for wrong in read_options([(key, as_text(value))])[1]
         )
     return found

@@ -21,14 +21,7 @@ from graph_compiler.projects.yaml.operations import INLINE_FORMS, SOURCE_FORMS, 
 from graph_compiler.projects.yaml.pipeline_spec import form_at
 from graph_compiler.projects.yaml.places import CONNECTORS, OPERATORS, REFUSED, WINDOWS
 from graph_compiler.projects.yaml.synonyms import key_meant
-from graph_compiler.projects.yaml.syntax.tree import (
-    MAX_PROBLEMS,
-    Node,
-    node_at,
-    place_of,
-    plain_tree,
-    written_at,
-)
+from graph_compiler.projects.yaml.syntax.tree import MAX_PROBLEMS, Node, node_at, place_of, plain_tree, written_at
 from graph_compiler.projects.yaml.values import TAG, Form, shown_value
 
 KeyPath = tuple[str | int, ...]
@@ -60,8 +53,7 @@ def refusals(error: ValidationError, tree: Node, file: str) -> dict[KeyPath, Pro
     return {
         path: problem
         for path, problem in problems.items()
-        if (*path[:-1], f"did you mean '{path[-1] if path else ''}'?") not in meant
-        or problem.message != _MISSING
+        if (*path[:-1], f"did you mean '{path[-1] if path else ''}'?") not in meant or problem.message != _MISSING
     }
 
 
@@ -115,9 +107,7 @@ def _problem(path: KeyPath, errors: list[ErrorDetails], tree: Node, file: str) -
     if kind == "extra_forbidden":
         known = _known(first["loc"])
         # If a step's call is misspelled, another key (key_by) may be mistaken for the call.
-        calls = (
-            STEP_FORMS if path[:1] == ("steps",) and len(path) == len(("steps", 0, "key")) else ()
-        )
+        calls = STEP_FORMS if path[:1] == ("steps",) and len(path) == len(("steps", 0, "key")) else ()
         hint = (
             _of_package({key: value})
             or _of_connector(str(key), known)
@@ -152,9 +142,7 @@ def _no_choice(path: KeyPath, error: ErrorDetails, tree: Node, file: str) -> Pro
     meant = {"how": join_type_meant, "mode": sink_mode_meant}
     near = meant.get(str(path[-1])) or partial(did_you_mean, known=names)
     hint = near(value) if isinstance(value, str) else None
-    return problem_in(
-        tree, file, path, f"is {shown_value(value)}", allowed=", ".join(names), hint=hint
-    )
+    return problem_in(tree, file, path, f"is {shown_value(value)}", allowed=", ".join(names), hint=hint)
 
 
 def _no_kind(path: KeyPath, value: object, tree: Node, file: str) -> Problem:
@@ -171,9 +159,7 @@ def _no_kind(path: KeyPath, value: object, tree: Node, file: str) -> Problem:
     hints = (
         key_meant(str(key), known)
         if key in settings
-        else _of_library(str(key), known)
-        or key_meant(str(key), known)
-        or did_you_mean(str(key), known)
+        else _of_library(str(key), known) or key_meant(str(key), known) or did_you_mean(str(key), known)
         for key in value
     )
     return problem_in(

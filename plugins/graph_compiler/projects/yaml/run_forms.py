@@ -10,11 +10,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import Discriminator, Field, PlainValidator, Tag, WithJsonSchema, create_model
 
-from graph_compiler.declaration.dag.airflow_arguments import (
-    AirflowArguments,
-    DagArguments,
-    TaskArguments,
-)
+from graph_compiler.declaration.dag.airflow_arguments import AirflowArguments, DagArguments, TaskArguments
 from graph_compiler.declaration.dag.schedule import PRESETS
 from graph_compiler.errors import FunctionNotImportableError
 from graph_compiler.options.durations import format_duration, parse_duration
@@ -74,9 +70,7 @@ class ParameterForm(Form):
         return written
 
 
-ModelName = Annotated[
-    str, Field(description="A pydantic model of an importable module: my_params:FlightsParams")
-]
+ModelName = Annotated[str, Field(description="A pydantic model of an importable module: my_params:FlightsParams")]
 Parameters = dict[str, either(PlainValue, ParameterForm)]  # type: ignore[misc, valid-type]  # made, not written
 _MAPPING, _MODEL = f"{TAG}parameters>", f"{TAG}model>"
 ParametersOrModel = Annotated[
@@ -98,17 +92,13 @@ def _reading(parse: Callable[[str], Any], allowed: str) -> PlainValidator:
 
 
 def _moment(text: str) -> date | datetime:
-    return (
-        date.fromisoformat(text) if len(text) <= len("2026-01-01") else datetime.fromisoformat(text)
-    )
+    return date.fromisoformat(text) if len(text) <= len("2026-01-01") else datetime.fromisoformat(text)
 
 
 _WHEN = "a day or a time, as 2026-01-01 or 2026-01-01T06:00"
 _TEXT = WithJsonSchema({"type": "string"})
 Moment = Annotated[date | datetime, _reading(_moment, _WHEN), _TEXT]
-Interval = Annotated[
-    timedelta, _reading(parse_duration, "a whole number and d, h, min, s or ms: 15 min"), _TEXT
-]
+Interval = Annotated[timedelta, _reading(parse_duration, "a whole number and d, h, min, s or ms: 15 min"), _TEXT]
 
 
 class ScheduleForm(Form):
@@ -119,15 +109,12 @@ class ScheduleForm(Form):
     )
     every: Interval | None = Field(default=None, description="An interval: 15 min.")
     assets: Names | None = Field(
-        default=None,
-        description="Places or URIs: the Dag runs when all of them have been published to.",
+        default=None, description="Places or URIs: the Dag runs when all of them have been published to."
     )
     start: Moment | None = Field(default=None, description=f"The first logical date: {_WHEN}.")
     end: Moment | None = Field(default=None, description="The last logical date.")
     timezone: str | None = Field(default=None, description="UTC if not given; Europe/Vienna.")
-    catchup: bool | None = Field(
-        default=None, description="Whether every interval since the start is run."
-    )
+    catchup: bool | None = Field(default=None, description="Whether every interval since the start is run.")
 
     def arguments(self) -> dict[str, Any]:
         """Return the written values as arguments of Schedule."""
@@ -171,13 +158,8 @@ _CALLBACK = "_callback"
 
 
 def _form(name: str, doc: str, arguments: type) -> type[Form]:
-    kinds = {
-        key: _BY_NAME.get(key) or _BY_TYPE.get(kind)
-        for key, kind in sorted(get_type_hints(arguments).items())
-    }
-    found: dict[str, Any] = {
-        key: (kind | None, Field(default=None)) for key, kind in kinds.items() if kind is not None
-    }
+    kinds = {key: _BY_NAME.get(key) or _BY_TYPE.get(kind) for key, kind in sorted(get_type_hints(arguments).items())}
+    found: dict[str, Any] = {key: (kind | None, Field(default=None)) for key, kind in kinds.items() if kind is not None}
     return create_model(name, __base__=Form, __doc__=doc, __module__=__name__, **found)
 
 

@@ -41,9 +41,7 @@ _SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "write_mode": ("mode",),
 }
 """Our keys for each synonym: the first that the mapping may have is meant."""
-_VALUES: Mapping[str, str] = {
-    "upsert": "mode: merge, with keys: it replaces the rows of equal keys"
-}
+_VALUES: Mapping[str, str] = {"upsert": "mode: merge, with keys: it replaces the rows of equal keys"}
 """Synonyms that need a value, too."""
 _OF_CSV: Mapping[str, str] = {
     "delimiter": "sep",

@@ -15,15 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Discriminator,
-    Field,
-    PlainValidator,
-    Tag,
-    WithJsonSchema,
-)
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, PlainValidator, Tag, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from graph_compiler.declaration.parameters.parameter import is_model
@@ -82,10 +74,7 @@ def _pair(value: object) -> list[str]:
 
 def _columns(value: object) -> dict[str, str]:
     if not _is_columns(value):
-        raise refused(
-            f"is {shown_value(value)}",
-            "a mapping of names to texts; numbers and booleans in quotes",
-        )
+        raise refused(f"is {shown_value(value)}", "a mapping of names to texts; numbers and booleans in quotes")
     return dict(value)  # type: ignore[call-overload, no-any-return]  # just checked
 
 
@@ -98,9 +87,7 @@ def _keys(value: object) -> list[str] | dict[str, str]:
 def _selection(value: object) -> list[str | dict[str, str]]:
     items = value if isinstance(value, list) else [value]
     if not all(isinstance(item, str) or _is_columns(item) for item in items):
-        raise refused(
-            f"is {shown_value(value)}", "names of columns, and mappings of names to expressions"
-        )
+        raise refused(f"is {shown_value(value)}", "names of columns, and mappings of names to expressions")
     return items  # type: ignore[return-value]  # just checked
 
 
@@ -121,16 +108,11 @@ Names = _own(_names, {"anyOf": [_TEXT, _TEXTS]})
 Pair = _own(_pair, {**_TEXTS, "minItems": 2, "maxItems": 2})
 Columns = _own(_columns, _MAPPING)
 Keys = _own(_keys, {"anyOf": [_TEXT, _TEXTS, _MAPPING]})
-Selection = _own(
-    _selection,
-    {"anyOf": [_TEXT, _MAPPING, {"type": "array", "items": {"anyOf": [_TEXT, _MAPPING]}}]},
-)
+Selection = _own(_selection, {"anyOf": [_TEXT, _MAPPING, {"type": "array", "items": {"anyOf": [_TEXT, _MAPPING]}}]})
 Sets = _own(_sets, {"type": "array", "items": {"anyOf": [_TEXT, _TEXTS]}})
 Yes = Literal[True]
 """The value of a call without arguments: `rebalance: true`."""
-FunctionName = Annotated[
-    str, Field(description="A function of an importable module: pipelines.flights:clean")
-]
+FunctionName = Annotated[str, Field(description="A function of an importable module: pipelines.flights:clean")]
 PlainValue = bool | int | float | str
 Cells = list[list[bool | int | float | str | None]]
 
@@ -145,10 +127,7 @@ class SecretForm(Form):
     """A field of an Airflow connection."""
 
     secret: str = Field(description="Connection id.")
-    field: str = Field(
-        default="password",
-        description="password, login, host, port, schema, or a key of its extra.",
-    )
+    field: str = Field(default="password", description="password, login, host, port, schema, or a key of its extra.")
 
 
 class BoundParameter(Form):
@@ -220,12 +199,7 @@ def find_model(reference: str) -> type[Any]:
     return model
 
 
-def _find(
-    reference: str,
-    noun: str,
-    is_allowed: Callable[[object], bool],
-    is_meant: Callable[[object], bool],
-) -> Any:
+def _find(reference: str, noun: str, is_allowed: Callable[[object], bool], is_meant: Callable[[object], bool]) -> Any:
     if _REFERENCE.fullmatch(reference) is None:
         raise FunctionNotImportableError(f"is {reference!r}")
     module_name, _, name = reference.partition(":")
@@ -233,18 +207,14 @@ def _find(
         module = import_module(module_name)
     except (Exception, SystemExit) as error:  # a user's module may raise any exception
         frames = traceback.extract_tb(error.__traceback__)
-        where = (
-            f" ({frames[-1].filename}:{frames[-1].lineno})" if _is_of(module_name, error) else ""
-        )
+        where = f" ({frames[-1].filename}:{frames[-1].lineno})" if _is_of(module_name, error) else ""
         raise FunctionNotImportableError(
             f"cannot import {module_name}: {type(error).__name__}: {error}{where}"
         ) from None
     found = getattr(module, name, None)
     if not is_allowed(found):
         known = [key for key, value in vars(module).items() if is_meant(value)]
-        raise FunctionNotImportableError(
-            f"{module_name} has no {noun} '{name}'", hint=did_you_mean(name, known)
-        )
+        raise FunctionNotImportableError(f"{module_name} has no {noun} '{name}'", hint=did_you_mean(name, known))
     return found
 
 

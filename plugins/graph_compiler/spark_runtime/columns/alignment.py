@@ -14,15 +14,7 @@ from collections.abc import Callable
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql.functions import (
-    col,
-    lit,
-    struct,
-    transform,
-    transform_keys,
-    transform_values,
-    when,
-)
+from pyspark.sql.functions import col, lit, struct, transform, transform_keys, transform_values, when
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from graph_compiler.identifiers import quoted
@@ -108,9 +100,7 @@ def _map(value: Column, found: MapType, wanted: MapType) -> Column:
     if not _is_alike(found.keyType, wanted.keyType):
         value = transform_keys(value, lambda key, _: _key(key, found.keyType, wanted.keyType))
     if not _is_alike(found.valueType, wanted.valueType):
-        value = transform_values(
-            value, lambda _, inner: _aligned(inner, found.valueType, wanted.valueType)
-        )
+        value = transform_values(value, lambda _, inner: _aligned(inner, found.valueType, wanted.valueType))
     return value
 
 
@@ -137,9 +127,7 @@ def _is_alike(one: DataType, other: DataType) -> bool:
 def _united_structs(one: StructType, other: StructType) -> StructType:
     there, here = by_name(other), by_name(one)
     known = [
-        StructField(
-            field.name, _united(field.dataType, mine.dataType), field.nullable or mine.nullable
-        )
+        StructField(field.name, _united(field.dataType, mine.dataType), field.nullable or mine.nullable)
         if (mine := there.get(field.name.lower()))
         else _nullable(field)
         for field in one
@@ -149,9 +137,7 @@ def _united_structs(one: StructType, other: StructType) -> StructType:
 
 
 def _united(one: DataType, other: DataType) -> DataType:
-    return merged(
-        one, other, _united_structs, lambda mine, theirs: theirs if is_wider(theirs, mine) else mine
-    )
+    return merged(one, other, _united_structs, lambda mine, theirs: theirs if is_wider(theirs, mine) else mine)
 
 
 def merged(
@@ -178,12 +164,7 @@ def _filled_struct(own: StructType, all_fields: StructType) -> StructType:
     mine = by_name(own)
     return StructType(
         [
-            StructField(
-                field.name,
-                _filled(found.dataType, field.dataType),
-                found.nullable,
-                found.metadata,
-            )
+            StructField(field.name, _filled(found.dataType, field.dataType), found.nullable, found.metadata)
             if (found := mine.get(field.name.lower()))
             else _nullable(field)
             for field in all_fields

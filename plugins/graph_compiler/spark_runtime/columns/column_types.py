@@ -41,10 +41,7 @@ _NAMES = {"csv": "\n\r", "orc": "`"}
 
 
 def check_columns(
-    schema: StructType,
-    format: str,
-    partition_by: tuple[str, ...],
-    options: Mapping[str, str] = MappingProxyType({}),
+    schema: StructType, format: str, partition_by: tuple[str, ...], options: Mapping[str, str] = MappingProxyType({})
 ) -> None:
     """Raise PublicationError, which names every column that files of this format, in these folders, cannot store.
 
@@ -60,9 +57,7 @@ def check_columns(
     ]
     if wrong:
         raise PublicationError(
-            "\n".join(
-                [f"{format} files cannot hold what it would write", *(f"  {w}" for w in wrong)]
-            )
+            "\n".join([f"{format} files cannot hold what it would write", *(f"  {w}" for w in wrong)])
         )
 
 

@@ -11,17 +11,7 @@ from collections.abc import Iterator
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import abs as absolute
-from pyspark.sql.functions import (
-    array,
-    btrim,
-    call_function,
-    coalesce,
-    concat,
-    expr,
-    lit,
-    raise_error,
-    when,
-)
+from pyspark.sql.functions import array, btrim, call_function, coalesce, concat, expr, lit, raise_error, when
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -58,14 +48,7 @@ _SATURATES: dict[type[DataType], float] = {IntegerType: 2.0**31, LongType: 2.0**
 """The first number that Spark casts to the largest whole number instead of failing."""
 _TEXT = TextFormat(nan="nan", positive_infinity="inf", negative_infinity="-inf", keeps_digits=True)
 """As Python and SQL write values."""
-_CHECKED_AS_TEXT = (
-    DecimalType,
-    DoubleType,
-    FloatType,
-    DateType,
-    TimestampType,
-    TimestampNTZType,
-)
+_CHECKED_AS_TEXT = (DecimalType, DoubleType, FloatType, DateType, TimestampType, TimestampNTZType)
 """Types for whose text Spark's cast is lenient."""
 
 
@@ -125,9 +108,7 @@ def _kept_from_text(value: Column, wanted: DataType) -> Column | None:
     if not isinstance(wanted, _CHECKED_AS_TEXT):
         return None
     misfit = _TEXT.misfit("text", _TEXT.value("text", wanted), wanted)
-    is_misfit = call_function(
-        "exists", array(btrim(value, lit(" \t\r\n"))), expr(f"text -> {misfit}")
-    )
+    is_misfit = call_function("exists", array(btrim(value, lit(" \t\r\n"))), expr(f"text -> {misfit}"))
     return ~is_misfit
 
 
@@ -149,12 +130,7 @@ def _is_wider_than_whole(wide: DataType, narrow: type[DataType]) -> bool:
 # `tests/spark/columns/test_common_types.py` compares this with what Spark does to values, for each pair of types and
 # each operator.
 
-_SPARKS_DIGITS: dict[type[DataType], int] = {
-    ByteType: 3,
-    ShortType: 5,
-    IntegerType: 10,
-    LongType: 20,
-}
+_SPARKS_DIGITS: dict[type[DataType], int] = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 20}
 """The digits of the DECIMAL to which Spark casts a whole number: one more than a BIGINT needs."""
 _MOST_DIGITS, _DOUBLE_DIGITS = 38, 15
 """The most digits of a DECIMAL; a DOUBLE holds every whole number of so many."""
@@ -176,9 +152,7 @@ def share_a_type(one: DataType, other: DataType) -> bool:
 def cast_to_share(one: DataType, other: DataType) -> tuple[int, str]:
     """Return which of two types to cast (0 or 1), and to what: the text, or the less exact one, to the other."""
     inexact = (StringType, FloatType, DoubleType)
-    first = next(
-        (kind for kind in inexact if isinstance(one, kind) != isinstance(other, kind)), None
-    )
+    first = next((kind for kind in inexact if isinstance(one, kind) != isinstance(other, kind)), None)
     number = 0 if first is not None and isinstance(one, first) else 1
     return number, type_words((other, one)[number])
 

@@ -104,9 +104,7 @@ class Part:
     schema: StructType
 
 
-SOURCE_EVOLVES = frozenset(
-    {ChangeKind.ADDED, ChangeKind.WIDENED, ChangeKind.NARROWED, ChangeKind.NULLABLE}
-)
+SOURCE_EVOLVES = frozenset({ChangeKind.ADDED, ChangeKind.WIDENED, ChangeKind.NARROWED, ChangeKind.NULLABLE})
 FILES_EVOLVE = frozenset({ChangeKind.ADDED, ChangeKind.NARROWED, ChangeKind.NULLABLE})
 TABLES_EVOLVE = frozenset({ChangeKind.NARROWED})
 
@@ -196,8 +194,7 @@ def _followed(expected: DataType, found: DataType, follows: frozenset[ChangeKind
         return ArrayType(_followed(expected.elementType, found.elementType, follows))
     if isinstance(expected, MapType) and isinstance(found, MapType):
         return MapType(
-            _followed(expected.keyType, found.keyType, follows),
-            _followed(expected.valueType, found.valueType, follows),
+            _followed(expected.keyType, found.keyType, follows), _followed(expected.valueType, found.valueType, follows)
         )
     return found if ChangeKind.WIDENED in follows and is_wider(found, expected) else expected
 
@@ -316,9 +313,7 @@ def _lines(change: SchemaChange, origin: Origin) -> Iterator[str]:
         yield f"    file: {file}"
 
 
-def _hints(
-    changes: Sequence[SchemaChange], schemas: Sequence[StructType], expectation: Expectation
-) -> Iterator[str]:
+def _hints(changes: Sequence[SchemaChange], schemas: Sequence[StructType], expectation: Expectation) -> Iterator[str]:
     """Yield ways to accept the changes that lose nothing, and what 'ignore' does to the rows.
 
     'ignore' is not proposed for a column that was renamed: it would be NULL, and its values lost.
@@ -380,11 +375,7 @@ def _accepting(expected: StructType, found: StructType) -> StructType:
     """Return what would have to be declared: the expected columns that are there, then the others, as found."""
     there = by_name(found)
     kept = [
-        StructField(
-            field.name,
-            _type_accepting(field.dataType, other.dataType),
-            field.nullable or other.nullable,
-        )
+        StructField(field.name, _type_accepting(field.dataType, other.dataType), field.nullable or other.nullable)
         for field in expected
         if (other := there.pop(field.name.lower(), None))
     ]
@@ -395,9 +386,7 @@ def _type_accepting(expected: DataType, found: DataType) -> DataType:
     return merged(expected, found, _accepting, lambda _expected, theirs: theirs)
 
 
-def _change(
-    kind: ChangeKind, path: str, expected: StructField | None, found: StructField | None
-) -> SchemaChange:
+def _change(kind: ChangeKind, path: str, expected: StructField | None, found: StructField | None) -> SchemaChange:
     field = expected or found
     assert field is not None
     return SchemaChange(kind=kind, column=f"{path}{field.name}", expected=expected, found=found)

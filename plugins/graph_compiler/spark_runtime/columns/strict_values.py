@@ -42,10 +42,7 @@ _DAY = r"[+-]?\d{4,7}-\d{1,2}-\d{1,2}"
 _TIME = r"[\d:.]*\d"
 """Without a time zone."""
 _DIGITS = ", ".join(f"'{digit}'" for digit in range(10))
-_LARGEST: dict[type[DataType], str] = {
-    DoubleType: "1.7976931348623157E308D",
-    FloatType: "3.4028235E38D",
-}
+_LARGEST: dict[type[DataType], str] = {DoubleType: "1.7976931348623157E308D", FloatType: "3.4028235E38D"}
 _MOST_DIGITS = 38
 """Of Spark's DECIMAL."""
 _LENIENT_IN_LISTS = (DecimalType, DateType, TimestampType, TimestampNTZType)
@@ -155,10 +152,7 @@ class TextFormat:
 
     @_value.register
     def _(self, kind: StructType, text: str, depth: int) -> str:
-        fields = [
-            f"{sql_literal(f.name)}, {self._value(f.dataType, f'{text}.{quoted(f.name)}', depth)}"
-            for f in kind
-        ]
+        fields = [f"{sql_literal(f.name)}, {self._value(f.dataType, f'{text}.{quoted(f.name)}', depth)}" for f in kind]
         return f"CASE WHEN {text} IS NOT NULL THEN named_struct({', '.join(fields)}) END"
 
     @_value.register
@@ -188,9 +182,7 @@ class TextFormat:
     @_misfit.register
     def _(self, kind: IntegralType, text: str, value: str, depth: int) -> str | None:
         digits = r"[+-]?(0|[1-9]\d*)" if self.keeps_digits else r"[+-]?\d+"
-        return self._unless(
-            text, value, f"CAST({value} AS STRING) = {text} OR {_matches(text, digits)}"
-        )
+        return self._unless(text, value, f"CAST({value} AS STRING) = {text} OR {_matches(text, digits)}")
 
     @_misfit.register
     def _(self, kind: DecimalType, text: str, value: str, depth: int) -> str | None:
@@ -266,9 +258,7 @@ class TextFormat:
             if misfit := self._misfit(field.dataType, own, value, depth):
                 yield misfit
 
-    def _misfit_in_items(
-        self, kind: DataType, item_kind: DataType, items: str, depth: int
-    ) -> str | None:
+    def _misfit_in_items(self, kind: DataType, item_kind: DataType, items: str, depth: int) -> str | None:
         item = f"item{depth}"
         value = self._value(item_kind, item, depth + 1)
         misfit = self._misfit(item_kind, item, value, depth + 1) if _is_checked(kind) else None
@@ -294,11 +284,7 @@ class TextFormat:
     def _by_reader(self, text: str, kind: DataType, formats: Mapping[str, str | None]) -> str:
         """Return the value as Spark's reader of JSON strings finds it: functions know neither its locale nor zone."""
         options = {**formats, "locale": self.locale, "timeZone": self.time_zone}
-        listed = ", ".join(
-            f"'{name}', {sql_literal(value)}"
-            for name, value in options.items()
-            if value is not None
-        )
+        listed = ", ".join(f"'{name}', {sql_literal(value)}" for name, value in options.items() if value is not None)
         json = f"to_json(named_struct('v', {text}))"
         return f"from_json({json}, 'v {kind.simpleString()}', map({listed})).v"
 

@@ -19,12 +19,4 @@ from graph_compiler.spark_runtime.connectors.sink import (
 )
 from graph_compiler.spark_runtime.connectors.source import read_source
 
-__all__ = [
-    "OpenSink",
-    "PreparedSink",
-    "SinkContext",
-    "SinkOpener",
-    "check_without_target",
-    "open_sink",
-    "read_source",
-]
+__all__ = ["OpenSink", "PreparedSink", "SinkContext", "SinkOpener", "check_without_target", "open_sink", "read_source"]

@@ -15,11 +15,7 @@ from graph_compiler.declaration.connectors.jdbc_url import database_kind
 from graph_compiler.declaration.connectors.table_name import parse_table_name
 from graph_compiler.spark_runtime.secret_values import reveal, reveal_all
 from graph_compiler.spark_runtime.spark_internals.java import Py4JError, Py4JJavaError
-from graph_compiler.spark_runtime.spark_internals.jdbc import (
-    has_jdbc_type,
-    jdbc_dialect,
-    open_jdbc_connection,
-)
+from graph_compiler.spark_runtime.spark_internals.jdbc import has_jdbc_type, jdbc_dialect, open_jdbc_connection
 
 _PREPARES_AFTER = "prepareThreshold"
 _NO_NULLS = 0  # java.sql.ResultSetMetaData.columnNoNulls

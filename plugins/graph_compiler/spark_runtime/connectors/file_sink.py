@@ -67,20 +67,12 @@ class FileSink:
             held = self._held_schema(rows)
         files_stay = keeps and self.sink.mode in _KEEPS_FILES
         replaced = frozenset() if files_stay else frozenset({ChangeKind.WIDENED})
-        target = Target(
-            name=self.ticket.target, held=held, evolves=FILES_EVOLVE | replaced, follows=replaced
-        )
+        target = Target(name=self.ticket.target, held=held, evolves=FILES_EVOLVE | replaced, follows=replaced)
         rows = conform_to_target(rows, self.connector, target)
         check_file_columns(self.connector, rows.schema, self.sink.partition_by)
         key_columns(self.sink.keys, rows.schema)
         if keeps and self.connector.spark_format == "orc":
-            refuse_another_zone(
-                self.spark,
-                self.publisher.ledger,
-                self.ticket.target,
-                self.ticket.number,
-                rows.schema,
-            )
+            refuse_another_zone(self.spark, self.publisher.ledger, self.ticket.target, self.ticket.number, rows.schema)
         return rows
 
     def prepares(self) -> PreparedPlace:
@@ -92,9 +84,7 @@ class FileSink:
         """Write the files where no reader sees them; rows to merge are first set aside and counted."""
         format = FileFormat(
             name=self.connector.spark_format,
-            options=reveal_all(
-                {**self.connector.write_options(), **self.connector.spark_options()}
-            ),
+            options=reveal_all({**self.connector.write_options(), **self.connector.spark_options()}),
             partition_by=self.sink.partition_by,
             files=self.sink.files,
         )
@@ -142,9 +132,7 @@ class FileSink:
         """Raise PublicationError if files that stay are in folders of different columns."""
         markers = self.publisher.marker_files(self.ticket)
         wanted = tuple(name.lower() for name in self.sink.partition_by)
-        found = {
-            partition_columns(str(Path(file).parent)) for file in old_files if file not in markers
-        }
+        found = {partition_columns(str(Path(file).parent)) for file in old_files if file not in markers}
         if odd := sorted(found - {wanted}):
             raise PublicationError(
                 f"its target has files in folders by {listing(odd[0])}, and partition_by is "
@@ -154,11 +142,7 @@ class FileSink:
 
 
 @claim_target.register
-def _(
-    connector: FileConnector, operator_id: OperatorId, sink: Sink, context: SinkContext
-) -> FileSink:
+def _(connector: FileConnector, operator_id: OperatorId, sink: Sink, context: SinkContext) -> FileSink:
     publisher = Publisher(ledger=context.ledger, execution_id=context.execution_id)
     ticket = publisher.settle(operator_id, connector.path, sink.mode)
-    return FileSink(
-        connector=connector, sink=sink, spark=context.spark, publisher=publisher, ticket=ticket
-    )
+    return FileSink(connector=connector, sink=sink, spark=context.spark, publisher=publisher, ticket=ticket)

@@ -11,13 +11,7 @@ from urllib.parse import unquote
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
-from pyspark.sql.types import (
-    DateType,
-    NumericType,
-    StructType,
-    TimestampNTZType,
-    TimestampType,
-)
+from pyspark.sql.types import DateType, NumericType, StructType, TimestampNTZType, TimestampType
 
 from graph_compiler.declaration.connectors import FileConnector, RecordFiles
 from graph_compiler.declaration.connectors.file_uris import local_path
@@ -28,12 +22,7 @@ from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.connectors.first_bytes import encoding_hints, is_utf8
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.connectors.text_records import TextFiles, list_lines
-from graph_compiler.spark_runtime.connectors.typed_files import (
-    TypedFiles,
-    held_schema,
-    no_columns,
-    or_no_files,
-)
+from graph_compiler.spark_runtime.connectors.typed_files import TypedFiles, held_schema, no_columns, or_no_files
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import first_bytes
 
@@ -131,18 +120,14 @@ def _refuse_options(connector: FileConnector) -> None:
         )
 
 
-def _refuse_header_in_another_encoding(
-    connector: FileConnector, columns: StructType, listed: DataFrame
-) -> None:
+def _refuse_header_in_another_encoding(connector: FileConnector, columns: StructType, listed: DataFrame) -> None:
     """Raise SchemaChangedError if a header has bytes that are not of its encoding: no column would have its name."""
     if not connector.has_header or not _UNREADABLE.search("".join(columns.names)):
         return
     files = list(islice(listed.inputFiles(), _MOST_FILES))
     heads = [(unquote(file), first_bytes(file)) for file in files]
     path, head = next(((f, h) for f, h in heads if not is_utf8(h, f)), (connector.path, b""))
-    lines = [
-        f"the header of the file {local_path(path) or path} has bytes that are not of its encoding"
-    ]
+    lines = [f"the header of the file {local_path(path) or path} has bytes that are not of its encoding"]
     for hint, option in encoding_hints(head, path):
         setting = "" if option is None else f'options={{"{option[0]}": "{option[1]}"}}'
         lines.append(f"  hint: {hint}{setting}")
@@ -235,9 +220,4 @@ def _typed(connector: FileConnector, spark: SparkSession) -> Found:
     declared = parse_schema(connector.schema)
     parts = files.parts(declared) or (files.empty(declared),)
     first, *others = parts
-    return Found(
-        rows=first.rows,
-        schema=first.schema,
-        others=tuple(others),
-        origin=files.origin(parts, declared),
-    )
+    return Found(rows=first.rows, schema=first.schema, others=tuple(others), origin=files.origin(parts, declared))

@@ -30,18 +30,14 @@ def is_utf8(head: bytes, path: str) -> bool:
     return b"\0" not in text
 
 
-def encoding_hints(
-    head: bytes, path: str, *, needs_line_end: bool = False
-) -> Iterator[tuple[str, Option | None]]:
+def encoding_hints(head: bytes, path: str, *, needs_line_end: bool = False) -> Iterator[tuple[str, Option | None]]:
     """Yield how a file that is not UTF-8 may be read: a hint, and the option with which it ends.
 
     `needs_line_end`: a reader of lines finds them in UTF-16 only if the order of bytes and the end of lines are known.
     """
     for magic, name, suffix in _COMPRESSED:
         if head.startswith(magic) and not (suffix and path.endswith(suffix)):
-            ends = (
-                f"a name that ends in {suffix}" if suffix else "other files: Spark cannot read it"
-            )
+            ends = f"a name that ends in {suffix}" if suffix else "other files: Spark cannot read it"
             yield (
                 f"the file is compressed with {name}, which Spark recognizes only by the name: it needs {ends}",
                 None,
@@ -54,15 +50,9 @@ def encoding_hints(
         name = order if needs_line_end else "UTF-16"
         yield f"the file begins as UTF-16 does: declare{with_end} ", ("encoding", name)
     elif text[1:200:2].count(0) > len(text[:200]) // 4:
-        yield (
-            f"every second byte is zero, as in UTF-16: declare{with_end} ",
-            ("encoding", "UTF-16LE"),
-        )
+        yield (f"every second byte is zero, as in UTF-16: declare{with_end} ", ("encoding", "UTF-16LE"))
     elif any(0x80 <= byte <= 0x9F for byte in text):
-        yield (
-            "if it was written by an older program of Windows, declare ",
-            ("encoding", "windows-1252"),
-        )
+        yield ("if it was written by an older program of Windows, declare ", ("encoding", "windows-1252"))
     else:
         yield "if it was written in Western European letters, declare ", ("encoding", "ISO-8859-1")
 

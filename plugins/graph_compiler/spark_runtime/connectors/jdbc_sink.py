@@ -18,14 +18,7 @@ from functools import partial
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql.functions import col, concat, count, expr, lit, raise_error, when
-from pyspark.sql.types import (
-    ByteType,
-    ShortType,
-    StructField,
-    StructType,
-    TimestampNTZType,
-    TimestampType,
-)
+from pyspark.sql.types import ByteType, ShortType, StructField, StructType, TimestampNTZType, TimestampType
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Jdbc, SinkMode
@@ -129,9 +122,7 @@ class JdbcSink:
         observation = Observation()
         observed = rows.observe(observation, count(lit(1)).alias("rows"))
         try:
-            observed.write.jdbc(
-                database.url, to.staged, mode="append", properties=database.properties
-            )
+            observed.write.jdbc(database.url, to.staged, mode="append", properties=database.properties)
         except Py4JJavaError as error:
             if is_changed_session(error):
                 raise PublicationError(_POOLED.format(self.name, database_words(error))) from error
@@ -237,9 +228,7 @@ def _publish(publication: MarkedPublication, ledger: Ledger, database: Database)
     if refused is None:
         return
     if publication.creates and is_there(database, publication.table):
-        raise PublicationConflictError(
-            f"{publication.table} was created by others since this execution began"
-        )
+        raise PublicationConflictError(f"{publication.table} was created by others since this execution began")
     if refused.keeps_old_rows:
         raise PublicationConflictError(f"{publication.table} keeps its old rows: {refused.words}")
     if refused.is_change:

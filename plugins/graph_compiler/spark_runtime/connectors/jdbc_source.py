@@ -56,6 +56,4 @@ def _with_not_null_of(schema: StructType, database: Database, table: str) -> Str
     if database.connector.schema is None:
         return schema
     never_null = database.never_null(table)
-    return StructType(
-        [StructField(f.name, f.dataType, nullable=f.name not in never_null) for f in schema]
-    )
+    return StructType([StructField(f.name, f.dataType, nullable=f.name not in never_null) for f in schema])

@@ -96,9 +96,7 @@ def with_exact_numbers(
         for c in columns
     ]
     merged += [
-        f"{sql_literal(field.name)}, {_field(fields, field)}"
-        for field in schema
-        if field.name not in columns.names
+        f"{sql_literal(field.name)}, {_field(fields, field)}" for field in schema if field.name not in columns.names
     ]
     chosen = f"CASE WHEN {exact} IS NULL OR {fields} IS NULL THEN {fields} ELSE named_struct({', '.join(merged)}) END"
     marked = parsed.withColumn(mark, expr(_mark_of(record))).withColumn(exact, again)

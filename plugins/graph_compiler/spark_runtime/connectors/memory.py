@@ -20,10 +20,7 @@ def _(connector: Values, reading: Reading) -> Found:
     schema = parse_schema(connector.schema)
     texts = StructType([StructField(field.name, StringType()) for field in schema])
     rows = [tuple(None if cell is None else str(cell) for cell in row) for row in connector.rows]
-    columns = [
-        exact_cast(col(quoted(field.name)), StringType(), field.dataType).alias(field.name)
-        for field in schema
-    ]
+    columns = [exact_cast(col(quoted(field.name)), StringType(), field.dataType).alias(field.name) for field in schema]
     return Found(rows=reading.spark.createDataFrame(rows, texts).select(*columns), schema=schema)
 
 
@@ -37,7 +34,5 @@ def _(connector: Range, reading: Reading) -> Found:
 def _(connector: FunctionSource, reading: Reading) -> Found:
     rows = call_function(connector.function.load(), reading.spark)
     if not isinstance(rows, DataFrame):
-        raise TypeError(
-            f"{connector.function} returned a {type(rows).__name__}; it must return a DataFrame"
-        )
+        raise TypeError(f"{connector.function} returned a {type(rows).__name__}; it must return a DataFrame")
     return Found(rows=rows, schema=rows.schema)

@@ -59,12 +59,7 @@ class SinkContext:
     @property
     def ledger(self) -> Ledger:
         """Return the publications of all targets."""
-        return Ledger(
-            store=self.store,
-            layout=self.layout,
-            plan_id=self.plan_id,
-            is_same_root=self.is_same_root,
-        )
+        return Ledger(store=self.store, layout=self.layout, plan_id=self.plan_id, is_same_root=self.is_same_root)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,20 +111,13 @@ def conform_to_target(rows: DataFrame, connector: Connector, target: Target) -> 
         expected.append((target.held, target.name))
     for schema, name in expected:
         expectation = Expectation(
-            schema=schema,
-            policy=policy,
-            evolves=target.evolves,
-            follows=target.follows,
-            target=name,
-            is_sink=True,
+            schema=schema, policy=policy, evolves=target.evolves, follows=target.follows, target=name, is_sink=True
         )
         rows = conform([Part(rows=rows, schema=rows.schema)], expectation)
     return rows
 
 
-def open_sink(
-    connector: Connector, operator_id: OperatorId, sink: Sink, context: SinkContext
-) -> OpenSink:
+def open_sink(connector: Connector, operator_id: OperatorId, sink: Sink, context: SinkContext) -> OpenSink:
     """Claim the target of a sink; raises PublicationError if it cannot be written in its current state.
 
     Raises ExtensionError for another package's connector whose Spark half is not installed.
@@ -139,9 +127,7 @@ def open_sink(
 
 
 @singledispatch
-def claim_target(
-    connector: Connector, operator_id: OperatorId, sink: Sink, context: SinkContext
-) -> OpenSink:
+def claim_target(connector: Connector, operator_id: OperatorId, sink: Sink, context: SinkContext) -> OpenSink:
     """Claim the target of a sink; each kind of connector registers its function."""
     raise AssertionError(f"no writer for {type(connector).__name__}")
 
@@ -159,10 +145,7 @@ def check_without_target(sink: Sink, rows: DataFrame) -> DataFrame:
     is_files = isinstance(sink.connector, FileConnector)
     widened = frozenset({ChangeKind.WIDENED} if is_files else ())  # no old files stay
     target = Target(
-        name="the target",
-        held=None,
-        evolves=FILES_EVOLVE | widened if is_files else TABLES_EVOLVE,
-        follows=widened,
+        name="the target", held=None, evolves=FILES_EVOLVE | widened if is_files else TABLES_EVOLVE, follows=widened
     )
     rows = conform_to_target(rows, sink.connector, target)
     key_columns(sink.keys, rows.schema)
@@ -171,18 +154,14 @@ def check_without_target(sink: Sink, rows: DataFrame) -> DataFrame:
     return rows
 
 
-def check_file_columns(
-    connector: FileConnector, schema: StructType, partition_by: tuple[str, ...]
-) -> None:
+def check_file_columns(connector: FileConnector, schema: StructType, partition_by: tuple[str, ...]) -> None:
     """Raise PublicationError, which names every column that files of this connector cannot store."""
     options = {**connector.write_options(), **connector.spark_options()}
     plain = {name: value for name, value in options.items() if isinstance(value, str)}
     check_columns(schema, connector.spark_format, partition_by, plain)
 
 
-def refuse_another_zone(
-    spark: SparkSession, ledger: Ledger, target: str, before: int, rows: StructType
-) -> None:
+def refuse_another_zone(spark: SparkSession, ledger: Ledger, target: str, before: int, rows: StructType) -> None:
     """Raise PublicationError if rows with times stay in a target that may have been written in another zone.
 
     The check needs a host with another zone, and is for targets whose times go through the JVM's zone.
@@ -253,13 +232,7 @@ class AppendedBefore:
 
 
 def refuse_rows_of_others(
-    name: str,
-    own: tuple[Publication, ...],
-    ledger: Ledger,
-    *,
-    target: str,
-    before: int,
-    count: Callable[[], int],
+    name: str, own: tuple[Publication, ...], ledger: Ledger, *, target: str, before: int, count: Callable[[], int]
 ) -> None:
     """Raise PublicationError if a table that must not exist contains rows of others, as far as is known.
 
@@ -272,9 +245,7 @@ def refuse_rows_of_others(
         raise PublicationError(f"its target {name} exists\n  {allowed}")
     last = written[-1]
     if ledger.others_since(target, last, before):
-        raise PublicationError(
-            f"others have published to its target {name} since this run has\n  {allowed}"
-        )
+        raise PublicationError(f"others have published to its target {name} since this run has\n  {allowed}")
     if (found := count()) != last.rows:
         raise PublicationError(
             f"its target {name} holds {counted(found, 'row')}, but this run left {last.rows:,}: others have written "

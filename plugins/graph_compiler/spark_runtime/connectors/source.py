@@ -9,13 +9,7 @@ from pyspark import RDD
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from graph_compiler.declaration.connectors import (
-    Connector,
-    Csv,
-    FileConnector,
-    Json,
-    OnSchemaChange,
-)
+from graph_compiler.declaration.connectors import Connector, Csv, FileConnector, Json, OnSchemaChange
 from graph_compiler.deployment.documents.jvm_settings import STRICT_SOURCES
 from graph_compiler.errors import SchemaChangedError
 from graph_compiler.extensions import load_spark_half
@@ -64,11 +58,7 @@ class Found:
 
 
 def read_source(
-    connector: Connector,
-    spark: SparkSession,
-    parallelism: int | None = None,
-    *,
-    scans: bool = True,
+    connector: Connector, spark: SparkSession, parallelism: int | None = None, *, scans: bool = True
 ) -> DataFrame:
     """Return the rows of a source; to find the columns, it reads only what is needed.
 

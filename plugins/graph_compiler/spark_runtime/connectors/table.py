@@ -22,13 +22,7 @@ from graph_compiler.deployment.documents.wire import ABSENT
 from graph_compiler.errors import PublicationError, SchemaChangedError
 from graph_compiler.identifiers import OperatorId, listing
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
-from graph_compiler.spark_runtime.columns.schema_change import (
-    TABLES_EVOLVE,
-    ChangeKind,
-    Expectation,
-    Part,
-    conform,
-)
+from graph_compiler.spark_runtime.columns.schema_change import TABLES_EVOLVE, ChangeKind, Expectation, Part, conform
 from graph_compiler.spark_runtime.connectors.sink import (
     AppendedBefore,
     OpenSink,
@@ -96,10 +90,7 @@ class TableSink:
             count, size = result.rows, sum(file.bytes for file in result.files)
         written = replace(self.publication, rows=count, bytes=size, files=names)
         return PreparedSink(
-            location=self.connector.name,
-            rows=count,
-            bytes=written.bytes,
-            publish=partial(self._publish, written),
+            location=self.connector.name, rows=count, bytes=written.bytes, publish=partial(self._publish, written)
         )
 
     def discard(self) -> None:
@@ -110,9 +101,7 @@ class TableSink:
         if publication.replaces:
             self.ledger.decide(publication)
         else:
-            finish = partial(
-                _finish, connector=self.connector, spark=self.spark, ledger=self.ledger
-            )
+            finish = partial(_finish, connector=self.connector, spark=self.spark, ledger=self.ledger)
             publication = self.ledger.decide_behind_others(publication, finish)
         try:
             _carry_out(publication, self.connector, self.spark, self.ledger)
@@ -158,27 +147,16 @@ def _(connector: Table, operator_id: OperatorId, sink: Sink, context: SinkContex
     exists = context.spark.catalog.tableExists(connector.name)
     if exists and sink.mode is SinkMode.ERROR_IF_EXISTS:
         refuse_rows_of_others(
-            connector.name,
-            own,
-            ledger,
-            target=place,
-            before=number,
-            count=context.spark.table(connector.name).count,
+            connector.name, own, ledger, target=place, before=number, count=context.spark.table(connector.name).count
         )
-    return TableSink(
-        connector=connector, spark=context.spark, ledger=ledger, publication=publication
-    )
+    return TableSink(connector=connector, spark=context.spark, ledger=ledger, publication=publication)
 
 
-def _without_attempt(
-    connector: Table, rows: DataFrame, held: StructType | None
-) -> StructType | None:
+def _without_attempt(connector: Table, rows: DataFrame, held: StructType | None) -> StructType | None:
     """Return the table's columns without those that identify attempts: this sink fills them in."""
     ours = {name.lower() for name in connector.attempt_columns}
     if taken := [name for name in rows.columns if name.lower() in ours]:
-        raise PublicationError(
-            f"its rows have {listing(taken)}, which run_column and attempt_column name"
-        )
+        raise PublicationError(f"its rows have {listing(taken)}, which run_column and attempt_column name")
     if held is None:
         return None
     there = {field.name.lower() for field in held if field.dataType == StringType()}
@@ -214,9 +192,7 @@ def _as_table(rows: DataFrame, schema: StructType, name: str) -> DataFrame:
     return conform([Part(rows=rows, schema=rows.schema)], expectation)
 
 
-def _carry_out(
-    publication: InsertPublication, connector: Table, spark: SparkSession, ledger: Ledger
-) -> None:
+def _carry_out(publication: InsertPublication, connector: Table, spark: SparkSession, ledger: Ledger) -> None:
     below = [""] if publication.files is None else [f"/{name}" for name in publication.files]
     rows = spark.read.parquet(*(literal_path(f"{publication.prepared}{name}") for name in below))
     run = f"{publication.identity.owner}/{publication.identity.run_id}"

@@ -27,11 +27,7 @@ from graph_compiler.declaration.connectors.spark_options import OF_FILES
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.columns.strict_values import TextFormat, sql_literal
-from graph_compiler.spark_runtime.connectors.json_numbers import (
-    items_of_list,
-    overflows_in_list,
-    with_exact_numbers,
-)
+from graph_compiler.spark_runtime.connectors.json_numbers import items_of_list, overflows_in_list, with_exact_numbers
 from graph_compiler.spark_runtime.connectors.source import MISFIT
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.secret_values import reveal_all
@@ -60,15 +56,10 @@ _RECORD, _FILE, _FIELDS, _CORRUPT, _MISFIT = (
 )
 _LISTING = frozenset(name.lower() for name in OF_FILES) - {"timezone"}
 _OF_LINES = _LISTING | {"linesep", "compression", "wholetext"}
-_SET_HERE = frozenset(
-    {"mode", "columnnameofcorruptrecord", "inferschema", "enforceschema", "header"}
-)
+_SET_HERE = frozenset({"mode", "columnnameofcorruptrecord", "inferschema", "enforceschema", "header"})
 _NOT_OF_LINES = _OF_LINES | _SET_HERE | {"multiline", "encoding", "charset"}
 """Options that do not say how the text of one record is parsed."""
-_DECODES_AS_READERS = {
-    "spark.sql.legacy.javaCharsets": "true",
-    "spark.sql.legacy.codingErrorAction": "true",
-}
+_DECODES_AS_READERS = {"spark.sql.legacy.javaCharsets": "true", "spark.sql.legacy.codingErrorAction": "true"}
 """Settings with which `decode` knows all encodings, and writes � for bytes that it cannot read."""
 _UTF8 = ("", "utf-8", "utf8", "us-ascii")
 _MOST_FILES = 10
@@ -123,9 +114,7 @@ class TextFiles:
         read = self._with_fields(self._records())
         folders = [quoted(name) for name in self.folders.names]
         own, misfits = [_RECORD, _FILE, _FIELDS], tuple(self._misfits())
-        values = [
-            f"{self._value(number)} AS {_value(number)}" for number in range(len(self.columns))
-        ]
+        values = [f"{self._value(number)} AS {_value(number)}" for number in range(len(self.columns))]
         valued = read.selectExpr(*own, *folders, *values)
         cases = [f"WHEN {each.condition} THEN {number}" for number, each in enumerate(misfits)]
         first = f"CASE {' '.join(cases)} END" if cases else "CAST(NULL AS INT)"
@@ -174,10 +163,7 @@ class TextFiles:
         others = [file for file in files if file not in counts][:_MOST_ASKED]
         if others:  # they may have no lines
             without = lines.where(f"{_FILE} IN ({', '.join(map(sql_literal, others))})")
-            counts |= {
-                str(file): 0
-                for (file,) in self._with_fields(without).select(_FILE).distinct().collect()
-            }
+            counts |= {str(file): 0 for (file,) in self._with_fields(without).select(_FILE).distinct().collect()}
         return sorted((file, count) for file, count in counts.items() if count != 1)[:_MOST_FILES]
 
     @property
@@ -192,9 +178,7 @@ class TextFiles:
     @cached_property
     def has_lines(self) -> bool:
         """Whether each record is a line, or a whole file of JSON; if not, Spark's reader of CSV finds the records."""
-        return self._format != "csv" or (
-            self._encoding is None and not self.connector.is_multi_line
-        )
+        return self._format != "csv" or (self._encoding is None and not self.connector.is_multi_line)
 
     @cached_property
     def _encoding(self) -> str | None:
@@ -232,16 +216,10 @@ class TextFiles:
         if not self.has_lines:
             return self._records_of_spark()
         folders = [quoted(name) for name in self.folders.names]
-        listed = (
-            list_lines(self.connector, self.listed.sparkSession, self.folders)
-            if folders
-            else self.listed
-        )
+        listed = list_lines(self.connector, self.listed.sparkSession, self.folders) if folders else self.listed
         record = _RECORD
         if self._encoding is not None:
-            record = (
-                f"decode(CAST({_RECORD} AS BINARY), {sql_literal(self._encoding)}) AS {_RECORD}"
-            )
+            record = f"decode(CAST({_RECORD} AS BINARY), {sql_literal(self._encoding)}) AS {_RECORD}"
         with pinned(self.listed.sparkSession, _DECODES_AS_READERS):
             return listed.selectExpr(record, f"_metadata.file_path AS {_FILE}", *folders)
 
@@ -256,9 +234,7 @@ class TextFiles:
             lines = lines.where(f"{_RECORD} IS NULL OR {_RECORD} >= '!' OR trim({_RECORD}) <> ''")
         if self._format == "csv":
             if self.has_lines and (comment := options.get("comment")):
-                lines = lines.where(
-                    f"{_RECORD} IS NULL OR NOT startswith({_RECORD}, {sql_literal(comment)})"
-                )
+                lines = lines.where(f"{_RECORD} IS NULL OR NOT startswith({_RECORD}, {sql_literal(comment)})")
             names = ", ".join(f"c{number} STRING" for number in range(len(self.columns)))
             parsed = from_csv(_RECORD, f"{names}, {_CORRUPT} STRING", options)
             return lines.withColumn(_FIELDS, parsed)
@@ -309,9 +285,7 @@ class TextFiles:
         texts = [StructField(_value(n), StringType()) for n in range(len(self.columns) + _MORE)]
         corrupt = StructField(_CORRUPT, StringType())
         reader = self.listed.sparkSession.read.format("csv").options(**options)
-        found = reader.schema(StructType([*texts, *self.folders, corrupt])).load(
-            self.connector.path
-        )
+        found = reader.schema(StructType([*texts, *self.folders, corrupt])).load(self.connector.path)
         record = _CORRUPT
         if end := options.get("linesep"):  # Spark leaves out only line breaks
             ends = f"endswith({_CORRUPT}, {sql_literal(end)})"
@@ -319,9 +293,7 @@ class TextFiles:
         unknown = f"concat(coalesce({_value(0)}, ''), {self._many_separators()})"
         folders = [quoted(name) for name in self.folders.names]
         return found.selectExpr(
-            f"coalesce({record}, {unknown}) AS {_RECORD}",
-            f"_metadata.file_path AS {_FILE}",
-            *folders,
+            f"coalesce({record}, {unknown}) AS {_RECORD}", f"_metadata.file_path AS {_FILE}", *folders
         )
 
     def _many_separators(self) -> str:
@@ -379,9 +351,7 @@ class TextFiles:
             reason = OPEN_QUOTE if self.has_lines else OPEN_TO_THE_END
             yield MisfitRule(f"contains({_RECORD}, {sql_literal(quote)}) AND NOT {closed}", reason)
         if not self.has_lines and "linesep" not in self._options:
-            one_line = sql_literal(
-                r"\A[^\r\n]*+\z" if quote is None else self._closed(quote, r"[^\r\n]")
-            )
+            one_line = sql_literal(r"\A[^\r\n]*+\z" if quote is None else self._closed(quote, r"[^\r\n]"))
             breaks = f"(contains({_RECORD}, '\n') OR contains({_RECORD}, '\r'))"
             yield MisfitRule(f"{breaks} AND NOT {_RECORD} RLIKE {one_line}", LINE_BREAK)
         yield MisfitRule(f"{_FIELDS} IS NULL OR {_FIELDS}.{_CORRUPT} IS NOT NULL", WRONG_NUMBER)
@@ -395,9 +365,7 @@ class TextFiles:
         yield MisfitRule(_HAS_HALF_A_PAIR, HALF_A_PAIR)
         parsed = self._texts.text_type(self.columns)
         if odd := self._odd_keys(parsed, _RECORD, _FIELDS, 0):
-            yield MisfitRule(
-                f"CASE WHEN {_has_missing(parsed, _FIELDS, 0)} THEN {odd} ELSE false END", ODD_KEY
-            )
+            yield MisfitRule(f"CASE WHEN {_has_missing(parsed, _FIELDS, 0)} THEN {odd} ELSE false END", ODD_KEY)
 
     def _odd_keys(self, kind: DataType, json: str, value: str, depth: int) -> str | None:
         """Return a condition: whether an object has a key that is a name in another case, where that is missing.
@@ -413,10 +381,7 @@ class TextFiles:
             return None
         texts, values = self._items(json), value
         if isinstance(kind, MapType):
-            texts, values = (
-                f"map_values({self._parsed(json, 'MAP<STRING, STRING>')})",
-                f"map_values({value})",
-            )
+            texts, values = (f"map_values({self._parsed(json, 'MAP<STRING, STRING>')})", f"map_values({value})")
         found = f"zip_with({texts}, {values}, (json{depth}, value{depth}) -> {odd})"
         return f"coalesce(exists({found}, is_odd{depth} -> is_odd{depth}), false)"
 
@@ -427,9 +392,7 @@ class TextFiles:
             missing = " OR ".join(f"{text} IS NULL" for text in texts.values())
             lower = ", ".join(sql_literal(name.lower()) for name in texts)
             key = f"key{depth}"
-            is_odd = (
-                f"lower({key}) IN ({lower}) AND {key} NOT IN ({', '.join(map(sql_literal, texts))})"
-            )
+            is_odd = f"lower({key}) IN ({lower}) AND {key} NOT IN ({', '.join(map(sql_literal, texts))})"
             keys = f"coalesce(json_object_keys({json}), map_keys({members}))"  # the first knows no options
             yield f"CASE WHEN {missing} THEN coalesce(exists({keys}, {key} -> {is_odd}), false) ELSE false END"
         for field in kind:
@@ -447,12 +410,7 @@ class TextFiles:
             yield MisfitRule(replaced, WRONG_ENCODING, field.name, own)
         overflow = overflows_in_list(kind, text, _RECORD) if self._format == "json" else None
         if overflow is not None:
-            yield MisfitRule(
-                f"coalesce({overflow}, false)",
-                f"it does not fit {type_words(kind)}",
-                field.name,
-                own,
-            )
+            yield MisfitRule(f"coalesce({overflow}, false)", f"it does not fit {type_words(kind)}", field.name, own)
         if misfit := self._texts.misfit(text, _value(number), kind):
             yield MisfitRule(misfit, f"it does not fit {type_words(kind)}", field.name, own)
 
@@ -518,9 +476,7 @@ class TextFiles:
         return rf"(?s)\A{field}(?:{s}{field})*+\z"
 
 
-def list_lines(
-    connector: RecordFiles, spark: SparkSession, folders: StructType | None = None
-) -> DataFrame:
+def list_lines(connector: RecordFiles, spark: SparkSession, folders: StructType | None = None) -> DataFrame:
     """Return the lines of a source's files, and the columns of their folders; their types are Spark's, or given."""
     options = reveal_all({n.lower(): v for n, v in connector.spark_options().items()})
     more: dict[str, str] = {}
@@ -543,9 +499,7 @@ def _struct_of(misfits: Sequence[MisfitRule]) -> str:
     """
 
     def chosen(values: Iterable[str | None]) -> str:
-        listed = ", ".join(
-            "CAST(NULL AS STRING)" if each is None else sql_literal(each) for each in values
-        )
+        listed = ", ".join("CAST(NULL AS STRING)" if each is None else sql_literal(each) for each in values)
         return f"array({listed})[{_MISFIT}]" if listed else "CAST(NULL AS STRING)"
 
     path = chosen(None if each.field is None else f"$['{each.field}']" for each in misfits)

@@ -25,29 +25,14 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructFi
 
 from graph_compiler.declaration.connectors.files import FileConnector, SchemaInFiles
 from graph_compiler.errors import SchemaChangedError
-from graph_compiler.spark_runtime.columns.alignment import (
-    all_nullable,
-    by_name,
-    united,
-    with_all_fields,
-)
+from graph_compiler.spark_runtime.columns.alignment import all_nullable, by_name, united, with_all_fields
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, type_words
-from graph_compiler.spark_runtime.columns.schema_change import (
-    Origin,
-    Part,
-    SchemaChange,
-    common_schema,
-    find_changes,
-)
+from graph_compiler.spark_runtime.columns.schema_change import Origin, Part, SchemaChange, common_schema, find_changes
 from graph_compiler.spark_runtime.failures.causes import read_cause
 from graph_compiler.spark_runtime.publishing.literal_paths import literal_path, reads_everything
 from graph_compiler.spark_runtime.publishing.partition_names import unescaped
 from graph_compiler.spark_runtime.secret_values import reveal_all
-from graph_compiler.spark_runtime.spark_internals.file_listings import (
-    FileVersion,
-    file_versions,
-    listed_paths,
-)
+from graph_compiler.spark_runtime.spark_internals.file_listings import FileVersion, file_versions, listed_paths
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import orc_columns, parquet_columns
 from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import plan_leaves
@@ -246,8 +231,7 @@ def or_no_files(load: Callable[[], DataFrame]) -> DataFrame | None:
 def no_columns(path: str) -> SchemaChangedError:
     """Return the refusal of an input that has no columns, because it has no files or only empty ones."""
     return SchemaChangedError(
-        f"its input {path} has no files with columns\n"
-        '  hint: declare schema="…"; then an empty folder has no rows'
+        f'its input {path} has no files with columns\n  hint: declare schema="…"; then an empty folder has no rows'
     )
 
 
@@ -326,10 +310,7 @@ class FileTarget:
 
 
 def held_schema(
-    connector: FileConnector,
-    spark: SparkSession,
-    expected: StructType,
-    target: FileTarget | None = None,
+    connector: FileConnector, spark: SparkSession, expected: StructType, target: FileTarget | None = None
 ) -> StructType:
     """Return the columns of all files below the connector's path, or of a sink's target; reads no rows."""
     if connector.schema_in_files is SchemaInFiles.NOTHING:
@@ -345,9 +326,7 @@ def held_schema(
         named = reader.options(**options, inferSchema="false")
         rows = or_no_files(lambda: named.load(where))
         return _with_known_types(rows.columns, expected) if rows and rows.columns else expected
-    files = TypedFiles(
-        spark=spark, format=connector.spark_format.lower(), options=options, where=tuple(where)
-    )
+    files = TypedFiles(spark=spark, format=connector.spark_format.lower(), options=options, where=tuple(where))
     part = files.one_schema(expected)
     return expected if part is None else part.schema
 

@@ -30,17 +30,7 @@ from importlib import import_module
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
-from pyspark.sql.functions import (
-    broadcast,
-    coalesce,
-    concat,
-    expr,
-    lit,
-    pmod,
-    raise_error,
-    udf,
-    when,
-)
+from pyspark.sql.functions import broadcast, coalesce, concat, expr, lit, pmod, raise_error, udf, when
 from pyspark.sql.types import LongType
 
 from graph_compiler.declaration.functions import FunctionRef
@@ -74,9 +64,7 @@ def partitions_read(edge: InputDescriptor, consumer: OperatorDescriptor) -> int 
     return consumer.settings.parallelism if edge.staged is not None and is_pointwise else None
 
 
-def distribute_all(
-    streams: list[tuple[InputDescriptor, DataFrame]], consumer: OperatorDescriptor
-) -> list[DataFrame]:
+def distribute_all(streams: list[tuple[InputDescriptor, DataFrame]], consumer: OperatorDescriptor) -> list[DataFrame]:
     """Distribute the streams of one input; streams with the same partitioner are combined first.
 
     If each stream were hashed separately, equal keys would be in two places, and each stream would have p partitions.
@@ -105,9 +93,7 @@ def distribute(
 
 @distribute.register(ForwardPartitioner)
 @distribute.register(RescalePartitioner)
-def _(
-    _: Partitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
-) -> DataFrame:
+def _(_: Partitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor) -> DataFrame:
     wanted = consumer.settings.parallelism
     if wanted is None or partitions_read(edge, consumer) is not None:
         return rows
@@ -117,12 +103,7 @@ def _(
 
 
 @distribute.register
-def _(
-    partitioner: HashPartitioner,
-    rows: DataFrame,
-    edge: InputDescriptor,
-    consumer: OperatorDescriptor,
-) -> DataFrame:
+def _(partitioner: HashPartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor) -> DataFrame:
     if consumer.settings.parallelism is None and consumer.operator.distributes_itself:
         return rows
     columns = [rows[quoted(key)] for key in partitioner.keys or rows.columns]
@@ -132,12 +113,7 @@ def _(
 
 
 @distribute.register
-def _(
-    partitioner: RangePartitioner,
-    rows: DataFrame,
-    edge: InputDescriptor,
-    consumer: OperatorDescriptor,
-) -> DataFrame:
+def _(partitioner: RangePartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor) -> DataFrame:
     if consumer.settings.parallelism is None and consumer.operator.distributes_itself:
         return rows
     order = [sort_column(item) for item in partitioner.order_by]
@@ -148,9 +124,7 @@ def _(
 
 @distribute.register(RebalancePartitioner)
 @distribute.register(ShufflePartitioner)
-def _(
-    _: Partitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
-) -> DataFrame:
+def _(_: Partitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor) -> DataFrame:
     # Both spread rows evenly. Distributed in turn, a row goes to the same partition when it is recomputed.
     return (
         rows.hint("rebalance")
@@ -160,45 +134,33 @@ def _(
 
 
 @distribute.register
-def _(
-    _: GlobalPartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
-) -> DataFrame:
+def _(_: GlobalPartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor) -> DataFrame:
     if consumer.operator.gathers:
         return rows
     partitions = consumer.settings.parallelism or 1
     return (
         rows.repartition(1)
         if partitions == 1
-        else rows.repartitionById(
-            partitions, lit(0)
-        )  # to the first; the others exist and are empty
+        else rows.repartitionById(partitions, lit(0))  # to the first; the others exist and are empty
     )
 
 
 @distribute.register
 def _(
-    partitioner: CustomPartitioner,
-    rows: DataFrame,
-    edge: InputDescriptor,
-    consumer: OperatorDescriptor,
+    partitioner: CustomPartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
 ) -> DataFrame:
     return route_by_expression(rows, partitioner, _partitions(rows, consumer), consumer.name)
 
 
 @distribute.register
 def _(
-    partitioner: FunctionPartitioner,
-    rows: DataFrame,
-    edge: InputDescriptor,
-    consumer: OperatorDescriptor,
+    partitioner: FunctionPartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
 ) -> DataFrame:
     return route_by_function(rows, partitioner, _partitions(rows, consumer), consumer.name)
 
 
 @distribute.register
-def _(
-    _: BroadcastPartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
-) -> DataFrame:
+def _(_: BroadcastPartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor) -> DataFrame:
     return broadcast(rows)
 
 
@@ -212,9 +174,7 @@ def _keeps_partitions(edge: InputDescriptor, consumer: OperatorDescriptor) -> bo
 
 
 def _partitions(rows: DataFrame, consumer: OperatorDescriptor) -> int:
-    return consumer.settings.parallelism or int(
-        rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200
-    )
+    return consumer.settings.parallelism or int(rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
 
 
 # The order of rows: a sort item as a Column, and the rows of a sink in the order of the last sort.
@@ -224,14 +184,11 @@ def _partitions(rows: DataFrame, consumer: OperatorDescriptor) -> int:
 
 _ROWS = "graph_compiler_rows"
 _ITEM = re.compile(
-    r"^(?P<expression>.*?)(?:\s+(?P<way>ASC|DESC))?(?:\s+NULLS\s+(?P<nulls>FIRST|LAST))?\s*$",
-    re.IGNORECASE | re.DOTALL,
+    r"^(?P<expression>.*?)(?:\s+(?P<way>ASC|DESC))?(?:\s+NULLS\s+(?P<nulls>FIRST|LAST))?\s*$", re.IGNORECASE | re.DOTALL
 )
 
 
-def rows_in_order(
-    rows: DataFrame, sink: OperatorDescriptor, parameters: Mapping[str, ParameterValue]
-) -> DataFrame:
+def rows_in_order(rows: DataFrame, sink: OperatorDescriptor, parameters: Mapping[str, ParameterValue]) -> DataFrame:
     """Return the rows for a sink in its `order_by`, before any exchange for its parallelism."""
     assert isinstance(sink.operator, Sink)
     partitions = sink.operator.files or sink.settings.parallelism
@@ -287,18 +244,14 @@ _NUMBER = "__graph_compiler_partition"
 _MISROUTED = ": its input cannot be partitioned: "
 
 
-def route_by_expression(
-    rows: DataFrame, partitioner: CustomPartitioner, partitions: int, consumer: str
-) -> DataFrame:
+def route_by_expression(rows: DataFrame, partitioner: CustomPartitioner, partitions: int, consumer: str) -> DataFrame:
     """Send rows to the expression's value modulo the partitions, never negative; NULL fails the task."""
     number = pmod(expr(partitioner.expression).cast("bigint"), lit(partitions))
     refusal = _refusal(consumer, f"'{partitioner.expression}' is NULL", "a whole number")
     return rows.repartitionById(partitions, coalesce(number, refusal).cast("int"))
 
 
-def route_by_function(
-    rows: DataFrame, partitioner: FunctionPartitioner, partitions: int, consumer: str
-) -> DataFrame:
+def route_by_function(rows: DataFrame, partitioner: FunctionPartitioner, partitions: int, consumer: str) -> DataFrame:
     """Call the function for every row; it must return a whole number from 0 to `partitions` - 1."""
     partitioner.function.load()  # if it cannot be imported, fail here, once, not in every task
     # Rows go to Python and back without Arrow, which would require pyarrow on every executor.
@@ -316,18 +269,14 @@ def route_by_function(
         f"0 to {partitions - 1}",
     )
     is_partition = (number >= 0) & (number < partitions)
-    return routed.repartitionById(
-        partitions, when(is_partition, number).otherwise(refusal).cast("int")
-    ).drop(_NUMBER)
+    return routed.repartitionById(partitions, when(is_partition, number).otherwise(refusal).cast("int")).drop(_NUMBER)
 
 
 def misrouting(error: BaseException) -> tuple[str, str] | None:
     """Return the consumer and the message if a row got no valid partition; None for any other failure."""
     if not isinstance(error, PySparkException) or error.getCondition() != "USER_RAISED_EXCEPTION":
         return None
-    consumer, found, words = (
-        (error.getMessageParameters() or {}).get("errorMessage", "").partition(_MISROUTED)
-    )
+    consumer, found, words = (error.getMessageParameters() or {}).get("errorMessage", "").partition(_MISROUTED)
     return (consumer, f"its input cannot be partitioned: {words}") if found else None
 
 
@@ -350,6 +299,4 @@ def _words(rows: DataFrame, keys: tuple[str, ...]) -> list[Column]:
 
 def _refusal(consumer: str, found: str | Column, allowed: str) -> Column:
     words = lit(found) if isinstance(found, str) else found
-    return raise_error(
-        concat(lit(f"{consumer}{_MISROUTED}"), words, lit(f"; allowed: {allowed}"))
-    ).cast("bigint")
+    return raise_error(concat(lit(f"{consumer}{_MISROUTED}"), words, lit(f"; allowed: {allowed}"))).cast("bigint")

@@ -45,14 +45,10 @@ _ONE_READ_IS_ONE_PARTITION = {
 }
 
 
-def read_pointwise(
-    spark: SparkSession, manifest: Manifest, schema: StructType, consumers: int
-) -> DataFrame:
+def read_pointwise(spark: SparkSession, manifest: Manifest, schema: StructType, consumers: int) -> DataFrame:
     """Return the rows in `consumers` partitions, partition i with those that Flink's subtask i reads."""
     if _is_cheaper_apart(manifest, consumers):
-        return _read_apart(
-            spark, manifest, schema, shares(manifest.partitions, consumers=consumers)
-        )
+        return _read_apart(spark, manifest, schema, shares(manifest.partitions, consumers=consumers))
     return _read_exchanged(spark, manifest, schema, consumers)
 
 
@@ -61,14 +57,10 @@ def _is_cheaper_apart(manifest: Manifest, consumers: int) -> bool:
         return True  # an exchange identifies a row's partition by its only file
     pairs = consumers**2
     rereads = -(-consumers // len(manifest.partitions))
-    return rereads <= _REREADS and (
-        pairs <= _FREE_PAIRS or pairs * _BYTES_PER_PAIR <= manifest.bytes
-    )
+    return rereads <= _REREADS and (pairs <= _FREE_PAIRS or pairs * _BYTES_PER_PAIR <= manifest.bytes)
 
 
-def _read_apart(
-    spark: SparkSession, manifest: Manifest, schema: StructType, wanted: tuple[Share, ...]
-) -> DataFrame:
+def _read_apart(spark: SparkSession, manifest: Manifest, schema: StructType, wanted: tuple[Share, ...]) -> DataFrame:
     # A session in which each read is one partition; the user's sources keep theirs.
     reader = pinned_session(spark, _ONE_READ_IS_ONE_PARTITION)
     parts: list[DataFrame] = []
@@ -81,9 +73,7 @@ def _read_apart(
     return reduce(DataFrame.union, parts, _no_rows(spark, schema, 0))
 
 
-def _read_share(
-    reader: SparkSession, manifest: Manifest, schema: StructType, share: Share
-) -> DataFrame:
+def _read_share(reader: SparkSession, manifest: Manifest, schema: StructType, share: Share) -> DataFrame:
     files = [slice.file for slice in share]
     rows = read_staged_files(reader, manifest, schema, files, {ONE_PARTITION: "true"})
     if all(slice.is_whole for slice in share):
@@ -111,17 +101,12 @@ def _no_rows(spark: SparkSession, schema: StructType, partitions: int) -> DataFr
         seeds = spark.range(0, partitions, 1, partitions).where("id < 0")
     number = seeds["id"].cast("int")
     rows = seeds.select(
-        *(
-            get(array_repeat(lit(None).cast(field.dataType), number), lit(0)).alias(field.name)
-            for field in schema
-        )
+        *(get(array_repeat(lit(None).cast(field.dataType), number), lit(0)).alias(field.name) for field in schema)
     )
     return with_not_null(rows, schema)  # a union is nullable if one of its members is
 
 
-def _read_exchanged(
-    spark: SparkSession, manifest: Manifest, schema: StructType, consumers: int
-) -> DataFrame:
+def _read_exchanged(spark: SparkSession, manifest: Manifest, schema: StructType, consumers: int) -> DataFrame:
     rows = read_staged_files(spark, manifest, schema, manifest.files)
     return rows.repartitionById(consumers, _consumer(rows, manifest, consumers).cast("int"))
 
@@ -129,20 +114,14 @@ def _read_exchanged(
 def _consumer(rows: DataFrame, manifest: Manifest, consumers: int) -> Column:
     """Return the number of the subtask that reads a row: the inverse of `shares`."""
     metadata = rows.metadataColumn("_metadata")
-    partition = split_part(metadata["file_name"], lit("-"), lit(2)).cast(
-        "int"
-    )  # part-00003-….parquet
+    partition = split_part(metadata["file_name"], lit("-"), lit(2)).cast("int")  # part-00003-….parquet
     producers = len(manifest.partitions)
     if producers >= consumers:
         return _divided((partition + 1) * consumers - 1, lit(producers))
-    groups = partition_groups(
-        DistributionPattern.POINTWISE, producers=producers, consumers=consumers
-    )
+    groups = partition_groups(DistributionPattern.POINTWISE, producers=producers, consumers=consumers)
     first = _looked_up([group.consumers.start for group in groups], partition)
     parts = _looked_up([len(group.consumers) for group in groups], partition)
-    total = _looked_up(
-        [sum(file.rows for file in partition.files) for partition in manifest.partitions], partition
-    )
+    total = _looked_up([sum(file.rows for file in partition.files) for partition in manifest.partitions], partition)
     return first + _divided((metadata["row_index"] + 1) * parts - 1, total)
 
 

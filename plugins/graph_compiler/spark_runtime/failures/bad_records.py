@@ -18,13 +18,7 @@ from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
 from graph_compiler.identifiers import shown
 from graph_compiler.spark_runtime.connectors.text_records import OPEN_QUOTE
 from graph_compiler.spark_runtime.failures.causes import Cause
-from graph_compiler.spark_runtime.failures.misfits import (
-    NULL_MARKERS,
-    Misfit,
-    misfit_lines,
-    misfit_of,
-    setting_words,
-)
+from graph_compiler.spark_runtime.failures.misfits import NULL_MARKERS, Misfit, misfit_lines, misfit_of, setting_words
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import first_bytes
 
 _FAILED_READ = "FAILED_READ_FILE"
@@ -84,11 +78,7 @@ def bad_record(cause: Cause) -> BadRecord | None:
     value = next((match["value"] for each in _VALUE if (match := each.search(reason))), None)
     field = _FIELD.search(reason)
     return BadRecord(
-        file=file,
-        record=found["record"],
-        value=value,
-        field=field["field"] if field else None,
-        reason=cause.chain[-1],
+        file=file, record=found["record"], value=value, field=field["field"] if field else None, reason=cause.chain[-1]
     )
 
 
@@ -97,11 +87,7 @@ def source_of(cause: Cause, chain: tuple[OperatorDescriptor, ...]) -> OperatorDe
     file = unread_file(cause)
     if file is None:
         return None
-    found = [
-        operator
-        for operator in chain
-        if (connector := _files_of(operator)) and _is_below(file, connector.path)
-    ]
+    found = [operator for operator in chain if (connector := _files_of(operator)) and _is_below(file, connector.path)]
     return found[0] if len(found) == 1 else None
 
 
@@ -143,9 +129,7 @@ def _what(bad: BadRecord) -> Iterator[str]:
     yield f"record: {bad.record}, in which null stands for the value"
 
 
-def _hints(
-    bad: BadRecord, culprit: OperatorDescriptor | None, connector: FileConnector | None
-) -> Iterator[str]:
+def _hints(bad: BadRecord, culprit: OperatorDescriptor | None, connector: FileConnector | None) -> Iterator[str]:
     if connector is None or culprit is None:
         return
     is_yaml = _is_yaml(culprit)

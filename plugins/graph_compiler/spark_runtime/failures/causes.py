@@ -18,11 +18,7 @@ from typing import Any
 from pyspark.errors import PySparkException
 
 from graph_compiler.declaration.connectors.file_uris import local_path
-from graph_compiler.spark_runtime.spark_internals.java import (
-    condition_message,
-    is_spark_throwable,
-    java_exceptions,
-)
+from graph_compiler.spark_runtime.spark_internals.java import condition_message, is_spark_throwable, java_exceptions
 from graph_compiler.spark_runtime.spark_internals.origins import OPERATOR
 
 PYTHON_WORKER = "PYTHON_EXCEPTION"
@@ -125,9 +121,7 @@ def _condition(error: BaseException, spark: Any) -> tuple[str, str, Mapping[str,
         parameters = {str(key): str(value) for key, value in spark.getMessageParameters().items()}
         return str(spark.getCondition()), str(spark.getSqlState() or ""), parameters
     if isinstance(error, PySparkException):  # raised by pyspark's Python
-        parameters = {
-            key: str(value) for key, value in (error.getMessageParameters() or {}).items()
-        }
+        parameters = {key: str(value) for key, value in (error.getMessageParameters() or {}).items()}
         return error.getCondition() or "", error.getSqlState() or "", parameters
     return "", "", {}
 
@@ -188,9 +182,7 @@ _NO_CLASS = re.compile(r"Class org\.apache\.hadoop\.fs\.(?P<scheme>[a-z0-9]+)\.\
 _NO_SCHEME = re.compile(r'No FileSystem for scheme[: ]+"?(?P<scheme>\w+)')
 _NO_FORMAT = "AVRO_DATA_SOURCE_NOT_ENABLED"
 _PATTERN = frozenset("*?[{")
-_MAY_BE_MISSING = (
-    "if there may be no files, create the folder and declare schema=: an empty folder has no rows"
-)
+_MAY_BE_MISSING = "if there may be no files, create the folder and declare schema=: an empty folder has no rows"
 _MOST = 10_000
 """Maximum number of a folder's names to compare with the missing one."""
 
@@ -305,9 +297,6 @@ def _below(expression: str, query: list[str], line: str, column: int) -> str | N
 def own_fragments(fragments: Sequence[str], expressions: Sequence[str]) -> list[str]:
     """Return fragments of the user's SQL; for a fragment of added SQL, return the operator's expressions instead."""
     found = [
-        piece
-        for fragment in fragments
-        if fragment
-        for piece in (expressions if _OURS in fragment else (fragment,))
+        piece for fragment in fragments if fragment for piece in (expressions if _OURS in fragment else (fragment,))
     ]
     return list(dict.fromkeys(found))

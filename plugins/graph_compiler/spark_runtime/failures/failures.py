@@ -58,11 +58,7 @@ class OperatorFailedError(GraphCompilerError):
     """
 
     def __init__(
-        self,
-        chain: Chain,
-        schemas: Callable[[OperatorDescriptor], tuple[InputSchema, ...]],
-        *,
-        writes: bool,
+        self, chain: Chain, schemas: Callable[[OperatorDescriptor], tuple[InputSchema, ...]], *, writes: bool
     ) -> None:
         super().__init__(chain[-1].name)
         self.chain = chain
@@ -128,9 +124,7 @@ def _before_any_data_moved(error: InitializeOnMasterError) -> Failure:
     )
 
 
-def _culprit(
-    error: OperatorFailedError, exception: BaseException, cause: Cause
-) -> OperatorDescriptor | None:
+def _culprit(error: OperatorFailedError, exception: BaseException, cause: Cause) -> OperatorDescriptor | None:
     """Return the operator of the cause; if unknown, the current one, unless Spark was running its whole chain."""
     ran_all = error.writes and isinstance(exception, PySparkException | Py4JError)
     found = find_culprit(cause, error.chain) or _misrouted(exception, error.chain)
@@ -171,10 +165,7 @@ def _lines(
 
 
 def _description(
-    exception: BaseException,
-    cause: Cause,
-    culprit: OperatorDescriptor,
-    inputs: tuple[InputSchema, ...],
+    exception: BaseException, cause: Cause, culprit: OperatorDescriptor, inputs: tuple[InputSchema, ...]
 ) -> Iterator[str]:
     if lines := missing_input(cause) or read_failure(cause, culprit):
         yield from lines
@@ -322,23 +313,14 @@ def find_culprit(cause: Cause, chain: Chain) -> OperatorDescriptor | None:
 def places(cause: Cause) -> tuple[Frame, ...]:
     """Return the lines of code a failure came from, innermost last."""
     sites = [context.call_site.rpartition(":") for context in cause.contexts]
-    calls = [
-        Frame(file=file, line=int(line), function="") for file, _, line in sites if line.isdigit()
-    ]
+    calls = [Frame(file=file, line=int(line), function="") for file, _, line in sites if line.isdigit()]
     return (*calls, *cause.frames)
 
 
 def place_in(operator: OperatorDescriptor, cause: Cause) -> Frame | None:
     """Return the innermost line in the modules of an operator's functions."""
     modules = [function.module for function in functions_of(operator.operator)]
-    return next(
-        (
-            place
-            for place in reversed(places(cause))
-            if any(_is_in(place, module) for module in modules)
-        ),
-        None,
-    )
+    return next((place for place in reversed(places(cause)) if any(_is_in(place, module) for module in modules)), None)
 
 
 def functions_of(value: object) -> Iterator[FunctionRef]:
@@ -370,10 +352,7 @@ def _function_in(message: str, chain: Chain) -> OperatorDescriptor | None:
     found = [
         operator
         for operator in chain
-        if any(
-            re.search(rf"{re.escape(str(function))}\b", message)
-            for function in functions_of(operator.operator)
-        )
+        if any(re.search(rf"{re.escape(str(function))}\b", message) for function in functions_of(operator.operator))
     ]
     return found[0] if len(found) == 1 else None
 
@@ -381,9 +360,7 @@ def _function_in(message: str, chain: Chain) -> OperatorDescriptor | None:
 def _only_function(chain: Chain) -> OperatorDescriptor | None:
     """Return the only operator that runs Python, itself or on its edges: Spark's own worker code has no other trace."""
     found = [
-        operator
-        for operator in chain
-        if any(any(functions_of(part)) for part in (operator.operator, *operator.inputs))
+        operator for operator in chain if any(any(functions_of(part)) for part in (operator.operator, *operator.inputs))
     ]
     return found[0] if len(found) == 1 else None
 

@@ -34,9 +34,7 @@ from graph_compiler.spark_runtime.failures.causes import Cause
 _MISFIT = re.compile(re.escape(MARK) + r"(\{.*\})", re.S)
 _TYPE = re.compile(r"it does not fit (?P<type>.*)", re.S)
 _DECIMAL_TYPE = re.compile(r"DECIMAL\((\d+),(\d+)\)")
-NULL_MARKERS = frozenset(
-    {"", "-", "--", ".", "?", r"\n", "#n/a", "n/a", "na", "nan", "nil", "none", "null"}
-)
+NULL_MARKERS = frozenset({"", "-", "--", ".", "?", r"\n", "#n/a", "n/a", "na", "nan", "nil", "none", "null"})
 _COMMA = re.compile(r"[+-]?\d+(\.\d{3})*,\d+")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 _PLAIN = re.compile(r"[+-]?\d*\.?(\d*)")
@@ -100,24 +98,14 @@ def misfit_lines(
         if setting is not None and declared.get(setting[0].lower()) == setting[1]:
             continue  # it is read so already, and does not fit
         yield f"hint: {meaning}{setting_words(setting, connector, is_yaml=is_yaml)}"
-    if (
-        misfit.reason not in NOT_SET_ASIDE
-        and isinstance(connector, RecordFiles)
-        and connector.is_checked
-    ):
-        apart, null = (
-            ("rejects: bad", 'on_misfit: "null"')
-            if is_yaml
-            else ('rejects="bad"', 'on_misfit="null"')
-        )
+    if misfit.reason not in NOT_SET_ASIDE and isinstance(connector, RecordFiles) and connector.is_checked:
+        apart, null = ("rejects: bad", 'on_misfit: "null"') if is_yaml else ('rejects="bad"', 'on_misfit="null"')
         yield f"hint: {apart} sets such records aside, in a side output; {null} reads NULL for what does not fit"
 
 
 def _headline(misfit: Misfit) -> str:
     if misfit.type is not None and misfit.text is not None:
-        return (
-            f"the value {shown(misfit.text)} does not fit column '{misfit.column}', {misfit.type}"
-        )
+        return f"the value {shown(misfit.text)} does not fit column '{misfit.column}', {misfit.type}"
     if misfit.column is not None:
         return f"column '{misfit.column}': {misfit.reason}"
     return f"a record does not fit the columns: {misfit.reason}"
@@ -152,10 +140,7 @@ def _quotes(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Set
     are_doubled = options.get("escape") == '"'
     has_text_behind = _BEHIND_QUOTES.search(misfit.record) is not None
     if not are_doubled and (is_whole or _DOUBLED.search(misfit.record)):
-        yield (
-            "if a quote in a value is written twice, as Excel and RFC 4180 do, declare ",
-            ("escape", '"'),
-        )
+        yield ("if a quote in a value is written twice, as Excel and RFC 4180 do, declare ", ("escape", '"'))
     if not is_whole and not has_text_behind:
         yield "if a value in quotes continues in the next line, declare ", ("multiLine", "true")
     if has_text_behind or (is_whole and are_doubled):
@@ -165,25 +150,15 @@ def _quotes(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Set
 def _json(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
     text = misfit.record.strip()
     if re.search(r"\}[\s,]*\{", text) and text.startswith("{"):
-        yield (
-            "several objects are in one place: write each in a line of its own, or all in one list",
-            None,
-        )
+        yield ("several objects are in one place: write each in a line of its own, or all in one list", None)
     elif not connector.is_multi_line and not (text.startswith("{") and text.endswith("}")):
-        yield (
-            "if each file is one object or one list over several lines, declare ",
-            ("multiLine", "true"),
-        )
+        yield ("if each file is one object or one list over several lines, declare ", ("multiLine", "true"))
 
 
 def _separators(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
     own = _options(connector).get("sep", ",")
     for separator, written in ((";", ";"), ("\t", "\\t"), ("|", "|"), (",", ",")):
-        if (
-            own not in (separator, written)
-            and separator in misfit.record
-            and own not in misfit.record
-        ):
+        if own not in (separator, written) and separator in misfit.record and own not in misfit.record:
             yield "if another character is between the fields, declare ", ("sep", written)
             return
 
@@ -235,9 +210,7 @@ def _values_of_csv(text: str, type: str, connector: FileConnector) -> Iterator[t
         side = "Leading" if text != text.lstrip() else "Trailing"
         yield "to leave out blanks around values, declare ", (f"ignore{side}WhiteSpace", "true")
     else:
-        declare = (
-            "declare " if _DECIMAL_TYPE.fullmatch(type) else "declare the column as DECIMAL, and "
-        )
+        declare = "declare " if _DECIMAL_TYPE.fullmatch(type) else "declare the column as DECIMAL, and "
         locale = _options(connector).get("locale")
         has_comma, has_thousands = _COMMA.fullmatch(text), _THOUSANDS.fullmatch(text)
         if has_comma and (locale is None or (_is_english(locale) and not has_thousands)):
@@ -268,10 +241,7 @@ def _times(text: str, type: str) -> Iterator[tuple[str, Setting]]:
     if re.fullmatch(r"-?\d+(\.\d+)?", text):
         function = "timestamp_seconds" if len(text) <= _SECONDS else "timestamp_millis"
         unit = "seconds" if len(text) <= _SECONDS else "milliseconds"
-        yield (
-            f'if it counts {unit} since 1970, declare BIGINT, and add with_columns(at="{function}(at)")',
-            None,
-        )
+        yield (f'if it counts {unit} since 1970, declare BIGINT, and add with_columns(at="{function}(at)")', None)
     elif re.search(r"\.\d{7,}", text):
         yield "Spark keeps six digits of a second: declare STRING, and cast what you need", None
     else:

@@ -111,9 +111,7 @@ def throwable_type(error: BaseException, cause: Cause) -> ThrowableType:
             return found
     if cause.condition == PYTHON_WORKER or not cause.chain:
         return _of_python(error, cause)
-    is_bad_data = bool(
-        _BAD_DATA.match(cause.sql_state) or bad_record(cause) or unescaped_quote(cause)
-    )
+    is_bad_data = bool(_BAD_DATA.match(cause.sql_state) or bad_record(cause) or unescaped_quote(cause))
     if is_bad_data or any(_TOO_DEEP in link for link in cause.chain):
         return ThrowableType.NON_RECOVERABLE_ERROR
     if any(_ENVIRONMENT.search(link) for link in cause.chain):

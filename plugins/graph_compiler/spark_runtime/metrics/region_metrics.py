@@ -21,25 +21,12 @@ from graph_compiler import program_log
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, RegionDescriptor
 from graph_compiler.deployment.documents.progress import VERSION, CurrentStep, ExecutionProgress
-from graph_compiler.deployment.documents.report import (
-    ActionMetrics,
-    OperatorMetrics,
-    Phase,
-    VertexMetrics,
-)
+from graph_compiler.deployment.documents.report import ActionMetrics, OperatorMetrics, Phase, VertexMetrics
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.region.region_graph import OperatorGraph, Output
-from graph_compiler.spark_runtime.spark_internals.executed_plan import (
-    read_executed_plan,
-    rows_by_output,
-)
+from graph_compiler.spark_runtime.spark_internals.executed_plan import read_executed_plan, rows_by_output
 from graph_compiler.spark_runtime.spark_internals.executed_queries import ExecutedQueries
-from graph_compiler.spark_runtime.spark_internals.origins import (
-    ACTION,
-    OPERATOR,
-    mark_output,
-    origin,
-)
+from graph_compiler.spark_runtime.spark_internals.origins import ACTION, OPERATOR, mark_output, origin
 from graph_compiler.spark_runtime.spark_internals.stages import stage_totals
 
 LOG = program_log.logger(__name__)
@@ -96,11 +83,7 @@ class RegionMetrics:
     def running(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
         """Name Spark's jobs in the `with` block after an operator, and measure them unless they fail."""
         vertex = {"vertex": self._graph.vertex_name(operator)}
-        with (
-            program_log.about(vertex),
-            self._reporting(operator, phase),
-            self._measuring(operator, phase),
-        ):
+        with program_log.about(vertex), self._reporting(operator, phase), self._measuring(operator, phase):
             yield
 
     @contextmanager
@@ -232,9 +215,7 @@ def vertex_metrics(
     region: RegionDescriptor, known: RowsKnown, actions: tuple[ActionMetrics, ...]
 ) -> tuple[VertexMetrics, ...]:
     """Return the metrics of every vertex, in the region's order."""
-    exact = _spread(
-        {**_rows_of_single_inputs(region.operators, known.committed), **known.committed}, known.same
-    )
+    exact = _spread({**_rows_of_single_inputs(region.operators, known.committed), **known.committed}, known.same)
     rows = _spread({**known.counted, **exact}, known.same)
     too_high = _spread(dict.fromkeys(known.too_high, 0), known.same).keys() - exact.keys()
     return tuple(
@@ -247,8 +228,7 @@ def vertex_metrics(
                     rows_in=_rows_in(operator, rows, known.staged),
                     rows_out=rows.get((operator.node_id, None)),
                     side_rows=tuple(
-                        (tag, rows.get((operator.node_id, tag)))
-                        for tag in operator.operator.output_tags()
+                        (tag, rows.get((operator.node_id, tag))) for tag in operator.operator.output_tags()
                     ),
                     may_be_too_high=any(output[0] == operator.node_id for output in too_high),
                 )
@@ -260,9 +240,7 @@ def vertex_metrics(
     )
 
 
-def _spread(
-    rows: Mapping[Output, int], same: tuple[tuple[Output, Output], ...]
-) -> dict[Output, int]:
+def _spread(rows: Mapping[Output, int], same: tuple[tuple[Output, Output], ...]) -> dict[Output, int]:
     """Copy known counts to outputs with equally many rows: up the graph, then down."""
     found = dict(rows)
     for output, before in reversed(same):
@@ -288,15 +266,11 @@ def _rows_of_single_inputs(
 
 
 def _rows_in(
-    operator: OperatorDescriptor,
-    rows: Mapping[Output, int],
-    staged: Mapping[IntermediateDataSetId, int],
+    operator: OperatorDescriptor, rows: Mapping[Output, int], staged: Mapping[IntermediateDataSetId, int]
 ) -> int | None:
     """Return the number of rows that an operator read; None for a source, or if one of its inputs is unknown."""
     inputs = [
-        rows.get((edge.node_id, edge.output_tag))
-        if edge.staged is None
-        else staged.get(edge.staged.id)
+        rows.get((edge.node_id, edge.output_tag)) if edge.staged is None else staged.get(edge.staged.id)
         for edge in operator.inputs
     ]
     known = [count for count in inputs if count is not None]

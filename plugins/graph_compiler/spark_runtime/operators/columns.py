@@ -34,9 +34,7 @@ def require_columns(rows: DataFrame, names: Iterable[str], of: str = "its input"
     known = {name.lower() for name in rows.columns}
     missing = [name for name in names if name.lower() not in known]
     if missing:
-        raise ColumnsError(
-            f"{of} has no column '{missing[0]}'", did_you_mean(missing[0], rows.columns)
-        )
+        raise ColumnsError(f"{of} has no column '{missing[0]}'", did_you_mean(missing[0], rows.columns))
 
 
 def require_new_columns(known: Iterable[str], new: Iterable[str], verb: str) -> None:

@@ -19,12 +19,7 @@ from graph_compiler.declaration.operators import (
     UnionByName,
 )
 from graph_compiler.identifiers import listing, quoted
-from graph_compiler.spark_runtime.columns.alignment import (
-    align,
-    by_name,
-    united,
-    with_all_fields,
-)
+from graph_compiler.spark_runtime.columns.alignment import align, by_name, united, with_all_fields
 from graph_compiler.spark_runtime.columns.schema_change import ChangeKind, find_changes
 from graph_compiler.spark_runtime.operators.columns import (
     ColumnsError,
@@ -135,10 +130,7 @@ def _in_order(rows: DataFrame, fields: StructType) -> DataFrame:
 
 
 def _join(
-    operator: Join,
-    inputs: list[DataFrame],
-    scope: Scope,
-    compared: tuple[tuple[str, str], ...] = (),
+    operator: Join, inputs: list[DataFrame], scope: Scope, compared: tuple[tuple[str, str], ...] = ()
 ) -> DataFrame:
     """Return the rows of a join; `compared` are columns that its condition compares."""
     left, right = inputs
@@ -150,8 +142,7 @@ def _join(
     columns = _columns(operator, left, right)
     require_comparable(left, right, (*operator.on, *compared))
     return scope.query(
-        f"SELECT {', '.join(columns)} "
-        f"FROM {_LEFT} AS `left` {_SQL[operator.how]} {_RIGHT} AS `right` {on}",
+        f"SELECT {', '.join(columns)} FROM {_LEFT} AS `left` {_SQL[operator.how]} {_RIGHT} AS `right` {on}",
         {_LEFT: left, _RIGHT: right},
     )
 
@@ -160,13 +151,8 @@ def _columns(operator: Join, left: DataFrame, right: DataFrame) -> list[str]:
     """Return the columns of a join: keys with the same name once, then the other columns of left and right."""
     keys = [one for one, other in operator.on if one.lower() == other.lower()]
     shared = {key.lower() for key in keys}
-    one, other = (
-        [name for name in rows.columns if name.lower() not in shared] for rows in (left, right)
-    )
-    found = [
-        *(_key(key, operator.how) for key in keys),
-        *(f"`left`.{quoted(name)}" for name in one),
-    ]
+    one, other = ([name for name in rows.columns if name.lower() not in shared] for rows in (left, right))
+    found = [*(_key(key, operator.how) for key in keys), *(f"`left`.{quoted(name)}" for name in one)]
     if operator.how in (JoinType.SEMI, JoinType.ANTI):
         return found
     if both := [name for name in one if has_column(right, name)]:

@@ -16,10 +16,7 @@ from graph_compiler.declaration.operators import Expect, OnViolation
 from graph_compiler.deployment.documents.manifest import ContractCount
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import listing
-from graph_compiler.spark_runtime.spark_internals.executed_queries import (
-    is_complete,
-    observed_count,
-)
+from graph_compiler.spark_runtime.spark_internals.executed_queries import is_complete, observed_count
 from graph_compiler.spark_runtime.spark_internals.java import wait_for_listeners
 
 _VIOLATES = "graph_compiler_violates"
@@ -52,17 +49,11 @@ class Contract:
 def observe(rows: DataFrame, operator: Expect, violates: str) -> tuple[DataFrame, Contract]:
     """Attach counts to the action that computes the rows: of all rows, and of those for which `violates` is true."""
     observation = Observation()
-    observed = rows.observe(
-        observation,
-        count(lit(1)).alias("rows"),
-        count_if(rows[violates]).alias("violations"),
-    )
+    observed = rows.observe(observation, count(lit(1)).alias("rows"), count_if(rows[violates]).alias("violations"))
     return observed, Contract(operator=operator, observation=observation)
 
 
-def check_contracts(
-    contracts: Sequence[Contract], spark: SparkSession
-) -> tuple[ContractCount, ...]:
+def check_contracts(contracts: Sequence[Contract], spark: SparkSession) -> tuple[ContractCount, ...]:
     """Return the counts so far; raises ContractViolatedError with every violation that fails the task."""
     if not contracts:
         return ()

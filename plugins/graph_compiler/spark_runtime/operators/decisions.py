@@ -68,9 +68,7 @@ def why_decide_once(leaves: Iterable[PlanLeaf], types: Iterable[DataType]) -> st
     that equal values are identical, a condition is true for all rows with equal keys or for none, wherever Spark moves
     it. A source that is not a list of files could decide it by other rules than Spark.
     """
-    other = next(
-        (each for each in leaves if each.listing is None and each.kind not in _IN_MEMORY), None
-    )
+    other = next((each for each in leaves if each.listing is None and each.kind not in _IN_MEMORY), None)
     if other is not None:
         return f"its source ({other.kind}) may decide conditions by rules of its own"
     odd = next((kind for kind in types if not equals_are_identical(kind)), None)

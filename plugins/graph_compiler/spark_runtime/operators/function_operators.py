@@ -8,14 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType, StructType
 
 from graph_compiler.declaration.functions import FunctionRef
-from graph_compiler.declaration.operators import (
-    ApplyInPandas,
-    Batches,
-    Iterate,
-    MapPartitions,
-    Process,
-    Transform,
-)
+from graph_compiler.declaration.operators import ApplyInPandas, Batches, Iterate, MapPartitions, Process, Transform
 from graph_compiler.identifiers import listing
 from graph_compiler.spark_runtime.driver_process import call_function
 from graph_compiler.spark_runtime.operators.columns import ColumnsError
@@ -62,9 +55,7 @@ def _(operator: Iterate, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     step = operator.load(scope.parameters)
     state, *others = inputs
     for _round in range(1 if scope.is_dry else operator.max_iterations):
-        state = scope.materialize(
-            "round", _dataframe(call_function(step, state, *others), operator.function)
-        )
+        state = scope.materialize("round", _dataframe(call_function(step, state, *others), operator.function))
         if operator.until is not None and _holds(operator.until, state, scope):
             break
     return state
@@ -80,9 +71,7 @@ def _over_pandas(
     return exact(function, str(operator.function), rows.schema, columns), schema
 
 
-def _process(
-    operator: Process, inputs: list[DataFrame], scope: Scope
-) -> dict[str | None, DataFrame]:
+def _process(operator: Process, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:
     given = call_function(operator.load(scope.parameters), *inputs)
     if not (isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], dict)):
         raise TypeError(

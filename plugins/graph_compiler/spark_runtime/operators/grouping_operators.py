@@ -5,12 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
-from graph_compiler.declaration.operators import (
-    Aggregate,
-    AggregateAll,
-    Deduplicate,
-    WindowAggregate,
-)
+from graph_compiler.declaration.operators import Aggregate, AggregateAll, Deduplicate, WindowAggregate
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.operators.columns import require_columns
 from graph_compiler.spark_runtime.operators.scope import Scope, listed, main_output
@@ -26,9 +21,7 @@ def _(operator: Aggregate, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     if operator.grouping_sets is not None:
         sets = ", ".join(f"({listed(keys)})" for keys in operator.grouping_sets)
         groups = f"GROUPING SETS ({sets})"
-    return scope.select(
-        f"{keys}, {scope.named(operator.aggregates)}", inputs[0], f"GROUP BY {groups}"
-    )
+    return scope.select(f"{keys}, {scope.named(operator.aggregates)}", inputs[0], f"GROUP BY {groups}")
 
 
 @main_output.register

@@ -43,9 +43,7 @@ _Check = Callable[[Any], None]
 _Finds = Callable[[Any], bool]
 
 
-def exact(
-    function: Callable[..., object], name: str, rows: StructType, result: StructType
-) -> Callable[..., object]:
+def exact(function: Callable[..., object], name: str, rows: StructType, result: StructType) -> Callable[..., object]:
     """Return a function over pandas with checks of the frames that it is called with, and of those that it returns.
 
     `rows` and `result` are their columns; messages contain `name`, by which failures find the operator.
@@ -137,9 +135,7 @@ def _refuse_rounded(name: str, rows: StructType) -> _Check:
 
 def _refuse_cut(name: str, result: StructType) -> _Check:
     """Return a check of whole numbers among Python's objects, whose fractions Arrow cuts without an error."""
-    columns = [
-        (field.name, is_cut) for field in result if (is_cut := _cut_in(field.dataType)) is not None
-    ]
+    columns = [(field.name, is_cut) for field in result if (is_cut := _cut_in(field.dataType)) is not None]
     words, names = _CUT, list(result.names)
 
     def check(frame: Any) -> None:
@@ -207,10 +203,7 @@ def _in_items(inner: _Finds) -> _Finds:
 def _in_map(keys: _Finds | None, values: _Finds | None) -> _Finds:
     def find(value: Any) -> bool:
         pairs = value.items() if hasattr(value, "items") else value or ()
-        return any(
-            (keys is not None and keys(key)) or (values is not None and values(item))
-            for key, item in pairs
-        )
+        return any((keys is not None and keys(key)) or (values is not None and values(item)) for key, item in pairs)
 
     return find
 

@@ -26,16 +26,9 @@ from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.connectors.source import MISFIT, REJECTS
 from graph_compiler.spark_runtime.operators.columns import require_columns, require_new_columns
 from graph_compiler.spark_runtime.operators.contracts import observe
-from graph_compiler.spark_runtime.operators.decisions import (
-    DECIDED,
-    fix_decision,
-    must_decide_once,
-)
+from graph_compiler.spark_runtime.operators.decisions import DECIDED, fix_decision, must_decide_once
 from graph_compiler.spark_runtime.operators.scope import Scope, all_outputs, listed, main_output
-from graph_compiler.spark_runtime.spark_internals.parsed_queries import (
-    require_expression,
-    require_type,
-)
+from graph_compiler.spark_runtime.spark_internals.parsed_queries import require_expression, require_type
 
 _MADE = "graph_compiler_made"
 
@@ -61,8 +54,7 @@ def _(operator: WithColumns, inputs: list[DataFrame], scope: Scope) -> DataFrame
     new = {name.lower(): (name, expression) for name, expression in operator.columns}
     # Spark treats names that differ only in case as the same; a replaced column keeps its place
     kept = [
-        scope.named((new.pop(name.lower()),)) if name.lower() in new else quoted(name)
-        for name in inputs[0].columns
+        scope.named((new.pop(name.lower()),)) if name.lower() in new else quoted(name) for name in inputs[0].columns
     ]
     added = [scope.named((column,)) for column in new.values()]
     return scope.select(", ".join([*kept, *added]), inputs[0])
@@ -80,9 +72,7 @@ def _(operator: Rename, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     new = {old.lower(): name for old, name in operator.names}
     kept = [name for name in inputs[0].columns if name.lower() not in new]
     require_new_columns(kept, new.values(), "renames a column to")
-    columns = [
-        f"{quoted(name)} AS {quoted(new.get(name.lower(), name))}" for name in inputs[0].columns
-    ]
+    columns = [f"{quoted(name)} AS {quoted(new.get(name.lower(), name))}" for name in inputs[0].columns]
     return scope.select(", ".join(columns), inputs[0])
 
 
@@ -93,9 +83,7 @@ def _(operator: Cast, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     for type in types.values():
         require_type(type, scope.parameters, scope.spark)
     columns = [
-        f"CAST({quoted(name)} AS {types[name.lower()]}\n) AS {quoted(name)}"
-        if name.lower() in types
-        else quoted(name)
+        f"CAST({quoted(name)} AS {types[name.lower()]}\n) AS {quoted(name)}" if name.lower() in types else quoted(name)
         for name in inputs[0].columns
     ]
     return scope.select(", ".join(columns), inputs[0])
@@ -144,10 +132,7 @@ def _(operator: Filter, inputs: list[DataFrame], scope: Scope) -> dict[str | Non
     kept = scope.select("*", rows, f"WHERE {condition}")
     varies = scope.varies(kept)
     if not varies and not must_decide_once(rows):  # two conditions, which Spark can move
-        return {
-            None: kept,
-            operator.rejects: scope.select("*", rows, f"WHERE NOT coalesce({condition}, false)"),
-        }
+        return {None: kept, operator.rejects: scope.select("*", rows, f"WHERE NOT coalesce({condition}, false)")}
     decided = scope.select(f"*, coalesce({condition}, false) AS {DECIDED}", rows)
     fixed = scope.materialize("decided", decided) if varies else fix_decision(decided, scope)
     return {None: _kept(fixed), operator.rejects: _kept(fixed, "NOT")}
@@ -181,9 +166,7 @@ def _(operator: Sort, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 
 @main_output.register
 def _(operator: TopN, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    return scope.select(
-        "*", inputs[0], f"ORDER BY {scope.order(operator.order_by)} LIMIT {operator.n}"
-    )
+    return scope.select("*", inputs[0], f"ORDER BY {scope.order(operator.order_by)} LIMIT {operator.n}")
 
 
 @main_output.register

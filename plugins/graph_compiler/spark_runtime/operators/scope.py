@@ -99,18 +99,13 @@ def main_output(operator: Operator, inputs: list[DataFrame], scope: Scope) -> Da
 
 
 @singledispatch
-def all_outputs(
-    operator: Operator, inputs: list[DataFrame], scope: Scope
-) -> dict[str | None, DataFrame]:
+def all_outputs(operator: Operator, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:
     """Return the main output (under None) and the side outputs by tag: each row of the input in exactly one of them."""
     raise AssertionError(f"{type(operator).__name__} has no side outputs")
 
 
 def query_over(
-    tables: Mapping[str, DataFrame],
-    query: str,
-    parameters: Mapping[str, ParameterValue],
-    spark: SparkSession,
+    tables: Mapping[str, DataFrame], query: str, parameters: Mapping[str, ParameterValue], spark: SparkSession
 ) -> DataFrame:
     """Return the rows of a query that reads tables only in its main FROM: their plans replace the names.
 
@@ -126,9 +121,7 @@ def query_over(
         return query_over_views(tables, query, parameters, spark)
 
 
-def order_of(
-    items: Iterable[str], parameters: Mapping[str, ParameterValue], spark: SparkSession
-) -> str:
+def order_of(items: Iterable[str], parameters: Mapping[str, ParameterValue], spark: SparkSession) -> str:
     """Return the items of ORDER BY, which Spark has parsed alone, each on a separate line: comments end there."""
     listed = [*items]
     for item in listed:
@@ -137,10 +130,7 @@ def order_of(
 
 
 def query_over_views(
-    tables: Mapping[str, DataFrame],
-    query: str,
-    parameters: Mapping[str, ParameterValue],
-    spark: SparkSession,
+    tables: Mapping[str, DataFrame], query: str, parameters: Mapping[str, ParameterValue], spark: SparkSession
 ) -> DataFrame:
     """Return the rows of any query, including one with subqueries and common table expressions.
 

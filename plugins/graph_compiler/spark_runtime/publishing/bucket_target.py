@@ -18,18 +18,9 @@ from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.exchange.distribution import has_exactly
 from graph_compiler.spark_runtime.publishing.partition_names import watch_folders
 from graph_compiler.spark_runtime.publishing.store_target import StoreTarget
-from graph_compiler.spark_runtime.publishing.written_files import (
-    FileFormat,
-    WrittenFile,
-    read_aside,
-    without_rows,
-)
+from graph_compiler.spark_runtime.publishing.written_files import FileFormat, WrittenFile, read_aside, without_rows
 from graph_compiler.spark_runtime.spark_internals.direct_write import DirectWrite, write_directly
-from graph_compiler.staging.publications.in_bucket.bucket_publication import (
-    DeferredFiles,
-    carry_out,
-    files_document,
-)
+from graph_compiler.staging.publications.in_bucket.bucket_publication import DeferredFiles, carry_out, files_document
 from graph_compiler.staging.publications.preparations import inside_bucket, written_in_bucket
 from graph_compiler.staging.publications.publications import Intent
 from graph_compiler.staging.store.deferred_files import DeferredFile, DeferringStore
@@ -55,9 +46,7 @@ class BucketTarget(StoreTarget):
         """Return the folder of an execution's documents, in the target."""
         return inside_bucket(self.target, execution)
 
-    def set_aside(
-        self, execution: str, rows: DataFrame, format: FileFormat
-    ) -> tuple[DataFrame, int]:
+    def set_aside(self, execution: str, rows: DataFrame, format: FileFormat) -> tuple[DataFrame, int]:
         """Write rows as objects that no reader of the target sees."""
         folder = f"{self.prepared(execution)}/{_ASIDE}"
         direct = write_directly(rows, folder, format=format.name, options=format.options)
@@ -65,20 +54,14 @@ class BucketTarget(StoreTarget):
         files = [f"{folder}/{file.name}" for file in direct.files]
         return read_aside(rows, format, *files), direct.counted.rows
 
-    def write(
-        self, execution: str, rows: DataFrame, format: FileFormat
-    ) -> tuple[tuple[WrittenFile, ...], int]:
+    def write(self, execution: str, rows: DataFrame, format: FileFormat) -> tuple[tuple[WrittenFile, ...], int]:
         """Write rows, and compare the parts that the store has with what was written."""
         if format.files is not None and not has_exactly(rows, format.files):
             rows = rows.repartition(format.files)
         watched = watch_folders(rows, format.partition_by)
         writing = self._writing(execution)
         direct = write_directly(
-            watched.rows,
-            writing,
-            format=format.name,
-            options=format.options,
-            partition_by=format.partition_by,
+            watched.rows, writing, format=format.name, options=format.options, partition_by=format.partition_by
         )
         watched.check()
         files = self._record(execution, direct)
@@ -90,9 +73,7 @@ class BucketTarget(StoreTarget):
             )
         return files, direct.counted.rows
 
-    def write_empty(
-        self, execution: str, rows: DataFrame, format: FileFormat
-    ) -> tuple[WrittenFile, ...]:
+    def write_empty(self, execution: str, rows: DataFrame, format: FileFormat) -> tuple[WrittenFile, ...]:
         """Write a file without rows."""
         nothing, writing = without_rows(rows, format), self._writing(execution)
         direct = write_directly(nothing, writing, format=format.name, options=format.options)
@@ -143,10 +124,7 @@ class BucketTarget(StoreTarget):
         files = self._store.written_files(self._writing(execution), names)
         document = to_json(DeferredFiles(files=files)).encode()
         self._store.put(files_document(self.prepared(execution)), document)
-        return tuple(
-            WrittenFile(name=name, bytes=file.bytes)
-            for name, file in zip(names, files, strict=True)
-        )
+        return tuple(WrittenFile(name=name, bytes=file.bytes) for name, file in zip(names, files, strict=True))
 
     def _recorded(self, execution: str) -> tuple[DeferredFile, ...]:
         key = files_document(self.prepared(execution))

@@ -72,14 +72,10 @@ class WatchedRows:
             if (count := counts.get(f"doubt_{number}") or 0)
         ]
         if wrong:
-            raise PublicationError(
-                "\n".join([f"{self.format} files cannot hold what it would write", *wrong])
-            )
+            raise PublicationError("\n".join([f"{self.format} files cannot hold what it would write", *wrong]))
 
 
-def watch_values(
-    rows: DataFrame, format: str, options: _Options, partition_by: tuple[str, ...]
-) -> WatchedRows:
+def watch_values(rows: DataFrame, format: str, options: _Options, partition_by: tuple[str, ...]) -> WatchedRows:
     """Return the rows with a count of the values that the format would change; `options` are the writer's."""
     folders = {name.lower() for name in partition_by}
     columns = [field for field in rows.schema if field.name.lower() not in folders]
@@ -89,10 +85,7 @@ def watch_values(
     if not doubts:
         return WatchedRows(rows=rows, format=format, doubts=(), observation=None)
     observation = Observation()
-    counts = (
-        expr(f"count_if({doubt.condition}) AS doubt_{number}")
-        for number, doubt in enumerate(doubts)
-    )
+    counts = (expr(f"count_if({doubt.condition}) AS doubt_{number}") for number, doubt in enumerate(doubts))
     observed = rows.observe(observation, *counts)
     return WatchedRows(rows=observed, format=format, doubts=doubts, observation=observation)
 
@@ -121,10 +114,7 @@ def _of_text(columns: list[StructField], options: _Options) -> Iterator[Doubt]:
             condition=_has(quoted(field.name), breaks),
             hint="replace them, or write Parquet",
         )
-        yield _null(
-            field,
-            f"write coalesce({field.name}, ''), or filter these rows out, which are then not written",
-        )
+        yield _null(field, f"write coalesce({field.name}, ''), or filter these rows out, which are then not written")
 
 
 def _of_orc(columns: list[StructField], _: _Options) -> Iterator[Doubt]:
@@ -176,9 +166,7 @@ def _has_gap(values: str) -> str:
 
 
 def _null(field: StructField, hint: str) -> Doubt:
-    return Doubt(
-        column=field.name, found="NULL", condition=f"{quoted(field.name)} IS NULL", hint=hint
-    )
+    return Doubt(column=field.name, found="NULL", condition=f"{quoted(field.name)} IS NULL", hint=hint)
 
 
 def _has(value: str, texts: tuple[str, ...]) -> str:
@@ -198,9 +186,7 @@ def _is_skipped_time(value: str) -> str:
 
 
 def _is_before_1970(value: str) -> str:
-    return (
-        f"{value} > TIMESTAMP '1969-12-31 23:59:59Z' AND {value} < TIMESTAMP '1970-01-01 00:00:00Z'"
-    )
+    return f"{value} > TIMESTAMP '1969-12-31 23:59:59Z' AND {value} < TIMESTAMP '1970-01-01 00:00:00Z'"
 
 
 def _anywhere(
@@ -243,8 +229,7 @@ def key_columns(keys: tuple[str, ...], schema: StructType) -> tuple[str, ...]:
     known = {name.lower(): name for name in schema.names}
     if unknown := [key for key in keys if key.lower() not in known]:
         raise PublicationError(
-            f"it merges by {listing(unknown)}, but its rows have no such column\n"
-            f"  allowed: {listing(schema.names)}"
+            f"it merges by {listing(unknown)}, but its rows have no such column\n  allowed: {listing(schema.names)}"
         )
     return tuple(known[key.lower()] for key in keys)
 

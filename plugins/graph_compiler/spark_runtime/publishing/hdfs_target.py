@@ -42,30 +42,22 @@ class HdfsTarget(StoreTarget):
         """Return an execution's folder, from which files can be renamed into the target."""
         return beside_in_hdfs(self.target, execution)
 
-    def set_aside(
-        self, execution: str, rows: DataFrame, format: FileFormat
-    ) -> tuple[DataFrame, int]:
+    def set_aside(self, execution: str, rows: DataFrame, format: FileFormat) -> tuple[DataFrame, int]:
         """Write rows beside those that are published."""
         folder = f"{self.prepared(execution)}/{_ASIDE}"
         plain = FileFormat(name=format.name, options=format.options)
         _, count = write_files(rows, folder, plain, in_store(self._store))
         return read_aside(rows, format, folder), count
 
-    def write(
-        self, execution: str, rows: DataFrame, format: FileFormat
-    ) -> tuple[tuple[WrittenFile, ...], int]:
+    def write(self, execution: str, rows: DataFrame, format: FileFormat) -> tuple[tuple[WrittenFile, ...], int]:
         """Write rows, and compare the files with what was written."""
         return write_files(rows, self._written(execution), format, in_store(self._store))
 
-    def write_empty(
-        self, execution: str, rows: DataFrame, format: FileFormat
-    ) -> tuple[WrittenFile, ...]:
+    def write_empty(self, execution: str, rows: DataFrame, format: FileFormat) -> tuple[WrittenFile, ...]:
         """Write a file without rows."""
         return write_empty_file(rows, self._written(execution), format, in_store(self._store))
 
-    def arrange(
-        self, execution: str, files: Sequence[WrittenFile], *, is_marker: bool
-    ) -> tuple[str, ...]:
+    def arrange(self, execution: str, files: Sequence[WrittenFile], *, is_marker: bool) -> tuple[str, ...]:
         """Rename files to their final names, which contain the execution's, in a folder with nothing else."""
         prepared, names = self.prepared(execution), []
         for number, file in enumerate(files):
@@ -73,9 +65,7 @@ class HdfsTarget(StoreTarget):
             ready = f"{prepared}/{_READY}/{name}"
             is_moved = self._store.move(f"{prepared}/{_WRITTEN}/{file.name}", ready)
             if not is_moved and not self._store.is_there(ready):  # a request may be repeated
-                raise PublicationError(
-                    f"{file.name}, which Spark has written for {self.target}, is gone"
-                )
+                raise PublicationError(f"{file.name}, which Spark has written for {self.target}, is gone")
             names.append(name)
         for folder in (_WRITTEN, _ASIDE):
             self._store.delete(f"{prepared}/{folder}")
@@ -95,8 +85,7 @@ class HdfsTarget(StoreTarget):
         }
         if files := sorted(needed & self.data_files()):
             raise PublicationError(
-                f"its target {self.target} has a file {files[0]} where a partition's folder must be\n"
-                "  hint: remove it"
+                f"its target {self.target} has a file {files[0]} where a partition's folder must be\n  hint: remove it"
             )
         return frozenset()
 

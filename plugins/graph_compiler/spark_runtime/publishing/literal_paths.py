@@ -24,9 +24,5 @@ def literal_path(path: str) -> str:
 
 def reads_everything(options: Mapping[str, str], spark: SparkSession) -> dict[str, str]:
     """Return a sink's options for reading its target, so that no option or session setting skips files."""
-    kept = {
-        name: value
-        for name, value in options.items()
-        if name.lower() not in _LEAVES_FILES_OUT | _PINNED
-    }
+    kept = {name: value for name, value in options.items() if name.lower() not in _LEAVES_FILES_OUT | _PINNED}
     return kept | needed_here(spark, TARGET_OPTIONS)

@@ -51,9 +51,7 @@ class LocalTarget:
         nearest = next(folder for folder in self._room.parents if folder.exists())
         if not nearest.is_dir():
             return f"cannot be made: {nearest} is a file"
-        closed = [
-            folder for folder in (nearest, target) if folder.exists() and not _is_open(folder)
-        ]
+        closed = [folder for folder in (nearest, target) if folder.exists() and not _is_open(folder)]
         return f"cannot be written: no permission for {closed[0]}" if closed else None
 
     def data_files(self) -> frozenset[str]:
@@ -64,46 +62,33 @@ class LocalTarget:
         """Return an execution's folder, from which files can be renamed into the target."""
         return str(self._room / execution)
 
-    def set_aside(
-        self, execution: str, rows: DataFrame, format: FileFormat
-    ) -> tuple[DataFrame, int]:
+    def set_aside(self, execution: str, rows: DataFrame, format: FileFormat) -> tuple[DataFrame, int]:
         """Write rows beside those that are published."""
         folder = f"{self.prepared(execution)}/{_ASIDE}"
         _, count = write_files(rows, folder, FileFormat(name=format.name, options=format.options))
         return read_aside(rows, format, folder), count
 
-    def write(
-        self, execution: str, rows: DataFrame, format: FileFormat
-    ) -> tuple[tuple[WrittenFile, ...], int]:
+    def write(self, execution: str, rows: DataFrame, format: FileFormat) -> tuple[tuple[WrittenFile, ...], int]:
         """Write rows, and compare the files with what was written."""
         return write_files(rows, self._written(execution), format)
 
-    def write_empty(
-        self, execution: str, rows: DataFrame, format: FileFormat
-    ) -> tuple[WrittenFile, ...]:
+    def write_empty(self, execution: str, rows: DataFrame, format: FileFormat) -> tuple[WrittenFile, ...]:
         """Write a file without rows."""
         return write_empty_file(rows, self._written(execution), format)
 
-    def arrange(
-        self, execution: str, files: Sequence[WrittenFile], *, is_marker: bool
-    ) -> tuple[str, ...]:
+    def arrange(self, execution: str, files: Sequence[WrittenFile], *, is_marker: bool) -> tuple[str, ...]:
         """Move files under their final names, which contain the execution's, into a folder with nothing else."""
         names = {
-            file.name: published_name(file, number, execution, is_marker=is_marker)
-            for number, file in enumerate(files)
+            file.name: published_name(file, number, execution, is_marker=is_marker) for number, file in enumerate(files)
         }
         _arrange(names, Path(self.prepared(execution)))
         return tuple(names.values())
 
-    def names_to_remove(
-        self, gone: frozenset[str], replaces: tuple[str, ...], own: frozenset[str]
-    ) -> frozenset[str]:
+    def names_to_remove(self, gone: frozenset[str], replaces: tuple[str, ...], own: frozenset[str]) -> frozenset[str]:
         """Return the names to unlink: links, if files of a replaced folder are behind them."""
         return names_to_remove(Path(self.target), gone, replaces, own)
 
-    def find_in_the_way(
-        self, add: Iterable[str], replaces: tuple[str, ...], remove: frozenset[str]
-    ) -> frozenset[str]:
+    def find_in_the_way(self, add: Iterable[str], replaces: tuple[str, ...], remove: frozenset[str]) -> frozenset[str]:
         """Return broken links, and files where folders must be."""
         return find_in_the_way(Path(self.target), add, replaces, remove)
 

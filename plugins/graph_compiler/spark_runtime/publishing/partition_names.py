@@ -44,14 +44,8 @@ _UNFIT = (
         shown="text that ends in '._COPYING_'",
         becomes="no row at all: readers skip such folders",
     ),
-    _Unfit(
-        condition="NOT is_valid_utf8({})", shown="bytes that are not UTF-8", becomes="another text"
-    ),
-    _Unfit(
-        condition=r"contains({}, '\0')",
-        shown="a NUL character",
-        becomes="nothing: no file system has it",
-    ),
+    _Unfit(condition="NOT is_valid_utf8({})", shown="bytes that are not UTF-8", becomes="another text"),
+    _Unfit(condition=r"contains({}, '\0')", shown="a NUL character", becomes="nothing: no file system has it"),
 )
 
 
@@ -96,18 +90,12 @@ def watch_folders(rows: DataFrame, partition_by: tuple[str, ...]) -> WatchedFold
     if not watched:
         return WatchedFolders(rows=rows, partition_by=partition_by, observation=None)
     observation = Observation()
-    counts = [
-        expr(f"count_if({unfit.condition.format(quoted(column))}) AS {name}")
-        for name, column, unfit in watched
-    ]
+    counts = [expr(f"count_if({unfit.condition.format(quoted(column))}) AS {name}") for name, column, unfit in watched]
     conditions: dict[str, list[str]] = {}
     for _, column, unfit in watched:
         conditions.setdefault(column, []).append(unfit.condition.format(quoted(column)))
     fit = rows.observe(observation, *counts).withColumns(
-        {
-            column: expr(f"if({' OR '.join(found)}, NULL, {quoted(column)})")
-            for column, found in conditions.items()
-        }
+        {column: expr(f"if({' OR '.join(found)}, NULL, {quoted(column)})") for column, found in conditions.items()}
     )
     return WatchedFolders(rows=fit, partition_by=partition_by, observation=observation)
 
@@ -130,9 +118,7 @@ def unescaped(text: str) -> str:
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
 
 
-def _watched(
-    schema: StructType, partition_by: tuple[str, ...]
-) -> Iterator[tuple[str, str, _Unfit]]:
+def _watched(schema: StructType, partition_by: tuple[str, ...]) -> Iterator[tuple[str, str, _Unfit]]:
     folders = {name.lower() for name in partition_by}
     for number, field in enumerate(schema):
         if field.name.lower() in folders and isinstance(field.dataType, StringType):

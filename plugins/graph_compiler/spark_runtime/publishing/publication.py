@@ -25,12 +25,7 @@ from graph_compiler.spark_runtime.publishing.partition_names import partition_of
 from graph_compiler.spark_runtime.publishing.target_folder import TargetFolder, open_target
 from graph_compiler.spark_runtime.publishing.written_files import PARQUET, FileFormat, WrittenFile
 from graph_compiler.staging.publications.ledger import Ledger
-from graph_compiler.staging.publications.publications import (
-    WHOLE,
-    Intent,
-    Publication,
-    marker_files,
-)
+from graph_compiler.staging.publications.publications import WHOLE, Intent, Publication, marker_files
 
 _REPLACES_ALL = (SinkMode.OVERWRITE, SinkMode.MERGE)
 Others = tuple[Publication, ...]
@@ -68,9 +63,7 @@ class Publisher:
     def _execution(self) -> str:
         return path_segment(self.execution_id)
 
-    def settle(
-        self, operator_id: OperatorId, path: str, mode: SinkMode = SinkMode.OVERWRITE
-    ) -> Ticket:
+    def settle(self, operator_id: OperatorId, path: str, mode: SinkMode = SinkMode.OVERWRITE) -> Ticket:
         """Finish what others began with the target, and take its next ledger number.
 
         Raises PublicationError if the target cannot be a folder of files, if another sink of this run wrote it, or if
@@ -79,9 +72,7 @@ class Publisher:
         folder = open_target(path)
         target = folder.target
         if wrong := folder.why_unfit():
-            raise PublicationError(
-                f"its target {target} {wrong}; allowed: a folder, or a path that does not exist"
-            )
+            raise PublicationError(f"its target {target} {wrong}; allowed: a folder, or a path that does not exist")
         number = self.ledger.settle(target, operator_id, self._carry_out)
         if mode is SinkMode.OVERWRITE:
             self.ledger.refuse_rows_of_this_dag_run(target, number)
@@ -115,19 +106,12 @@ class Publisher:
             for name in marker_files(_names(document, "add") or (), _names(document, "markers"))
         )
 
-    def set_aside(
-        self, ticket: Ticket, rows: DataFrame, format: FileFormat
-    ) -> tuple[DataFrame, int]:
+    def set_aside(self, ticket: Ticket, rows: DataFrame, format: FileFormat) -> tuple[DataFrame, int]:
         """Write rows to a place from which `prepare` can read them repeatedly; return them and their number."""
         return ticket.folder.set_aside(self._execution, rows, format)
 
     def prepare(
-        self,
-        ticket: Ticket,
-        rows: DataFrame,
-        format: FileFormat = PARQUET,
-        *,
-        merged: frozenset[str] | None = None,
+        self, ticket: Ticket, rows: DataFrame, format: FileFormat = PARQUET, *, merged: frozenset[str] | None = None
     ) -> Intent:
         """Write the rows beside the target; nothing is visible yet.
 
@@ -190,10 +174,7 @@ class Publisher:
     def _own_files(self, target: str, operator_id: OperatorId, before: int) -> frozenset[str]:
         earlier = self.ledger.of_this_run(target, operator_id, before, given_up=True)
         return frozenset(
-            name
-            for intent in earlier
-            if isinstance(intent, Intent) and not intent.merged
-            for name in intent.add
+            name for intent in earlier if isinstance(intent, Intent) and not intent.merged for name in intent.add
         )
 
     def _carry_out(self, intent: Publication) -> None:

@@ -7,12 +7,7 @@ from typing import Protocol
 
 from pyspark.sql import DataFrame
 
-from graph_compiler.declaration.connectors.file_uris import (
-    TARGET_PLACES,
-    local_path,
-    target_place,
-    why_no_target,
-)
+from graph_compiler.declaration.connectors.file_uris import TARGET_PLACES, local_path, target_place, why_no_target
 from graph_compiler.errors import PublicationError
 from graph_compiler.spark_runtime.publishing.written_files import FileFormat, WrittenFile
 from graph_compiler.staging.publications.publications import Intent
@@ -38,37 +33,25 @@ class TargetFolder(Protocol):
     def prepared(self, execution: str) -> str:
         """Return the folder that belongs to an execution, which readers do not see."""
 
-    def set_aside(
-        self, execution: str, rows: DataFrame, format: FileFormat
-    ) -> tuple[DataFrame, int]:
+    def set_aside(self, execution: str, rows: DataFrame, format: FileFormat) -> tuple[DataFrame, int]:
         """Write rows to a place from which they can be read repeatedly; return them and their number."""
 
-    def write(
-        self, execution: str, rows: DataFrame, format: FileFormat
-    ) -> tuple[tuple[WrittenFile, ...], int]:
+    def write(self, execution: str, rows: DataFrame, format: FileFormat) -> tuple[tuple[WrittenFile, ...], int]:
         """Write rows where no reader sees them; return the files and the number of rows in them.
 
         Raises PublicationError if the files do not have the rows that were written.
         """
 
-    def write_empty(
-        self, execution: str, rows: DataFrame, format: FileFormat
-    ) -> tuple[WrittenFile, ...]:
+    def write_empty(self, execution: str, rows: DataFrame, format: FileFormat) -> tuple[WrittenFile, ...]:
         """Write a file with the columns and without rows, for a target without files."""
 
-    def arrange(
-        self, execution: str, files: Sequence[WrittenFile], *, is_marker: bool
-    ) -> tuple[str, ...]:
+    def arrange(self, execution: str, files: Sequence[WrittenFile], *, is_marker: bool) -> tuple[str, ...]:
         """Return the final names of written files, which they have now; what was written beside them is removed."""
 
-    def names_to_remove(
-        self, gone: frozenset[str], replaces: tuple[str, ...], own: frozenset[str]
-    ) -> frozenset[str]:
+    def names_to_remove(self, gone: frozenset[str], replaces: tuple[str, ...], own: frozenset[str]) -> frozenset[str]:
         """Return what must be removed to remove these files; raises PublicationError if it is not the target's."""
 
-    def find_in_the_way(
-        self, add: Iterable[str], replaces: tuple[str, ...], remove: frozenset[str]
-    ) -> frozenset[str]:
+    def find_in_the_way(self, add: Iterable[str], replaces: tuple[str, ...], remove: frozenset[str]) -> frozenset[str]:
         """Return what else must be removed before new files can appear; raises PublicationError if it must stay."""
 
     def carry_out(self, intent: Intent, is_open: Callable[[], bool]) -> None:
@@ -85,9 +68,7 @@ def open_target(path: str) -> TargetFolder:
     """Return the folder of a sink's path; raises PublicationError if nothing can be published there."""
     target = target_place(path)
     if target is None:
-        raise PublicationError(
-            f"its target is '{path}': {why_no_target(path)}; allowed: {TARGET_PLACES}"
-        )
+        raise PublicationError(f"its target is '{path}': {why_no_target(path)}; allowed: {TARGET_PLACES}")
     if local_path(target) is not None:
         from graph_compiler.spark_runtime.publishing.local_target import LocalTarget
 

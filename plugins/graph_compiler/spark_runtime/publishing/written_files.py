@@ -21,11 +21,7 @@ from graph_compiler.spark_runtime.publishing.partition_names import watch_folder
 from graph_compiler.spark_runtime.spark_internals.executed_plan import WriteMetrics
 from graph_compiler.spark_runtime.spark_internals.executed_queries import ExecutedQueries
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import footer_rows, orc_rows
-from graph_compiler.staging.publications.on_disk.listing import (
-    files_with_rows,
-    has_rows,
-    is_hidden,
-)
+from graph_compiler.staging.publications.on_disk.listing import files_with_rows, has_rows, is_hidden
 from graph_compiler.staging.publications.publications import MARKER
 from graph_compiler.staging.store.staging_store import StagingStore
 
@@ -87,8 +83,7 @@ def on_disk(place: str) -> tuple[WrittenFile, ...]:
     """List a folder of a disk."""
     folder = Path(place)
     return tuple(
-        WrittenFile(name=name, bytes=(folder / name).stat().st_size)
-        for name in sorted(files_with_rows(folder))
+        WrittenFile(name=name, bytes=(folder / name).stat().st_size) for name in sorted(files_with_rows(folder))
     )
 
 
@@ -142,27 +137,19 @@ def without_rows(rows: DataFrame, format: FileFormat) -> DataFrame:
 def read_aside(rows: DataFrame, format: FileFormat, *places: str) -> DataFrame:
     """Return rows that were written to these files or folders, which are taken literally, and read as a whole."""
     reader = rows.sparkSession.read.format(format.name).schema(rows.schema)
-    return reader.options(**reads_everything(format.options, rows.sparkSession)).load(
-        [*map(literal_path, places)]
-    )
+    return reader.options(**reads_everything(format.options, rows.sparkSession)).load([*map(literal_path, places)])
 
 
 def write_empty_file(
     rows: DataFrame, folder: str, format: FileFormat, lists: Lister = on_disk
 ) -> tuple[WrittenFile, ...]:
     """Write a file without rows into `folder`/empty: Spark writes no file if no row leads to a partition folder."""
-    writer = (
-        without_rows(rows, format)
-        .write.format(format.name)
-        .options(**{**format.options, **_PINNED})
-    )
+    writer = without_rows(rows, format).write.format(format.name).options(**{**format.options, **_PINNED})
     writer.save(f"{folder}/{_EMPTY}")
     return lists(folder)
 
 
-def _compare(
-    spark: SparkSession, folder: str, files: tuple[WrittenFile, ...], format: FileFormat, rows: int
-) -> None:
+def _compare(spark: SparkSession, folder: str, files: tuple[WrittenFile, ...], format: FileFormat, rows: int) -> None:
     """Raise PublicationError if readers would not find in the files the rows that the writer received."""
     depth = len(format.partition_by)
     if odd := [file for file in files if file.name.count("/") != depth]:

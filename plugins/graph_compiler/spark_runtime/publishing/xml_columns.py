@@ -52,9 +52,7 @@ def why_not_xml(columns: StructType, options: Mapping[str, str]) -> Iterator[str
 
 
 def _fields(struct: StructType, prefix: str, text: str) -> Iterator[str]:
-    elements = [
-        field.name for field in struct if field.name != text and not field.name.startswith(prefix)
-    ]
+    elements = [field.name for field in struct if field.name != text and not field.name.startswith(prefix)]
     for field in struct:
         is_text = field.name == text
         is_attribute = not is_text and field.name.startswith(prefix)

@@ -25,21 +25,10 @@ from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, V
 from graph_compiler.deployment.documents.report import Output
 from graph_compiler.deployment.documents.staging_layout import REMOVED
 from graph_compiler.deployment.documents.wire import to_json
-from graph_compiler.errors import (
-    DecisionLostError,
-    InitializeOnMasterError,
-    Problem,
-    PublicationError,
-)
+from graph_compiler.errors import DecisionLostError, InitializeOnMasterError, Problem, PublicationError
 from graph_compiler.graphs.coordination import InputSplitAssigner
 from graph_compiler.identifiers import counted
-from graph_compiler.spark_runtime.connectors import (
-    OpenSink,
-    PreparedSink,
-    SinkContext,
-    SinkOpener,
-    open_sink,
-)
+from graph_compiler.spark_runtime.connectors import OpenSink, PreparedSink, SinkContext, SinkOpener, open_sink
 from graph_compiler.spark_runtime.failures.causes import does_not_exist
 from graph_compiler.spark_runtime.publishing.target_folder import open_target
 from graph_compiler.spark_runtime.secret_values import redact
@@ -57,9 +46,7 @@ Look = Callable[[str, SparkSession], str | None]
 """Checks a path; returns the problem, or None."""
 
 
-def initialize_on_master(
-    vertices: tuple[VertexDescriptor, ...], spark: SparkSession, blaming: Blaming
-) -> None:
+def initialize_on_master(vertices: tuple[VertexDescriptor, ...], spark: SparkSession, blaming: Blaming) -> None:
     """Run the hooks of all vertices; raises InitializeOnMasterError with all problems."""
     problems = []
     for vertex in vertices:
@@ -69,9 +56,7 @@ def initialize_on_master(
             with blaming(operator):
                 words = HOOKS[initialization.hook](_path(operator), spark)
             if words:
-                problems.append(
-                    Problem(operator=operator.name, message=words, declared_at=operator.declared_at)
-                )
+                problems.append(Problem(operator=operator.name, message=words, declared_at=operator.declared_at))
     if problems:
         raise InitializeOnMasterError(problems)
 
@@ -84,9 +69,7 @@ def _input_exists(path: str, spark: SparkSession) -> str | None:
 def _target_can_be_made(path: str, _: SparkSession) -> str | None:
     folder = open_target(path)
     if wrong := folder.why_unfit():
-        return (
-            f"its target {folder.target} {wrong}; allowed: a folder, or a path that does not exist"
-        )
+        return f"its target {folder.target} {wrong}; allowed: a folder, or a path that does not exist"
     wrong = folder.why_not_writable()
     return None if wrong is None else f"its target {folder.target} {wrong}"
 
@@ -138,9 +121,7 @@ class SplitEnumerator(OperatorCoordinator):
     def start(self) -> None:
         """Enumerate the connector's splits; its places are already rendered."""
         source = self._operator.operator.input_split_source()
-        wanted = (
-            self._operator.settings.parallelism or 1
-        )  # unset, the default does not split the read
+        wanted = self._operator.settings.parallelism or 1  # unset, the default does not split the read
         splits = None if source is None else source.create_input_splits(wanted)
         if splits is not None:
             self.assigner = InputSplitAssigner(
@@ -158,9 +139,7 @@ class SplitEnumerator(OperatorCoordinator):
 class SinkCommitter(OperatorCoordinator):
     """The coordinator of a sink: claims the target; checks, prepares and publishes its rows."""
 
-    def __init__(
-        self, operator: OperatorDescriptor, context: SinkContext, open_sink: SinkOpener
-    ) -> None:
+    def __init__(self, operator: OperatorDescriptor, context: SinkContext, open_sink: SinkOpener) -> None:
         self._operator = operator
         self._context = context
         self._open_sink = open_sink
@@ -173,9 +152,7 @@ class SinkCommitter(OperatorCoordinator):
         """Finish what others began with the target, and claim its next publication."""
         sink = self._operator.operator
         assert isinstance(sink, Sink)
-        self._opened = self._open_sink(
-            sink.connector, self._operator.operator_id, sink, self._context
-        )
+        self._opened = self._open_sink(sink.connector, self._operator.operator_id, sink, self._context)
 
     def check(self, rows: DataFrame) -> DataFrame:
         """Return the rows as they will be written; refuse those that the target cannot take."""
@@ -233,9 +210,7 @@ class SinkCommitter(OperatorCoordinator):
 
     def _preparation(self, place: PreparedPlace) -> Preparation:
         return Preparation(
-            operator_id=self._operator.operator_id,
-            execution_id=self._context.execution_id,
-            prepared=place,
+            operator_id=self._operator.operator_id, execution_id=self._context.execution_id, prepared=place
         )
 
     def _nothing_left(self, why: str) -> None:
@@ -244,9 +219,7 @@ class SinkCommitter(OperatorCoordinator):
 
     def _record(self, ending: str, content: str) -> None:
         context = self._context
-        key = context.layout.preparation(
-            context.region_id, context.execution_id, self._operator.operator_id, ending
-        )
+        key = context.layout.preparation(context.region_id, context.execution_id, self._operator.operator_id, ending)
         context.store.put_if_absent(key, content.encode())
 
 
@@ -307,10 +280,7 @@ class OperatorCoordinators:
 
 
 def make_coordinators(
-    vertices: tuple[VertexDescriptor, ...],
-    context: SinkContext,
-    blaming: Blaming,
-    open_sink: SinkOpener = open_sink,
+    vertices: tuple[VertexDescriptor, ...], context: SinkContext, blaming: Blaming, open_sink: SinkOpener = open_sink
 ) -> OperatorCoordinators:
     """Make the coordinators that the vertices name; `open_sink` claims the targets of sinks."""
     members = [
@@ -324,11 +294,7 @@ def make_coordinators(
 
 
 def _make(
-    kind: CoordinatorKind,
-    operator: OperatorDescriptor,
-    parallelism: int,
-    context: SinkContext,
-    open_sink: SinkOpener,
+    kind: CoordinatorKind, operator: OperatorDescriptor, parallelism: int, context: SinkContext, open_sink: SinkOpener
 ) -> OperatorCoordinator:
     match kind:
         case CoordinatorKind.SPLIT_ENUMERATOR:

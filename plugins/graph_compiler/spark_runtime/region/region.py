@@ -13,11 +13,7 @@ from functools import partial
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.operators import Sink
-from graph_compiler.deployment.documents.descriptor import (
-    OperatorDescriptor,
-    StagedInput,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, StagedInput, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.manifest import ContractCount, StagedRead
 from graph_compiler.deployment.documents.report import (
     OperatorSchema,
@@ -29,11 +25,7 @@ from graph_compiler.deployment.documents.report import (
 )
 from graph_compiler.errors import StagingError
 from graph_compiler.spark_runtime.connectors import SinkContext
-from graph_compiler.spark_runtime.connectors.databases.snapshots import (
-    Pin,
-    as_it_is,
-    shared_snapshots,
-)
+from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is, shared_snapshots
 from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.operators.contracts import Contract, check_contracts
 from graph_compiler.spark_runtime.region.coordination import initialize_on_master, make_coordinators
@@ -153,10 +145,7 @@ def _run(
         evaluation.check_sources()
         failover.check_reads()
         # Before anything is published: Spark is asked, and what it cannot answer then would fail a decided attempt.
-        schemas = (
-            *evaluation.source_schemas(),
-            *(schema_of(sink, rows) for sink, rows in checked),
-        )
+        schemas = (*evaluation.source_schemas(), *(schema_of(sink, rows) for sink, rows in checked))
         outputs.extend(coordinators.commit())
     return RegionResult(
         outputs=tuple(outputs),
@@ -173,9 +162,7 @@ def _check_current(task: TaskDeploymentDescriptor, store: StagingStore) -> None:
     """Raise SupersededError if a later attempt at the region has started: then this one hung, and must not commit."""
     region_id, execution_id = task.region.region_id, task.attempt.execution_id
     if is_superseded(store, task.layout, region_id, execution_id):
-        raise SupersededError(
-            f"a later attempt at '{region_id}' has begun; execution {execution_id} commits nothing"
-        )
+        raise SupersededError(f"a later attempt at '{region_id}' has begun; execution {execution_id} commits nothing")
 
 
 def _read_staged(

@@ -28,11 +28,7 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.report import OperatorSchema, SourceFiles, UncomparedRead
 from graph_compiler.errors import RepeatedReadError, SourceChangedError
 from graph_compiler.identifiers import IntermediateDataSetId
-from graph_compiler.spark_runtime.connectors.databases.snapshots import (
-    Pin,
-    as_it_is,
-    decided_by_spark,
-)
+from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is, decided_by_spark
 from graph_compiler.spark_runtime.exchange.distribution import (
     distribute_all,
     partitions_read,
@@ -44,17 +40,8 @@ from graph_compiler.spark_runtime.operators import Scope, evaluate, evaluate_out
 from graph_compiler.spark_runtime.operators.contracts import Contract
 from graph_compiler.spark_runtime.operators.decisions import compares_equal_keys, fix_columns
 from graph_compiler.spark_runtime.region.region_graph import OperatorGraph, Output
-from graph_compiler.spark_runtime.repeatability.source_files import (
-    ListedFiles,
-    OwnReads,
-    SharedListings,
-)
-from graph_compiler.spark_runtime.repeatability.variations import (
-    Judgement,
-    Variation,
-    Variations,
-    queries_differ,
-)
+from graph_compiler.spark_runtime.repeatability.source_files import ListedFiles, OwnReads, SharedListings
+from graph_compiler.spark_runtime.repeatability.variations import Judgement, Variation, Variations, queries_differ
 
 LOG = program_log.logger(__name__)
 
@@ -103,9 +90,7 @@ class RegionEvaluation:
 
     def __post_init__(self) -> None:
         self.graph = OperatorGraph.of(self.region)
-        self._results = frozenset(
-            (result.node_id, result.output_tag) for result in self.region.results
-        )
+        self._results = frozenset((result.node_id, result.output_tag) for result in self.region.results)
         edges = [edge for operator in self.graph.operators.values() for edge in operator.inputs]
         read = [(edge.node_id, edge.output_tag) for edge in edges if edge.staged is None]
         self._readers = Counter([*read, *self._results, *self.observed, *self.observed])
@@ -135,9 +120,7 @@ class RegionEvaluation:
         """Return the schemas of an operator's inputs, as far as they are known."""
         known = [(edge, self._known_rows(edge)) for edge in operator.inputs]
         return tuple(
-            InputSchema(producer=self.graph.name(edge), schema=rows.schema)
-            for edge, rows in known
-            if rows is not None
+            InputSchema(producer=self.graph.name(edge), schema=rows.schema) for edge, rows in known if rows is not None
         )
 
     def run(self, operator: OperatorDescriptor) -> None:
@@ -176,8 +159,7 @@ class RegionEvaluation:
             if inherited:  # each of its outputs reads its inputs
                 self._log(operator, "its inputs are staged once for its outputs", inherited[0])
                 inputs = {
-                    number: [scope.materialize(f"input-{number}", union(rows))]
-                    for number, rows in inputs.items()
+                    number: [scope.materialize(f"input-{number}", union(rows))] for number, rows in inputs.items()
                 }
                 inherited = ()
             outputs = evaluate_outputs(operator.operator, inputs, scope)
@@ -197,9 +179,7 @@ class RegionEvaluation:
                 self._compared.add(output)
             self._keep(operator, tag, rows)
 
-    def _refuse_several_reads(
-        self, operator: OperatorDescriptor, judged: Mapping[str | None, Judgement]
-    ) -> None:
+    def _refuse_several_reads(self, operator: OperatorDescriptor, judged: Mapping[str | None, Judgement]) -> None:
         """Raise RepeatedReadError if several outputs of an operator read what may change in between."""
         changing = [
             each.reads.changing[0]
@@ -238,9 +218,7 @@ class RegionEvaluation:
         for what in reads.uncompared:
             self.uncompared[UncomparedRead(operator=operator.name, what=what)] = None
 
-    def _read(
-        self, operator: OperatorDescriptor, connector: Connector, splits: int | None
-    ) -> DataFrame:
+    def _read(self, operator: OperatorDescriptor, connector: Connector, splits: int | None) -> DataFrame:
         """Read a source so that all its readers see the same rows, and decide them alike."""
         times = self.graph.times_read(operator.node_id, self._results)
         if times > 1:
@@ -293,9 +271,7 @@ class RegionEvaluation:
         reason = self.variations.why_two_readers_differ(output)
         if reason is not None and self.is_shared(output) and output not in self._results:
             self._log(operator, f"staged once for its {self._readers[output]} readers", reason)
-            rows = self.materialize(
-                operator, f"shared-{tag or 'main'}", rows, operator.settings.parallelism
-            )
+            rows = self.materialize(operator, f"shared-{tag or 'main'}", rows, operator.settings.parallelism)
             self._settle(output)
         elif output in self._compared and self.is_shared(output) and output not in self._results:
             rows = fix_columns(rows)

@@ -33,12 +33,7 @@ from graph_compiler.deployment.documents.manifest import Manifest, StagedRead
 from graph_compiler.deployment.documents.report import RecomputedResult
 from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.deployment.plans.clear_command import clear_command
-from graph_compiler.errors import (
-    ConsumersMustRerunError,
-    PartitionNotFoundError,
-    StagingError,
-    UpstreamMustRerunError,
-)
+from graph_compiler.errors import ConsumersMustRerunError, PartitionNotFoundError, StagingError, UpstreamMustRerunError
 from graph_compiler.identifiers import IntermediateDataSetId, TaskName, listing
 from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is
 from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
@@ -56,9 +51,7 @@ from graph_compiler.staging.results.restarts import RestartSet, restarts
 
 LOG = program_log.logger(__name__)
 
-_NOT_DETERMINISTIC = (
-    "recomputing it could return different rows: its operators are not deterministic"
-)
+_NOT_DETERMINISTIC = "recomputing it could return different rows: its operators are not deterministic"
 
 
 class StaleReadError(StagingError):
@@ -227,9 +220,7 @@ class RegionFailover:
                 time=time.time(),
             ),
         )
-        raise PartitionNotFoundError(
-            f"{copy.words}\n  the next attempt runs '{copy.staged.producer}' again"
-        ) from error
+        raise PartitionNotFoundError(f"{copy.words}\n  the next attempt runs '{copy.staged.producer}' again") from error
 
     def _task_of(self, staged: StagedInput) -> TaskName:
         (name,) = task_names(self.area.log.store, self.area.log.layout, [staged.producer])

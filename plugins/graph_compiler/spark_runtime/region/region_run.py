@@ -29,9 +29,7 @@ class RegionRun:
     evaluation: RegionEvaluation
 
     @contextmanager
-    def running(
-        self, operator: OperatorDescriptor, phase: Phase = Phase.EVALUATE
-    ) -> Iterator[None]:
+    def running(self, operator: OperatorDescriptor, phase: Phase = Phase.EVALUATE) -> Iterator[None]:
         """Measure what is done for an operator, and attribute failures to it."""
         try:
             with self.metrics.running(operator, phase):
@@ -103,13 +101,7 @@ class FixedRows:
     metrics: RegionMetrics
     _latest: dict[IntermediateDataSetId, Manifest] = field(default_factory=dict)
 
-    def fix(
-        self,
-        operator: OperatorDescriptor,
-        name: str,
-        rows: DataFrame,
-        partitions: int | None = None,
-    ) -> DataFrame:
+    def fix(self, operator: OperatorDescriptor, name: str, rows: DataFrame, partitions: int | None = None) -> DataFrame:
         """Return rows that are the same in every read; rows that were fixed earlier under this name are dropped.
 
         `partitions`: the number to keep; None leaves it to Spark.

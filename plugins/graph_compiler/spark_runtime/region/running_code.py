@@ -17,27 +17,13 @@ from pyspark.sql import SparkSession
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.operators import Operator
-from graph_compiler.declaration.reached_code import (
-    UnknownCodeError,
-    digest_of,
-    own_code,
-    reached_code,
-)
-from graph_compiler.deployment.documents.computed_by import (
-    CodePart,
-    ComputedBy,
-    PartKind,
-    why_other_code,
-)
+from graph_compiler.declaration.reached_code import UnknownCodeError, digest_of, own_code, reached_code
+from graph_compiler.deployment.documents.computed_by import CodePart, ComputedBy, PartKind, why_other_code
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.extensions import Extensible, is_foreign
 from graph_compiler.identifiers import RegionId, listing
-from graph_compiler.spark_runtime.executor_probe import (
-    is_local,
-    modules_on_executors,
-    packages_on_executors,
-)
+from graph_compiler.spark_runtime.executor_probe import is_local, modules_on_executors, packages_on_executors
 from graph_compiler.spark_runtime.spark_internals.java import java_property
 
 _SQL = "spark.sql."
@@ -86,19 +72,14 @@ class RunningCode:
     def _all(self, region: RegionDescriptor) -> ComputedBy:
         on_driver = self.regions[region.region_id]
         others = self.on_executors.get(region.region_id, ComputedBy(parts=()))
-        return ComputedBy(
-            parts=(*on_driver.parts, *others.parts), unknown=on_driver.unknown or others.unknown
-        )
+        return ComputedBy(parts=(*on_driver.parts, *others.parts), unknown=on_driver.unknown or others.unknown)
 
 
 def _of_executors(
     spark: SparkSession, found: Mapping[RegionId, ComputedBy], called: Set[RegionId]
 ) -> dict[RegionId, ComputedBy]:
     """Return what executors have of the packages of regions whose functions they call."""
-    names = {
-        id: {part.name for part in found[id].parts if part.kind is PartKind.PACKAGE}
-        for id in sorted(called)
-    }
+    names = {id: {part.name for part in found[id].parts if part.kind is PartKind.PACKAGE} for id in sorted(called)}
     if not names:
         return {}
     try:
@@ -110,16 +91,9 @@ def _of_executors(
     for name in sorted({each.name for each in installed}):
         versions = sorted({each.version for each in installed if each.name == name})
         builds = {each.build: b"" for each in installed if each.name == name}
-        parts[name] = CodePart(
-            kind=PartKind.EXECUTORS,
-            name=name,
-            version=listing(versions),
-            digest=digest_of(builds),
-        )
+        parts[name] = CodePart(kind=PartKind.EXECUTORS, name=name, version=listing(versions), digest=digest_of(builds))
     return {
-        id: ComputedBy(
-            parts=tuple(parts[name] for name in sorted(parts) if name in {*own, "Python"})
-        )
+        id: ComputedBy(parts=tuple(parts[name] for name in sorted(parts) if name in {*own, "Python"}))
         for id, own in names.items()
     }
 
@@ -130,20 +104,13 @@ def computed_by(region: RegionDescriptor, program: tuple[CodePart, ...]) -> Comp
         reached = reached_code(sorted(set(_modules(region))))
     except UnknownCodeError as error:
         return ComputedBy(parts=program, unknown=str(error))
-    modules = (
-        CodePart(kind=PartKind.MODULE, name=name, digest=digest)
-        for name, digest in reached.modules.items()
-    )
+    modules = (CodePart(kind=PartKind.MODULE, name=name, digest=digest) for name, digest in reached.modules.items())
     packages = (
         CodePart(kind=PartKind.PACKAGE, name=name, version=each.version, digest=each.build)
         for name, each in reached.packages.items()
     )
     variables = dict.fromkeys(_variables(region))
-    unknown = (
-        f"it reads {listing(variables)}, but only values of parameters are recorded"
-        if variables
-        else None
-    )
+    unknown = f"it reads {listing(variables)}, but only values of parameters are recorded" if variables else None
     return ComputedBy(parts=(*program, *modules, *packages), unknown=unknown)
 
 

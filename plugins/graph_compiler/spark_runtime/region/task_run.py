@@ -99,9 +99,7 @@ def _still_true(
 
 def _keep(task: TaskDeploymentDescriptor, before: Attempt) -> None:
     kept = KeptExecution(
-        execution_id=before.execution_id,
-        attempt_number=before.attempt_number,
-        try_number=task.try_number,
+        execution_id=before.execution_id, attempt_number=before.attempt_number, try_number=task.try_number
     )
     AttemptDocuments.of(task).put_kept(kept)
     with program_log.about(task.log_fields):

@@ -14,11 +14,7 @@ from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.errors import RepeatedReadError
 from graph_compiler.spark_runtime.region.seams import ReadSource
-from graph_compiler.spark_runtime.repeatability.source_files import (
-    are_held,
-    digest_now,
-    listings_of,
-)
+from graph_compiler.spark_runtime.repeatability.source_files import are_held, digest_now, listings_of
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import plan_leaves
 
 
@@ -40,10 +36,7 @@ class TaskSources:
             if isinstance(operator.operator, Source)
         ]
         times = Counter(node_id for node_id, _ in sources)
-        return cls(
-            tuple(connector for node_id, connector in dict(sources).items() if times[node_id] > 1),
-            reads,
-        )
+        return cls(tuple(connector for node_id, connector in dict(sources).items() if times[node_id] > 1), reads)
 
     def read(self, connector: Connector, spark: SparkSession, splits: int | None) -> DataFrame:
         """Return the rows of a source; raises as `reads` does, RepeatedReadError if Spark lists no files for them."""
@@ -61,9 +54,7 @@ class TaskSources:
         self._rows.append((connector, rows))
         return rows
 
-    def why_changed(
-        self, region: RegionDescriptor, report: ExecutionReport, spark: SparkSession
-    ) -> str | None:
+    def why_changed(self, region: RegionDescriptor, report: ExecutionReport, spark: SparkSession) -> str | None:
         """Return why a region would read other rows than an earlier execution of it; None if it would read the same.
 
         Sources are listed as they are declared, with patterns and options of their own. What other regions share is

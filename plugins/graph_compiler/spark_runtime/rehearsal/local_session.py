@@ -18,11 +18,7 @@ MASTER = "local[2]"
 Frame: TypeAlias = DataFrame
 Session: TypeAlias = SparkSession
 """The type of a session, for callers that do not import pyspark."""
-_SETTINGS = {
-    "spark.ui.enabled": "false",
-    "spark.sql.shuffle.partitions": "4",
-    "spark.driver.bindAddress": "127.0.0.1",
-}
+_SETTINGS = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "4", "spark.driver.bindAddress": "127.0.0.1"}
 
 
 @contextmanager

@@ -7,11 +7,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import struct, to_json
 
-from graph_compiler.deployment.documents.in_process_run import (
-    Preview,
-    PreviewedColumn,
-    PreviewRequest,
-)
+from graph_compiler.deployment.documents.in_process_run import Preview, PreviewedColumn, PreviewRequest
 from graph_compiler.deployment.documents.report import Phase
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.region.region_graph import Output
@@ -41,13 +37,10 @@ class Previewer:
 
     def _keep(self, rows: DataFrame) -> None:
         total = rows.count() if self.request.counts else None
-        texts = rows.limit(self.request.limit).select(
-            to_json(struct("*"), {"ignoreNullFields": "false"})
-        )
+        texts = rows.limit(self.request.limit).select(to_json(struct("*"), {"ignoreNullFields": "false"}))
         self.preview = Preview(
             columns=tuple(
-                PreviewedColumn(name=field.name, data_type=type_words(field.dataType))
-                for field in rows.schema
+                PreviewedColumn(name=field.name, data_type=type_words(field.dataType)) for field in rows.schema
             ),
             rows=tuple(str(text) for (text,) in texts.collect()),
             total=total,

@@ -90,8 +90,7 @@ def _cells(table: pyarrow.Table, kinds: list[DataType]) -> Iterator[tuple[object
         yield from [()] * table.num_rows
         return
     columns = [
-        [_value(value, kind) for value in column.to_pylist()]
-        for column, kind in zip(table.columns, kinds, strict=True)
+        [_value(value, kind) for value in column.to_pylist()] for column, kind in zip(table.columns, kinds, strict=True)
     ]
     yield from zip(*columns, strict=True)
 
@@ -200,9 +199,7 @@ class Rehearsal:
             with run.running(operators[self.target[0]], Phase.PREVIEW):
                 self._rows[self.target] = collect_rows(run.evaluation.outputs[self.target])
 
-    def _open_sink(
-        self, connector: Connector, operator_id: OperatorId, sink: Sink, context: SinkContext
-    ) -> OpenSink:
+    def _open_sink(self, connector: Connector, operator_id: OperatorId, sink: Sink, context: SinkContext) -> OpenSink:
         real = open_sink(connector, operator_id, sink, context) if self.writes_sinks else None
         return KeptSink(sink=sink, keep=partial(self._keep, operator_id), real=real)
 
@@ -213,34 +210,25 @@ class Rehearsal:
         return len(self._sink_rows[operator_id])
 
 
-def rehearsed(
-    region: RegionDescriptor, given: Sequence[int], *, writes_sinks: bool
-) -> RegionDescriptor:
+def rehearsed(region: RegionDescriptor, given: Sequence[int], *, writes_sinks: bool) -> RegionDescriptor:
     """Return the region without the places of given sources, and of sinks whose rows are only kept.
 
     Nothing is released: a test may look at any result.
     """
-    vertices = tuple(
-        _without_places(vertex, set(given), writes_sinks=writes_sinks) for vertex in region.vertices
-    )
+    vertices = tuple(_without_places(vertex, set(given), writes_sinks=writes_sinks) for vertex in region.vertices)
     return replace(region, vertices=vertices, retention=Retention())
 
 
-def _without_places(
-    vertex: VertexDescriptor, given: set[int], *, writes_sinks: bool
-) -> VertexDescriptor:
+def _without_places(vertex: VertexDescriptor, given: set[int], *, writes_sinks: bool) -> VertexDescriptor:
     ids = {operator.node_id for operator in vertex.operators}
     kept = {
-        operator.node_id
-        for operator in vertex.operators
-        if isinstance(operator.operator, Sink) and not writes_sinks
+        operator.node_id for operator in vertex.operators if isinstance(operator.operator, Sink) and not writes_sinks
     }
     placeless = given | kept
     return replace(
         vertex,
         operators=tuple(
-            _placeless(operator) if operator.node_id in placeless else operator
-            for operator in vertex.operators
+            _placeless(operator) if operator.node_id in placeless else operator for operator in vertex.operators
         ),
         initialize_on_master=vertex.only(ids - placeless).initialize_on_master,
         coordinators=vertex.only(ids - given).coordinators,
@@ -274,9 +262,7 @@ class KeptSink:
     def prepare(self, rows: DataFrame, /) -> PreparedSink:
         """Keep the rows; a real sink then writes the kept rows, since recomputed ones could differ."""
         if self.real is None:
-            return PreparedSink(
-                location="", rows=self.keep(rows), bytes=0, publish=_publish_nothing
-            )
+            return PreparedSink(location="", rows=self.keep(rows), bytes=0, publish=_publish_nothing)
         rows = rows.localCheckpoint()
         self.keep(rows)
         return self.real.prepare(rows)

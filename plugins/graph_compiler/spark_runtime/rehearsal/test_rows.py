@@ -39,9 +39,7 @@ class GivenRowsError(GraphCompilerError):
     """A test gives rows that the source cannot have."""
 
 
-def given_rows(
-    source: str, rows: Iterable[GivenRow], schema: str | None, spark: SparkSession
-) -> DataFrame:
+def given_rows(source: str, rows: Iterable[GivenRow], schema: str | None, spark: SparkSession) -> DataFrame:
     """Return rows as a DataFrame; raises GivenRowsError, which names the source and the row.
 
     `schema` is DDL; without it, rows are dicts, and Spark infers types from their values.
@@ -50,9 +48,7 @@ def given_rows(
     columns = None if schema is None else parse_schema(schema)
     if columns is None:
         names = _names(source, given)
-        tuples = [
-            tuple(row.get(name) for name in names) for row in given if isinstance(row, Mapping)
-        ]
+        tuples = [tuple(row.get(name) for name in names) for row in given if isinstance(row, Mapping)]
         columns = _guessed(source, names, tuples, spark)
     else:
         tuples = [_tuple(source, number, row, columns) for number, row in enumerate(given)]
@@ -64,9 +60,7 @@ def given_rows(
 
 
 def _listed(source: str, rows: object) -> list[GivenRow]:
-    found = (
-        list(rows) if isinstance(rows, Iterable) and not isinstance(rows, Mapping | str) else None
-    )
+    found = list(rows) if isinstance(rows, Iterable) and not isinstance(rows, Mapping | str) else None
     if found is None or not all(_is_row(row) for row in found):
         odd = rows if found is None else next(row for row in found if not _is_row(row))
         raise GivenRowsError(f"'{source}' was given {shown(odd)}\n  allowed: rows in a list")
@@ -101,9 +95,7 @@ def _tuple(source: str, number: int, row: GivenRow, columns: StructType) -> tupl
         )
     absent = [f.name for f in columns if not f.nullable and f.name.lower() not in cells]
     if absent:
-        raise GivenRowsError(
-            f"row {number} given for '{source}' has no {listing(absent)}, declared NOT NULL"
-        )
+        raise GivenRowsError(f"row {number} given for '{source}' has no {listing(absent)}, declared NOT NULL")
     return tuple(cells.get(name.lower()) for name in names)
 
 
@@ -117,9 +109,7 @@ def _names(source: str, rows: Sequence[GivenRow]) -> list[str]:
     return list(dict.fromkeys(name for row in rows if isinstance(row, Mapping) for name in row))
 
 
-def _guessed(
-    source: str, names: Sequence[str], rows: Sequence[Sequence[object]], spark: SparkSession
-) -> StructType:
+def _guessed(source: str, names: Sequence[str], rows: Sequence[Sequence[object]], spark: SparkSession) -> StructType:
     """Infer types from values; a column of only NULLs has none."""
     fields = []
     for position, name in enumerate(names):
@@ -132,33 +122,24 @@ def _guessed(
             )
         if len(kinds) > 1 and kinds != {int, float}:
             found = listing(sorted(kind.__name__ for kind in kinds))
-            raise GivenRowsError(
-                f"column '{name}' given for '{source}' has values of several types: {found}"
-            )
+            raise GivenRowsError(f"column '{name}' given for '{source}' has values of several types: {found}")
         if float in kinds:
             values = [(_double(value),) for (value,) in values]
         try:
-            fields.append(
-                StructField(name, spark.createDataFrame(values, [name]).schema[0].dataType)
-            )
+            fields.append(StructField(name, spark.createDataFrame(values, [name]).schema[0].dataType))
         except (PySparkException, ValueError, TypeError) as error:
-            raise GivenRowsError(
-                f"column '{name}' given for '{source}' has values of no type: {error}"
-            ) from None
+            raise GivenRowsError(f"column '{name}' given for '{source}' has values of no type: {error}") from None
     return StructType(fields)
 
 
-def _converted(
-    source: str, number: int, row: Sequence[object], columns: StructType
-) -> tuple[object, ...]:
+def _converted(source: str, number: int, row: Sequence[object], columns: StructType) -> tuple[object, ...]:
     cells = []
     for field, value in zip(columns, row, strict=True):
         try:
             cells.append(_cell(value, field.dataType))
         except (ValueError, TypeError, InvalidOperation):
             raise GivenRowsError(
-                f"row {number} given for '{source}': {field.name} is {value!r}\n"
-                f"  allowed: {type_words(field.dataType)}"
+                f"row {number} given for '{source}': {field.name} is {value!r}\n  allowed: {type_words(field.dataType)}"
             ) from None
     return tuple(cells)
 

@@ -12,10 +12,7 @@ from functools import cache
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.operators import Source
-from graph_compiler.deployment.documents.descriptor import (
-    OperatorDescriptor,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, TaskDeploymentDescriptor
 from graph_compiler.spark_runtime.spark_internals.current_times import StoppedClock
 from graph_compiler.staging.attempts.run_marker import RunTimeReading, run_time
 from graph_compiler.staging.store.staging_store import StagingStore

@@ -63,13 +63,7 @@ class ListedFiles:
     again: Relisting | None = None
 
     @classmethod
-    def of(
-        cls,
-        spark: SparkSession,
-        leaf: PlanLeaf,
-        listing: Listing,
-        again: Relisting | None = None,
-    ) -> ListedFiles:
+    def of(cls, spark: SparkSession, leaf: PlanLeaf, listing: Listing, again: Relisting | None = None) -> ListedFiles:
         """Return the files of a leaf's listing that are read."""
         return cls(spark, leaf, listing, frozenset(file_versions(listing)), listing.state, again)
 
@@ -80,12 +74,7 @@ class ListedFiles:
 
     def described(self, operator: str) -> SourceFiles:
         """Return the listing as it is recorded for an operator."""
-        return SourceFiles(
-            operator=operator,
-            paths=listed_paths(self.listing),
-            digest=self.digest,
-            again=self.again,
-        )
+        return SourceFiles(operator=operator, paths=listed_paths(self.listing), digest=self.digest, again=self.again)
 
     @property
     def digest(self) -> str:
@@ -130,9 +119,7 @@ class OwnReads:
         """Inspect the leaves of a source's plan. `holds_given_rows`: rows from Python are a fixed list."""
         leaves = own_leaves(rows, ())
         in_memory = _RDD if holds_given_rows else frozenset()
-        changing = tuple(
-            leaf.words for leaf in leaves if leaf.listing is None and leaf.kind not in in_memory
-        )
+        changing = tuple(leaf.words for leaf in leaves if leaf.listing is None and leaf.kind not in in_memory)
         views = (f"view {leaf.view}" for leaf in leaves if leaf.view is not None)
         uncompared = tuple(dict.fromkeys([*changing, *views]))
         return cls(listings_of(rows.sparkSession, leaves), changing, uncompared)
@@ -147,11 +134,7 @@ class OwnReads:
         for leaf in leaves:
             if leaf.listing is None:
                 continue
-            again = (
-                None
-                if leaf.view is not None
-                else _relisting(leaf, leaf.listing, operator.expressions())
-            )
+            again = None if leaf.view is not None else _relisting(leaf, leaf.listing, operator.expressions())
             listings.append(ListedFiles.of(rows.sparkSession, leaf, leaf.listing, again))
             if again is None:
                 paths = ", ".join(listed_paths(leaf.listing)[:_SHOWN])
@@ -159,9 +142,7 @@ class OwnReads:
         return cls(tuple(listings), changing, tuple(uncompared))
 
 
-def changing_reads(
-    operator: Operator, rows: DataFrame, inputs: Sequence[DataFrame]
-) -> tuple[str, ...]:
+def changing_reads(operator: Operator, rows: DataFrame, inputs: Sequence[DataFrame]) -> tuple[str, ...]:
     """Return what an operator reads by itself, and may change between two actions: each once, described."""
     return _changing(operator, own_leaves(rows, inputs))
 
@@ -190,9 +171,7 @@ def are_held(leaves: Iterable[PlanLeaf], *, holds_given_rows: bool) -> bool:
 
 def listings_of(spark: SparkSession, leaves: Iterable[PlanLeaf]) -> tuple[ListedFiles, ...]:
     """Return the listings that the leaves of a plan read."""
-    return tuple(
-        ListedFiles.of(spark, leaf, leaf.listing) for leaf in leaves if leaf.listing is not None
-    )
+    return tuple(ListedFiles.of(spark, leaf, leaf.listing) for leaf in leaves if leaf.listing is not None)
 
 
 @dataclass(slots=True)
@@ -221,10 +200,7 @@ class SharedListings:
                     "partition columns\n  nothing was published; the next attempt lists its files again"
                 )
         rows = with_listing(rows, ((each.leaf, first.listing) for each, first in moved))
-        listings = (
-            replace(each, listing=first.listing, files=first.files, state=first.state)
-            for each, first in pairs
-        )
+        listings = (replace(each, listing=first.listing, files=first.files, state=first.state) for each, first in pairs)
         return rows, replace(reads, listings=tuple(listings))
 
     def release(self, reads: OwnReads) -> None:
@@ -245,13 +221,9 @@ def _changing(operator: Operator, leaves: Iterable[PlanLeaf]) -> tuple[str, ...]
 def _relisting(leaf: PlanLeaf, listing: Listing, texts: Iterable[str]) -> Relisting | None:
     """Return how a later attempt lists the same; None if it could miss files: a pattern would match more of them."""
     if (table := leaf.table) is not None:
-        return Relisting(
-            table=table, columns=_text_digest(leaf.columns), options=listing.of_listing
-        )
+        return Relisting(table=table, columns=_text_digest(leaf.columns), options=listing.of_listing)
     roots, given = listed_paths(listing), listing.given_path
-    named = (
-        [given] if given is not None else [name for text in texts for name in _QUOTED.findall(text)]
-    )
+    named = [given] if given is not None else [name for text in texts for name in _QUOTED.findall(text)]
     whole = {_SCHEME.sub("", name).rstrip("/") for name in named if not _IS_PATTERN.search(name)}
     if len(roots) != 1 or _SCHEME.sub("", roots[0]) not in whole:
         return None

@@ -85,9 +85,7 @@ def why_rows_vary(rows: DataFrame) -> Variation | None:
     another operator: what is below them was judged with that operator.
     """
     if not is_deterministic(rows):
-        return Variation(
-            varying_rows.RANDOM, "an expression that Spark calls non-deterministic", True
-        )
+        return Variation(varying_rows.RANDOM, "an expression that Spark calls non-deterministic", True)
     found = list(_found(rows.sparkSession, analyzed_plan(rows)))
     return min(found, key=lambda each: each.is_in_last_digits, default=None)
 
@@ -210,9 +208,7 @@ class Judgement:
     reads: OwnReads
 
     @classmethod
-    def of(
-        cls, operator: OperatorDescriptor, rows: DataFrame, inputs: Sequence[DataFrame]
-    ) -> Judgement:
+    def of(cls, operator: OperatorDescriptor, rows: DataFrame, inputs: Sequence[DataFrame]) -> Judgement:
         """Judge one output: by its declaration, what it reads, and its plan.
 
         For an operator that is declared deterministic, only the variations that are certain count.
@@ -228,9 +224,7 @@ class Judgement:
         return cls(None if is_doubted and operator.settings.deterministic else variation, reads)
 
 
-def queries_differ(
-    operator: OperatorDescriptor, rows: DataFrame, inputs: Sequence[DataFrame]
-) -> bool:
+def queries_differ(operator: OperatorDescriptor, rows: DataFrame, inputs: Sequence[DataFrame]) -> bool:
     """Whether two queries of an operator over rows that it has made of its inputs may see different rows."""
     if why_rows_vary(rows) is not None:
         return True
@@ -239,9 +233,7 @@ def queries_differ(
     return bool(changing_reads(operator.operator, rows, inputs))
 
 
-def _own_reads(
-    operator: OperatorDescriptor, rows: DataFrame, inputs: Sequence[DataFrame]
-) -> OwnReads:
+def _own_reads(operator: OperatorDescriptor, rows: DataFrame, inputs: Sequence[DataFrame]) -> OwnReads:
     """Return what an operator reads by itself; if it is declared deterministic, none of that changes."""
     kind = operator.operator
     if not isinstance(kind, Source):

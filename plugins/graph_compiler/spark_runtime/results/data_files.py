@@ -38,9 +38,7 @@ def write_result(rows: DataFrame, store: StagingStore, folder: str) -> WrittenRe
             rows.write.options(**WRITE_OPTIONS).parquet(folder)
             written = metrics().rows
         return WrittenResult(files=tuple(store.files(folder)), rows=written)
-    from graph_compiler.spark_runtime.spark_internals.direct_write import (  # most drivers need none
-        write_directly,
-    )
+    from graph_compiler.spark_runtime.spark_internals.direct_write import write_directly  # most drivers need none
 
     direct = write_directly(rows, folder, options=WRITE_OPTIONS)
     listed = {file.key: file for file in store.files(folder)}
@@ -48,21 +46,14 @@ def write_result(rows: DataFrame, store: StagingStore, folder: str) -> WrittenRe
     for file in direct.files:
         found = listed.get(f"{folder}/{file.name}")
         if found is None or found.bytes != file.bytes:
-            what = (
-                "is not listed" if found is None else f"has {found.bytes} bytes, not {file.bytes}"
-            )
+            what = "is not listed" if found is None else f"has {found.bytes} bytes, not {file.bytes}"
             raise StagingError(f"{folder}/{file.name}, which Spark has written, {what}")
         files.append(found)
     return WrittenResult(files=tuple(files), rows=direct.counted.rows)
 
 
 def written_partitions(
-    spark: SparkSession,
-    store: StagingStore,
-    folder: str,
-    files: Iterable[StoredFile],
-    *,
-    partitions: int | None,
+    spark: SparkSession, store: StagingStore, folder: str, files: Iterable[StoredFile], *, partitions: int | None
 ) -> tuple[ManifestPartition, ...]:
     """Return partitions 0 to n-1 with their files; n is at least `partitions`, and more if the files show it.
 
@@ -76,13 +67,9 @@ def written_partitions(
             rows = rows_in(file.key)
             found.setdefault(int(part[1]), []).append(_data_file(store, file, name, rows))
         elif not name.startswith(("_", ".")):
-            raise StagingError(
-                f"{file.key} does not have a name that Spark gives its files: part-00000-….parquet"
-            )
+            raise StagingError(f"{file.key} does not have a name that Spark gives its files: part-00000-….parquet")
     count = max(partitions or 0, max(found, default=-1) + 1)
-    return tuple(
-        ManifestPartition(index=index, files=tuple(found.get(index, ()))) for index in range(count)
-    )
+    return tuple(ManifestPartition(index=index, files=tuple(found.get(index, ()))) for index in range(count))
 
 
 def _data_file(store: StagingStore, file: StoredFile, name: str, rows: int) -> DataFile:

@@ -10,11 +10,7 @@ from pyspark.sql.types import StructType
 from graph_compiler.deployment.documents.manifest import DataFile, Manifest
 from graph_compiler.errors import PartitionNotFoundError
 from graph_compiler.spark_runtime.publishing.literal_paths import literal_path
-from graph_compiler.spark_runtime.results.pinned_settings import (
-    READ_OPTIONS,
-    READ_SESSION,
-    needed_here,
-)
+from graph_compiler.spark_runtime.results.pinned_settings import READ_OPTIONS, READ_SESSION, needed_here
 from graph_compiler.spark_runtime.spark_internals.exact_schemas import with_schema
 from graph_compiler.spark_runtime.spark_internals.file_listings import listed_files
 

@@ -17,19 +17,8 @@ from dataclasses import dataclass, field, replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from graph_compiler.deployment.documents.descriptor import (
-    ExecutionAttempt,
-    ResultDescriptor,
-    StagedInput,
-)
-from graph_compiler.deployment.documents.manifest import (
-    VERSION,
-    ContractCount,
-    DataFile,
-    Manifest,
-    StagedRead,
-    rows_of,
-)
+from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
+from graph_compiler.deployment.documents.manifest import VERSION, ContractCount, DataFile, Manifest, StagedRead, rows_of
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import (
     DamagedDocumentError,
@@ -46,12 +35,7 @@ from graph_compiler.spark_runtime.results.data_files import write_result, writte
 from graph_compiler.spark_runtime.results.pinned_settings import WRITE_SESSION, pinned
 from graph_compiler.spark_runtime.results.reading import read_staged_files
 from graph_compiler.spark_runtime.results.row_checksum import ObservedChecksum
-from graph_compiler.staging.results.manifest_log import (
-    DamagedResult,
-    ManifestLog,
-    find_damage,
-    record_damage,
-)
+from graph_compiler.staging.results.manifest_log import DamagedResult, ManifestLog, find_damage, record_damage
 from graph_compiler.staging.results.release import find_release
 from graph_compiler.staging.store.staging_store import StagingStore, StoredFile
 from graph_compiler.staging.store.stores import store_beside
@@ -114,11 +98,7 @@ class StagingArea:
             written_result = write_result(observed.rows, self.log.store, location)
         written = written_result.rows
         partitions = written_partitions(
-            self.spark,
-            self.log.store,
-            location,
-            written_result.files,
-            partitions=result.partitions,
+            self.spark, self.log.store, location, written_result.files, partitions=result.partitions
         )
         if (found := rows_of(partitions)) != written:
             raise StagingError(
@@ -194,9 +174,7 @@ class StagingArea:
         if damaged is None:
             return error
         record_damage(self.log.store, self.layout, damaged)
-        return PartitionNotFoundError(
-            f"{damaged.words()}\n  it now counts as lost: the next attempt recomputes it"
-        )
+        return PartitionNotFoundError(f"{damaged.words()}\n  it now counts as lost: the next attempt recomputes it")
 
     def drop(self, manifest: Manifest) -> None:
         """Remove the data of an epoch that is no longer read; its manifest stays."""

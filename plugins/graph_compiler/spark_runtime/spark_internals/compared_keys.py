@@ -13,19 +13,9 @@ from pyspark.sql.types import DataType, _parse_datatype_json_string
 
 from graph_compiler.spark_runtime.spark_internals.java import java_class_name
 from graph_compiler.spark_runtime.spark_internals.origins import outputs_at
-from graph_compiler.spark_runtime.spark_internals.plans import (
-    analyzed_plan,
-    children_of,
-    elements,
-    is_plan,
-    pattern,
-)
+from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan, children_of, elements, is_plan, pattern
 
-_KEYS = {
-    "Aggregate": "groupingExpressions",
-    "Deduplicate": "keys",
-    "Window": "partitionSpec",
-}
+_KEYS = {"Aggregate": "groupingExpressions", "Deduplicate": "keys", "Window": "partitionSpec"}
 _WHOLE_ROWS = frozenset({"Distinct", "Except", "Intersect"})
 
 
@@ -50,9 +40,7 @@ def compared_types(rows: DataFrame) -> Iterator[DataType]:
             yield from _types(node.output())
         elif kind == "Join" and node.condition().isDefined():
             yield from _types(node.condition().get().references().toSeq())
-        waiting += (
-            children_of(node) if node.containsPattern(subqueries) else elements(node.children())
-        )
+        waiting += children_of(node) if node.containsPattern(subqueries) else elements(node.children())
 
 
 def _types(expressions: Any) -> Iterator[DataType]:

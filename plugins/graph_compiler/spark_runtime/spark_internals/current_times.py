@@ -24,18 +24,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from graph_compiler.spark_runtime.spark_internals.java import (
-    java_class,
-    java_class_name,
-    scala_map,
-    scala_object,
-)
-from graph_compiler.spark_runtime.spark_internals.plans import (
-    analyzed_plan,
-    children_of,
-    pattern,
-    rows_of_plan,
-)
+from graph_compiler.spark_runtime.spark_internals.java import java_class, java_class_name, scala_map, scala_object
+from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan, children_of, pattern, rows_of_plan
 
 _CATALYST = "org.apache.spark.sql.catalyst"
 _SPECIAL = re.compile(r"\s*(now|today|tomorrow|yesterday)\s*", re.IGNORECASE)
@@ -119,9 +109,7 @@ class StoppedClock:
         day = self._literal(self._local(cast.zoneId()).toLocalDate())
         expressions = f"{_CATALYST}.expressions"
         if cast.dataType().typeName() == "timestamp_ntz":
-            return java_class(self.spark, f"{expressions}.MakeTimestampNTZ")(
-                day, cast.child()
-            ).replacement()
+            return java_class(self.spark, f"{expressions}.MakeTimestampNTZ")(day, cast.child()).replacement()
         return java_class(self.spark, f"{expressions}.MakeTimestampLTZ")(
             day, cast.child(), cast.timeZoneId()
         ).replacement()

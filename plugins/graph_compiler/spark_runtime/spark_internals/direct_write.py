@@ -24,12 +24,7 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.spark_runtime.spark_internals.executed_plan import WriteMetrics
-from graph_compiler.spark_runtime.spark_internals.java import (
-    java_class,
-    scala_map,
-    scala_object,
-    scala_sequence,
-)
+from graph_compiler.spark_runtime.spark_internals.java import java_class, scala_map, scala_object, scala_sequence
 from graph_compiler.spark_runtime.spark_internals.plans import elements
 
 _SOURCES = "org.apache.spark.sql.execution.datasources"
@@ -121,13 +116,9 @@ def _write(spark: SparkSession, query: Any, target: _Target, metrics: Any, log: 
     no_map, options = scala_map(spark, {}), scala_map(spark, target.options)
     session = spark._jsparkSession
     configuration = session.sessionState().newHadoopConfWithOptions(options)
-    committer = java_class(spark, f"{_STREAMING}.ManifestFileCommitProtocol")(
-        str(_BATCH), target.folder
-    )
+    committer = java_class(spark, f"{_STREAMING}.ManifestFileCommitProtocol")(str(_BATCH), target.folder)
     file_log = java_class(spark, f"{_STREAMING}.sinks.FileStreamSinkLog")
-    committer.setupManifestOptions(
-        file_log(_LOG_VERSION, session, Path(log).as_uri(), none), _BATCH
-    )
+    committer.setupManifestOptions(file_log(_LOG_VERSION, session, Path(log).as_uri(), none), _BATCH)
     tracker = java_class(spark, f"{_SOURCES}.BasicWriteJobStatsTracker")(
         java_class(spark, "org.apache.spark.util.SerializableConfiguration")(configuration), metrics
     )
@@ -160,9 +151,7 @@ def _columns(output: Any, names: Sequence[str]) -> list[Any]:
 
 
 def _counted(metrics: Any) -> WriteMetrics:
-    rows, files, size = (
-        int(metrics.apply(name).value()) for name in ("numOutputRows", "numFiles", "numOutputBytes")
-    )
+    rows, files, size = (int(metrics.apply(name).value()) for name in ("numOutputRows", "numFiles", "numOutputBytes"))
     return WriteMetrics(rows=rows, files=files, bytes=size)
 
 

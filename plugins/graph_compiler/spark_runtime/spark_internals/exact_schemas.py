@@ -41,9 +41,7 @@ def with_not_null(rows: DataFrame, schema: StructType) -> DataFrame:
     """
     spark, plan = rows.sparkSession, analyzed_plan(rows)
     expressions = f"{_SQL}.catalyst.expressions"
-    alias, new_id = (
-        java_class(spark, f"{expressions}.{name}") for name in ("Alias", "NamedExpression")
-    )
+    alias, new_id = (java_class(spark, f"{expressions}.{name}") for name in ("Alias", "NamedExpression"))
     output, none = plan.output(), scala_sequence(spark, [])
     columns = []
     for number, field in enumerate(schema):

@@ -54,16 +54,7 @@ _LEAVES = {
 _WRITE = "DataWritingCommandExec"
 # Logical nodes that are rebuilt when a condition is pushed through them.
 _MADE_ANEW = frozenset(
-    {
-        "Aggregate",
-        "Filter",
-        "FlatMapGroupsInPandas",
-        "Generate",
-        "Join",
-        "MapInArrow",
-        "MapInPandas",
-        "Project",
-    }
+    {"Aggregate", "Filter", "FlatMapGroupsInPandas", "Generate", "Join", "MapInArrow", "MapInPandas", "Project"}
 )
 
 
@@ -112,9 +103,7 @@ def write_metrics(query: Any) -> WriteMetrics:
     while (kind := _kind(plan)) != _WRITE:
         (plan,) = _children(plan, kind)
     metrics = plan.metrics()
-    rows, files, size = (
-        int(metrics.apply(name).value()) for name in ("numOutputRows", "numFiles", "numOutputBytes")
-    )
+    rows, files, size = (int(metrics.apply(name).value()) for name in ("numOutputRows", "numFiles", "numOutputBytes"))
     return WriteMetrics(rows=rows, files=files, bytes=size)
 
 

@@ -35,8 +35,7 @@ _OF_LISTING = (
     *("basepath", "ignoreinvalidpartitionpaths"),
 )
 _STATUS = re.compile(
-    r"path=(?P<path>.*?); isDirectory=false; length=(?P<bytes>\d+);.*? modification_time=(?P<modified>\d+);",
-    re.DOTALL,
+    r"path=(?P<path>.*?); isDirectory=false; length=(?P<bytes>\d+);.*? modification_time=(?P<modified>\d+);", re.DOTALL
 )
 
 
@@ -103,9 +102,7 @@ def versions_again(spark: SparkSession, listing: Listing) -> Iterator[FileVersio
     yield from _listed_now(spark, listing.index.rootPaths(), options)
 
 
-def versions_below(
-    spark: SparkSession, paths: Iterable[str], options: Mapping[str, str]
-) -> Iterator[FileVersion]:
+def versions_below(spark: SparkSession, paths: Iterable[str], options: Mapping[str, str]) -> Iterator[FileVersion]:
     """List files and folders now, with options of a read; none if one of them is gone."""
     made = java_class(spark, "org.apache.hadoop.fs.Path")
     roots = scala_sequence(spark, [made(path) for path in paths])
@@ -155,12 +152,8 @@ def unread_files(listing: Listing) -> list[str]:
     found = {file.path for file in unread if file.bytes and not _is_hidden(file.path)}
     if not found or not any(listing.options.contains(name) for name in _FILTERS):
         return sorted(found)
-    statuses = (
-        (status, str(status.getPath().toString())) for status in elements(listed.values().toSeq())
-    )
-    return sorted(
-        path for status, path in statuses if path in found and index.matchPathPattern(status)
-    )
+    statuses = ((status, str(status.getPath().toString())) for status in elements(listed.values().toSeq()))
+    return sorted(path for status, path in statuses if path in found and index.matchPathPattern(status))
 
 
 def _is_hidden(path: str) -> bool:

@@ -14,11 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
-from graph_compiler.spark_runtime.spark_internals.java import (
-    Py4JError,
-    hadoop_configuration,
-    java_class,
-)
+from graph_compiler.spark_runtime.spark_internals.java import Py4JError, hadoop_configuration, java_class
 
 _HEAD = 1 << 16
 
@@ -29,9 +25,7 @@ def unmatched_path(spark: SparkSession, path: str) -> str | None:
     """Return the qualified path or pattern if nothing on its file system matches it, otherwise None."""
     pattern = java_class(spark, "org.apache.hadoop.fs.Path")(path)
     files = pattern.getFileSystem(hadoop_configuration(spark))
-    if files.globStatus(
-        pattern
-    ):  # null if no file has that name, empty if none matches the pattern
+    if files.globStatus(pattern):  # null if no file has that name, empty if none matches the pattern
         return None
     return str(files.makeQualified(pattern).toString())
 
@@ -42,9 +36,7 @@ def first_bytes(uri: str) -> bytes:
     if spark is None:
         return b""
     try:
-        path = java_class(spark, "org.apache.hadoop.fs.Path")(
-            java_class(spark, "java.net.URI")(uri)
-        )
+        path = java_class(spark, "org.apache.hadoop.fs.Path")(java_class(spark, "java.net.URI")(uri))
         stream = path.getFileSystem(hadoop_configuration(spark)).open(path)
         try:
             return bytes(stream.readNBytes(_HEAD))
@@ -144,9 +136,7 @@ def _with_nullability(typed: StructType, physical: StructType) -> StructType:
 
 def _type_with_nullability(typed: DataType, physical: DataType) -> DataType:
     if isinstance(typed, StructType):
-        return _with_nullability(
-            typed, physical if isinstance(physical, StructType) else StructType()
-        )
+        return _with_nullability(typed, physical if isinstance(physical, StructType) else StructType())
     if isinstance(typed, ArrayType) and isinstance(physical, ArrayType):
         return ArrayType(_type_with_nullability(typed.elementType, physical.elementType))
     if isinstance(typed, MapType) and isinstance(physical, MapType):
@@ -167,7 +157,5 @@ def _parquet_opener(spark: SparkSession) -> Callable[[str], Any]:
     input_file = java_class(spark, "org.apache.parquet.hadoop.util.HadoopInputFile")
     reader = java_class(spark, "org.apache.parquet.hadoop.ParquetFileReader")
     configuration = hadoop_configuration(spark)
-    options = (
-        java_class(spark, "org.apache.parquet.HadoopReadOptions").builder(configuration).build()
-    )
+    options = java_class(spark, "org.apache.parquet.HadoopReadOptions").builder(configuration).build()
     return lambda name: reader.open(input_file.fromPath(hadoop_path(name), configuration), options)

@@ -75,9 +75,7 @@ def java_array(kind: Any, *values: Any) -> Any:
     return array
 
 
-def java_class(
-    spark: SparkSession, name: str
-) -> Any:  # a class or a Scala object: py4j has no types for them
+def java_class(spark: SparkSession, name: str) -> Any:  # a class or a Scala object: py4j has no types for them
     """Return a class by its full name. `SparkSession._jvm`: 4.x classic."""
     assert spark._jvm is not None
     return _found_class(spark._jvm, name)
@@ -185,9 +183,7 @@ def java_exceptions(error: BaseException) -> list[Any]:
 
 def is_spark_throwable(java: Any) -> bool:
     """Whether a Java exception has an error condition. `SparkThrowable.getCondition`: 4.x."""
-    return is_java_instance(java, "org.apache.spark.SparkThrowable") and (
-        java.getCondition() is not None
-    )
+    return is_java_instance(java, "org.apache.spark.SparkThrowable") and (java.getCondition() is not None)
 
 
 def condition_message(condition: str, parameters: Mapping[str, str]) -> str:

@@ -21,12 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.spark_runtime.region.region_graph import Output
 from graph_compiler.spark_runtime.spark_internals.java import java_class, java_class_name
-from graph_compiler.spark_runtime.spark_internals.plans import (
-    analyzed_plan,
-    children_of,
-    is_plan,
-    pattern,
-)
+from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan, children_of, is_plan, pattern
 
 OPERATOR = "operator"
 """The object type of an origin whose object name is the node id of one of our operators."""
@@ -47,11 +42,7 @@ def origin(spark: SparkSession, object_type: str, object_name: str) -> Iterator[
     current = java_class(spark, "org.apache.spark.sql.catalyst.trees.CurrentOrigin")
     option = java_class(spark, "scala.Option")
     before, none, some = current.get(), option.empty(), option.apply
-    current.set(
-        before.copy(
-            none, none, none, none, none, some(object_type), some(object_name), none, none, none
-        )
-    )
+    current.set(before.copy(none, none, none, none, none, some(object_type), some(object_name), none, none, none))
     try:
         yield
     finally:

@@ -18,20 +18,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import lit
 
 from graph_compiler.declaration.parameters.parameter import ParameterValue
-from graph_compiler.declaration.sql_text import (
-    not_a_query,
-    query_problem,
-    unclosed_in,
-    without_end,
-)
+from graph_compiler.declaration.sql_text import not_a_query, query_problem, unclosed_in, without_end
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import shown
-from graph_compiler.spark_runtime.spark_internals.java import (
-    Py4JJavaError,
-    java_class,
-    scala_map,
-    scala_sequence,
-)
+from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError, java_class, scala_map, scala_sequence
 from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan, rows_of_plan
 
 _PARSER = "org.apache.spark.sql.catalyst.parser"
@@ -42,10 +32,7 @@ class NotAQueryError(GraphCompilerError):
 
 
 def rows_of_query(
-    tables: Mapping[str, DataFrame],
-    query: str,
-    parameters: Mapping[str, ParameterValue],
-    spark: SparkSession,
+    tables: Mapping[str, DataFrame], query: str, parameters: Mapping[str, ParameterValue], spark: SparkSession
 ) -> DataFrame:
     """Return the rows of a query that reads tables only in its main FROM.
 
@@ -79,9 +66,7 @@ def parsed_query(query: str, parameters: Mapping[str, ParameterValue], spark: Sp
     return plan
 
 
-def require_expression(
-    text: str, parameters: Mapping[str, ParameterValue], spark: SparkSession
-) -> None:
+def require_expression(text: str, parameters: Mapping[str, ParameterValue], spark: SparkSession) -> None:
     """Raise ParseException or NotAQueryError if a text is not one expression, so that SQL around it could change."""
     _parse_alone(text, _parser(spark).parseExpression, ("SELECT ", ""), parameters, spark)
 
@@ -127,9 +112,7 @@ def require_order(item: str, parameters: Mapping[str, ParameterValue], spark: Sp
     _require_closed(item)
     if plan.nodeName() != "Sort":
         found = f"its order {shown(item)} contains another clause ({plan.nodeName()})"
-        raise NotAQueryError(
-            f"{found}\n  allowed: an expression with ASC, DESC, NULLS FIRST, NULLS LAST"
-        )
+        raise NotAQueryError(f"{found}\n  allowed: an expression with ASC, DESC, NULLS FIRST, NULLS LAST")
 
 
 def check_syntax(query: str, spark: SparkSession) -> None:
@@ -165,7 +148,5 @@ def _with_tables(plan: Any, tables: Mapping[str, Any], spark: SparkSession) -> A
     if plan.productPrefix() == "UnresolvedRelation":
         return tables.get(plan.tableName(), plan)
     children = plan.children()
-    placed = [
-        _with_tables(children.apply(number), tables, spark) for number in range(children.size())
-    ]
+    placed = [_with_tables(children.apply(number), tables, spark) for number in range(children.size())]
     return plan.withNewChildren(scala_sequence(spark, placed))

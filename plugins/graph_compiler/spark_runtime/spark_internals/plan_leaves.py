@@ -14,12 +14,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.spark_runtime.spark_internals.file_listings import Listing, listing_of
-from graph_compiler.spark_runtime.spark_internals.java import (
-    java_array,
-    java_class,
-    java_class_name,
-    scala_map,
-)
+from graph_compiler.spark_runtime.spark_internals.java import java_array, java_class, java_class_name, scala_map
 from graph_compiler.spark_runtime.spark_internals.plans import (
     analyzed_plan,
     elements,
@@ -110,9 +105,7 @@ def plan_leaves(rows: DataFrame) -> list[PlanLeaf]:
     """Return the leaves of an analyzed plan, without the views that contain them."""
     leaves = (leaf for each in _sequences(analyzed_plan(rows)) for leaf in elements(each))
     kinds = ((java_class_name(leaf), leaf) for leaf in leaves)
-    return [
-        PlanLeaf(kind, listing_of(leaf), leaf) for kind, leaf in kinds if kind not in _REFERENCES
-    ]
+    return [PlanLeaf(kind, listing_of(leaf), leaf) for kind, leaf in kinds if kind not in _REFERENCES]
 
 
 def own_leaves(rows: DataFrame, inputs: Sequence[DataFrame]) -> list[PlanLeaf]:

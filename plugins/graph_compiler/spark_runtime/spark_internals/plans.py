@@ -126,17 +126,7 @@ def children_of(node: Any) -> list[Any]:
 
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 _ROW_BY_ROW = frozenset(
-    [
-        "CollectMetrics",
-        "Filter",
-        "Generate",
-        "GlobalLimit",
-        "LocalLimit",
-        "Project",
-        "Sample",
-        "SubqueryAlias",
-        "View",
-    ]
+    ["CollectMetrics", "Filter", "Generate", "GlobalLimit", "LocalLimit", "Project", "Sample", "SubqueryAlias", "View"]
 )
 
 
@@ -157,9 +147,7 @@ def in_ranges(ordered: DataFrame, partitions: int, first_by: DataFrame | None) -
     spark, sort = ordered.sparkSession, analyzed_plan(ordered)
     none = scala_object(spark, "scala.None")
     number = java_class(spark, "scala.Option").apply(partitions)
-    ranges = java_class(spark, f"{_LOGICAL}.RepartitionByExpression")(
-        sort.order(), sort.child(), number, none
-    )
+    ranges = java_class(spark, f"{_LOGICAL}.RepartitionByExpression")(sort.order(), sort.child(), number, none)
     first = [] if first_by is None else elements(analyzed_plan(first_by).order())
     order = scala_sequence(spark, [*first, *elements(sort.order())])
     return rows_of_plan(spark, java_class(spark, f"{_LOGICAL}.Sort")(order, False, ranges, none))

@@ -16,12 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from graph_compiler.errors import StagingError
-from graph_compiler.spark_runtime.spark_internals.java import (
-    Py4JError,
-    Py4JJavaError,
-    connected_jvm,
-    java_exceptions,
-)
+from graph_compiler.spark_runtime.spark_internals.java import Py4JError, Py4JJavaError, connected_jvm, java_exceptions
 
 _NO_CLASS = "java.lang.ClassNotFoundException: Class org.apache.hadoop.fs."
 _ERRORS = {
@@ -80,9 +75,7 @@ def _no_file_system(place: str) -> StagingError:
 
     scheme = place.partition(":")[0]
     package = known.package_of_scheme(scheme, known.spark_jars())
-    return StagingError(
-        f"this Spark has no file system for {scheme}:\n  hint: {known.add_package(package)}"
-    )
+    return StagingError(f"this Spark has no file system for {scheme}:\n  hint: {known.add_package(package)}")
 
 
 # The keys with which this process reaches the staging root's store, as settings that executors get.

@@ -11,7 +11,7 @@ from graph_compiler.staging.store.hdfs_store import HdfsStatus
 
 _SETTINGS = {
     # WebHDFS answers with this checksum, whatever is set.
-    "dfs.checksum.combine.mode": "MD5MD5CRC",
+    "dfs.checksum.combine.mode": "MD5MD5CRC"
 }
 
 

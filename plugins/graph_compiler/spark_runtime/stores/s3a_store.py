@@ -131,9 +131,7 @@ class S3aStore(BucketStore):
         """Return these files that were written there."""
         return self._uploads.written_files(writing, names)
 
-    def all_written_files(
-        self, writing: str, *, but: Collection[str] = ()
-    ) -> tuple[DeferredFile, ...]:
+    def all_written_files(self, writing: str, *, but: Collection[str] = ()) -> tuple[DeferredFile, ...]:
         """Return all files that were written there but these."""
         return self._uploads.all_written_files(writing, but=but)
 

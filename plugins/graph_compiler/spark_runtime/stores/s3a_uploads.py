@@ -58,9 +58,7 @@ class S3aUploads:
 
         return tuple(_at_once(read, names))
 
-    def all_written_files(
-        self, writing: str, *, but: Collection[str] = ()
-    ) -> tuple[DeferredFile, ...]:
+    def all_written_files(self, writing: str, *, but: Collection[str] = ()) -> tuple[DeferredFile, ...]:
         """Read what S3A has left beside all files but these."""
         found = []
         with suppress(FileNotFoundError), java_errors(writing):

@@ -28,22 +28,10 @@ from typing import TypeVar
 
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
 from graph_compiler.deployment.documents.progress import ExecutionProgress
-from graph_compiler.deployment.documents.report import (
-    ExecutionReport,
-    Failure,
-    Outcome,
-    Output,
-    ThrowableType,
-)
+from graph_compiler.deployment.documents.report import ExecutionReport, Failure, Outcome, Output, ThrowableType
 from graph_compiler.deployment.documents.wire import from_wire
 from graph_compiler.errors import DamagedDocumentError, DescriptorError
-from graph_compiler.graphs.execution import (
-    ExecutionState,
-    IllegalTransitionError,
-    cancel,
-    report_state,
-    transition,
-)
+from graph_compiler.graphs.execution import ExecutionState, IllegalTransitionError, cancel, report_state, transition
 from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 
@@ -185,12 +173,7 @@ class _Ends:
     def read(cls, documents: AttemptDocuments) -> _Ends:
         outcome, why_no_outcome = _readable(documents.read_outcome)
         report, why_no_report = _readable(documents.read_report)
-        return cls(
-            report=report,
-            outcome=outcome,
-            why_no_report=why_no_report,
-            why_no_outcome=why_no_outcome,
-        )
+        return cls(report=report, outcome=outcome, why_no_report=why_no_report, why_no_outcome=why_no_outcome)
 
     @property
     def has_no_report(self) -> bool:

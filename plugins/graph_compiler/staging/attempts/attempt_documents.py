@@ -75,9 +75,7 @@ class AttemptDocuments:
     folder: str
 
     @classmethod
-    def of(
-        cls, execution: TaskDeploymentDescriptor, store: StagingStore | None = None
-    ) -> AttemptDocuments:
+    def of(cls, execution: TaskDeploymentDescriptor, store: StagingStore | None = None) -> AttemptDocuments:
         """Return those of an execution, by default in the store of its staging root."""
         id = execution.attempt.execution_id
         folder = execution.layout.execution(execution.region.region_id, id)
@@ -191,9 +189,7 @@ class AttemptDocuments:
 
     def sibling(self, execution_id: str) -> AttemptDocuments:
         """Return those of another execution of the same region."""
-        return AttemptDocuments(
-            self.store, f"{self.folder.rpartition('/')[0]}/{path_segment(execution_id)}"
-        )
+        return AttemptDocuments(self.store, f"{self.folder.rpartition('/')[0]}/{path_segment(execution_id)}")
 
     def of_region(self, layout: StagingLayout, region_id: RegionId) -> AttemptDocuments:
         """Return those of another region in the same try."""

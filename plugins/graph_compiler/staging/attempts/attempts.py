@@ -6,19 +6,10 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from graph_compiler.declaration.retention import HISTORY_SIZE
-from graph_compiler.deployment.documents.descriptor import (
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.run_identity import RunIdentity, with_identity
-from graph_compiler.deployment.documents.staging_layout import (
-    MARKER,
-    StagingLayout,
-)
-from graph_compiler.errors import (
-    DamagedDocumentError,
-    GraphCompilerError,
-    OtherVersionError,
-)
+from graph_compiler.deployment.documents.staging_layout import MARKER, StagingLayout
+from graph_compiler.errors import DamagedDocumentError, GraphCompilerError, OtherVersionError
 from graph_compiler.identifiers import RegionId, TaskName, listing, name_of_segment, path_segment
 from graph_compiler.staging.attempts.attempt import Attempt, read_attempt
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments, KeptExecution
@@ -42,8 +33,7 @@ def find_run(store: StagingStore, layout: StagingLayout) -> None:
     ids = (identity_of(store, f"{layout.runs}/{name}") for name in store.folders(layout.runs))
     known = sorted(found.run_id for found in ids if found and found.owner == wanted.owner)
     raise ExecutionNotFoundError(
-        f"there is no run '{wanted.run_id}' of '{wanted.owner}' in {layout.root}\n"
-        f"  found: {listing(known)}"
+        f"there is no run '{wanted.run_id}' of '{wanted.owner}' in {layout.root}\n  found: {listing(known)}"
     )
 
 
@@ -74,11 +64,7 @@ def regions_of(store: StagingStore, layout: StagingLayout) -> tuple[RegionId, ..
 
 
 def executions(
-    store: StagingStore,
-    layout: StagingLayout,
-    region_id: RegionId,
-    *,
-    size: int = HISTORY_SIZE,
+    store: StagingStore, layout: StagingLayout, region_id: RegionId, *, size: int = HISTORY_SIZE
 ) -> tuple[Attempt, ...]:
     """Return the current attempt at a region and at most `size` before it, first to last.
 
@@ -89,9 +75,7 @@ def executions(
     return tuple(attempt for attempt in found if attempt is not None)
 
 
-def task_names(
-    store: StagingStore, layout: StagingLayout, region_ids: Iterable[RegionId]
-) -> tuple[TaskName, ...]:
+def task_names(store: StagingStore, layout: StagingLayout, region_ids: Iterable[RegionId]) -> tuple[TaskName, ...]:
     """Return the names of the tasks that have run regions, each once; that of the region if that is not known."""
     found: dict[TaskName, None] = {}
     for region_id in region_ids:
@@ -108,9 +92,7 @@ def count_attempts(store: StagingStore, layout: StagingLayout, region_id: Region
     return len(attempt_documents(store, layout, region_id))
 
 
-def kept_executions(
-    store: StagingStore, layout: StagingLayout, region_id: RegionId
-) -> Mapping[str, KeptExecution]:
+def kept_executions(store: StagingStore, layout: StagingLayout, region_id: RegionId) -> Mapping[str, KeptExecution]:
     """Return what executions of a region have kept instead of doing its work, by their ids.
 
     try 1    stage    FINISHED          report       FAILED
@@ -124,9 +106,7 @@ def kept_executions(
     return found
 
 
-def attempt_documents(
-    store: StagingStore, layout: StagingLayout, region_id: RegionId
-) -> list[AttemptDocuments]:
+def attempt_documents(store: StagingStore, layout: StagingLayout, region_id: RegionId) -> list[AttemptDocuments]:
     """Return the documents of attempts in the order in which they started: of executions that kept no earlier work."""
     return [one for one in in_order(store, layout, region_id) if not one.is_kept()]
 
@@ -147,16 +127,12 @@ def history_size(store: StagingStore, layout: StagingLayout, region_id: RegionId
     return found if isinstance(found, int) and found >= 0 else HISTORY_SIZE
 
 
-def last_execution(
-    store: StagingStore, layout: StagingLayout, region_id: RegionId
-) -> Attempt | None:
+def last_execution(store: StagingStore, layout: StagingLayout, region_id: RegionId) -> Attempt | None:
     """Return the current attempt at a region, None if there is none."""
     return next(iter(executions(store, layout, region_id, size=0)), None)
 
 
-def last_descriptor(
-    store: StagingStore, layout: StagingLayout, region_id: RegionId
-) -> TaskDeploymentDescriptor | None:
+def last_descriptor(store: StagingStore, layout: StagingLayout, region_id: RegionId) -> TaskDeploymentDescriptor | None:
     """Return the descriptor of a region's last attempt, None if there is none.
 
     Raises DamagedDocumentError if it is no longer readable.
@@ -165,9 +141,7 @@ def last_descriptor(
     return begun[-1].read_descriptor() if begun else None
 
 
-def is_superseded(
-    store: StagingStore, layout: StagingLayout, region_id: RegionId, execution_id: str
-) -> bool:
+def is_superseded(store: StagingStore, layout: StagingLayout, region_id: RegionId, execution_id: str) -> bool:
     """Whether another attempt at a region started after an execution; one without a descriptor is not superseded."""
     names = [one.folder.rpartition("/")[2] for one in in_order(store, layout, region_id)]
     return path_segment(execution_id) in names[:-1]

@@ -17,11 +17,7 @@ from dataclasses import dataclass
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_json
-from graph_compiler.errors import (
-    DamagedDocumentError,
-    ExecutionClaimedError,
-    OtherVersionError,
-)
+from graph_compiler.errors import DamagedDocumentError, ExecutionClaimedError, OtherVersionError
 from graph_compiler.identifiers import RegionId, path_segment
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.store.read_document import get_document
@@ -40,9 +36,7 @@ class Turn:
 def begin(store: StagingStore, task: TaskDeploymentDescriptor) -> bool:
     """Write an execution's descriptor, and its number; False if this execution has already started."""
     region_id, execution_id = task.region.region_id, task.attempt.execution_id
-    if not store.put_if_absent(
-        AttemptDocuments.of(task, store).descriptor, task.to_json().encode()
-    ):
+    if not store.put_if_absent(AttemptDocuments.of(task, store).descriptor, task.to_json().encode()):
         return False
     folder = task.layout.order(region_id)
     content = to_json(Turn(execution_id=execution_id))
@@ -52,9 +46,7 @@ def begin(store: StagingStore, task: TaskDeploymentDescriptor) -> bool:
     return True
 
 
-def in_order(
-    store: StagingStore, layout: StagingLayout, region_id: RegionId
-) -> list[AttemptDocuments]:
+def in_order(store: StagingStore, layout: StagingLayout, region_id: RegionId) -> list[AttemptDocuments]:
     """Return the documents of a region's executions that have a descriptor, in the order in which they started.
 
     Raises DamagedDocumentError if a number cannot be read: a guess could let a superseded execution commit.

@@ -34,9 +34,7 @@ def writing_progress(
     every = every or (EVERY if documents.store.promises.atomic_move else EVERY_REQUEST)
     file = _ProgressFile(documents)
     with_fields = copy_context().run  # those of the log
-    writer = threading.Thread(
-        target=with_fields, args=(file.write_on, every), name="progress", daemon=True
-    )
+    writer = threading.Thread(target=with_fields, args=(file.write_on, every), name="progress", daemon=True)
     writer.start()
     try:
         yield file.put

@@ -12,23 +12,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Self
 
-from graph_compiler.deployment.documents.descriptor import (
-    RegionDescriptor,
-    StagedInput,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor, StagedInput, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.run_identity import RunIdentity, with_identity
-from graph_compiler.deployment.documents.staging_layout import (
-    DESCRIPTOR,
-    StagingLayout,
-)
+from graph_compiler.deployment.documents.staging_layout import DESCRIPTOR, StagingLayout
 from graph_compiler.deployment.documents.wire import Json, to_json, values_within
-from graph_compiler.errors import (
-    DamagedDocumentError,
-    StagingError,
-    StagingRootNotSharedError,
-    StaleResultError,
-)
+from graph_compiler.errors import DamagedDocumentError, StagingError, StagingRootNotSharedError, StaleResultError
 from graph_compiler.identifiers import RegionId, listing
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -121,9 +109,7 @@ def see_marker(store: StagingStore, regions: Sequence[RegionDescriptor], mine: R
     if not before:
         mark_run(store, mine)
     marker = check_marker(store, layout, mine.host)
-    if unseen := [
-        region_id for region_id in before if not _has_documents(store, layout, region_id)
-    ]:
+    if unseen := [region_id for region_id in before if not _has_documents(store, layout, region_id)]:
         if marker.plan_id != mine.plan_id:
             raise StaleResultError(
                 f"the pipeline was changed during this run: it began with plan {marker.plan_id}, "
@@ -132,8 +118,7 @@ def see_marker(store: StagingStore, regions: Sequence[RegionDescriptor], mine: R
                 f"  hint: either run all of the run again, or deploy the version of plan {marker.plan_id} again"
             )
         found = (
-            f"the marker of this run, written on {marker.host}, but no documents of {listing(unseen)}, "
-            "which ran before"
+            f"the marker of this run, written on {marker.host}, but no documents of {listing(unseen)}, which ran before"
         )
         raise not_shared(layout.root, mine.host, found)
 

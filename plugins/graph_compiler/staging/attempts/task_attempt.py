@@ -45,10 +45,7 @@ def causes(ends: Mapping[RegionId, End]) -> dict[RegionId, End]:
 
 
 def read_task_attempt(
-    store: StagingStore,
-    layout: StagingLayout,
-    region_ids: Sequence[RegionId],
-    execution_id: str | None,
+    store: StagingStore, layout: StagingLayout, region_ids: Sequence[RegionId], execution_id: str | None
 ) -> TaskAttempt:
     """Return a try that has ended, by default the last one; without any, it failed before it was deployed.
 

@@ -17,20 +17,8 @@ from enum import StrEnum
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.identifiers import OperatorId, counted, path_segment
-from graph_compiler.staging.gc.inventory import (
-    DataFolder,
-    PreparedRows,
-    ResultFolder,
-    StagedRun,
-    StagingInventory,
-)
-from graph_compiler.staging.gc.liveness import (
-    MINIMUM_SILENCE,
-    AirflowRunState,
-    RunOfAirflow,
-    Verdict,
-    judge,
-)
+from graph_compiler.staging.gc.inventory import DataFolder, PreparedRows, ResultFolder, StagedRun, StagingInventory
+from graph_compiler.staging.gc.liveness import MINIMUM_SILENCE, AirflowRunState, RunOfAirflow, Verdict, judge
 from graph_compiler.staging.publications.preparations import PlaceKind, is_beside
 
 
@@ -132,20 +120,13 @@ def collect(inventory: StagingInventory, policy: Policy) -> Collection:
     forgotten: list[LeftTable] = []
     kept: list[KeptRun] = []
     for run in inventory.runs:
-        undone = frozenset(
-            intent.execution_id for intent in inventory.undone if intent.identity == run.identity
-        )
+        undone = frozenset(intent.execution_id for intent in inventory.undone if intent.identity == run.identity)
         found = _collect_run(run, undone, policy)
         removals += found.removals
         tables += found.tables
         forgotten += found.forgotten
         kept += found.kept
-    return Collection(
-        removals=tuple(removals),
-        tables=tuple(tables),
-        kept=tuple(kept),
-        forgotten=tuple(forgotten),
-    )
+    return Collection(removals=tuple(removals), tables=tuple(tables), kept=tuple(kept), forgotten=tuple(forgotten))
 
 
 def _collect_run(run: StagedRun, undone: frozenset[str], policy: Policy) -> Collection:
@@ -170,10 +151,7 @@ def _collect_run(run: StagedRun, undone: frozenset[str], policy: Policy) -> Coll
             reason = f"{counted(len(tables), 'table')} of a database must be dropped first"
     leftovers = () if run.facts.unreadable else tuple(_leftovers(run, undone, is_old=is_old))
     return Collection(
-        removals=(*prepared, *leftovers),
-        tables=tables,
-        kept=(_kept(run, found, reason),),
-        forgotten=forgotten,
+        removals=(*prepared, *leftovers), tables=tables, kept=(_kept(run, found, reason),), forgotten=forgotten
     )
 
 
@@ -238,19 +216,8 @@ def _not_published(run: StagedRun, undone: frozenset[str]) -> Iterator[PreparedR
 
 
 def _removal(run: StagedRun, waste: Waste, path: str, bytes: int) -> Removal:
-    return Removal(
-        waste=waste,
-        path=path,
-        bytes=bytes,
-        run=run.identity,
-        changed=run.changed,
-    )
+    return Removal(waste=waste, path=path, bytes=bytes, run=run.identity, changed=run.changed)
 
 
 def _kept(run: StagedRun, found: Verdict, reason: str) -> KeptRun:
-    return KeptRun(
-        run=run.identity,
-        state=found.state,
-        bytes=run.bytes,
-        reason=reason,
-    )
+    return KeptRun(run=run.identity, state=found.state, bytes=run.bytes, reason=reason)

@@ -67,30 +67,22 @@ class Verdict:
     reason: str
 
 
-def judge(
-    facts: RunFacts, airflow: AirflowRunState | None, *, silent: float, ttl: float
-) -> Verdict:
+def judge(facts: RunFacts, airflow: AirflowRunState | None, *, silent: float, ttl: float) -> Verdict:
     """Apply the rules; `airflow` None means that Airflow did not answer, or does not know the run."""
     if airflow is not None and airflow.is_live:
         return Verdict(state=RunOfAirflow.LIVE, reason=f"Airflow has it {airflow}")
     if airflow is not None:
         ended = RunOfAirflow.FINISHED if airflow is AirflowRunState.SUCCESS else RunOfAirflow.FAILED
         waits = [*_without_an_end(facts)]
-        return _until(
-            MINIMUM_SILENCE, silent, waits, Verdict(state=ended, reason=f"Airflow: {airflow}")
-        )
+        return _until(MINIMUM_SILENCE, silent, waits, Verdict(state=ended, reason=f"Airflow: {airflow}"))
     if waits := [*_without_an_end(facts)]:
-        gone = Verdict(
-            state=RunOfAirflow.FAILED, reason=f"{waits[0]}, and nothing has changed since"
-        )
+        gone = Verdict(state=RunOfAirflow.FAILED, reason=f"{waits[0]}, and nothing has changed since")
         return _until(ttl, silent, waits, gone)
     if facts.failed:
         return Verdict(state=RunOfAirflow.FAILED, reason=f"{listing(facts.failed)} failed")
     if facts.awaited:
         waits = [f"{listing(facts.awaited)} has not begun"]
-        gone = Verdict(
-            state=RunOfAirflow.FAILED, reason=f"{waits[0]}, and nothing has changed since"
-        )
+        gone = Verdict(state=RunOfAirflow.FAILED, reason=f"{waits[0]}, and nothing has changed since")
         return _until(ttl, silent, waits, gone)
     return Verdict(state=RunOfAirflow.FINISHED, reason="all that began has finished")
 
@@ -103,6 +95,4 @@ def _without_an_end(facts: RunFacts) -> Iterator[str]:
 
 
 def _until(limit: float, silent: float, waits: list[str], otherwise: Verdict) -> Verdict:
-    return (
-        Verdict(state=RunOfAirflow.LIVE, reason=waits[0]) if waits and silent < limit else otherwise
-    )
+    return Verdict(state=RunOfAirflow.LIVE, reason=waits[0]) if waits and silent < limit else otherwise

@@ -15,20 +15,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import (
-    MARKER,
-    REMOVED,
-    TASKS,
-    TRASH,
-    StagingLayout,
-)
+from graph_compiler.deployment.documents.staging_layout import MARKER, REMOVED, TASKS, TRASH, StagingLayout
 from graph_compiler.identifiers import path_segment
-from graph_compiler.staging.gc.collection import (
-    Collection,
-    LeftTable,
-    Removal,
-    Waste,
-)
+from graph_compiler.staging.gc.collection import Collection, LeftTable, Removal, Waste
 from graph_compiler.staging.gc.survey import last_change
 from graph_compiler.staging.publications.preparations import is_folder_beside, prepared_folders
 from graph_compiler.staging.publications.publications import Publication, undone_intents

@@ -46,11 +46,7 @@ from graph_compiler.staging.gc.inventory import (
     StrayDocument,
 )
 from graph_compiler.staging.gc.liveness import RunFacts
-from graph_compiler.staging.publications.preparations import (
-    PlaceKind,
-    Preparation,
-    prepared_folders,
-)
+from graph_compiler.staging.publications.preparations import PlaceKind, Preparation, prepared_folders
 from graph_compiler.staging.publications.publications import is_published, undone_intents
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.results.release import find_release
@@ -166,9 +162,7 @@ def _facts(tasks: dict[RegionId, _Task], unreadable: str | None) -> RunFacts:
     )
 
 
-def _results(
-    store: StagingStore, layout: StagingLayout, tasks: dict[RegionId, _Task]
-) -> Iterator[ResultFolder]:
+def _results(store: StagingStore, layout: StagingLayout, tasks: dict[RegionId, _Task]) -> Iterator[ResultFolder]:
     owners = {
         result.id: (region_id, result.consumers)
         for region_id, task in tasks.items()
@@ -205,16 +199,11 @@ def _epoch(store: StagingStore, layout: StagingLayout, manifest: Manifest) -> St
 
 def _has_read(task: _Task, id: IntermediateDataSetId) -> bool:
     return any(
-        read.result_id == id
-        for attempt in task.attempts
-        if attempt.report is not None
-        for read in attempt.report.reads
+        read.result_id == id for attempt in task.attempts if attempt.report is not None for read in attempt.report.reads
     )
 
 
-def _data(
-    store: StagingStore, layout: StagingLayout, files: Sequence[StoredFile]
-) -> Iterator[DataFolder]:
+def _data(store: StagingStore, layout: StagingLayout, files: Sequence[StoredFile]) -> Iterator[DataFolder]:
     sizes: Counter[str] = Counter()
     for file in files:
         sizes[_folder_of(layout, file)] += file.bytes
@@ -230,9 +219,7 @@ def _folder_of(layout: StagingLayout, file: StoredFile) -> str:
     return "/".join([layout.results, *parts[:2]])
 
 
-def _prepared(
-    store: StagingStore, layout: StagingLayout, files: Sequence[StoredFile]
-) -> Iterator[PreparedRows]:
+def _prepared(store: StagingStore, layout: StagingLayout, files: Sequence[StoredFile]) -> Iterator[PreparedRows]:
     for key in sorted(file.key for file in files if _is_preparation(file.key)):
         record = get_document(store, key, Preparation)
         if record is None:  # another collection is removing the run
@@ -245,9 +232,7 @@ def _prepared(
             size = sum(file.bytes for folder in folders for file in beside.files(folder))
         else:
             removed = f"{key.rpartition('/')[0]}/{record.operator_id}{REMOVED}"
-            is_gone = store.is_there(removed) or is_published(
-                store, layout, place.target, record.execution_id
-            )
+            is_gone = store.is_there(removed) or is_published(store, layout, place.target, record.execution_id)
             is_there, size = not is_gone, 0
         yield PreparedRows(record=key, preparation=record, is_there=is_there, bytes=size)
 

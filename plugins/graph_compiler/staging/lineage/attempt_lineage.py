@@ -112,27 +112,18 @@ def declared_lineage(regions: Sequence[RegionPlaces]) -> AttemptLineage:
     )
 
 
-def attempt_lineage(
-    places: RegionPlaces, report: ExecutionReport | None, log: ManifestLog
-) -> AttemptLineage:
+def attempt_lineage(places: RegionPlaces, report: ExecutionReport | None, log: ManifestLog) -> AttemptLineage:
     """Return the datasets of an attempt that has ended; `log` is that of its run.
 
     One that did not finish has no outputs: it published nothing. What it has read is what it would have read.
     """
     schemas = {} if report is None else {each.operator_id: each.schema for each in report.schemas}
-    sources = (
-        Dataset(place=place, schema=schemas.get(operator.operator_id))
-        for operator, place in places.of(Source)
-    )
+    sources = (Dataset(place=place, schema=schemas.get(operator.operator_id)) for operator, place in places.of(Source))
     staged = _StagedResults(places.region, log)
     if report is None or report.failure is not None:
         read = (Dataset(place=staged.place(id)) for id in staged.producers)
         return AttemptLineage(inputs=_distinct([*sources, *read]), outputs=())
-    reads = (
-        staged.at(each.result_id, each.epoch)
-        for each in report.reads
-        if each.result_id in staged.producers
-    )
+    reads = (staged.at(each.result_id, each.epoch) for each in report.reads if each.result_id in staged.producers)
     return AttemptLineage(
         inputs=_distinct([*sources, *_read_by_itself(report), *reads]),
         outputs=_distinct([*_published(places, report, schemas), *staged.written(report)]),
@@ -145,8 +136,7 @@ def task_lineage(regions: Sequence[AttemptLineage]) -> AttemptLineage:
     own = {each.place for each in outputs}
     inputs = _distinct(each for region in regions for each in region.inputs)
     return AttemptLineage(
-        inputs=tuple(each for each in inputs if each.place not in own or each.version is None),
-        outputs=outputs,
+        inputs=tuple(each for each in inputs if each.place not in own or each.version is None), outputs=outputs
     )
 
 
@@ -162,9 +152,7 @@ def _read_by_itself(report: ExecutionReport) -> Iterator[Dataset]:
         yield from (Dataset(place=DatasetName.of_uri(name)) for name in names)
 
 
-def _published(
-    places: RegionPlaces, report: ExecutionReport, schemas: Mapping[OperatorId, str]
-) -> Iterator[Dataset]:
+def _published(places: RegionPlaces, report: ExecutionReport, schemas: Mapping[OperatorId, str]) -> Iterator[Dataset]:
     outputs = {each.name: each for each in report.outputs if each.kind == "sink"}
     for operator, place in places.of(Sink):
         if (output := outputs.get(operator.name)) is not None:
@@ -204,9 +192,7 @@ class _StagedResults:
                 if manifest is not None and manifest.location in locations:
                     yield self._described(result.id, epoch, manifest)
 
-    def _described(
-        self, id: IntermediateDataSetId, epoch: int, manifest: Manifest | None
-    ) -> Dataset:
+    def _described(self, id: IntermediateDataSetId, epoch: int, manifest: Manifest | None) -> Dataset:
         return Dataset(
             place=self.place(id),
             version=f"{self.log.layout.identity.run_id}/{epoch}",
@@ -249,7 +235,5 @@ def _column(name: str, type: Any) -> LineageColumn:
         case "map":
             fields = (_column("key", type["keyType"]), _column("value", type["valueType"]))
         case _:  # a user-defined type
-            return LineageColumn(
-                name=name, type=str(type.get("class") or type.get("pyClass") or "udt")
-            )
+            return LineageColumn(name=name, type=str(type.get("class") or type.get("pyClass") or "udt"))
     return LineageColumn(name=name, type=type["type"], fields=fields)

@@ -160,9 +160,7 @@ def _of_one(attempt: TimedAttempt) -> Iterator[Metric]:
 def _of_restart(before: TimedAttempt, attempt: TimedAttempt) -> Iterator[Metric]:
     running = attempt.ended if attempt.running is None else attempt.running
     yield Metric(MetricName.RESTARTS, 1)
-    yield Metric(
-        MetricName.RESTARTING_TIME, _milliseconds(attempt.execution.started, since=before.ended)
-    )
+    yield Metric(MetricName.RESTARTING_TIME, _milliseconds(attempt.execution.started, since=before.ended))
     yield Metric(MetricName.DOWN_TIME, _milliseconds(running, since=before.ended))
 
 
@@ -175,9 +173,7 @@ _MOST = 16
 """The maximum number of attempts that are looked at: their documents are read when a try ends."""
 
 
-def timed_attempts(
-    layout: StagingLayout, region_id: RegionId, own: AttemptDocuments
-) -> tuple[TimedAttempt, ...]:
+def timed_attempts(layout: StagingLayout, region_id: RegionId, own: AttemptDocuments) -> tuple[TimedAttempt, ...]:
     """Return the attempts at a region, first to last, up to its own.
 
     Not reported are this one, and those directly before it that have no outcome. One that has kept the work of an

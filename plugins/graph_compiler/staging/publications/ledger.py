@@ -52,8 +52,7 @@ LOG = program_log.logger(__name__)
 
 Decided = TypeVar("Decided", bound=Publication)
 _OWN_PLACE = (
-    "let the path depend on an argument of the group (params), or use mode='append', "
-    "'overwrite-partitions' or 'merge'"
+    "let the path depend on an argument of the group (params), or use mode='append', 'overwrite-partitions' or 'merge'"
 )
 
 
@@ -75,11 +74,7 @@ class Ledger:
         return LedgerRecords(store=self.store, layout=self.layout)
 
     def settle(
-        self,
-        target: str,
-        operator_id: OperatorId,
-        carry_out: Callable[[Publication], None],
-        mine: str | None = None,
+        self, target: str, operator_id: OperatorId, carry_out: Callable[[Publication], None], mine: str | None = None
     ) -> int:
         """Finish the target's unfinished publications, and return the next number; `mine` is the calling execution.
 
@@ -97,13 +92,7 @@ class Ledger:
         return number
 
     def of_this_run(
-        self,
-        target: str,
-        operator_id: OperatorId,
-        before: int,
-        *,
-        since: int = 0,
-        given_up: bool = False,
+        self, target: str, operator_id: OperatorId, before: int, *, since: int = 0, given_up: bool = False
     ) -> tuple[Publication, ...]:
         """Return the publications of this run's attempts to the target, in order, by this plan or an earlier one.
 
@@ -119,8 +108,7 @@ class Ledger:
                 continue
             # A target that has been written for years has thousands of records: only those of this run are decoded.
             if self._is_of_this_run(document) and (
-                given_up
-                or ending(self.store, self.layout.done(target, number)) is not Ending.GIVEN_UP
+                given_up or ending(self.store, self.layout.done(target, number)) is not Ending.GIVEN_UP
             ):
                 self._refuse_another_sink(document, operator_id)
                 found.append(self.records.publication(target, number))
@@ -132,15 +120,10 @@ class Ledger:
         for number in range(since, before):
             try:
                 is_own = self._is_of_this_run(self.records.document(target, number))
-                is_change = not is_own and not isinstance(
-                    self.records.publication(target, number), Confirmation
-                )
+                is_change = not is_own and not isinstance(self.records.publication(target, number), Confirmation)
             except DamagedDocumentError:
                 is_change = True
-            if (
-                is_change
-                and ending(self.store, self.layout.done(target, number)) is not Ending.GIVEN_UP
-            ):
+            if is_change and ending(self.store, self.layout.done(target, number)) is not Ending.GIVEN_UP:
                 return True
         return False
 
@@ -186,9 +169,7 @@ class Ledger:
             zone = self.records.document(target, number).get("zone")
         except DamagedDocumentError as error:
             return f"may have been written by a version that used the zone of its host ({error.path} {error.why})"
-        return (
-            "was last written by a version that used the zone of its host" if zone is None else None
-        )
+        return "was last written by a version that used the zone of its host" if zone is None else None
 
     def _last(self, target: str, before: int) -> int | None:
         """Return the number of the last publication that was not given up; its record may be unreadable.
@@ -278,9 +259,7 @@ class Ledger:
         key = self.layout.done(publication.target, publication.number)
         self.store.put_if_absent(key, GIVEN_UP)
 
-    def _carry_out(
-        self, publication: Publication, carry_out: Callable[[Publication], None]
-    ) -> None:
+    def _carry_out(self, publication: Publication, carry_out: Callable[[Publication], None]) -> None:
         """Carry out another execution's publication, or give it up if its rows are lost."""
         try:
             carry_out(publication)
@@ -295,13 +274,7 @@ class Ledger:
                 )
                 self.give_up(publication)
 
-    def _settle(
-        self,
-        target: str,
-        number: int,
-        carry_out: Callable[[Publication], None],
-        mine: str | None,
-    ) -> None:
+    def _settle(self, target: str, number: int, carry_out: Callable[[Publication], None], mine: str | None) -> None:
         """Carry out another execution's publication; give it up if it is unreadable, or its rows are lost."""
         try:
             publication = self.records.publication(target, number)
@@ -315,9 +288,7 @@ class Ledger:
             else:
                 self._carry_out(publication, carry_out)
 
-    def _give_up_unreadable(
-        self, target: str, number: int, error: DamagedDocumentError, mine: str | None
-    ) -> None:
+    def _give_up_unreadable(self, target: str, number: int, error: DamagedDocumentError, mine: str | None) -> None:
         explained = {*self.records.explained(target, number), *([mine] if mine else [])}
         self._refuse_own(target, error, explained)
         if found := unexplained_attempts.alive(self.store, self.layout.root, target, explained):
@@ -330,14 +301,10 @@ class Ledger:
         LOG.warning(words, target, error.path, error.why)
         self.store.put_if_absent(self.layout.done(target, number), GIVEN_UP)
 
-    def _refuse_what_may_be_own(
-        self, target: str, error: DamagedDocumentError, before: int
-    ) -> None:
+    def _refuse_what_may_be_own(self, target: str, error: DamagedDocumentError, before: int) -> None:
         self._refuse_own(target, error, self.records.explained(target, before))
 
-    def _refuse_own(
-        self, target: str, error: DamagedDocumentError, explained: Collection[str]
-    ) -> None:
+    def _refuse_own(self, target: str, error: DamagedDocumentError, explained: Collection[str]) -> None:
         """Raise PublicationError if this run may have made an unreadable publication."""
         if found := unexplained_attempts.of_run(self.store, self.layout, target, explained):
             ids = [attempt.execution_id for attempt in found]
@@ -402,9 +369,7 @@ class LedgerRecords:
         if content is None:
             raise DamagedDocumentError(key, GONE)
         document = with_identity(decode_object(content, key))
-        if missing := [
-            name for name, kind in _COMMON.items() if not isinstance(document.get(name), kind)
-        ]:
+        if missing := [name for name, kind in _COMMON.items() if not isinstance(document.get(name), kind)]:
             if isinstance(document.get("type"), str):
                 raise self._of_another_version(target, number, f"it has no {listing(missing)}")
             raise DamagedDocumentError(key, f"has no {listing(missing)}")
@@ -428,9 +393,7 @@ class LedgerRecords:
     def _of_another_version(self, target: str, number: int, why: str) -> OtherVersionError:
         done = self.layout.done(target, number)
         return OtherVersionError(
-            self.layout.intent(target, number),
-            why,
-            f"give it up: echo '{GIVEN_UP.decode()}' > '{done}'",
+            self.layout.intent(target, number), why, f"give it up: echo '{GIVEN_UP.decode()}' > '{done}'"
         )
 
 
@@ -463,8 +426,4 @@ def is_in_place(store: StagingStore, layout: StagingLayout, target: str, executi
 def _removes(intent: Intent, name: str) -> bool:
     """Whether a publication has removed a file of its target, by its name there."""
     folders = (folder for folder in intent.replaces if folder != WHOLE)
-    return (
-        WHOLE in intent.replaces
-        or name in intent.remove
-        or any(name.startswith(f"{folder}/") for folder in folders)
-    )
+    return WHOLE in intent.replaces or name in intent.remove or any(name.startswith(f"{folder}/") for folder in folders)

@@ -76,10 +76,7 @@ def recorded_endpoints(
 
 
 def find_place_problems(
-    region: RegionDescriptor,
-    *,
-    others: Sequence[Endpoint] = (),
-    folders: Sequence[OwnFolder] = (),
+    region: RegionDescriptor, *, others: Sequence[Endpoint] = (), folders: Sequence[OwnFolder] = ()
 ) -> tuple[Problem, ...]:
     """Return the problems of a region's rendered places.
 
@@ -91,10 +88,7 @@ def find_place_problems(
     problems = [
         problem
         for operator in operators
-        for problem in (
-            *_connector_problems(operator),
-            *_sink_problems(operator, [*own, *others]),
-        )
+        for problem in (*_connector_problems(operator), *_sink_problems(operator, [*own, *others]))
     ]
     places = (SinkPlace.of(one.name, one.operator, one.declared_at) for one in operators)
     sinks = [place for place in places if place is not None]
@@ -102,10 +96,7 @@ def find_place_problems(
 
 
 def task_problems(
-    task: TaskDeploymentDescriptor,
-    *,
-    others: Sequence[Endpoint] = (),
-    folders: Sequence[OwnFolder] = (),
+    task: TaskDeploymentDescriptor, *, others: Sequence[Endpoint] = (), folders: Sequence[OwnFolder] = ()
 ) -> tuple[Problem, ...]:
     """Return the problems of a task's places, also with the folders that are known on every worker."""
     declared = [operator.declared_at for operator in task.region.operators]
@@ -194,53 +185,33 @@ class SinkPlace:
     declared_at: SourceLocation | None
 
     @classmethod
-    def of(
-        cls, name: str, operator: object, declared_at: SourceLocation | None
-    ) -> SinkPlace | None:
+    def of(cls, name: str, operator: object, declared_at: SourceLocation | None) -> SinkPlace | None:
         """Return the place of a sink of files, None for anything else."""
         if not isinstance(operator, Sink) or not isinstance(operator.connector, FileConnector):
             return None
         return cls(name=name, path=operator.connector.path, declared_at=declared_at)
 
 
-def own_folders(
-    staging_root: str, declared: Iterable[SourceLocation | None] = ()
-) -> tuple[OwnFolder, ...]:
+def own_folders(staging_root: str, declared: Iterable[SourceLocation | None] = ()) -> tuple[OwnFolder, ...]:
     """Return the folders that are known on every worker; `declared` are the locations of a task's operators."""
     files = dict.fromkeys(Path(place.file) for place in declared if place is not None)
     folders = dict.fromkeys(file.parent for file in files if file.is_absolute() and file.exists())
-    packages = [
-        parent
-        for folder in folders
-        for parent in (folder, *folder.parents)
-        if parent.name == PIPELINES
-    ]
+    packages = [parent for folder in folders for parent in (folder, *folder.parents) if parent.name == PIPELINES]
     return (
         OwnFolder(path=staging_root, what="the staging root"),
         OwnFolder(path=str(Path(graph_compiler.__file__).parent), what="graph_compiler itself"),
         *(OwnFolder(path=str(folder), what="the pipelines folder") for folder in packages),
-        *(
-            OwnFolder(path=str(folder), what="the folder it is declared in", takes_targets=True)
-            for folder in folders
-        ),
+        *(OwnFolder(path=str(folder), what="the folder it is declared in", takes_targets=True) for folder in folders),
         OwnFolder(path=str(Path.home()), what="a home folder", takes_targets=True),
-        OwnFolder(
-            path=tempfile.gettempdir(), what="the folder for temporary files", takes_targets=True
-        ),
+        OwnFolder(path=tempfile.gettempdir(), what="the folder for temporary files", takes_targets=True),
         OwnFolder(path=sys.prefix, what="Python's folder", takes_targets=True),
     )
 
 
-def find_own_folder_problems(
-    sinks: Iterable[SinkPlace], folders: Sequence[OwnFolder]
-) -> Iterator[Problem]:
+def find_own_folder_problems(sinks: Iterable[SinkPlace], folders: Sequence[OwnFolder]) -> Iterator[Problem]:
     """Find targets that are, contain, or are inside a folder that no sink may overwrite; one problem per sink."""
-    known = [
-        (folder, LocalPlace.at(path)) for folder in folders if (path := local_path(folder.path))
-    ]
-    in_stores = [
-        (folder, place) for folder in folders if (place := StorePlace.of(folder.path)) is not None
-    ]
+    known = [(folder, LocalPlace.at(path)) for folder in folders if (path := local_path(folder.path))]
+    in_stores = [(folder, place) for folder in folders if (place := StorePlace.of(folder.path)) is not None]
     for sink in sinks:
         path = local_path(sink.path)
         target = None if path is None or ".." in path.parts else LocalPlace.at(path)
@@ -303,9 +274,7 @@ class StorePlace:
 
     def meets(self, other: StorePlace) -> bool:
         """Whether both are equal, or one contains the other."""
-        return all(
-            _fits(mine, theirs) for mine, theirs in zip(self.names, other.names, strict=False)
-        )
+        return all(_fits(mine, theirs) for mine, theirs in zip(self.names, other.names, strict=False))
 
     def contains(self, other: StorePlace) -> bool:
         """Whether the other is this folder, or is inside it, at any depth."""

@@ -73,9 +73,7 @@ def undone_intents(store: StagingStore, root: str) -> Iterator[Publication]:
                     yield read_publication(store, key)
 
 
-def is_published(
-    store: StagingStore, layout: StagingLayout, target: str, execution_id: str
-) -> bool:
+def is_published(store: StagingStore, layout: StagingLayout, target: str, execution_id: str) -> bool:
     """Whether an execution's publication to a target was carried out, as far as its ledger can be read."""
     for key in store.keys(layout.publications(target)):
         if key.endswith(INTENT):

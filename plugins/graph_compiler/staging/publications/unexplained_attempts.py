@@ -57,18 +57,13 @@ def of_dag_run(
         for run in _runs(store, layout.root)
         if run != layout.run
         for attempt in _in_run(store, run, target, explained)
-        if (its := identity_of(store, run)) is None
-        or (its.dag_id, its.run_id) == (mine.dag_id, mine.run_id)
+        if (its := identity_of(store, run)) is None or (its.dag_id, its.run_id) == (mine.dag_id, mine.run_id)
     )
 
 
-def alive(
-    store: StagingStore, root: str, target: str, explained: Collection[str]
-) -> tuple[UnexplainedAttempt, ...]:
+def alive(store: StagingStore, root: str, target: str, explained: Collection[str]) -> tuple[UnexplainedAttempt, ...]:
     """Return the attempts of any run that may be carrying out a publication to a target now."""
-    found = (
-        attempt for run in _runs(store, root) for attempt in _in_run(store, run, target, explained)
-    )
+    found = (attempt for run in _runs(store, root) for attempt in _in_run(store, run, target, explained))
     return tuple(one for one in found if not one.has_ended and not one.is_closed)
 
 
@@ -79,9 +74,7 @@ def _runs(store: StagingStore, root: str) -> Iterator[str]:
                 yield f"{root}/{pipeline}/{run}"
 
 
-def _in_run(
-    store: StagingStore, run: str, target: str, explained: Collection[str]
-) -> Iterator[UnexplainedAttempt]:
+def _in_run(store: StagingStore, run: str, target: str, explained: Collection[str]) -> Iterator[UnexplainedAttempt]:
     for region in store.folders(f"{run}/tasks"):
         for name in store.folders(f"{run}/tasks/{region}"):
             attempt = f"{run}/tasks/{region}/{name}"
@@ -98,10 +91,7 @@ def _in_run(
                 if _is_taken_away(store, removed):
                     continue
                 yield UnexplainedAttempt(
-                    execution_id=execution_id or name,
-                    record=removed,
-                    has_ended=has_ended,
-                    is_closed=is_closed,
+                    execution_id=execution_id or name, record=removed, has_ended=has_ended, is_closed=is_closed
                 )
 
 

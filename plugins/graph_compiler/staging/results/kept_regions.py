@@ -75,9 +75,7 @@ def _last_with_work(store: StagingStore, task: TaskDeploymentDescriptor) -> Atte
     Try numbers of Airflow only start again if a run is deleted and created again: those before belong to another run.
     """
     own, number = AttemptDocuments.of(task, store).folder, task.try_number
-    begun = [
-        one for one in in_order(store, task.layout, task.region.region_id) if one.folder != own
-    ]
+    begun = [one for one in in_order(store, task.layout, task.region.region_id) if one.folder != own]
     for documents in reversed(begun):
         before = (documents.read_raw_descriptor() or {}).get("try_number")
         if isinstance(before, int) and number is not None and before >= number:
@@ -100,31 +98,21 @@ def _has_begun(documents: AttemptDocuments) -> bool:
 
 def _has_succeeded(before: AttemptDocuments, tasks: Sequence[TaskDeploymentDescriptor]) -> bool:
     """Whether the try of an execution has finished all regions of `tasks`, and its Airflow task with them."""
-    outcomes = (
-        before.of_region(task.layout, task.region.region_id).read_outcome() for task in tasks
-    )
+    outcomes = (before.of_region(task.layout, task.region.region_id).read_outcome() for task in tasks)
     return all(
         outcome is not None and outcome.state is ExecutionState.FINISHED and outcome.reason is None
         for outcome in outcomes
     )
 
 
-def _counts(
-    store: StagingStore,
-    task: TaskDeploymentDescriptor,
-    last: Attempt,
-    report: ExecutionReport,
-) -> bool:
+def _counts(store: StagingStore, task: TaskDeploymentDescriptor, last: Attempt, report: ExecutionReport) -> bool:
     """Whether what an execution has published and staged is what `task` would."""
     layout = task.layout
     log = ManifestLog(store=store, layout=layout)
     return (
         all(log.epochs(read.result_id)[-1:] == (read.epoch,) for read in report.reads)
         and all(_is_available(log, result.id) for result in task.region.results)
-        and all(
-            is_in_place(store, layout, output.location, last.execution_id)
-            for output in report.outputs
-        )
+        and all(is_in_place(store, layout, output.location, last.execution_id) for output in report.outputs)
     )
 
 

@@ -42,9 +42,7 @@ def find_plan(store: StagingStore, layout: StagingLayout, plan_id: str) -> PlanR
     return found if found and found.is_whole else None
 
 
-def check_inputs(
-    log: ManifestLog, task: TaskDeploymentDescriptor, plan: PlanRecord, *, own: Set[RegionId]
-) -> None:
+def check_inputs(log: ManifestLog, task: TaskDeploymentDescriptor, plan: PlanRecord, *, own: Set[RegionId]) -> None:
     """Raise StaleResultError if a staged result does not match what the task was compiled for.
 
     Not checked are the results of regions that have not run, which their readers report as missing, and those of the

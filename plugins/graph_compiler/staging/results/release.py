@@ -21,11 +21,7 @@ from graph_compiler.deployment.documents.manifest import Manifest, StagedRead
 from graph_compiler.deployment.documents.report import ExecutionReport, RecomputedResult
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_json, values_within
-from graph_compiler.deployment.scheduling.region_topology import (
-    region_ids,
-    region_topology,
-    region_vertex,
-)
+from graph_compiler.deployment.scheduling.region_topology import region_ids, region_topology, region_vertex
 from graph_compiler.deployment.scheduling.scheduling import Progress, releasable_groups
 from graph_compiler.errors import DamagedDocumentError, PartitionNotFoundError
 from graph_compiler.graphs.execution_graph import ExecutionVertexId
@@ -130,9 +126,7 @@ def _finished(
     return frozenset(map(region_vertex, ended.difference(stale_readers(log, consumers))))
 
 
-def _release(
-    task: TaskDeploymentDescriptor, latest: Manifest, log: ManifestLog
-) -> Iterator[ReleasedResult]:
+def _release(task: TaskDeploymentDescriptor, latest: Manifest, log: ManifestLog) -> Iterator[ReleasedResult]:
     """Record the release of the last epoch, then remove the data of all epochs: earlier ones are never read."""
     record = ReleasedResult(
         result_id=latest.result_id,
@@ -243,9 +237,7 @@ def epochs_read(
     return tuple(sorted({read.epoch for read in reads if read.result_id == result_id}))
 
 
-def _reads_of(
-    log: ManifestLog, last: Attempt, result_id: IntermediateDataSetId
-) -> tuple[StagedRead, ...]:
+def _reads_of(log: ManifestLog, last: Attempt, result_id: IntermediateDataSetId) -> tuple[StagedRead, ...]:
     """Return what a finished execution has read; if its report is unreadable, that may be any epoch."""
     if last.report is not None:
         return last.report.reads

@@ -27,11 +27,7 @@ from graph_compiler.errors import DamagedDocumentError, OtherVersionError
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.staging.attempts.attempts import last_descriptor
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.results.release import (
-    FinishedReader,
-    differing_readers,
-    finished_readers,
-)
+from graph_compiler.staging.results.release import FinishedReader, differing_readers, finished_readers
 
 
 class Spared(StrEnum):
@@ -84,10 +80,7 @@ class RestartSet:
 
 
 def restarts(
-    log: ManifestLog,
-    region: RegionDescriptor,
-    lost: StagedInput,
-    unavailable: Sequence[IntermediateDataSetId],
+    log: ManifestLog, region: RegionDescriptor, lost: StagedInput, unavailable: Sequence[IntermediateDataSetId]
 ) -> RestartSet:
     """Return what Flink would restart if `region` finds results lost; `lost` is the one that it is about to replace."""
     topology = region_topology((region, *_upstream(log, region)))

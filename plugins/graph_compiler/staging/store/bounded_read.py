@@ -70,9 +70,7 @@ def names_in(folder: str, *, most: int = MOST_ENTRIES) -> list[str]:
 
 def folders_in(folder: str, *, most: int = MOST_ENTRIES) -> list[str]:
     """Return the names of the folders in a folder, including hidden ones, without links; otherwise like `names_in`."""
-    return sorted(
-        entry.name for entry in _entries(folder, most) if entry.is_dir(follow_symlinks=False)
-    )
+    return sorted(entry.name for entry in _entries(folder, most) if entry.is_dir(follow_symlinks=False))
 
 
 def _entries(folder: str, most: int) -> Iterator[os.DirEntry[str]]:

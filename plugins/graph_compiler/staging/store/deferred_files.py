@@ -35,9 +35,7 @@ class DeferringStore(StagingStore, Protocol):
     def written_files(self, writing: str, names: Sequence[str]) -> tuple[DeferredFile, ...]:
         """Return the files that were written there under these names; raises StagingError if one was not deferred."""
 
-    def all_written_files(
-        self, writing: str, *, but: Collection[str] = ()
-    ) -> tuple[DeferredFile, ...]:
+    def all_written_files(self, writing: str, *, but: Collection[str] = ()) -> tuple[DeferredFile, ...]:
         """Return every file whose writer has finished it but these, also of task attempts that do not count."""
 
     def complete(self, files: Sequence[DeferredFile]) -> None:

@@ -32,10 +32,7 @@ def checksums_digest(path: Path) -> str | None:
     """Return the SHA-256 of a file's checksums, 64 hexadecimal digits; None if it has none."""
     try:
         opened = open_regular(str(checksum_file(path)), most=path.stat().st_size + _LEAST)
-    except (
-        DamagedDocumentError,
-        FileNotFoundError,
-    ):  # anything but a file proves nothing
+    except (DamagedDocumentError, FileNotFoundError):  # anything but a file proves nothing
         return None
     if opened is None:
         return None

@@ -24,12 +24,7 @@ from typing import Protocol
 
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.staging.store.conditional_put import ask_repeatedly, put_once
-from graph_compiler.staging.store.staging_store import (
-    MOST_BYTES,
-    MOST_ENTRIES,
-    Promises,
-    StoredFile,
-)
+from graph_compiler.staging.store.staging_store import MOST_BYTES, MOST_ENTRIES, Promises, StoredFile
 
 _MOST_OF_A_NAME = 200
 """Characters of a name in a hidden one: HDFS takes 255 bytes."""

@@ -55,9 +55,7 @@ class InMemoryStore:
     def folders(self, folder: str) -> list[str]:
         """Return the folders directly below a folder: keys name them."""
         parts = len(PurePosixPath(folder).parts)
-        found = self._step(
-            "list", lambda: [PurePosixPath(one).parts for one in self._below(folder)]
-        )
+        found = self._step("list", lambda: [PurePosixPath(one).parts for one in self._below(folder)])
         return sorted({one[parts] for one in found if len(one) > parts + 1})
 
     def files(self, folder: str, *, most: int | None = None) -> Iterator[StoredFile]:
@@ -90,9 +88,7 @@ class InMemoryStore:
 
     def is_there(self, key: str) -> bool:
         """Whether a key, or one below it, exists."""
-        return self._step(
-            f"stat {_name(key)}", lambda: key in self.content or bool(self._below(key))
-        )
+        return self._step(f"stat {_name(key)}", lambda: key in self.content or bool(self._below(key)))
 
     def move(self, folder: str, to: str) -> bool:
         """Move all keys below a folder."""

@@ -15,11 +15,7 @@ from pathlib import Path
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.staging.store.bounded_read import folders_in, names_in, read_bytes
 from graph_compiler.staging.store.folder_access import is_open_to_group, make_staging_folder
-from graph_compiler.staging.store.hadoop_checksums import (
-    checksums_digest,
-    why_checksums_differ,
-    why_damaged,
-)
+from graph_compiler.staging.store.hadoop_checksums import checksums_digest, why_checksums_differ, why_damaged
 from graph_compiler.staging.store.staging_store import MOST_BYTES, Promises, StoredFile
 
 _AT_FDCWD = -100
@@ -55,9 +51,7 @@ def exchange_folders(one: Path, other: Path) -> bool:
 class LocalStore:
     """Documents as files: a complete file is linked to its name, which the file system allows only one writer to do."""
 
-    promises = Promises(
-        conditional_put=True, atomic_move=True, atomic_exchange=can_exchange_folders()
-    )
+    promises = Promises(conditional_put=True, atomic_move=True, atomic_exchange=can_exchange_folders())
 
     def put_if_absent(self, key: str, content: bytes) -> bool:
         """Write, flush to disk, link; False when the key already exists."""

@@ -51,20 +51,13 @@ def get_document(
 
 
 def decode(
-    kind: type[Document],
-    content: bytes,
-    where: str,
-    *,
-    version: int | None = None,
-    upgrade: Upgrade = _unchanged,
+    kind: type[Document], content: bytes, where: str, *, version: int | None = None, upgrade: Upgrade = _unchanged
 ) -> Document:
     """Return the value of a document's content; raises DamagedDocumentError and OtherVersionError."""
     document = upgrade(decode_object(content, where))
     found = document.get("version")
     if version is not None and isinstance(found, int) and found != version:
-        raise OtherVersionError(
-            where, f"it has version {found}, and this program reads version {version}"
-        )
+        raise OtherVersionError(where, f"it has version {found}, and this program reads version {version}")
     try:
         return from_wire(kind, document)
     except RecursionError:
@@ -88,9 +81,7 @@ def decode_object(content: bytes, where: str) -> dict[str, Json]:
         document = json.loads(content)
     except RecursionError:
         raise DamagedDocumentError(where, "is nested too deeply") from None
-    except (
-        ValueError
-    ) as error:  # UnicodeDecodeError, JSONDecodeError, a number of thousands of digits
+    except ValueError as error:  # UnicodeDecodeError, JSONDecodeError, a number of thousands of digits
         raise DamagedDocumentError(where, f"is not valid JSON: {error}") from None
     if not isinstance(document, dict):
         _not_an_object(document, where)

@@ -42,9 +42,7 @@ def open_with(**openers: StoreOpener) -> None:
     _OPENERS.update(openers)
 
 
-def opener(
-    access: Callable[[], Access], store_at: Callable[[str, Access], StagingStore]
-) -> StoreOpener:
+def opener(access: Callable[[], Access], store_at: Callable[[str, Access], StagingStore]) -> StoreOpener:
     """Return a function that opens a place's store by bucket or host and access; `access` is asked once a minute.
 
     Credentials are replaced while a process runs. `access` may raise StagingError.
@@ -54,9 +52,7 @@ def opener(
     def current(_turn: int) -> Access:
         return access()
 
-    return lambda place: store_at(
-        urlsplit(place).netloc, current(int(time.monotonic() // _ACCESS_SECONDS))
-    )
+    return lambda place: store_at(urlsplit(place).netloc, current(int(time.monotonic() // _ACCESS_SECONDS)))
 
 
 def store_of(place: str) -> StagingStore:

@@ -24,9 +24,7 @@ def slowly(batches: Iterator[pd.DataFrame], seconds: float) -> Iterator[pd.DataF
 
 
 env = StreamExecutionEnvironment(
-    "slow_numbers",
-    params={"label": "", "seconds": 10.0, "output": str(OUTPUT)},
-    schedule=JANUARY,
+    "slow_numbers", params={"label": "", "seconds": 10.0, "output": str(OUTPUT)}, schedule=JANUARY
 )
 numbers = env.from_source(Range(0, 1000), "numbers")
 first = (
@@ -35,7 +33,5 @@ first = (
     .stage("a later failure must not repeat it")
 )
 labeled = first.with_columns(label=":label").name("labeled")
-second = labeled.map_partitions(slowly, "id BIGINT, label STRING", seconds=param("seconds")).name(
-    "second"
-)
+second = labeled.map_partitions(slowly, "id BIGINT, label STRING", seconds=param("seconds")).name("second")
 second.sink_to(Parquet("{{ params.output }}/slow_numbers"), mode="append").name("appended")

@@ -3,9 +3,7 @@
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 
 env = StreamExecutionEnvironment("reports", params={"folder": "/data"})
-orders = env.from_source(
-    Csv("{{ params.folder }}/orders.csv", schema="id INT, region STRING, price INT"), "orders"
-)
+orders = env.from_source(Csv("{{ params.folder }}/orders.csv", schema="id INT, region STRING, price INT"), "orders")
 clean = orders.filter("price > 0").name("clean").stage("two reports read it")
 clean.key_by("region").aggregate(total="sum(price)").name("sums").sink_to(
     Parquet("{{ params.folder }}/out/by_region")

@@ -64,23 +64,9 @@ with DAG(
         enriched=f"{SHOP}/out/enriched/{DAY}",
     )
     reports = [
-        script(
-            "daily_revenue",
-            enriched=f"{SHOP}/out/enriched/{DAY}",
-            revenue=f"{SHOP}/out/revenue/{DAY}",
-        ),
-        script(
-            "customer_ranking",
-            enriched=f"{SHOP}/out/enriched/{DAY}",
-            ranking=f"{SHOP}/out/ranking/{DAY}",
-            top=2,
-        ),
-        script(
-            "order_history",
-            enriched=f"{SHOP}/out/enriched/{DAY}",
-            history=f"{SHOP}/out/history",
-            day="{{ ds }}",
-        ),
+        script("daily_revenue", enriched=f"{SHOP}/out/enriched/{DAY}", revenue=f"{SHOP}/out/revenue/{DAY}"),
+        script("customer_ranking", enriched=f"{SHOP}/out/enriched/{DAY}", ranking=f"{SHOP}/out/ranking/{DAY}", top=2),
+        script("order_history", enriched=f"{SHOP}/out/enriched/{DAY}", history=f"{SHOP}/out/history", day="{{ ds }}"),
     ]
 
     @task

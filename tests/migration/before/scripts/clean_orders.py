@@ -5,10 +5,7 @@ import argparse
 from pyspark.sql import functions as F
 from shop_common import build_session
 
-SCHEMA = (
-    "order_id INT, customer_id INT, product_id STRING, quantity STRING, price DECIMAL(10,2), "
-    "ordered_at TIMESTAMP"
-)
+SCHEMA = "order_id INT, customer_id INT, product_id STRING, quantity STRING, price DECIMAL(10,2), ordered_at TIMESTAMP"
 
 
 def main():

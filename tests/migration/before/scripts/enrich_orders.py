@@ -16,30 +16,16 @@ def main():
 
     spark = build_session("enrich_orders")
     orders = spark.read.parquet(args.clean)
-    customers = spark.read.csv(
-        args.customers, header=True, schema="customer_id INT, country STRING"
-    )
+    customers = spark.read.csv(args.customers, header=True, schema="customer_id INT, country STRING")
     products = spark.read.json(args.products, schema="product_id STRING, category STRING")
     enriched = (
         orders.join(customers, "customer_id", "left")
         .join(F.broadcast(products), "product_id")
         .withColumn("country", F.coalesce("country", F.lit("unknown")))
         .withColumn("size", size_of("quantity"))
-        .select(
-            "order_id",
-            "customer_id",
-            "product_id",
-            "category",
-            "quantity",
-            "amount",
-            "hour",
-            "size",
-            "country",
-        )
+        .select("order_id", "customer_id", "product_id", "category", "quantity", "amount", "hour", "size", "country")
     )
-    enriched.repartition("country").write.mode("overwrite").partitionBy("country").parquet(
-        args.enriched
-    )
+    enriched.repartition("country").write.mode("overwrite").partitionBy("country").parquet(args.enriched)
     spark.stop()
 
 

@@ -55,23 +55,9 @@ with DAG(
     )
     enrich = build_task_group(sales, params={"shop": SHOP}, default_args={"pool": "spark"})
     reports = [
-        script(
-            "daily_revenue",
-            enriched=f"{SHOP}/out/enriched/{DAY}",
-            revenue=f"{SHOP}/out/revenue/{DAY}",
-        ),
-        script(
-            "customer_ranking",
-            enriched=f"{SHOP}/out/enriched/{DAY}",
-            ranking=f"{SHOP}/out/ranking/{DAY}",
-            top=2,
-        ),
-        script(
-            "order_history",
-            enriched=f"{SHOP}/out/enriched/{DAY}",
-            history=f"{SHOP}/out/history",
-            day="{{ ds }}",
-        ),
+        script("daily_revenue", enriched=f"{SHOP}/out/enriched/{DAY}", revenue=f"{SHOP}/out/revenue/{DAY}"),
+        script("customer_ranking", enriched=f"{SHOP}/out/enriched/{DAY}", ranking=f"{SHOP}/out/ranking/{DAY}", top=2),
+        script("order_history", enriched=f"{SHOP}/out/enriched/{DAY}", history=f"{SHOP}/out/history", day="{{ ds }}"),
     ]
 
     @task

@@ -36,9 +36,7 @@ with DAG(
         timeout=float(os.environ.get("SHOP_PATIENCE", "7200")),
         retries=0,
     )
-    reports = build_task_group(
-        sales, params={"shop": SHOP, "top": 2}, default_args={"pool": "spark"}
-    )
+    reports = build_task_group(sales, params={"shop": SHOP, "top": 2}, default_args={"pool": "spark"})
 
     @task
     def total(day):

@@ -4,10 +4,7 @@ import os
 
 from graph_compiler import Csv, Json, Parquet, SlotSharingGroup, StreamExecutionEnvironment
 
-ORDERS = (
-    "order_id INT, customer_id INT, product_id STRING, quantity STRING, price DECIMAL(10,2), "
-    "ordered_at TIMESTAMP"
-)
+ORDERS = "order_id INT, customer_id INT, product_id STRING, quantity STRING, price DECIMAL(10,2), ordered_at TIMESTAMP"
 
 env = StreamExecutionEnvironment(
     "sales",
@@ -30,8 +27,7 @@ customers = env.from_source(
     Csv("{{ params.shop }}/in/customers.csv", schema="customer_id INT, country STRING"), "customers"
 )
 products = env.from_source(
-    Json("{{ params.shop }}/in/products.json", schema="product_id STRING, category STRING"),
-    "products",
+    Json("{{ params.shop }}/in/products.json", schema="product_id STRING, category STRING"), "products"
 )
 for source in (orders, customers, products):
     source.slot_sharing_group(small)  # the operators after them are in it, too
@@ -39,16 +35,11 @@ for source in (orders, customers, products):
 complete = (
     orders.deduplicate("order_id", order_by="ordered_at")
     .with_columns(quantity="try_cast(quantity AS INT)")
-    .with_columns(
-        amount="quantity * price",
-        hour="hour(from_utc_timestamp(ordered_at, 'Europe/Berlin'))",
-    )
+    .with_columns(amount="quantity * price", hour="hour(from_utc_timestamp(ordered_at, 'Europe/Berlin'))")
     .filter("quantity IS NOT NULL AND customer_id IS NOT NULL", rejects="rejected")
     .name("complete")
 )
-rejected = complete.get_side_output("rejected").select(
-    "order_id", "customer_id", "product_id", "price"
-)
+rejected = complete.get_side_output("rejected").select("order_id", "customer_id", "product_id", "price")
 joined = (
     complete.expect("price_is_known", "price IS NOT NULL")
     .join(customers, on="customer_id", how="left")
@@ -99,11 +90,9 @@ history = (
 )
 
 rejected.sink_to(Csv("{{ params.shop }}/out/rejected/day={{ ds }}"), files=1).name("rejected")
-joined.sink_to(
-    Parquet("{{ params.shop }}/out/enriched/day={{ ds }}"), partition_by=("country",)
-).name("enriched")
+joined.sink_to(Parquet("{{ params.shop }}/out/enriched/day={{ ds }}"), partition_by=("country",)).name("enriched")
 revenue.sink_to(Parquet("{{ params.shop }}/out/revenue/day={{ ds }}"), files=1).name("revenue")
 ranking.sink_to(Parquet("{{ params.shop }}/out/ranking/day={{ ds }}"), files=1).name("ranking")
-history.sink_to(
-    Parquet("{{ params.shop }}/out/history"), mode="overwrite-partitions", partition_by=("day",)
-).name("history")
+history.sink_to(Parquet("{{ params.shop }}/out/history"), mode="overwrite-partitions", partition_by=("day",)).name(
+    "history"
+)

@@ -31,10 +31,7 @@ def sources():
             order(5, None, "1"),
         ],
         "customers": [{"customer_id": 7, "country": "at"}, {"customer_id": 8, "country": "at"}],
-        "products": [
-            {"product_id": "p1", "category": "tea"},
-            {"product_id": "p2", "category": "cups"},
-        ],
+        "products": [{"product_id": "p1", "category": "tea"}, {"product_id": "p2", "category": "cups"}],
     }
 
 

@@ -64,9 +64,7 @@ class SqliteSink:
             location=str(self.connector.place),
             rows=len(values),
             bytes=0,
-            publish=partial(
-                self._execute, f"ALTER TABLE {self.beside} RENAME TO {self.connector.table}"
-            ),
+            publish=partial(self._execute, f"ALTER TABLE {self.beside} RENAME TO {self.connector.table}"),
         )
 
     def discard(self) -> None:

@@ -91,9 +91,7 @@ class ApplicationOperator(SubmitOperator):
         forget_deferral(context)
         return self.execute(context)
 
-    def resume_execution(
-        self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context
-    ) -> Any:
+    def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
         """Continue; if Airflow does so only to fail the task (a timeout, a failed trigger), end its application."""
         if next_method == TRIGGER_FAIL_REPR:
             try:
@@ -156,11 +154,7 @@ def is_deferrable(place: DriverPlace, wanted: bool | None, task_id: str) -> bool
     Raises ExecutionTargetError if that is wanted for this pipeline, and its driver is no application of a cluster.
     """
     if place.is_tracked:
-        return bool(
-            conf.getboolean("operators", "default_deferrable", fallback=False)
-            if wanted is None
-            else wanted
-        )
+        return bool(conf.getboolean("operators", "default_deferrable", fallback=False) if wanted is None else wanted)
     if wanted:
         raise ExecutionTargetError(
             f"task '{task_id}': option execution.deferrable is true, but its driver is a process of the Airflow "
@@ -181,12 +175,7 @@ def forget_deferral(context: Context) -> None:
     context["task_state_store"].delete(_DEFERRED)
 
 
-def defer(
-    operator: SubmitOperator,
-    application: str,
-    staging: tuple[str, str | None],
-    context: Context,
-) -> None:
+def defer(operator: SubmitOperator, application: str, staging: tuple[str, str | None], context: Context) -> None:
     """Leave an application to the triggerer; `staging` is the root with its connection.
 
     Raises TaskDeferred; returns if Airflow has no task state store, by which it would be found again.
@@ -194,9 +183,7 @@ def defer(
     if (store := context.get("task_state_store")) is None:
         return
     # Not before: it costs time, and the modules of tasks are imported when Dags are parsed.
-    from graph_compiler.airflow_backend.task.following.application_trigger import (
-        ApplicationTrigger,
-    )
+    from graph_compiler.airflow_backend.task.following.application_trigger import ApplicationTrigger
 
     store.set(_DEFERRED, application)
     root, staging_conn_id = staging

@@ -66,9 +66,7 @@ def unfinished(context: Context, task: TaskTry, operator: SubmitOperator) -> App
     if not isinstance(execution_id, str) or not isinstance(id, str):
         return None
     ids = [region.region_id for region in task.regions]
-    documents = [
-        AttemptDocuments(task.store, task.layout.execution(each, execution_id)) for each in ids
-    ]
+    documents = [AttemptDocuments(task.store, task.layout.execution(each, execution_id)) for each in ids]
     if all(one.has_outcome() for one in documents):
         return None
     try:
@@ -102,16 +100,12 @@ def is_unfinished(application: Application, operator: SubmitOperator, context: C
     return False
 
 
-def why_elsewhere(
-    application: Application, operator: SubmitOperator, context: Context
-) -> str | None:
+def why_elsewhere(application: Application, operator: SubmitOperator, context: Context) -> str | None:
     """Return why an application cannot be asked for any more: the connection has changed. None if it has not."""
     before, now = context["task_state_store"].get(_PLACE), _place(operator)
     if before == now:
         return None
-    return (
-        f"application {application.id} of {before} cannot be followed: the connection is now {now}"
-    )
+    return f"application {application.id} of {before} cannot be followed: the connection is now {now}"
 
 
 def continued(application: Application, operator: SubmitOperator, context: Context) -> Application:
@@ -159,6 +153,4 @@ def _status(id: str, operator: SubmitOperator, context: Context) -> str:
     try:
         return operator.status_of(id, context)
     except Exception as error:  # each cluster's client has its own
-        raise TrackingLostError(
-            f"the cluster does not say what became of application {id}: {error}"
-        ) from None
+        raise TrackingLostError(f"the cluster does not say what became of application {id}: {error}") from None

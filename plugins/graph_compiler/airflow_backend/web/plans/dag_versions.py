@@ -13,12 +13,7 @@ from airflow.models.serialized_dag import SerializedDagModel
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from graph_compiler.airflow_backend.dag.plan_document import (
-    TAG,
-    PlanDocument,
-    find_plans,
-    of_group,
-)
+from graph_compiler.airflow_backend.dag.plan_document import TAG, PlanDocument, find_plans, of_group
 from graph_compiler.errors import DescriptorError
 from graph_compiler.identifiers import RegionId, TaskName
 
@@ -55,9 +50,7 @@ def is_ours(session: Session, dag_id: str) -> bool:
     return session.scalar(tagged) is not None
 
 
-def read_plan(
-    session: Session, dag_id: str, *, group: str = "", version: int | None = None
-) -> PlanDocument | None:
+def read_plan(session: Session, dag_id: str, *, group: str = "", version: int | None = None) -> PlanDocument | None:
     """Return the plan of a group in a Dag version, by default the latest; None if it is not a compiled pipeline.
 
     Raises DescriptorError if another version of this program wrote it.
@@ -78,12 +71,7 @@ def read_plan(
 def versions_of(session: Session, dag_id: str, *, limit: int) -> list[VersionOfDag]:
     """Return the versions of a Dag, newest first."""
     wanted = (
-        select(
-            DagVersion.version_number,
-            DagVersion.created_at,
-            DagVersion.id,
-            SerializedDagModel.dag_hash,
-        )
+        select(DagVersion.version_number, DagVersion.created_at, DagVersion.id, SerializedDagModel.dag_hash)
         .join(SerializedDagModel, SerializedDagModel.dag_version_id == DagVersion.id, isouter=True)
         .where(DagVersion.dag_id == dag_id)
         .order_by(DagVersion.version_number.desc())
@@ -105,10 +93,7 @@ def latest_versions(session: Session, dag_ids: Collection[str]) -> dict[str, Ver
     )
     wanted = (
         select(DagVersion.dag_id, DagVersion.id, SerializedDagModel.dag_hash)
-        .join(
-            newest,
-            (newest.c.dag_id == DagVersion.dag_id) & (newest.c.number == DagVersion.version_number),
-        )
+        .join(newest, (newest.c.dag_id == DagVersion.dag_id) & (newest.c.number == DagVersion.version_number))
         .join(SerializedDagModel, SerializedDagModel.dag_version_id == DagVersion.id)
     )
     return {dag_id: (id, hash) for dag_id, id, hash in session.execute(wanted)}
@@ -129,9 +114,7 @@ class PlanCards:
         known, wanted = self._known, list(dict.fromkeys(keys))
         if unknown := {id: (id, hash) for id, hash in wanted if (id, hash) not in known}:
             rows = session.scalars(
-                select(SerializedDagModel).where(
-                    SerializedDagModel.dag_version_id.in_(list(unknown))
-                )
+                select(SerializedDagModel).where(SerializedDagModel.dag_version_id.in_(list(unknown)))
             )
             read = {unknown[row.dag_version_id]: _cards(row) for row in rows}
             # Keep this request's cards even if the cache drops them, since other requests run in parallel.

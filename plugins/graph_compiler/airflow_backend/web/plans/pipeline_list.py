@@ -34,9 +34,7 @@ def pipeline_list(session: Session, user: BaseUser, cards: PlanCards) -> Pipelin
     ):
         tags[dag_id].append(name)
     dags = session.execute(
-        select(
-            DagModel.dag_id, DagModel.description, DagModel.timetable_summary, DagModel.is_paused
-        )
+        select(DagModel.dag_id, DagModel.description, DagModel.timetable_summary, DagModel.is_paused)
         .where(DagModel.dag_id.in_(ours), DagModel.is_stale.is_(False))
         .order_by(DagModel.dag_id)
     ).all()

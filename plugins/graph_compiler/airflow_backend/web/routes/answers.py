@@ -152,12 +152,7 @@ class AskedRun:
 
 
 def _requested_run(
-    dag_id: str,
-    run_id: str,
-    server: ServerDep,
-    session: SessionDep,
-    group: str = "",
-    map_index: int = NOT_MAPPED,
+    dag_id: str, run_id: str, server: ServerDep, session: SessionDep, group: str = "", map_index: int = NOT_MAPPED
 ) -> AskedRun:
     """Find a run, also by task group or map index if the pipeline has one; 404 if it does not exist.
 
@@ -189,10 +184,7 @@ def may_also_read(user: BaseUser, dag_id: str, entity: DagAccessEntity, session:
     """Whether the user may also read this part of the Dag."""
     team = DagModel.get_team_name(dag_id, session=session)
     return get_auth_manager().is_authorized_dag(
-        method="GET",
-        access_entity=entity,
-        details=DagDetails(id=dag_id, team_name=team),
-        user=user,
+        method="GET", access_entity=entity, details=DagDetails(id=dag_id, team_name=team), user=user
     )
 
 

@@ -40,11 +40,7 @@ class StaticFile:
         """Read a file; its ETag is computed from its content."""
         content = path.read_bytes()
         guessed = _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "text/plain"
-        return cls(
-            content=content,
-            media_type=guessed,
-            tag=f'"{hashlib.sha256(content).hexdigest()[:32]}"',
-        )
+        return cls(content=content, media_type=guessed, tag=f'"{hashlib.sha256(content).hexdigest()[:32]}"')
 
 
 def pages(static: Path = STATIC) -> APIRouter:

@@ -12,12 +12,7 @@ from fastapi.responses import Response
 from sqlalchemy.orm import Session
 
 from graph_compiler.airflow_backend.dag.plan_document import PlanDocument, of_group
-from graph_compiler.airflow_backend.web.plans.dag_versions import (
-    is_ours,
-    latest_versions,
-    read_plan,
-    versions_of,
-)
+from graph_compiler.airflow_backend.web.plans.dag_versions import is_ours, latest_versions, read_plan, versions_of
 from graph_compiler.airflow_backend.web.plans.pipeline_list import pipeline_list
 from graph_compiler.airflow_backend.web.routes.answers import ServerDep, answer, may_read, refuse
 from graph_compiler.airflow_backend.web.runs.dag_runs import find_dag_run
@@ -25,12 +20,7 @@ from graph_compiler.errors import DescriptorError
 from graph_compiler.explain.diff.plan_diff import plan_diff
 from graph_compiler.explain.diff.plan_diff_text import diff_json
 from graph_compiler.explain.documents.plan_json import plain_json
-from graph_compiler.explain.documents.view_answers import (
-    PlacedPipeline,
-    PlacedPipelines,
-    PlanVersion,
-    VersionList,
-)
+from graph_compiler.explain.documents.view_answers import PlacedPipeline, PlacedPipelines, PlanVersion, VersionList
 
 _NEWEST = 50
 Number = Annotated[int, Query(ge=1, le=2**31 - 1)]
@@ -45,9 +35,7 @@ def pipelines(user: GetUserDep, server: ServerDep, session: SessionDep) -> Respo
 
 
 @router.get("/api/dags/{dag_id}/pipelines", dependencies=[may_read(DagAccessEntity.VERSION)])
-def placed(
-    dag_id: str, server: ServerDep, session: SessionDep, run_id: str | None = None
-) -> Response:
+def placed(dag_id: str, server: ServerDep, session: SessionDep, run_id: str | None = None) -> Response:
     """List the pipelines in a Dag, by their task groups, as they were in a run, by default in the latest version."""
     if run_id is not None:
         found = find_dag_run(session, dag_id, run_id)
@@ -61,11 +49,7 @@ def placed(
 
 @router.get("/api/dags/{dag_id}/plan", dependencies=[may_read(DagAccessEntity.VERSION)])
 def plan(
-    dag_id: str,
-    session: SessionDep,
-    group: str = "",
-    run_id: str | None = None,
-    version: Number | None = None,
+    dag_id: str, session: SessionDep, group: str = "", run_id: str | None = None, version: Number | None = None
 ) -> Response:
     """Return the plan of a run or of a Dag version, by default the latest."""
     if run_id is not None:
@@ -95,9 +79,7 @@ def versions(dag_id: str, server: ServerDep, session: SessionDep, group: str = "
 
 
 @router.get("/api/dags/{dag_id}/compare", dependencies=[may_read(DagAccessEntity.VERSION)])
-def compare(
-    dag_id: str, old: Number, new: Number, session: SessionDep, group: str = ""
-) -> Response:
+def compare(dag_id: str, old: Number, new: Number, session: SessionDep, group: str = "") -> Response:
     """Compare two Dag versions as `graph-compiler diff --json` does."""
     before, now = (_plan(session, dag_id, group, version) for version in (old, new))
     try:

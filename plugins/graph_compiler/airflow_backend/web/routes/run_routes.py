@@ -72,7 +72,5 @@ def result(asked: AskedRunDep, result: str, server: ServerDep, user: GetUserDep)
     except (OSError, StagingError) as error:
         refuse(f"the result cannot be read here: {error}")
     if found is None:
-        refuse(
-            f"run '{asked.identity.run_id}' has committed no result '{result}' that this server can see"
-        )
+        refuse(f"run '{asked.identity.run_id}' has committed no result '{result}' that this server can see")
     return answer(plain_json(found))

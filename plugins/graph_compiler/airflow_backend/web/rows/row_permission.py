@@ -18,9 +18,9 @@ def may_see_rows(user: BaseUser) -> bool:
     # The simple auth manager has roles without permissions, and shows every view of a plugin to every viewer. With it,
     # the user needs the role that may read connections, and so could read the data anyway.
     has_roles_only = isinstance(manager, SimpleAuthManager)
-    return manager.is_authorized_custom_view(
-        method="GET", resource_name=ROW_SAMPLES, user=user
-    ) and (not has_roles_only or manager.is_authorized_connection(method="GET", user=user))
+    return manager.is_authorized_custom_view(method="GET", resource_name=ROW_SAMPLES, user=user) and (
+        not has_roles_only or manager.is_authorized_connection(method="GET", user=user)
+    )
 
 
 def requires_rows(user: GetUserDep) -> None:

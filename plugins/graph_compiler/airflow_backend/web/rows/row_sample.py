@@ -24,14 +24,7 @@ from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.errors import DescriptorError, PartitionNotFoundError, UnreadableRowsError
 from graph_compiler.explain.documents.view_answers import RowSample
 from graph_compiler.identifiers import counted, listing
-from graph_compiler.row_reader.messages import (
-    WALL_SECONDS,
-    RowsAnswer,
-    RowsRead,
-    RowsRefused,
-    RowsWanted,
-    WhyRefused,
-)
+from graph_compiler.row_reader.messages import WALL_SECONDS, RowsAnswer, RowsRead, RowsRefused, RowsWanted, WhyRefused
 
 UNREADABLE = (OSError, MemoryError, RecursionError, ValueError, LookupError, TypeError)
 """The errors of documents that are damaged, or not readable for this user."""
@@ -40,10 +33,7 @@ _MOST_COLUMNS = 200
 _MOST_SAID = 3_000_000
 """The maximum bytes of an answer: a megabyte of rows, or one larger row."""
 _NO_PYARROW = "the Python of this API server has no pyarrow: pip install 'pyarrow>=18'"
-_START = (
-    "import sys; sys.path.append(sys.argv[1]); "
-    "from graph_compiler.row_reader.reading_process import main; main()"
-)
+_START = "import sys; sys.path.append(sys.argv[1]); from graph_compiler.row_reader.reading_process import main; main()"
 """Airflow's plugins folder is only on this process's path. It comes last, so that its files hide no package."""
 _ENVIRONMENT = {
     # One pool and one arena: more would reserve unused address space, which counts toward the limit.
@@ -79,11 +69,7 @@ def read_sample(found: StagedFiles, most: int, read: Reader = read_in_a_process)
     if not _fits(answer, min(len(fields), _MOST_COLUMNS), most):
         raise _unreadable_answer()
     shown = [fields[number] for number in answer.shown]
-    names = [
-        field["name"]
-        for number, field in enumerate(fields[:_MOST_COLUMNS])
-        if number not in answer.shown
-    ]
+    names = [field["name"] for number, field in enumerate(fields[:_MOST_COLUMNS]) if number not in answer.shown]
     return RowSample(
         epoch=manifest.epoch,
         rows_in_result=manifest.rows,

@@ -121,9 +121,7 @@ def find_rows(layout: StagingLayout, result: str) -> StagedFiles | None:
         raise PartitionNotFoundError(gone.words())
     if manifest.result_id != result:
         raise PartitionNotFoundError(f"the manifest of {result} is of {manifest.result_id}")
-    folder = layout.data(
-        manifest.result_id, epoch=manifest.epoch, execution_id=manifest.attempt.execution_id
-    )
+    folder = layout.data(manifest.result_id, epoch=manifest.epoch, execution_id=manifest.attempt.execution_id)
     return StagedFiles(manifest=manifest, folder=folder)
 
 
@@ -159,8 +157,7 @@ def _view(manifest: Manifest, rows_are_shown: bool) -> StagedResult:
         epoch=manifest.epoch,
         partitions=tuple(
             Partition(
-                rows=sum(file.rows for file in partition.files),
-                bytes=sum(file.bytes for file in partition.files),
+                rows=sum(file.rows for file in partition.files), bytes=sum(file.bytes for file in partition.files)
             )
             for partition in manifest.partitions
         ),

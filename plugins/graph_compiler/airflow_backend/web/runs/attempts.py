@@ -8,12 +8,7 @@ from functools import lru_cache
 from pathlib import PurePath
 
 from graph_compiler.deployment.documents.progress import CurrentStep
-from graph_compiler.deployment.documents.report import (
-    ActionMetrics,
-    ExecutionReport,
-    Output,
-    VertexMetrics,
-)
+from graph_compiler.deployment.documents.report import ActionMetrics, ExecutionReport, Output, VertexMetrics
 from graph_compiler.deployment.documents.staging_layout import DESCRIPTOR, StagingLayout
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.explain.documents.view_run import (
@@ -87,11 +82,7 @@ def read_documents(layout: StagingLayout) -> Documents:
     begun = {id: min((one.started for one in found), default=0.0) for id, found in attempts.items()}
     ordered = sorted(attempts, key=lambda id: (begun[id], id))
     return Documents(
-        are_there=is_there,
-        attempts={id: attempts[id] for id in ordered},
-        kept=kept,
-        tasks=len(names),
-        tasks_read=read,
+        are_there=is_there, attempts={id: attempts[id] for id in ordered}, kept=kept, tasks=len(names), tasks_read=read
     )
 
 
@@ -158,12 +149,7 @@ def output_view(output: Output) -> ViewOutputRun:
 def contracts_view(report: ExecutionReport) -> tuple[ViewContractRun, ...]:
     """Return the counts of contracts."""
     return tuple(
-        ViewContractRun(
-            name=one.contract,
-            violations=one.violations,
-            rows=one.rows,
-            on_violation=one.on_violation,
-        )
+        ViewContractRun(name=one.contract, violations=one.violations, rows=one.rows, on_violation=one.on_violation)
         for one in report.contracts
     )
 

@@ -114,9 +114,7 @@ def find_dag_run(session: Session, dag_id: str, run_id: str) -> RunWithTries | N
 def outcomes(session: Session, dag_ids: Collection[str]) -> Mapping[str, DagOutcomes]:
     """Return what the runs of each Dag are doing, with one query; a Dag without runs has the empty answer."""
     kind = case(
-        (DagRun.state == DagRunState.RUNNING, _RUNNING),
-        (DagRun.state == DagRunState.QUEUED, _QUEUED),
-        else_=_ENDED,
+        (DagRun.state == DagRunState.RUNNING, _RUNNING), (DagRun.state == DagRunState.QUEUED, _QUEUED), else_=_ENDED
     ).label("kind")
     same = (DagRun.dag_id, kind)
     ranked = (

@@ -20,12 +20,7 @@ from graph_compiler.airflow_backend.web.runs.attempts import (
 )
 from graph_compiler.airflow_backend.web.runs.dag_runs import Links, RunWithTries, TryRow
 from graph_compiler.deployment.documents.run_identity import NOT_MAPPED, RunIdentity
-from graph_compiler.explain.documents.view_run import (
-    VERSION,
-    ViewAttempt,
-    ViewRegionRun,
-    ViewRun,
-)
+from graph_compiler.explain.documents.view_run import VERSION, ViewAttempt, ViewRegionRun, ViewRun
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId, TaskName
 from graph_compiler.run_client.run_status import EXECUTION_STATES
@@ -112,20 +107,14 @@ class _TaskRun:
 def without_reasons(run: ViewRun) -> ViewRun:
     """Return the run without failure reasons, which quote the tasks' logs, for users who may not read those."""
     regions = (
-        replace(
-            region,
-            attempts=tuple(replace(one, reason=None, recomputed=()) for one in region.attempts),
-        )
+        replace(region, attempts=tuple(replace(one, reason=None, recomputed=()) for one in region.attempts))
         for region in run.regions
     )
     return replace(run, reasons_are_shown=False, regions=tuple(regions))
 
 
 def _region(
-    name: RegionId,
-    task: _TaskRun,
-    attempts: Sequence[Attempt],
-    kept: Mapping[str, KeptExecution],
+    name: RegionId, task: _TaskRun, attempts: Sequence[Attempt], kept: Mapping[str, KeptExecution]
 ) -> ViewRegionRun:
     """Return a region's run; tries of its task that have `kept` an earlier attempt are none of its own."""
     current = next((row for row in task.tries if row.is_current), None)
@@ -140,8 +129,7 @@ def _region(
     known = {row.execution_id for row in tries}
     pairs += [(None, attempt) for id, attempt in left.items() if id not in known]
     found = sorted(
-        (_attempt(row, attempt, task) for row, attempt in pairs),
-        key=lambda one: (one.number, one.started or 0.0),
+        (_attempt(row, attempt, task) for row, attempt in pairs), key=lambda one: (one.number, one.started or 0.0)
     )
     return ViewRegionRun(
         id=name,
@@ -159,9 +147,7 @@ def _is_begun(row: TryRow, tries: Sequence[TryRow], left: Container[str]) -> boo
     return row.try_number > 0 and not is_repeated and row.state not in _WAITING
 
 
-def _region_state(
-    current: TryRow | None, attempts: Sequence[ViewAttempt], *, is_shared: bool
-) -> ExecutionState:
+def _region_state(current: TryRow | None, attempts: Sequence[ViewAttempt], *, is_shared: bool) -> ExecutionState:
     """Return the state of the task's current execution; of its last attempt if Airflow has no such task.
 
     Airflow decides whether a task has succeeded, even if a person has marked it: later tasks depend on that. A region

@@ -15,9 +15,7 @@ from graph_compiler.run_client import RunState
 
 def status(
     dag: ClientDag,
-    run_id: Annotated[
-        str | None, typer.Argument(metavar="RUN", help="Run id; default: the newest run.")
-    ] = None,
+    run_id: Annotated[str | None, typer.Argument(metavar="RUN", help="Run id; default: the newest run.")] = None,
     api_url: ApiUrl = None,
     as_json: AsJson = False,
 ) -> None:

@@ -14,24 +14,11 @@ from rich.text import Text
 from graph_compiler.cli.arguments.airflows import ApiUrl, asking
 from graph_compiler.cli.arguments.pipelines import compile_named, completed_names
 from graph_compiler.cli.arguments.runs import Params, read_params
-from graph_compiler.cli.client_view import (
-    changes,
-    client_call,
-    result_document,
-    show_result,
-    status_document,
-)
+from graph_compiler.cli.client_view import changes, client_call, result_document, show_result, status_document
 from graph_compiler.cli.console import AsJson, ExitCode, standard_error, standard_output
 from graph_compiler.errors import ParameterError
 from graph_compiler.projects.pipeline_files import pipeline_names
-from graph_compiler.run_client import (
-    RunClient,
-    RunClientError,
-    RunNotFoundError,
-    RunResult,
-    RunState,
-    RunStatus,
-)
+from graph_compiler.run_client import RunClient, RunClientError, RunNotFoundError, RunResult, RunState, RunStatus
 
 _NOTHING = RunResult(sinks=(), contracts=(), failures=())
 
@@ -47,15 +34,13 @@ def submit(
     ],
     param: Params = None,
     day: Annotated[
-        str | None,
-        typer.Option("--date", help="Logical date of the run: 2013-01-01; default: now."),
+        str | None, typer.Option("--date", help="Logical date of the run: 2013-01-01; default: now.")
     ] = None,
     run_id: Annotated[
         str | None, typer.Option(help="Run id; default: manual__, the date, and a unique suffix.")
     ] = None,
     detached: Annotated[
-        bool,
-        typer.Option("--detached", "-d", help="Print the run's id, and do not wait for its end."),
+        bool, typer.Option("--detached", "-d", help="Print the run's id, and do not wait for its end.")
     ] = False,
     api_url: ApiUrl = None,
     as_json: AsJson = False,
@@ -109,9 +94,7 @@ def _show_detached(run: RunStatus, api_url: str | None, *, as_json: bool) -> Non
     show_next(run, api_url, standard_error())
 
 
-def _follow(
-    client: RunClient, run: RunStatus, api_url: str | None, console: Console, *, as_json: bool
-) -> None:
+def _follow(client: RunClient, run: RunStatus, api_url: str | None, console: Console, *, as_json: bool) -> None:
     console.print(Text(f"{run.dag_id} · {run.run_id}"), soft_wrap=True)
     shown: dict[str, str] = {}
 

@@ -86,8 +86,7 @@ def _show(answers: Sequence[Answer], console: Console) -> None:
             console.print(Text(f"{'':{width + 4}}cure: {answer.finding.cure}"), soft_wrap=True)
     found = Counter(answer.finding.state for answer in answers)
     console.print(
-        f"{counted(len(answers), 'check')}, {found[State.FAILED]} failed, "
-        f"{counted(found[State.WARNING], 'warning')}",
+        f"{counted(len(answers), 'check')}, {found[State.FAILED]} failed, {counted(found[State.WARNING], 'warning')}",
         highlight=False,
     )
 

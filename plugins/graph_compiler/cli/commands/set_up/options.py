@@ -15,11 +15,7 @@ from graph_compiler.cli.console import AsJson, speaking_plainly, standard_output
 from graph_compiler.compiler.checks.validation import validated_options
 from graph_compiler.explain.text.option_words import option_json
 from graph_compiler.identifiers import PIPELINES
-from graph_compiler.options.effective_options import (
-    EffectiveOption,
-    OptionOrigin,
-    effective_options,
-)
+from graph_compiler.options.effective_options import EffectiveOption, OptionOrigin, effective_options
 from graph_compiler.options.modes import DeploymentOptions
 from graph_compiler.options.reader import read_options
 from graph_compiler.projects.pipeline_files import load_pipeline
@@ -31,9 +27,7 @@ _BETWEEN = "  "
 def options(
     pipeline: Annotated[
         str | None,
-        typer.Argument(
-            help=f"A pipeline's module or YAML file in {PIPELINES}/: show the values for this pipeline."
-        ),
+        typer.Argument(help=f"A pipeline's module or YAML file in {PIPELINES}/: show the values for this pipeline."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -42,10 +36,7 @@ def options(
         deployment = deployment_options()
         found = _effective(pipeline, deployment)
     if as_json:
-        document = {
-            "deployment": deployment.origin or None,
-            "options": [option_json(option) for option in found],
-        }
+        document = {"deployment": deployment.origin or None, "options": [option_json(option) for option in found]}
         typer.echo(json.dumps(document, indent=1))
     else:
         _show(found, deployment)

@@ -11,26 +11,11 @@ from typing import Annotated
 
 import typer
 
-from graph_compiler.cli.console import (
-    AsJson,
-    ExitCode,
-    size_words,
-    speaking_plainly,
-    standard_error,
-)
+from graph_compiler.cli.console import AsJson, ExitCode, size_words, speaking_plainly, standard_error
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
-from graph_compiler.cli.warming.archive_making import (
-    SparkProgram,
-    be_patient,
-    make_archive,
-    make_wanted_archive,
-)
+from graph_compiler.cli.warming.archive_making import SparkProgram, be_patient, make_archive, make_wanted_archive
 from graph_compiler.driver_jvm.class_archive import archive_cache
-from graph_compiler.driver_jvm.installation import (
-    DriverStartError,
-    class_path_key,
-    find_installation,
-)
+from graph_compiler.driver_jvm.installation import DriverStartError, class_path_key, find_installation
 
 Again = Annotated[bool, typer.Option("--again", help="Make it even if there is one.")]
 Background = Annotated[str | None, typer.Option("--background", hidden=True)]
@@ -40,10 +25,7 @@ Program = Annotated[str, typer.Option("--program", hidden=True)]
 
 
 def warm(
-    again: Again = False,
-    as_json: AsJson = False,
-    background: Background = None,
-    program: Program = "spark-submit",
+    again: Again = False, as_json: AsJson = False, background: Background = None, program: Program = "spark-submit"
 ) -> None:
     """Make the class archive of this host's Java and Spark, with which drivers start in about half the CPU time.
 
@@ -53,9 +35,7 @@ def warm(
     """
     if background is not None:
         be_patient()
-        with (
-            _explained()
-        ):  # with the task's environment, and nothing of the folder in which this process is
+        with _explained():  # with the task's environment, and nothing of the folder in which this process is
             make_wanted_archive(background, program, os.environ)
         return
     with speaking_plainly():

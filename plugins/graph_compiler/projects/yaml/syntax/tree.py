@@ -116,9 +116,7 @@ class _Builder:
 
     def note(self, message: str, place: TextPlace, **words: str | None) -> None:
         location = SourceLocation(self.file, place.line)
-        self.problems.append(
-            Problem(message=message, declared_at=location, column=place.column, **words)
-        )
+        self.problems.append(Problem(message=message, declared_at=location, column=place.column, **words))
         if len(self.problems) >= MAX_PROBLEMS:
             raise self.refusal()
 
@@ -181,11 +179,7 @@ class _Builder:
         self._refuse_depth(parent.node.depth, place)
         parent.node.size += node.size
         if parent.node.size > MAX_NODES:
-            self.stop(
-                "it is too large after its aliases are expanded",
-                place,
-                allowed=f"{MAX_NODES} values",
-            )
+            self.stop("it is too large after its aliases are expanded", place, allowed=f"{MAX_NODES} values")
 
     def _aliased(self, anchor: str, place: TextPlace) -> Node:
         node = self.anchors.get(anchor)
@@ -206,9 +200,7 @@ class _Builder:
         found: dict[str, Node] = {}
         for part in parts:
             if not isinstance(part.value, dict):
-                self.note(
-                    f"'{_MERGE}' merges something that is not a mapping", place, allowed="mappings"
-                )
+                self.note(f"'{_MERGE}' merges something that is not a mapping", place, allowed="mappings")
                 continue
             found |= {key: node for key, node in part.value.items() if key not in found}
             mapping.keys = {**part.keys, **mapping.keys}
@@ -228,9 +220,7 @@ def read_tree(text: str, file: str) -> Node:
     """Read one document; raises InvalidPipelineError, with all duplicate keys at once."""
     builder = _Builder(file)
     if len(text) > MAX_CHARACTERS:
-        builder.stop(
-            f"it has {len(text)} characters", TextPlace(1, 1), allowed=f"{MAX_CHARACTERS} at most"
-        )
+        builder.stop(f"it has {len(text)} characters", TextPlace(1, 1), allowed=f"{MAX_CHARACTERS} at most")
     try:
         for event in _events(text):
             builder.take(event)
@@ -242,9 +232,7 @@ def read_tree(text: str, file: str) -> Node:
     except yaml.reader.ReaderError as error:
         lines = text[: error.position].split("\n")
         message = f"not valid YAML: it contains the character #x{error.character:04x}"
-        builder.stop(
-            message, TextPlace(len(lines), len(lines[-1]) + 1), allowed="printable characters"
-        )
+        builder.stop(message, TextPlace(len(lines), len(lines[-1]) + 1), allowed="printable characters")
     if builder.root is None:
         builder.stop("it is empty", TextPlace(1, 1), allowed="name, sources, steps and sinks")
     assert builder.root is not None

@@ -29,12 +29,7 @@ from graph_compiler.declaration.operators import (
 )
 from graph_compiler.declaration.operators.combining import SetOperator
 from graph_compiler.declaration.parameters.parameter import JSON_TYPES, Parameter
-from graph_compiler.declaration.partitioners import (
-    CustomPartitioner,
-    FunctionPartitioner,
-    HashPartitioner,
-    Partitioner,
-)
+from graph_compiler.declaration.partitioners import CustomPartitioner, FunctionPartitioner, HashPartitioner, Partitioner
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import (
     PartitionTransformation,
@@ -348,9 +343,7 @@ def _airflow(pipeline: Pipeline) -> dict[str, Any]:
 
 def _schedule(schedule: Schedule) -> dict[str, Any]:
     """Return the settings that differ from the defaults."""
-    values = {
-        field.name: (getattr(schedule, field.name), field.default) for field in fields(schedule)
-    }
+    values = {field.name: (getattr(schedule, field.name), field.default) for field in fields(schedule)}
     return {name: _plain(value) for name, (value, default) in values.items() if value != default}
 
 

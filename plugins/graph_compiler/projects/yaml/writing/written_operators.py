@@ -92,9 +92,7 @@ _SETTINGS: Mapping[str, Callable[[PhysicalTransformation], object]] = {
     "start_new_chain": lambda t: _chaining(t) is ChainingStrategy.HEAD,
 }
 """Settings that are not the field with their name."""
-_DEFINED = [
-    name.removeprefix("set_") for kind in reversed(DataStream.__mro__) for name in vars(kind)
-]
+_DEFINED = [name.removeprefix("set_") for kind in reversed(DataStream.__mro__) for name in vars(kind)]
 
 
 def written_settings(transformation: PhysicalTransformation) -> Step:
@@ -105,9 +103,7 @@ def written_settings(transformation: PhysicalTransformation) -> Step:
         for setting in sorted(SETTINGS.keys() - {"name"}, key=_DEFINED.index)
         for key in call_keys(setting, SETTINGS[setting])
     }
-    is_set = {
-        key: value for key, value in found.items() if value is not None and value is not False
-    }
+    is_set = {key: value for key, value in found.items() if value is not None and value is not False}
     return {key: written_value(value) for key, value in is_set.items()}
 
 
@@ -158,9 +154,7 @@ FIELDS: Mapping[str, str] = {
 VALUES: Mapping[tuple[type[Operator], str], Callable[[Any], object]] = {
     # The tag in `to` implies it, and `warn` is the default.
     (Expect, "on_violation"): lambda operator: (
-        None
-        if operator.on_violation in (OnViolation.TO, OnViolation.WARN)
-        else operator.on_violation
+        None if operator.on_violation in (OnViolation.TO, OnViolation.WARN) else operator.on_violation
     ),
     # Two fields, one argument.
     (IntervalJoin, "times"): lambda operator: (operator.left_time, operator.right_time),
@@ -175,9 +169,7 @@ VALUES: Mapping[tuple[type[Operator], str], Callable[[Any], object]] = {
 BEFORE: Mapping[type[Operator], Callable[[Any, list[Any]], Step]] = {
     Aggregate: lambda operator, _: {"grouping_sets": operator.grouping_sets},
     Transform: lambda _, others: {"connect": others or None},
-    WindowAggregate: lambda operator, _: {
-        "window" if operator.keys else "window_all": operator.window
-    },
+    WindowAggregate: lambda operator, _: {"window" if operator.keys else "window_all": operator.window},
 }
 """Calls before an operator's own that its value keeps: they make no transformation."""
 

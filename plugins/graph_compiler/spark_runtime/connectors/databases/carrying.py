@@ -23,11 +23,7 @@ from graph_compiler import program_log
 from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.spark_runtime.connectors.database import Database, Transaction
 from graph_compiler.spark_runtime.connectors.databases.resolving import is_there
-from graph_compiler.spark_runtime.connectors.databases.sql_errors import (
-    database_words,
-    is_change,
-    is_refusal,
-)
+from graph_compiler.spark_runtime.connectors.databases.sql_errors import database_words, is_change, is_refusal
 from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
 from graph_compiler.staging.publications.publications import Publication
 
@@ -215,9 +211,7 @@ def _merge(to: TablePublication, database: Database) -> str:
     columns = ", ".join(map(quote, to.columns))
     values = ", ".join(f"t_new.{quote(name)}" for name in to.columns)
     added = f"WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({values})"
-    return " ".join(
-        [f"MERGE INTO {to.table} t_old USING {to.staged} t_new ON ({on})", *matched, added]
-    )
+    return " ".join([f"MERGE INTO {to.table} t_old USING {to.staged} t_new ON ({on})", *matched, added])
 
 
 # The record of finished decisions, written in the transaction of the rows, so that both exist or neither.

@@ -62,9 +62,7 @@ def resolve(database: Database) -> ResolvedTable:
         find = _in_postgres if is_postgres else _by_metadata
         found = find(database, connection, table, parts)
     if found.name.rpartition(".")[2].strip('"`').lower().startswith(OURS):
-        raise PublicationError(
-            f"its target {table} is a table that graph-compiler keeps for itself"
-        )
+        raise PublicationError(f"its target {table} is a table that graph-compiler keeps for itself")
     return found
 
 
@@ -79,9 +77,7 @@ def is_there(database: Database, name: str) -> bool:
         return _is_listed(connection, _kept(connection, parts))
 
 
-def _in_postgres(
-    database: Database, connection: Any, table: str, parts: tuple[NamePart, ...] | None
-) -> ResolvedTable:
+def _in_postgres(database: Database, connection: Any, table: str, parts: tuple[NamePart, ...] | None) -> ResolvedTable:
     relation = _relation(connection, database.name(table))
     if relation is not None:
         schema, last, is_table = relation
@@ -95,10 +91,7 @@ def _in_postgres(
     quoted, name = database.quote(schema), f"{database.quote(schema)}.{database.quote(last)}"
     catalog = database.quote(str(connection.getCatalog()))
     return ResolvedTable(
-        name=name,
-        schema=quoted,
-        place=f"{catalog}.{name} in {_where(database)}",
-        exists=relation is not None,
+        name=name, schema=quoted, place=f"{catalog}.{name} in {_where(database)}", exists=relation is not None
     )
 
 
@@ -108,33 +101,24 @@ def _relation(connection: Any, name: str) -> tuple[str, str, bool] | None:
     statement.setString(1, name)
     row = statement.executeQuery()
     found = bool(row.next())
-    return (
-        (str(row.getString(1)), str(row.getString(2)), bool(row.getBoolean(3))) if found else None
-    )
+    return (str(row.getString(1)), str(row.getString(2)), bool(row.getBoolean(3))) if found else None
 
 
 def _current_schema(connection: Any, table: str) -> str:
     schema = connection.getSchema()
     if schema is None:
-        raise PublicationError(
-            f"its target {table} names no schema, and no schema of the user's search_path exists"
-        )
+        raise PublicationError(f"its target {table} names no schema, and no schema of the user's search_path exists")
     return str(schema)
 
 
-def _by_metadata(
-    database: Database, connection: Any, table: str, parts: tuple[NamePart, ...] | None
-) -> ResolvedTable:
+def _by_metadata(database: Database, connection: Any, table: str, parts: tuple[NamePart, ...] | None) -> ResolvedTable:
     """Search JDBC's catalog; a name it does not have (a synonym) may still be a readable table."""
     name = database.name(table)
     if parts is None:
         place, is_listed = table, False
     else:
         kept = _kept(connection, parts)
-        place, is_listed = (
-            ".".join(map(database.quote, filter(None, kept))),
-            _is_listed(connection, kept),
-        )
+        place, is_listed = (".".join(map(database.quote, filter(None, kept))), _is_listed(connection, kept))
     return ResolvedTable(
         name=name,
         schema=name.rpartition(".")[0] if parts else "",

@@ -29,13 +29,11 @@ Pin = Callable[[Connector, int, int | None], Connector]
 """Makes all reads of a source see the same rows; takes the source, the number of reads, and its parallelism."""
 _INIT = "sessioninitstatement"
 _TRANSACTION = re.compile(
-    r"(^|;)\s*(begin|start|commit|end|rollback|abort|prepare\s+transaction|set\s+transaction)\b",
-    re.I,
+    r"(^|;)\s*(begin|start|commit|end|rollback|abort|prepare\s+transaction|set\s+transaction)\b", re.I
 )
 _LONGEST_IDLE = "1d"
 _DECIDED_BY_SPARK = {
-    f"pushDown{what}": "false"
-    for what in ("Predicate", "Aggregate", "Limit", "Offset", "TableSample", "Join")
+    f"pushDown{what}": "false" for what in ("Predicate", "Aggregate", "Limit", "Offset", "TableSample", "Join")
 }
 """Options with which Spark sends no condition to the database, nor anything else that chooses rows."""
 _WAYS_OUT = (
@@ -112,13 +110,7 @@ class _Snapshots:
                 connection.close()
 
     def _of(self, connector: Jdbc) -> _Snapshot:
-        key = (
-            connector.url,
-            connector.user,
-            connector.password,
-            connector.driver,
-            connector.options,
-        )
+        key = (connector.url, connector.user, connector.password, connector.driver, connector.options)
         if key not in self._taken:
             self._taken[key] = self._take(Database(spark=self.spark, connector=connector))
         return self._taken[key]
@@ -138,9 +130,7 @@ class _Snapshots:
                 f"SET LOCAL idle_in_transaction_session_timeout = '{_LONGEST_IDLE}'",
             ):
                 database.run(connection, statement)
-            row = connection.createStatement().executeQuery(
-                "SELECT pg_catalog.pg_export_snapshot()"
-            )
+            row = connection.createStatement().executeQuery("SELECT pg_catalog.pg_export_snapshot()")
             row.next()
             return _Snapshot(str(row.getString(1)))
         except Py4JJavaError as error:

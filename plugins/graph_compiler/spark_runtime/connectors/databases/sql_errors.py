@@ -35,9 +35,7 @@ def sql_state(error: Py4JJavaError) -> str:
 
 def database_words(error: Py4JJavaError) -> str:
     """Return the database's messages, each once; if there are none, those of the JVM."""
-    said = [
-        str(found.getMessage() or "").strip() for found in _sql_exceptions(error.java_exception)
-    ]
+    said = [str(found.getMessage() or "").strip() for found in _sql_exceptions(error.java_exception)]
     sentences: list[str] = []
     for text in filter(None, said):
         if not any(text in before for before in sentences):
@@ -58,8 +56,7 @@ def is_changed_session(error: Py4JJavaError) -> bool:
 def refuses_rows(error: Py4JJavaError) -> bool:
     """Whether a batch of rows would be refused again. Errors of a source that is read meanwhile are of no batch."""
     of_batch = (
-        is_java_instance(found, "java.sql.BatchUpdateException")
-        for found in _sql_exceptions(error.java_exception)
+        is_java_instance(found, "java.sql.BatchUpdateException") for found in _sql_exceptions(error.java_exception)
     )
     return is_refusal(error) and any(of_batch)
 

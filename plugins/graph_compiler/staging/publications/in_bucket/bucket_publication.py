@@ -58,9 +58,7 @@ def carry_out(intent: Intent, store: DeferringStore, is_open: Callable[[], bool]
         ) from error
 
 
-def steps(
-    intent: Intent, store: DeferringStore, is_open: Callable[[], bool] = ended
-) -> Iterator[None]:
+def steps(intent: Intent, store: DeferringStore, is_open: Callable[[], bool] = ended) -> Iterator[None]:
     """Do the same step by step: at each yield the carrier may die, and other carriers may run."""
     written = get_document(store, files_document(intent.prepared), DeferredFiles)
     yield

@@ -28,11 +28,7 @@ from pathlib import Path
 
 from graph_compiler import program_log
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
-from graph_compiler.staging.publications.on_disk.listing import (
-    first_link,
-    has_data_files,
-    is_hidden,
-)
+from graph_compiler.staging.publications.on_disk.listing import first_link, has_data_files, is_hidden
 from graph_compiler.staging.publications.on_disk.mounts import has_mount_inside
 from graph_compiler.staging.publications.preparations import inside
 from graph_compiler.staging.publications.publications import WHOLE, Intent, ended
@@ -116,9 +112,7 @@ def _folders(room: Path) -> Iterator[Path]:
     # A folder that is renamed while names are listed may be missing from every list, so it is looked for again.
     for _ in range(3):
         with suppress(FileNotFoundError, NotADirectoryError):
-            yield from sorted(
-                folder for folder in room.iterdir() if not folder.name.startswith(_LEFT)
-            )
+            yield from sorted(folder for folder in room.iterdir() if not folder.name.startswith(_LEFT))
 
 
 def _empty(store: StagingStore, claimed: Path, target: Path, intent: Intent) -> Iterator[None]:

@@ -73,9 +73,7 @@ def _identity(path: str | Path) -> _Identity:
     return ((found.st_dev, found.st_ino),)
 
 
-def _walk(
-    folder: Path, prefix: str, passes_over: Callable[[str], bool], around: _Identity
-) -> Iterator[str]:
+def _walk(folder: Path, prefix: str, passes_over: Callable[[str], bool], around: _Identity) -> Iterator[str]:
     try:
         entries = sorted(ask_again(lambda: os.scandir(folder)), key=lambda entry: entry.name)
     except (FileNotFoundError, NotADirectoryError):  # it has gone meanwhile
@@ -86,8 +84,6 @@ def _walk(
         if entry.is_dir():
             here = _identity(entry.path)
             if here and here[0] not in around:
-                yield from _walk(
-                    Path(entry.path), f"{prefix}{entry.name}/", passes_over, here + around
-                )
+                yield from _walk(Path(entry.path), f"{prefix}{entry.name}/", passes_over, here + around)
         elif not entry.is_symlink() or _identity(entry.path):
             yield f"{prefix}{entry.name}"

@@ -52,9 +52,7 @@ class LocalPlace:
         names = path.parts
         first = next((at for at, name in enumerate(names) if _GLOB.search(name)), len(names))
         found = cls.at(PurePosixPath(*names[:first]))
-        return cls(
-            path=found.path, inodes=found.inodes, rest=found.rest, pattern=tuple(names[first:])
-        )
+        return cls(path=found.path, inodes=found.inodes, rest=found.rest, pattern=tuple(names[first:]))
 
     def contains(self, other: LocalPlace) -> bool:
         """Whether the other is this folder, or is inside it, at any depth."""

@@ -44,9 +44,7 @@ def carry_out(intent: Intent, store: StagingStore, is_open: Callable[[], bool] =
         ) from error
 
 
-def steps(
-    intent: Intent, store: StagingStore, carrier: str, is_open: Callable[[], bool] = ended
-) -> Iterator[None]:
+def steps(intent: Intent, store: StagingStore, carrier: str, is_open: Callable[[], bool] = ended) -> Iterator[None]:
     """Do the same step by step: at each yield the carrier may die, and other carriers may run."""
     for number in count():
         folders = store.folders(intent.prepared)
