@@ -11,7 +11,7 @@ from tests.machine.mended_faults import FAULTS, Fault
 from tests.mutants import changed_files, misplaced
 
 ROOT = Path(__file__).parents[2]
-MACHINES = {f"machine: {name}" for name in ("files", "tables", "staging", "bucket", "results", "hdfs", "rows")}
+MACHINES = {f"machine: {name}" for name in ("files", "tables", "staging", "bucket", "results", "hdfs", "rows", "hosts")}
 DOCS = (ROOT / "docs" / "machine.md").read_text().partition("## Faults it found")[2]
 ROWS = {int(number): found_by for number, found_by in re.findall(r"^\| (\d+) \|[^|]+\| (.*) \|$", DOCS, re.MULTILINE)}
 BY_NAME = [pytest.param(fault, id=f"{fault.item}: {fault.what}") for fault in FAULTS]

@@ -1127,7 +1127,7 @@ FAULTS = (
         ("pinned_variables", "ZONE_VARIABLE: ZONE,", "ZONE_VARIABLE: environment.get('TZ', ZONE),"),
         ("_strange_properties", "if not zone.hasSameRules(zones.getTimeZone(ZONE)):", "if False:"),
         ("_ASKED", '_ASKED = "user.timezone", ', "_ASKED = "),
-        found_by="spark/test_other_hosts.py::test_hosts_read_write_and_merge_the_same_rows",
+        found_by=("spark/test_other_hosts.py::test_hosts_read_write_and_merge_the_same_rows", "machine: hosts"),
     ),
     _fault(
         103,
