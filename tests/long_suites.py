@@ -27,7 +27,7 @@ SUITES: Mapping[str, Sequence[str]] = {
     "make test-kubernetes": (*_BOTH_SIDES, "tests/kubernetes"),
     "make test-openlineage": (
         f"{_PACKAGE}/airflow_backend/lineage",
-        f"{_PACKAGE}/staging/lineage",
+        f"{_PACKAGE}/staging/attempts",
         "tests/openlineage",
     ),
     "make test-objects": (

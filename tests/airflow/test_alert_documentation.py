@@ -9,8 +9,8 @@ import pytest
 from graph_compiler import Parquet, StreamExecutionEnvironment, Values
 from graph_compiler.explain.alerts.message import message_of
 from graph_compiler.explain.alerts.plain_text import plain_text
+from graph_compiler.projects.yaml.export import export_pipeline
 from graph_compiler.projects.yaml.reader import parse_pipeline
-from graph_compiler.projects.yaml.writing.export import export_pipeline
 from tests.explain.test_alert_forms import ALERTS
 
 pytestmark = [

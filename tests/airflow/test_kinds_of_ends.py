@@ -21,11 +21,11 @@ from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.run_client.published import published
 from graph_compiler.staging.attempts.attempt import DIED, Attempt, read_attempt
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments, KeptExecution
+from graph_compiler.staging.attempts.attempt_lineage import RegionPlaces, attempt_lineage
+from graph_compiler.staging.attempts.attempt_metrics import MetricName, attempt_metrics, timed_attempts
 from graph_compiler.staging.attempts.execution_order import begin, claim_execution
 from graph_compiler.staging.attempts.task_attempt import read_task_attempt
 from graph_compiler.staging.gc.survey import survey_run
-from graph_compiler.staging.lineage.attempt_lineage import RegionPlaces, attempt_lineage
-from graph_compiler.staging.metrics.attempt_metrics import MetricName, attempt_metrics, timed_attempts
 from graph_compiler.staging.results.kept_regions import kept_execution
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.local_store import LocalStore

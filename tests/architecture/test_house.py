@@ -148,7 +148,7 @@ SCHEMES = {
     "object_stores.s3_store": "S3, as Airflow's side reaches it",
     "spark_runtime.stores.opening": "the stores of Spark's side",
     "spark_runtime.stores.s3a_uploads": "S3A, as Spark's side reaches it",
-    "staging.lineage.attempt_lineage": "names of datasets, as OpenLineage has them",
+    "staging.attempts.attempt_lineage": "names of datasets, as OpenLineage has them",
     "staging.publications.places": "places that contain each other",
     "webhdfs.webhdfs_access": "HDFS, as Airflow's side reaches it",
     "webhdfs.webhdfs_client": "HDFS, as Airflow's side reaches it",

@@ -21,7 +21,7 @@ PRINTS = {
     "airflow_backend/installation/health_report.py": "its output is a document that its caller reads",
     "airflow_backend/installation/run_states.py": "its output is a document that its caller reads",
     "airflow_backend/installation/submit_commands.py": "its output is a document that its caller reads",
-    "airflow_backend/stores/connection_access.py": "its output is a document that its caller reads",
+    "airflow_backend/connection_access.py": "its output is a document that its caller reads",
 }
 """Programs outside of `cli` that print, and why; all others log."""
 THIRD_PARTY = {
@@ -90,7 +90,7 @@ KNOW_THE_DISK = {
     "cli/commands/ui.py": "the folder of a password",
     "cli/running/embedded_airflow.py": "Airflow's own home",
     "cli/running/in_process_run.py": "a lock of this machine's",
-    "staging/publications/on_disk/file_publication.py": "targets that are folders of a disk",
+    "staging/publications/file_publication.py": "targets that are folders of a disk",
 }
 TAKE_PATHS = {"cli/running/in_process_run.py": "the lock of a run is the machine's own"}
 
@@ -136,7 +136,7 @@ JOIN_RUN_IDS = {
     "airflow_backend/installation/airflow_api.py": "addresses of Airflow's API",
     "run_client/rest_end.py": "addresses of Airflow's API",
     "airflow_backend/web/runs/dag_runs.py": "addresses of Airflow's pages",
-    "staging/lineage/attempt_lineage.py": "the version of a staged result, whose name has the rest",
+    "staging/attempts/attempt_lineage.py": "the version of a staged result, whose name has the rest",
     "spark_runtime/connectors/table.py": "what a table's column says of the run, by its identity",
 }
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import PublicationConflictError
+from graph_compiler.staging.publications.file_publication import carry_out
 from graph_compiler.staging.publications.ledger import Ledger
-from graph_compiler.staging.publications.on_disk.file_publication import carry_out
 from graph_compiler.staging.publications.publications import Intent, Publication
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.folders import SINK, prepare, put, seen

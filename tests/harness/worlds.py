@@ -9,7 +9,7 @@ from pathlib import Path
 from types import GeneratorType
 from typing import Any
 
-from graph_compiler.staging.publications.on_disk.file_publication import carry_out, steps
+from graph_compiler.staging.publications.file_publication import carry_out, steps
 from graph_compiler.staging.publications.publications import Intent
 from tests.harness.folders import prepare, put
 

@@ -142,7 +142,7 @@ def test_nothing_is_seen_before_the_decision(
 def test_an_interrupted_overwrite_is_finished_by_the_next_execution(
     done: int, spark: SparkSession, store: HdfsStore, publisher: PublisherOf, target: str
 ) -> None:
-    from graph_compiler.staging.publications.on_hdfs.hdfs_publication import steps
+    from graph_compiler.staging.publications.hdfs_publication import steps
 
     publisher("e0").publish(prepared(publisher("e0"), target, spark.range(3)))
     intent = prepared(publisher("e1", "dies"), target, spark.range(10, 12))
@@ -161,7 +161,7 @@ def test_an_interrupted_overwrite_is_finished_by_the_next_execution(
 def test_a_carrier_that_wakes_after_a_later_publication_changes_nothing(
     done: int, spark: SparkSession, store: HdfsStore, publisher: PublisherOf, target: str
 ) -> None:
-    from graph_compiler.staging.publications.on_hdfs.hdfs_publication import steps
+    from graph_compiler.staging.publications.hdfs_publication import steps
 
     first = prepared(publisher("e1"), target, spark.range(3))
     publisher("e1").ledger.decide(first)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from graph_compiler.staging.lineage.attempt_lineage import DatasetName
+from graph_compiler.staging.attempts.attempt_lineage import DatasetName
 
 pytestmark = pytest.mark.openlineage
 

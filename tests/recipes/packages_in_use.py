@@ -15,8 +15,8 @@ from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.wire import from_json, from_wire, to_json, to_wire
 from graph_compiler.errors import ExtensionError
 from graph_compiler.explain.text.plan_text import explain_text
+from graph_compiler.projects.yaml.export import export_pipeline
 from graph_compiler.projects.yaml.reader import parse_pipeline
-from graph_compiler.projects.yaml.writing.export import export_pipeline
 
 TEXT = """
 name: monthly

@@ -8,8 +8,8 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, RegionDescriptor
 from graph_compiler.deployment.documents.wire import from_wire, to_wire
+from graph_compiler.projects.yaml.export import export_pipeline
 from graph_compiler.projects.yaml.reader import parse_pipeline
-from graph_compiler.projects.yaml.writing.export import export_pipeline
 
 
 def declared() -> StreamExecutionEnvironment:

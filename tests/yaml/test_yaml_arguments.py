@@ -4,8 +4,8 @@ from pathlib import Path
 
 from graph_compiler import param
 from graph_compiler.declaration.operators import Transform
+from graph_compiler.projects.yaml.export import export_pipeline
 from graph_compiler.projects.yaml.reader import read_pipeline
-from graph_compiler.projects.yaml.writing.export import export_pipeline
 
 PIPELINE = """
 name: sales

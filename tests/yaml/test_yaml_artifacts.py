@@ -5,8 +5,8 @@ from pathlib import Path
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.declaration.locations import declaring_at
 from graph_compiler.errors import SourceLocation
+from graph_compiler.projects.yaml.export import export_pipeline
 from graph_compiler.projects.yaml.reader import read_pipeline
-from graph_compiler.projects.yaml.writing.export import export_pipeline
 
 TEXT = """
 name: sales

@@ -12,8 +12,8 @@ from graph_compiler.cli.app import app
 from graph_compiler.declaration import Pipeline
 from graph_compiler.declaration.operators import Operator
 from graph_compiler.declaration.transformations import FeedbackTransformation
+from graph_compiler.projects.yaml.export import export_pipeline
 from graph_compiler.projects.yaml.reader import parse_pipeline, read_pipeline
-from graph_compiler.projects.yaml.writing.export import export_pipeline
 from pipelines.flights import env as flights
 from tests.properties.strategies import Step, declare, plans
 from tests.yaml.equality import assert_equal, without_lines

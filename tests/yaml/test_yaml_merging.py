@@ -1,6 +1,6 @@
 """What `<<` makes of several mappings, by YAML's merge key type."""
 
-from graph_compiler.projects.yaml.syntax.tree import place_of, plain_tree, read_tree
+from graph_compiler.projects.yaml.tree import place_of, plain_tree, read_tree
 
 TEXT = """\
 a: &a {x: 1, y: 1}

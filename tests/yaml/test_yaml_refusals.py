@@ -6,7 +6,7 @@ import pytest
 
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.projects.yaml.reader import parse_pipeline
-from graph_compiler.projects.yaml.syntax.tree import MAX_CHARACTERS, MAX_PROBLEMS
+from graph_compiler.projects.yaml.tree import MAX_CHARACTERS, MAX_PROBLEMS
 
 HEAD = "name: p\nsources: {s: {csv: /in}}\nsteps:\n"
 """Two lines, and the steps' key in line 3."""

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from graph_compiler import AirflowArguments, Csv, InvalidPipelineError, Parquet, Schedule, StreamExecutionEnvironment
+from graph_compiler.projects.yaml.export import export_pipeline
 from graph_compiler.projects.yaml.reader import parse_pipeline
-from graph_compiler.projects.yaml.writing.export import export_pipeline
 from tests.yaml.equality import assert_equal
 from tests.yaml.yaml_functions import LateParams, alert, one
 

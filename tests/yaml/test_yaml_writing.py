@@ -8,19 +8,11 @@ import pytest
 
 from graph_compiler.declaration.operators import Filter, Operator, Source
 from graph_compiler.declaration.streams import DataStream
-from graph_compiler.projects.yaml import operations
+from graph_compiler.projects.yaml import operations, written_operators
 from graph_compiler.projects.yaml.forms import call_keys, leaves, parameters
 from graph_compiler.projects.yaml.operations import OPERATIONS, Operation
 from graph_compiler.projects.yaml.places import snake
-from graph_compiler.projects.yaml.writing import written_operators
-from graph_compiler.projects.yaml.writing.written_operators import (
-    BEFORE,
-    CALLS,
-    FIELDS,
-    VALUES,
-    call_of,
-    written_operator,
-)
+from graph_compiler.projects.yaml.written_operators import BEFORE, CALLS, FIELDS, VALUES, call_of, written_operator
 
 WRITTEN = [kind for kind in leaves(Operator) if call_of(kind) in OPERATIONS]
 

@@ -38,13 +38,13 @@ from graph_compiler.spark_runtime.artifacts import add_artifacts, jars_not_below
 from graph_compiler.spark_runtime.driver_process import bound_output, end_process
 from graph_compiler.spark_runtime.executor_probe import check_executors
 from graph_compiler.spark_runtime.failures.failures import explain_failure, root_cause
-from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.pinned_jvm import check_jvm, executor_pins
 from graph_compiler.spark_runtime.region.region import run_region
 from graph_compiler.spark_runtime.region.running_code import RunningCode
 from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
 from graph_compiler.spark_runtime.region.task_run import leave_out, run_regions
 from graph_compiler.spark_runtime.region.task_sources import TaskSources
+from graph_compiler.spark_runtime.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.secret_values import hide_options, redact, redacted_failure
 from graph_compiler.spark_runtime.spark_internals.java import look_for_numpy_only_if_loaded, submitted_conf
 from graph_compiler.spark_runtime.stores.opening import open_stores_in_jvm

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from graph_compiler.staging.publications.on_disk.listing import is_hidden
+from graph_compiler.staging.publications.listing import is_hidden
 from tests.faults.plan import Point
 
 _INTENT = re.compile(r"/\.targets/[^/]+/\d+\.intent\.json$")

@@ -26,7 +26,7 @@ from graph_compiler.spark_runtime.publishing.publication import Publisher
 from graph_compiler.spark_runtime.publishing.written_files import FileFormat, Lister, WrittenFile
 from graph_compiler.spark_runtime.spark_internals.direct_write import DirectWrite, NamedFile
 from graph_compiler.spark_runtime.spark_internals.executed_plan import WriteMetrics
-from graph_compiler.staging.publications.on_disk.listing import is_hidden
+from graph_compiler.staging.publications.listing import is_hidden
 from tests.machine.in_stores.server import Ground, Server
 from tests.machine.model import Row
 

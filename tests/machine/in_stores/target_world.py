@@ -19,7 +19,7 @@ from graph_compiler.staging.gc.liveness import AirflowRunState
 from graph_compiler.staging.gc.removal import remove
 from graph_compiler.staging.gc.survey import survey
 from graph_compiler.staging.publications.ledger import is_in_place
-from graph_compiler.staging.publications.on_disk.listing import is_hidden
+from graph_compiler.staging.publications.listing import is_hidden
 from graph_compiler.staging.publications.publications import GIVEN_UP
 from graph_compiler.staging.store import stores
 from tests.machine.faults import Died

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from graph_compiler.staging.publications.on_disk.listing import is_hidden
+from graph_compiler.staging.publications.listing import is_hidden
 from tests.machine.in_stores.grounds import bucket_ground, hdfs_ground
 from tests.machine.in_stores.rows import rows_in
 from tests.machine.in_stores.server import Ground

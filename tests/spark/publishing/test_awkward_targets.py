@@ -17,7 +17,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.errors import InvalidPipelineError, PublicationError
 from graph_compiler.spark_runtime.publishing.literal_paths import literal_path
-from graph_compiler.staging.publications.on_disk.listing import data_files
+from graph_compiler.staging.publications.listing import data_files
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.sinks import Sinks
 

@@ -10,13 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import input_file_name
 
 from graph_compiler.spark_runtime.publishing.literal_paths import literal_path
-from graph_compiler.staging.publications.on_disk.listing import (
-    data_files,
-    files_with_rows,
-    first_link,
-    has_rows,
-    is_hidden,
-)
+from graph_compiler.staging.publications.listing import data_files, files_with_rows, first_link, has_rows, is_hidden
 
 NAMES = [
     *("a", "x=_1", "x~", "part.crc", "_", "_=", "_x", "_x=1", ".x", ".x=1", ".", "..x", "_SUCCESS"),

@@ -11,7 +11,7 @@ from graph_compiler.errors import PublicationError
 from graph_compiler.spark_runtime.publishing import written_files
 from graph_compiler.spark_runtime.publishing.written_files import PARQUET, FileFormat, write_files
 from graph_compiler.spark_runtime.spark_internals.executed_queries import ExecutedQueries
-from graph_compiler.staging.publications.on_disk.listing import files_with_rows
+from graph_compiler.staging.publications.listing import files_with_rows
 
 pytestmark = pytest.mark.spark
 

@@ -19,8 +19,8 @@ from graph_compiler.spark_runtime.results import staging_area as staging
 from graph_compiler.staging.gc.collection import Policy, Waste, collect
 from graph_compiler.staging.gc.removal import remove
 from graph_compiler.staging.gc.survey import survey
+from graph_compiler.staging.publications import file_publication as carry_out
 from graph_compiler.staging.publications.ledger import Ledger
-from graph_compiler.staging.publications.on_disk import file_publication as carry_out
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.reference import published
 from tests.harness.staging_trees import age

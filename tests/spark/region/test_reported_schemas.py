@@ -10,7 +10,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.identifiers import OperatorId
-from graph_compiler.staging.lineage.attempt_lineage import columns
+from graph_compiler.staging.attempts.attempt_lineage import columns
 from tests.spark.conftest import RunPipeline
 
 pytestmark = pytest.mark.spark

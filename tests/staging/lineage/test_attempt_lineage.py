@@ -19,7 +19,7 @@ from graph_compiler.deployment.documents.report import (
     SourceFiles,
     ThrowableType,
 )
-from graph_compiler.staging.lineage.attempt_lineage import (
+from graph_compiler.staging.attempts.attempt_lineage import (
     AttemptLineage,
     Dataset,
     DatasetName,

@@ -2,7 +2,7 @@
 
 import json
 
-from graph_compiler.staging.lineage.attempt_lineage import LineageColumn, columns
+from graph_compiler.staging.attempts.attempt_lineage import LineageColumn, columns
 
 
 def schema(**types: object) -> str:

@@ -5,7 +5,7 @@ import pytest
 from graph_compiler import Csv, Jdbc, Parquet, Table
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.deployment.describe.templates import asset_uri
-from graph_compiler.staging.lineage.attempt_lineage import DatasetName
+from graph_compiler.staging.attempts.attempt_lineage import DatasetName
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from graph_compiler.staging.metrics.attempt_metrics import TASK_TAGS, MetricName
+from graph_compiler.staging.attempts.attempt_metrics import TASK_TAGS, MetricName
 
 ROOT = Path(__file__).parents[3]
 PREFIX = "airflow_graph_compiler_"

@@ -11,12 +11,7 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
 from graph_compiler.identifiers import OperatorId
-from graph_compiler.staging.publications.in_bucket.bucket_publication import (
-    DeferredFiles,
-    carry_out,
-    files_document,
-    steps,
-)
+from graph_compiler.staging.publications.bucket_publication import DeferredFiles, carry_out, files_document, steps
 from graph_compiler.staging.publications.places import StorePlace
 from graph_compiler.staging.publications.preparations import inside_bucket
 from graph_compiler.staging.publications.publications import WHOLE, Intent

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.errors import PublicationConflictError
-from graph_compiler.staging.publications.on_disk import file_publication as module
-from graph_compiler.staging.publications.on_disk.file_publication import carry_out, steps
+from graph_compiler.staging.publications import file_publication as module
+from graph_compiler.staging.publications.file_publication import carry_out, steps
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 from graph_compiler.staging.store.local_store import LocalStore, exchange_folders
 from graph_compiler.staging.store.staging_store import Promises

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
-from graph_compiler.staging.publications.on_disk import file_publication as module
-from graph_compiler.staging.publications.on_disk.file_publication import carry_out, steps
-from graph_compiler.staging.publications.on_disk.listing import data_files
-from graph_compiler.staging.publications.on_disk.mounts import preparation_folder
+from graph_compiler.staging.publications import file_publication as module
+from graph_compiler.staging.publications.file_publication import carry_out, steps
+from graph_compiler.staging.publications.listing import data_files
+from graph_compiler.staging.publications.mounts import preparation_folder
 from graph_compiler.staging.publications.publications import Intent
 from tests.harness.folders import in_memory, prepare, put, seen
 from tests.harness.worlds import NEW, OLD, World
@@ -188,9 +188,9 @@ def _can_mount() -> bool:
 def test_a_mount_point_can_be_published_to_repeatedly(place: str, mounted: str, tmp_path: Path) -> None:
     script = f"""
 from pathlib import Path
-from graph_compiler.staging.publications.on_disk.file_publication import carry_out
-from graph_compiler.staging.publications.on_disk.listing import data_files
-from graph_compiler.staging.publications.on_disk.mounts import preparation_folder
+from graph_compiler.staging.publications.file_publication import carry_out
+from graph_compiler.staging.publications.listing import data_files
+from graph_compiler.staging.publications.mounts import preparation_folder
 from tests.harness.folders import prepare
 target = Path({str(tmp_path)!r}, "out")
 for number in range(3):

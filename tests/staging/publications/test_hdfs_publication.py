@@ -11,7 +11,7 @@ import pytest
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
 from graph_compiler.identifiers import OperatorId
-from graph_compiler.staging.publications.on_hdfs.hdfs_publication import carry_out, steps
+from graph_compiler.staging.publications.hdfs_publication import carry_out, steps
 from graph_compiler.staging.publications.preparations import beside_in_hdfs
 from graph_compiler.staging.publications.publications import WHOLE, Intent
 from graph_compiler.staging.store import conditional_put

@@ -23,8 +23,8 @@ from graph_compiler.errors import (
 )
 from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.staging.attempts.run_marker import VERSION, RunMarker, mark_run, same_root
+from graph_compiler.staging.publications.file_publication import carry_out
 from graph_compiler.staging.publications.ledger import Ledger
-from graph_compiler.staging.publications.on_disk.file_publication import carry_out
 from graph_compiler.staging.publications.preparations import PlaceKind, Preparation, PreparedPlace, beside
 from graph_compiler.staging.publications.publications import GIVEN_UP, Confirmation, Ending, Intent, Publication, ending
 from graph_compiler.staging.publications.unexplained_attempts import TAKEN_AWAY

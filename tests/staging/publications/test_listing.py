@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.staging.publications.on_disk.listing import data_files, files_with_rows, has_rows, is_hidden
+from graph_compiler.staging.publications.listing import data_files, files_with_rows, has_rows, is_hidden
 from tests.harness.folders import failing, put
 
 

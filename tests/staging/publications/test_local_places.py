@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from graph_compiler.declaration.connectors.file_uris import local_path
-from graph_compiler.staging.publications.on_disk.local_places import LocalPlace
+from graph_compiler.staging.publications.local_places import LocalPlace
 
 
 def at(path: object) -> LocalPlace:

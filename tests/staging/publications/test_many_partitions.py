@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from graph_compiler.staging.publications.on_disk import file_publication as module
-from graph_compiler.staging.publications.on_disk.file_publication import carry_out, steps
-from graph_compiler.staging.publications.on_disk.listing import data_files
+from graph_compiler.staging.publications import file_publication as module
+from graph_compiler.staging.publications.file_publication import carry_out, steps
+from graph_compiler.staging.publications.listing import data_files
 from graph_compiler.staging.publications.publications import Intent
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.folders import in_memory, prepare, put

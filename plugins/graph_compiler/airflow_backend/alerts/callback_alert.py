@@ -9,9 +9,9 @@ from typing import Any
 from airflow.configuration import conf
 
 from graph_compiler.airflow_backend.alerts.failed_tries import LOCAL, FailedTry, Pages, failed_task
+from graph_compiler.airflow_backend.connection_access import open_stores
 from graph_compiler.airflow_backend.installation.settings import read_settings
 from graph_compiler.airflow_backend.run_identities import identity_of_task
-from graph_compiler.airflow_backend.stores.connection_access import open_stores
 from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.explain.alerts.alert import Alert

@@ -16,10 +16,10 @@ from typing import Any
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
+from graph_compiler.airflow_backend.connection_access import open_stores, root_access
 from graph_compiler.airflow_backend.installation.settings import read_settings
 from graph_compiler.airflow_backend.provider.host_facts import PACKAGE, driver_environment
 from graph_compiler.airflow_backend.provider.preparation import kept_python
-from graph_compiler.airflow_backend.stores.connection_access import open_stores, root_access
 from graph_compiler.staging.store.stores import store_of
 
 APPLICATION = PACKAGE / "spark_runtime" / "executor_report.py"

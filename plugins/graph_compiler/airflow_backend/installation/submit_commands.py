@@ -11,10 +11,10 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 
+from graph_compiler.airflow_backend.connection_access import open_stores
 from graph_compiler.airflow_backend.dag.dag_builder import build_dag
 from graph_compiler.airflow_backend.installation.settings import read_settings
 from graph_compiler.airflow_backend.run_identities import identity_of_plan
-from graph_compiler.airflow_backend.stores.connection_access import open_stores
 from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.declaration.connectors.secret import Secret

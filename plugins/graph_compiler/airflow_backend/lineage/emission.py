@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 from airflow.sdk import get_current_context
 
 from graph_compiler.airflow_backend.lineage.task_lineage import places_of
-from graph_compiler.staging.lineage.attempt_lineage import attempt_lineage
-from graph_compiler.staging.metrics.attempt_metrics import EndedRegion
+from graph_compiler.staging.attempts.attempt_lineage import attempt_lineage
+from graph_compiler.staging.attempts.attempt_metrics import EndedRegion
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.stores import store_of
 

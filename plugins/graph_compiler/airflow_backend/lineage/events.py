@@ -26,8 +26,8 @@ from openlineage.client.uuid import generate_static_uuid
 
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.lineage.attempt_lineage import AttemptLineage, Dataset, LineageColumn, columns
-from graph_compiler.staging.metrics.attempt_metrics import TimedAttempt
+from graph_compiler.staging.attempts.attempt_lineage import AttemptLineage, Dataset, LineageColumn, columns
+from graph_compiler.staging.attempts.attempt_metrics import TimedAttempt
 
 PRODUCER = "urn:graph_compiler"
 """Who has sent an event: OpenLineage wants a URI."""

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
-from graph_compiler.staging.lineage.attempt_lineage import (
+from graph_compiler.staging.attempts.attempt_lineage import (
     AttemptLineage,
     RegionPlaces,
     attempt_lineage,

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from graph_compiler.airflow_backend.connection_access import RootAccess
 from graph_compiler.airflow_backend.provider.host_facts import APPLICATION, END_WITHOUT_MEMORY, PROGRAM, PROGRAM_DIGEST
 from graph_compiler.airflow_backend.provider.submit_target import (
     POD_NAME,
@@ -28,7 +29,6 @@ from graph_compiler.airflow_backend.provider.submit_target import (
     SparkDefaults,
     driver_pod,
 )
-from graph_compiler.airflow_backend.stores.connection_access import RootAccess
 from graph_compiler.declaration.artifacts.user_artifact import ArtifactKind
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.connectors.secret import Secret

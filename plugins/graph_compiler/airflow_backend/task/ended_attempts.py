@@ -15,7 +15,7 @@ from contextlib import suppress
 from graph_compiler.airflow_backend.lineage import emission
 from graph_compiler.airflow_backend.task import metrics
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
-from graph_compiler.staging.metrics.attempt_metrics import EndedRegion, timed_attempts
+from graph_compiler.staging.attempts.attempt_metrics import EndedRegion, timed_attempts
 
 LOG = logging.getLogger(__name__)
 _MOST_SECONDS = 5.0

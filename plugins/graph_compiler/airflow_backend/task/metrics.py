@@ -10,7 +10,7 @@ from opentelemetry.metrics import get_meter_provider
 
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.identifiers import plain_line
-from graph_compiler.staging.metrics.attempt_metrics import EndedRegion, attempt_metrics
+from graph_compiler.staging.attempts.attempt_metrics import EndedRegion, attempt_metrics
 
 _SWITCHES = ("statsd_on", "statsd_datadog_enabled", "otel_on")
 _LONGEST = 200

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from graph_compiler.airflow_backend.connection_access import RootAccess, root_access
 from graph_compiler.airflow_backend.provider.host_facts import driver_environment, function_modules, spark_defaults
 from graph_compiler.airflow_backend.provider.preparation import SubmitFacts, SubmitPlan, prepare
 from graph_compiler.airflow_backend.provider.submit_operator import SubmitOperator
 from graph_compiler.airflow_backend.provider.submit_target import SparkArguments, submit_target
-from graph_compiler.airflow_backend.stores.connection_access import RootAccess, root_access
 from graph_compiler.airflow_backend.task.driver_tuning import WantedArchive, make_archive_later, tune_driver
 from graph_compiler.airflow_backend.task.execution_files import leave_submission
 from graph_compiler.airflow_backend.task.secret_values import secrets_at_hand

@@ -12,6 +12,7 @@ from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException
 from jinja2 import Environment
 
+from graph_compiler.airflow_backend.connection_access import open_stores
 from graph_compiler.airflow_backend.dag.arguments import Arguments, rendered_arguments, with_arguments
 from graph_compiler.airflow_backend.dag.assets import describe_events, inlets, outlets, published
 from graph_compiler.airflow_backend.dag.logical_dates import explaining_templates, with_run_date
@@ -22,7 +23,6 @@ from graph_compiler.airflow_backend.lineage.task_lineage import ReportsLineage
 from graph_compiler.airflow_backend.provider.host_facts import APPLICATION
 from graph_compiler.airflow_backend.provider.submit_operator import submit_options
 from graph_compiler.airflow_backend.run_identities import identity_of_task
-from graph_compiler.airflow_backend.stores.connection_access import open_stores
 from graph_compiler.airflow_backend.task.driver_end import read_reports, recording, why_failed
 from graph_compiler.airflow_backend.task.driver_tuning import doubt_archive
 from graph_compiler.airflow_backend.task.execution_files import deploy, is_done, see_run

@@ -8,8 +8,8 @@ from fastapi import FastAPI
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from graph_compiler.airflow_backend.connection_access import open_stores
 from graph_compiler.airflow_backend.installation.settings import Settings, read_settings
-from graph_compiler.airflow_backend.stores.connection_access import open_stores
 from graph_compiler.airflow_backend.web.plans.dag_versions import PlanCards
 from graph_compiler.airflow_backend.web.routes import plan_routes, row_routes, run_routes
 from graph_compiler.airflow_backend.web.routes.answers import Server

@@ -27,7 +27,7 @@ def export(
 ) -> None:
     """Print a pipeline as YAML that declares the same pipeline: equal operators, ids and fingerprints."""
     # Imported when called: building the models of the whole API takes longer than most commands.
-    from graph_compiler.projects.yaml.writing.export import export_pipeline
+    from graph_compiler.projects.yaml.export import export_pipeline
 
     writers = {ExportForm.YAML: export_pipeline}
     with speaking_plainly():

@@ -16,7 +16,7 @@ from graph_compiler.object_stores.s3_access import S3Access
 from graph_compiler.webhdfs.opening import open_hdfs_with
 from graph_compiler.webhdfs.webhdfs_access import HdfsAccess
 
-_PROGRAM = "graph_compiler.airflow_backend.stores.connection_access"
+_PROGRAM = "graph_compiler.airflow_backend.connection_access"
 
 
 def open_stores_of_airflow(airflow: EmbeddedAirflow) -> None:

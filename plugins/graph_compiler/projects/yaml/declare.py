@@ -43,7 +43,7 @@ from graph_compiler.projects.yaml.pipeline_spec import PipelineSpec
 from graph_compiler.projects.yaml.places import CONNECTOR_KEYS, CONNECTORS, make_value, value_of
 from graph_compiler.projects.yaml.refusals import KeyPath, problem_in
 from graph_compiler.projects.yaml.run_forms import ParameterForm
-from graph_compiler.projects.yaml.syntax.tree import Node, place_of
+from graph_compiler.projects.yaml.tree import Node, place_of
 from graph_compiler.projects.yaml.values import Form, SqlFile, find_function, find_model, read_query
 
 _WHAT = {

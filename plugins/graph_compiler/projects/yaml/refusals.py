@@ -21,7 +21,7 @@ from graph_compiler.projects.yaml.operations import INLINE_FORMS, SOURCE_FORMS, 
 from graph_compiler.projects.yaml.pipeline_spec import form_at
 from graph_compiler.projects.yaml.places import CONNECTORS, OPERATORS, REFUSED, WINDOWS
 from graph_compiler.projects.yaml.synonyms import key_meant
-from graph_compiler.projects.yaml.syntax.tree import MAX_PROBLEMS, Node, node_at, place_of, plain_tree, written_at
+from graph_compiler.projects.yaml.tree import MAX_PROBLEMS, Node, node_at, place_of, plain_tree, written_at
 from graph_compiler.projects.yaml.values import TAG, Form, shown_value
 
 KeyPath = tuple[str | int, ...]

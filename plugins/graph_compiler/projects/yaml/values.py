@@ -21,7 +21,7 @@ from pydantic_core import PydanticCustomError
 from graph_compiler.declaration.parameters.parameter import is_model
 from graph_compiler.errors import FunctionNotImportableError
 from graph_compiler.identifiers import did_you_mean
-from graph_compiler.projects.yaml.syntax.text_file import file_below, read_file_bytes
+from graph_compiler.projects.yaml.text_file import file_below, read_file_bytes
 
 _LONGEST = 60
 TAG = "<"

@@ -20,7 +20,7 @@ from graph_compiler.spark_runtime.publishing.partition_names import watch_folder
 from graph_compiler.spark_runtime.publishing.store_target import StoreTarget
 from graph_compiler.spark_runtime.publishing.written_files import FileFormat, WrittenFile, read_aside, without_rows
 from graph_compiler.spark_runtime.spark_internals.direct_write import DirectWrite, write_directly
-from graph_compiler.staging.publications.in_bucket.bucket_publication import DeferredFiles, carry_out, files_document
+from graph_compiler.staging.publications.bucket_publication import DeferredFiles, carry_out, files_document
 from graph_compiler.staging.publications.preparations import inside_bucket, written_in_bucket
 from graph_compiler.staging.publications.publications import Intent
 from graph_compiler.staging.store.deferred_files import DeferredFile, DeferringStore

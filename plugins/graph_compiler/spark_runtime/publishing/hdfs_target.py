@@ -22,7 +22,7 @@ from graph_compiler.spark_runtime.publishing.written_files import (
     write_empty_file,
     write_files,
 )
-from graph_compiler.staging.publications.on_hdfs.hdfs_publication import carry_out, remove_empty
+from graph_compiler.staging.publications.hdfs_publication import carry_out, remove_empty
 from graph_compiler.staging.publications.preparations import beside_in_hdfs
 from graph_compiler.staging.publications.publications import Intent
 

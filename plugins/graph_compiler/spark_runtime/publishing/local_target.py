@@ -21,9 +21,9 @@ from graph_compiler.spark_runtime.publishing.written_files import (
     write_empty_file,
     write_files,
 )
-from graph_compiler.staging.publications.on_disk.file_publication import carry_out, remove_empty
-from graph_compiler.staging.publications.on_disk.listing import data_files, first_link
-from graph_compiler.staging.publications.on_disk.mounts import preparation_folder
+from graph_compiler.staging.publications.file_publication import carry_out, remove_empty
+from graph_compiler.staging.publications.listing import data_files, first_link
+from graph_compiler.staging.publications.mounts import preparation_folder
 from graph_compiler.staging.publications.preparations import NAME_BYTES
 from graph_compiler.staging.publications.publications import WHOLE, Intent
 

@@ -21,7 +21,7 @@ from graph_compiler.spark_runtime.publishing.partition_names import watch_folder
 from graph_compiler.spark_runtime.spark_internals.executed_plan import WriteMetrics
 from graph_compiler.spark_runtime.spark_internals.executed_queries import ExecutedQueries
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import footer_rows, orc_rows
-from graph_compiler.staging.publications.on_disk.listing import files_with_rows, has_rows, is_hidden
+from graph_compiler.staging.publications.listing import files_with_rows, has_rows, is_hidden
 from graph_compiler.staging.publications.publications import MARKER
 from graph_compiler.staging.store.staging_store import StagingStore
 

@@ -36,12 +36,12 @@ from graph_compiler.deployment.plans.clear_command import clear_command
 from graph_compiler.errors import ConsumersMustRerunError, PartitionNotFoundError, StagingError, UpstreamMustRerunError
 from graph_compiler.identifiers import IntermediateDataSetId, TaskName, listing
 from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is
-from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.operators.contracts import Contract, check_contracts
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
 from graph_compiler.spark_runtime.region.region_graph import OperatorGraph
 from graph_compiler.spark_runtime.region.region_run import FixedRows, RegionRun
 from graph_compiler.spark_runtime.region.seams import ReadSource
+from graph_compiler.spark_runtime.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.spark_runtime.spark_internals.origins import STAGED, origin

@@ -15,8 +15,8 @@ from graph_compiler.deployment.documents.wire import digest
 from graph_compiler.errors import StagingError
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.failures.failures import OperatorFailedError
-from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
+from graph_compiler.spark_runtime.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 
 

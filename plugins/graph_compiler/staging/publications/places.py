@@ -25,7 +25,7 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError, Problem, SourceLocation
 from graph_compiler.identifiers import PIPELINES, RegionId
 from graph_compiler.staging.attempts.attempts import last_descriptor
-from graph_compiler.staging.publications.on_disk.local_places import LocalPlace
+from graph_compiler.staging.publications.local_places import LocalPlace
 from graph_compiler.staging.store.stores import store_of
 
 

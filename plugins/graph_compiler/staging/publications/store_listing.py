@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graph_compiler.staging.publications.on_disk.listing import is_hidden
+from graph_compiler.staging.publications.listing import is_hidden
 from graph_compiler.staging.store.staging_store import StagingStore
 
 

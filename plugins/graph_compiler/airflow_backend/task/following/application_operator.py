@@ -12,9 +12,9 @@ from airflow.sdk.bases.operator import TRIGGER_FAIL_REPR
 from airflow.sdk.configuration import conf
 from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
 
+from graph_compiler.airflow_backend.connection_access import open_stores
 from graph_compiler.airflow_backend.provider.submit_operator import SubmitOperator
 from graph_compiler.airflow_backend.provider.submit_target import ExecutionTargetError
-from graph_compiler.airflow_backend.stores.connection_access import open_stores
 from graph_compiler.airflow_backend.task.driver_end import stopping
 from graph_compiler.airflow_backend.task.execution_files import is_done
 from graph_compiler.airflow_backend.task.following.tracking import (

@@ -9,8 +9,8 @@ from typing import Any
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 from asgiref.sync import sync_to_async
 
+from graph_compiler.airflow_backend.connection_access import open_stores
 from graph_compiler.airflow_backend.provider.submit_operator import SubmitOperator
-from graph_compiler.airflow_backend.stores.connection_access import open_stores
 from graph_compiler.airflow_backend.task.driver_end import stopping
 
 

@@ -46,8 +46,8 @@ from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.options.durations import format_duration
 from graph_compiler.projects.yaml.operations import STEP_FORMS
 from graph_compiler.projects.yaml.run_forms import PATH, written_airflow
-from graph_compiler.projects.yaml.syntax.tree import scalar
-from graph_compiler.projects.yaml.writing.written_operators import (
+from graph_compiler.projects.yaml.tree import scalar
+from graph_compiler.projects.yaml.written_operators import (
     Step,
     call_of,
     own_name,

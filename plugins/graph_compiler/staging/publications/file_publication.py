@@ -28,8 +28,8 @@ from pathlib import Path
 
 from graph_compiler import program_log
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
-from graph_compiler.staging.publications.on_disk.listing import first_link, has_data_files, is_hidden
-from graph_compiler.staging.publications.on_disk.mounts import has_mount_inside
+from graph_compiler.staging.publications.listing import first_link, has_data_files, is_hidden
+from graph_compiler.staging.publications.mounts import has_mount_inside
 from graph_compiler.staging.publications.preparations import inside
 from graph_compiler.staging.publications.publications import WHOLE, Intent, ended
 from graph_compiler.staging.store.conditional_put import ask_again

@@ -1,6 +1,6 @@
 """The access to the staging root's store, from the Airflow connection that `staging_conn_id` names.
 
-python -m graph_compiler.airflow_backend.stores.connection_access   →   the access as JSON
+python -m graph_compiler.airflow_backend.connection_access   →   the access as JSON
 """
 
 from __future__ import annotations

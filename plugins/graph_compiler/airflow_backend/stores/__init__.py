@@ -1,1 +1,0 @@
-"""How Airflow's side reaches the store of a staging root: by an Airflow connection."""

@@ -1,1 +1,0 @@
-"""YAML text as nodes with their places, within limits."""

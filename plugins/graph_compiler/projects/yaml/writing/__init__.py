@@ -1,1 +1,0 @@
-"""Write a pipeline as YAML: the calls that would declare it again."""

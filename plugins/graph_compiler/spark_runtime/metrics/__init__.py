@@ -1,1 +1,0 @@
-"""What a region's operators did: seconds, stages, bytes and rows."""

@@ -1,1 +1,0 @@
-"""The datasets that attempts at a region have read and written, from the documents that they left."""

@@ -1,1 +1,0 @@
-"""The metrics of attempts at a pipeline's regions, from the documents that they left."""

@@ -1,1 +1,0 @@
-"""Publications to folders of HDFS: prepared folders are claimed, and their files moved in, by renames."""
