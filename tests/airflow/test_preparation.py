@@ -267,7 +267,7 @@ def test_a_target_with_no_way_for_secrets_refuses_them(tmp_path: Path) -> None:
         name="acme", masters="acme://.+", master_form="acme://HOST", client=DriverPlace(), cluster=DriverPlace()
     )  # fmt: skip
     spark = {"master": "acme://h"}
-    with pytest.raises(SecretError, match="master 'acme://h' with deploy mode 'client'"):
+    with pytest.raises(SecretError, match="master 'acme://h' in deploy mode 'client'"):
         prepared(task_of(env, str(tmp_path)), acme, None, spark)
     env = StreamExecutionEnvironment("p")
     env.from_source(Csv("/in"), "in").sink_to(Parquet("/out"))

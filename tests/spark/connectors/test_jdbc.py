@@ -331,7 +331,7 @@ def test_a_spark_task_that_ran_twice_is_noticed(
 ) -> None:
     real = Database.count
     monkeypatch.setattr(Database, "count", lambda self, table: real(self, table) + 1)
-    with pytest.raises(PublicationConflictError, match="holds 3 rows, and 2 were sent"):
+    with pytest.raises(PublicationConflictError, match="holds 3 rows, but 2 were sent"):
         sinks.write(jdbc(postgres, "sales"), spark.range(2), mode="append")
 
 

@@ -41,7 +41,7 @@ def test_rows_that_a_trigger_drops_are_counted(
     postgres.sql(DROPS_ODD + BEFORE.format("INSERT OR UPDATE"))
     sinks.write(jdbc(postgres, "sales"), sales(spark, 5, 10), **settings(mode))
     assert ids(postgres) == ([6, 8] if mode == "overwrite" else [0, 1, 6, 8])
-    assert "took 2 of 5 rows: it has a trigger or a rule" in caplog.text
+    assert "reports 2 of 5 rows: it has a trigger or a rule" in caplog.text
 
 
 def test_a_merge_that_updates_all_its_rows_reports_no_trigger(
