@@ -200,3 +200,18 @@ def test_a_public_method_has_a_description_unless_it_overrides_one() -> None:
         if method not in inherited(name, classes)
     ]
     assert [one for one in without if not one.startswith("_")] == []
+
+
+def test_files_that_descriptions_name_are_there() -> None:
+    root = PACKAGE.parents[1]
+    known = [
+        path.as_posix() for folder in (PACKAGE, root / "tests", root / "pipelines") for path in folder.rglob("*.py")
+    ]
+    named = re.compile(r"`([\w/]+\.py)`")
+    lost = {
+        f"{path.relative_to(PACKAGE)}: {file}"
+        for path in PACKAGE.rglob("*.py")
+        for file in named.findall(path.read_text())
+        if not any(f"/{one}".endswith(f"/{file}") for one in known)
+    }
+    assert lost == set()

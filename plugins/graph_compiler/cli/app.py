@@ -1,4 +1,4 @@
-"""The command line: one function for each command; `exit_codes.py` defines their exit codes."""
+"""The command line: one function for each command; `ExitCode` has their exit codes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Options under Flink's keys, as a pydantic model; docs/options.md is made from it.
 
-`option_reader.py` reads them. A declaration carries the raw pairs: the driver, which imports it, has no pydantic.
+`reader.py` reads them. A declaration carries the raw pairs: the driver, which imports it, has no pydantic.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Each group, and each instance, is a run of the pipeline with a publication of its own, and a sink that overwrites
 replaces what the one before it has published. The other modes keep what others have written, or fail.
 
-Places are compared as far as they are known before a run: `distinct_places.py`. Each place is looked up among those
+Places are compared as far as they are known before a run (`filled`). Each place is looked up among those
 before it, so the time for a Dag of many groups grows with their number, not with its square.
 """
 

@@ -187,7 +187,7 @@ class Connector(Extensible, metaclass=HeldToForm):
         """Return the place as a URI that is the same in every run; None if no other pipeline can use it.
 
         `fill` replaces parameters in a text by their defaults, and every other template by UNKNOWN
-        (`asset_places.py` has more).
+        (`file_uris.py` has more).
         """
         return None
 
@@ -200,7 +200,7 @@ class Connector(Extensible, metaclass=HeldToForm):
         return None
 
     def problems(self) -> Iterator[Problem]:
-        """Yield its problems; the caller adds the operator (`checked.problems_at`)."""
+        """Yield its problems; the caller adds the operator (`problems_at`)."""
         yield from ()
 
     def why_not_writable(self) -> str | None:

@@ -13,7 +13,7 @@ RELATIVE = "a relative path"
 ABSOLUTE = ("/", "s3a://", "hdfs://")
 """How everything that has a store begins."""
 _FILE = re.compile(r"file:(//(?=/)|(?=/(?!/)))", re.IGNORECASE)
-_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):/", re.IGNORECASE)
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):/")
 _REMOTE = re.compile(r"(?P<scheme>s3a|hdfs)://(?P<authority>[^/]*)(?P<path>(/.*)?)", re.DOTALL)
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", re.ASCII)
 _PREFIX = re.compile(r"[\w!.*'()=~/-]*", re.ASCII)
@@ -159,7 +159,6 @@ def _why_no_folder(place: _Remote) -> str | None:
 
 UNKNOWN = "\0"
 """Replaces a template whose value only a run has."""
-_SCHEME_OF_URI = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:/")
 
 
 def lasting(text: str) -> str:
@@ -172,7 +171,7 @@ def lasting(text: str) -> str:
 
 def place_uri(place: str) -> str:
     """Return the URI of a path or URI: `/data/x` is `file:///data/x`, `s3a:` is `s3:`."""
-    if _SCHEME_OF_URI.match(place):
+    if _SCHEME.match(place):
         scheme, _, rest = place.partition(":")
         scheme = {"s3a": "s3", "s3n": "s3"}.get(scheme.lower(), scheme.lower())
         if scheme != "file":

@@ -103,7 +103,7 @@ class Operator(Extensible):
         return None
 
     def problems(self) -> Iterator[Problem]:
-        """Yield the problems of its fields; the caller adds the operator (`checked.problems_at`)."""
+        """Yield the problems of its fields; the caller adds the operator (`problems_at`)."""
         yield from ()
 
     def refusing_contract(self) -> str | None:

@@ -227,7 +227,7 @@ def _ignored_settings(profile: SlotSharingGroup, where: SubmitSettings, name: st
 
 
 def _usable(where: SubmitSettings) -> ExecutionTarget | None:
-    """Return the declared target, None if there is another problem with it."""
+    """Return the declared target, None if it is refused for another reason."""
     if any(_place_problems(where, "")):
         return None
     return target_named(where.target) if where.target else None

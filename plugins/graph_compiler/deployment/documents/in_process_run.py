@@ -4,7 +4,7 @@
     progress.jsonl   a Step on each line, when it starts
     preview.json     rows of the operator it ran up to
 
-Its results are in the run's own documents (`executions.py`), as after a run under Airflow.
+Its results are in the run's own documents (`attempts.py`), as after a run under Airflow.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     ACME = ExecutionTarget(name="acme", masters=r"acme://.+", master_form="acme://HOST", …)
 
-Another package registers its own under `graph_compiler.execution_targets` (`graph_compiler/extensions.py`).
+Another package registers its own under `graph_compiler.execution_targets` (`extensions.py`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Operators as the calls that create them: the inverse of `calls.py`, from the same signatures.
+"""Operators as the calls that create them: the inverse of `declare.py`, from the same signatures.
 
     filter(condition, *, rejects=None)     Filter("a > 1", "rest")     →   {filter: a > 1, rejects: rest}
 
@@ -158,7 +158,7 @@ VALUES: Mapping[tuple[type[Operator], str], Callable[[Any], object]] = {
     ),
     # Two fields, one argument.
     (IntervalJoin, "times"): lambda operator: (operator.left_time, operator.right_time),
-    # An unchanged column needs no expression: `calls.py` reads both.
+    # An unchanged column needs no expression: `declare.py` reads both.
     (Select, "columns"): lambda operator: [
         name if text == quoted(name) else {name: text} for name, text in operator.columns
     ],

@@ -28,7 +28,7 @@ VERSION = 2
 class RunMarker:
     """The first task's host, time (seconds since the epoch) and plan.
 
-    `time` is what `current_timestamp()` is in all tasks of the run (`run_time.py`). `ttl` is the pipeline's
+    `time` is what `current_timestamp()` is in all tasks of the run. `ttl` is the pipeline's
     `staging.ttl` in seconds.
     """
 

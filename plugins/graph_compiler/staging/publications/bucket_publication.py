@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from graph_compiler.errors import PublicationConflictError, PublicationPendingError
+from graph_compiler.errors import PublicationConflictError
 from graph_compiler.staging.publications.publications import Intent, ended
 from graph_compiler.staging.publications.store_listing import files_seen
 from graph_compiler.staging.store.deferred_files import DeferredFile, DeferringStore
@@ -50,12 +50,7 @@ def carry_out(intent: Intent, store: DeferringStore, is_open: Callable[[], bool]
         for _ in steps(intent, store, is_open):
             pass
     except OSError as error:
-        raise PublicationPendingError(
-            f"{intent.target} does not accept what execution {intent.execution_id} of run {intent.identity.run_id} has "
-            f"decided to publish: {error.strerror or error}\n"
-            "  hint: fix this, and clear the task: the next execution that writes to the target finishes it. "
-            f"To give it up, remove {intent.prepared}"
-        ) from error
+        raise intent.pending(str(error.strerror or error)) from error
 
 
 def steps(intent: Intent, store: DeferringStore, is_open: Callable[[], bool] = ended) -> Iterator[None]:

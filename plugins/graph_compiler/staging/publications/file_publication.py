@@ -27,7 +27,7 @@ from itertools import count
 from pathlib import Path
 
 from graph_compiler import program_log
-from graph_compiler.errors import PublicationConflictError, PublicationPendingError
+from graph_compiler.errors import PublicationConflictError
 from graph_compiler.staging.publications.listing import first_link, has_data_files, is_hidden
 from graph_compiler.staging.publications.mounts import has_mount_inside
 from graph_compiler.staging.publications.preparations import inside
@@ -53,12 +53,7 @@ def carry_out(intent: Intent, is_open: Callable[[], bool] = ended) -> None:
             pass
     except OSError as error:
         places = " → ".join(str(name) for name in (error.filename, error.filename2) if name)
-        raise PublicationPendingError(
-            f"{intent.target} does not accept what execution {intent.execution_id} of run {intent.identity.run_id} has "
-            f"decided to publish: {error.strerror or error}{f' ({places})' if places else ''}\n"
-            "  hint: fix this, and clear the task: the next execution that writes to the target finishes it. "
-            f"To give it up, remove {intent.prepared}"
-        ) from error
+        raise intent.pending(f"{error.strerror or error}{f' ({places})' if places else ''}") from error
 
 
 def steps(intent: Intent, carrier: str, is_open: Callable[[], bool] = ended) -> Iterator[None]:
@@ -66,7 +61,7 @@ def steps(intent: Intent, carrier: str, is_open: Callable[[], bool] = ended) -> 
     target, prepared = Path(intent.target), Path(intent.prepared)
     store, rooms = target_store(intent.target), _rooms(intent)
     for number in count():
-        # First the prepared files, then their copies: see `folders.moves`.
+        # First the prepared files, then their copies: see the moves below.
         folder = next((found for room in rooms for found in _folders(room)), None)
         if folder is None:
             break

@@ -21,7 +21,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 
-from graph_compiler.errors import PublicationConflictError, PublicationPendingError
+from graph_compiler.errors import PublicationConflictError
 from graph_compiler.staging.publications.publications import Intent, ended
 from graph_compiler.staging.store.staging_store import StagingStore
 
@@ -36,12 +36,7 @@ def carry_out(intent: Intent, store: StagingStore, is_open: Callable[[], bool] =
         for _ in steps(intent, store, uuid.uuid4().hex, is_open):
             pass
     except OSError as error:
-        raise PublicationPendingError(
-            f"{intent.target} does not accept what execution {intent.execution_id} of run {intent.identity.run_id} has "
-            f"decided to publish: {error.strerror or error}\n"
-            "  hint: fix this, and clear the task: the next execution that writes to the target finishes it. "
-            f"To give it up, remove {intent.prepared}"
-        ) from error
+        raise intent.pending(str(error.strerror or error)) from error
 
 
 def steps(intent: Intent, store: StagingStore, carrier: str, is_open: Callable[[], bool] = ended) -> Iterator[None]:

@@ -339,7 +339,7 @@ _COMMON: Mapping[str, type] = {"identity": dict} | dict.fromkeys(
 class LedgerRecords:
     """The decided publications of targets, by number.
 
-    Reading a record raises DamagedDocumentError if it is no longer readable (`why` is GONE if it does not exist),
+    Reading a record raises DamagedDocumentError if it cannot be read any more (`why` is GONE if it is not there),
     OtherVersionError if another version of this program can read it.
     """
 

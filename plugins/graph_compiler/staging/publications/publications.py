@@ -16,7 +16,7 @@ from graph_compiler.deployment.documents.jvm_settings import ZONE
 from graph_compiler.deployment.documents.run_identity import RunIdentity, with_identity
 from graph_compiler.deployment.documents.staging_layout import DONE, INTENT, TARGETS, StagingLayout
 from graph_compiler.deployment.documents.wire import ABSENT
-from graph_compiler.errors import DamagedDocumentError
+from graph_compiler.errors import DamagedDocumentError, PublicationPendingError
 from graph_compiler.identifiers import OperatorId
 from graph_compiler.staging.store.read_document import decode, decode_object
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -144,6 +144,15 @@ class Intent(Publication):
     replaces: tuple[str, ...]
     markers: tuple[str, ...] | None = field(default=None, metadata={ABSENT: None})
     merged: bool = field(default=False, metadata={ABSENT: False})
+
+    def pending(self, why: str) -> PublicationPendingError:
+        """Return the error of a step that the target's store does not carry out."""
+        return PublicationPendingError(
+            f"{self.target} does not accept what execution {self.execution_id} of run {self.identity.run_id} has "
+            f"decided to publish: {why}\n"
+            "  hint: fix this, and clear the task: the next execution that writes to the target finishes it. "
+            f"To give it up, remove {self.prepared}"
+        )
 
 
 def marker_files(add: Iterable[str], markers: Iterable[str] | None) -> frozenset[str]:
