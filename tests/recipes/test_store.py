@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+import graph_compiler
+
+PLUGINS = Path(graph_compiler.__file__).parents[1]
 ACME = Path(__file__).parent / "acme"
 CHECK = """
 import sys
@@ -41,7 +43,7 @@ def test_places_are_those_of_the_registered_store(uri: str, entry: str, place: s
     (path / "acme_box-1.0.dist-info" / "entry_points.txt").write_text(f"[graph_compiler.stores]\n{entry}\n")
     done = subprocess.run(
         [sys.executable, "-c", CHECK, uri],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(path), str(ROOT / "plugins")])},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(path), str(PLUGINS)])},
         capture_output=True,
         text=True,
         check=False,

@@ -77,7 +77,7 @@ class DatasetNames(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreKind:
-    """A store, by the scheme of its places; what is not said here is asked of nobody.
+    """A store, by the scheme of its places; everything that depends on the store asks this value.
 
     Three names, `module:name`, are imported where they are needed. `driver` opens a store in the driver's process, from
     `scheme://authority/`. `airflow` opens one on Airflow's side, from its authority and a StoreAccess. `access` is the
