@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, TaskDeferred
 
-from graph_compiler.airflow_backend.task.ended_attempts import flush
+from graph_compiler.airflow_backend.notify.sending import flush
 from graph_compiler.airflow_backend.task.execution_files import is_answered, is_done, leave_outcomes
 from graph_compiler.airflow_backend.task.following.tracking import TrackingLostError
 from graph_compiler.airflow_backend.task.task_try import TaskTry

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-from graph_compiler.airflow_backend.task.ended_attempts import report_ended
+from graph_compiler.airflow_backend.notify.sending import send_ended
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.deployment.documents.report import Outcome
 from graph_compiler.deployment.documents.submission import Submission
@@ -84,7 +84,7 @@ def leave_outcomes(descriptors: Iterable[str], state: ExecutionState, reason: st
         if documents.put_outcome(Outcome(state=own[0], ended=time.time(), reason=own[1])):
             left.append(key)
         documents.delete_secrets()
-    report_ended(left)
+    send_ended(left)
 
 
 def _own_outcome(

@@ -19,7 +19,7 @@ from graph_compiler.airflow_backend.dag.logical_dates import explaining_template
 from graph_compiler.airflow_backend.dag.plan_document import PLAN_DOCUMENT
 from graph_compiler.airflow_backend.dag.restart_strategy import retry_arguments
 from graph_compiler.airflow_backend.installation.settings import Settings
-from graph_compiler.airflow_backend.lineage.task_lineage import ReportsLineage
+from graph_compiler.airflow_backend.notify.lineage import ReportsLineage
 from graph_compiler.airflow_backend.provider.host_facts import APPLICATION
 from graph_compiler.airflow_backend.provider.submit_operator import submit_options
 from graph_compiler.airflow_backend.run_identities import identity_of_task
