@@ -217,15 +217,20 @@ def test_view(tree: Tree, attempt: Attempt, kind: Kind) -> None:
 
 def test_task(tree: Tree, kind: Kind) -> None:
     """Its process is there until the end, and it asks when its driver has ended."""
-    from airflow.sdk.exceptions import AirflowFailException
+    from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-    from graph_compiler.airflow_backend.task.driver_end import why_failed
+    from graph_compiler.airflow_backend.task.driver_end import read_reports
     from graph_compiler.airflow_backend.task.task_try import TaskTry
 
     if not kind.is_asked_by_task:
         pytest.skip("no task is there to ask")
-    error = why_failed(TaskTry([tree.own]), None, is_elsewhere=False)
+    error, reports = None, []
+    try:
+        reports = read_reports(TaskTry([tree.own]), None, is_elsewhere=False)
+    except AirflowException as raised:
+        error = raised
     assert (error is None) is (kind.state is FINISHED)
+    assert [output.rows for _, report in reports for output in report.outputs] == ([] if error else [3])
     if kind.failure is not None:
         assert str(error) == kind.failure.words("p", tree.region.region_id)
     elif kind.report is not None or kind.torn:

@@ -86,11 +86,11 @@ def start(root: Path, execution_id: str) -> str:
 
 
 def end(key: str, state: ExecutionState, done: ExecutionReport | None = None) -> None:
-    from graph_compiler.airflow_backend.task.execution_files import leave_outcomes
+    from graph_compiler.airflow_backend.task.execution_files import write_outcomes
 
     if done is not None:
         Path(key).with_name("report.json").write_text(to_json(done))
-    leave_outcomes([key], state, None if state is FINISHED else "it failed")
+    write_outcomes([key], state, None if state is FINISHED else "it failed")
 
 
 def finishes(receiver: Receiver) -> list[str]:

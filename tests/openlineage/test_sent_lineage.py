@@ -118,11 +118,11 @@ def done() -> ExecutionReport:
 
 def end(key: str, state: ExecutionState, report: ExecutionReport | None = None) -> None:
     from graph_compiler.airflow_backend.notify.sending import flush
-    from graph_compiler.airflow_backend.task.execution_files import leave_outcomes
+    from graph_compiler.airflow_backend.task.execution_files import write_outcomes
 
     if report is not None:
         Path(key).with_name("report.json").write_text(to_json(report))
-    leave_outcomes([key], state, None if state is ExecutionState.FINISHED else "it broke")
+    write_outcomes([key], state, None if state is ExecutionState.FINISHED else "it broke")
     flush()
 
 
