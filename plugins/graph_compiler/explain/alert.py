@@ -9,10 +9,10 @@ in the same order. Its texts are printable; all but causes are one line.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
+from unicodedata import category
 
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.identifiers import RegionId, counted, listing
@@ -343,10 +343,6 @@ def some(names: Sequence[str], most: int = MOST_NAMES) -> str:
 
 
 def _printable(text: str) -> str:
-    return "".join(map(_shown, text))
-
-
-def _shown(letter: str) -> str:
-    if letter.isspace():
-        return " "
-    return "\N{REPLACEMENT CHARACTER}" if unicodedata.category(letter)[0] == "C" else letter
+    """Return a text with a blank for each kind of space, and a mark for what cannot be shown."""
+    shown = (" " if one.isspace() else "\N{REPLACEMENT CHARACTER}" if category(one)[0] == "C" else one for one in text)
+    return "".join(shown)

@@ -114,10 +114,6 @@ class Place:
         plan = Link(label=_PLAN, url=f"{task}/plugin/graph-compiler-region-plan")
         return (Link(label="Task", url=task) if number is None else log), plan
 
-    def spark(self, application_id: str | None) -> str | None:
-        """Return the page of an application in Spark's history server, if both are known."""
-        return Links(history_server=self.history_server).spark(application_id, None)
-
     def pages_of_run(self, dag_id: str, run_id: str) -> tuple[Link, Link]:
         """Return Airflow's page of a run, and the plan of the Dag's pipeline in it."""
         run = self.base_url + run_page(dag_id, run_id)
@@ -233,7 +229,7 @@ def _failed_task(failed: FailedTry, place: Place) -> FailedTask:
     number, application_id = (found.attempt.try_number, found.attempt.application_id) if found.attempt else (None, None)
     number = failed.try_number or number
     links: tuple[Link, ...] = place.pages(failed, number)
-    if (spark := place.spark(application_id)) is not None:
+    if (spark := Links(history_server=place.history_server).spark(application_id, None)) is not None:
         links += (Link(label="Spark's history server", url=spark),)
     elif application_id is not None:
         unknown.append(
@@ -322,8 +318,10 @@ def diagnose(found: TaskAttempt, regions: Sequence[RegionDescriptor]) -> Diagnos
         return Diagnosis()
     attempt, *_ = failed.values()
     declared = {each.name: each.declared_at for region in regions for each in region.operators}
-    step = attempt.progress.current if attempt.progress else None
-    last_seen = _seen(step.operator, declared.get(step.operator)) if step else None
+    last_seen = None
+    if attempt.progress and (step := attempt.progress.current):
+        at = declared.get(step.operator)
+        last_seen = f"{step.operator}, declared at {at}" if at else step.operator
     if (failure := attempt.failure) is None:
         return Diagnosis(attempt=attempt, cause=attempt.reason, last_seen=last_seen)
     also = (_also(id, one.failure) for id, one in failed.items() if one is not attempt and one.failure)
@@ -339,7 +337,3 @@ def diagnose(found: TaskAttempt, regions: Sequence[RegionDescriptor]) -> Diagnos
 def _also(region_id: RegionId, failure: Failure) -> str:
     where = f"operator '{failure.operator}'" if failure.operator else f"region '{region_id}'"
     return f"{where} failed, too: {failure.message}"
-
-
-def _seen(operator: str, declared_at: SourceLocation | None) -> str:
-    return f"{operator}, declared at {declared_at}" if declared_at else operator

@@ -56,8 +56,8 @@ def read_task_attempt(
     Raises OSError, DamagedDocumentError and OtherVersionError.
     """
     if execution_id is None:  # each try begins with the descriptors of all its regions
-        begun = in_order(store, layout, region_ids[0])
-        execution_id = begun[-1].name if begun else None
+        executions = in_order(store, layout, region_ids[0])
+        execution_id = executions[-1].name if executions else None
     if execution_id is None:
         return NO_ATTEMPTS
     folders = {id: layout.execution(id, execution_id) for id in region_ids}
