@@ -10,8 +10,8 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.explain.diff.plan_changes import ResultChangeKind
 from graph_compiler.explain.diff.plan_diff import plan_diff
-from graph_compiler.explain.diff.plan_summary import PlanSummary, plan_summary
 from graph_compiler.explain.documents.graph_json import job_graph_json
+from graph_compiler.explain.plan.plan_summary import PlanSummary, plan_summary
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 
 HASH = "0123456789abcdef0123456789abcdef"

@@ -28,7 +28,7 @@ from graph_compiler.explain.alerts.message import message_of, short_cause, some
 from graph_compiler.explain.alerts.plain_text import plain_text
 from graph_compiler.explain.alerts.repetition import repetition
 from graph_compiler.explain.alerts.slack_blocks import slack_blocks
-from graph_compiler.explain.failure_cost import failure_costs
+from graph_compiler.explain.plan.plan_writer import failure_costs
 from pipelines.flights import env as flights
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "alerts"

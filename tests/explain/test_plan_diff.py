@@ -33,7 +33,7 @@ from graph_compiler.explain.diff.plan_changes import (
 )
 from graph_compiler.explain.diff.plan_diff import plan_diff
 from graph_compiler.explain.diff.plan_diff_text import diff_summary, diff_text
-from graph_compiler.explain.diff.plan_summary import VERSION, PlanSummary, plan_summary
+from graph_compiler.explain.plan.plan_summary import VERSION, PlanSummary, plan_summary
 
 Step = Callable[[DataStream], DataStream]
 

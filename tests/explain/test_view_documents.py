@@ -10,7 +10,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.explain.diff.plan_diff import plan_diff
 from graph_compiler.explain.diff.plan_diff_text import diff_json
-from graph_compiler.explain.diff.plan_summary import plan_summary
+from graph_compiler.explain.plan.plan_summary import plan_summary
 from pipelines.flights import env as flights
 from tests.view_documents import TARGET, Declarations, view_documents
 

@@ -5,14 +5,27 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import assert_never
 
+from graph_compiler.deployment.describe.region_descriptors import PipelineDescriptor, describe_pipeline
 from graph_compiler.deployment.documents.wire import Json, to_json
-from graph_compiler.explain.documents.graph_json import ExecutionGraphJson, job_graph_json, stream_graph_json
+from graph_compiler.errors import InvalidPipelineError
+from graph_compiler.explain.documents.graph_json import (
+    ExecutionGraphJson,
+    job_graph_json,
+    job_plan,
+    stream_graph_json,
+    streaming_plan,
+)
 from graph_compiler.explain.documents.page import plan_page
-from graph_compiler.explain.documents.plan_json import deployment_json, job_plan, streaming_plan
-from graph_compiler.explain.pictures.execution_picture import execution_picture, known_execution_graph
-from graph_compiler.explain.pictures.job_picture import job_picture
+from graph_compiler.explain.documents.plan_json import deployment_json
+from graph_compiler.explain.pictures.graph_pictures import (
+    execution_picture,
+    job_picture,
+    no_execution_graph,
+    stream_picture,
+)
 from graph_compiler.explain.pictures.picture import Picture, dot, mermaid, picture_text
-from graph_compiler.explain.pictures.stream_picture import stream_picture
+from graph_compiler.explain.plan.plan import Plan
+from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 
@@ -44,19 +57,27 @@ def render(compiled: CompiledPipeline, graph: Graph | None, format: Format, page
     """
     match format:
         case Format.TEXT:
-            return picture_text(_picture(compiled, graph)) if graph else explain_text(compiled)
+            plan = plan_of(compiled)
+            return picture_text(_picture(plan, graph)) if graph else explain_text(plan)
         case Format.JSON:
             return to_json(_document(compiled, graph))
         case Format.MERMAID:
-            return mermaid(_picture(compiled, graph or Graph.JOB))
+            return mermaid(_picture(plan_of(compiled), graph or Graph.JOB))
         case Format.DOT:
-            return dot(_picture(compiled, graph or Graph.JOB))
+            return dot(_picture(plan_of(compiled), graph or Graph.JOB))
         case Format.FLINK:
             return to_json(_plan(compiled, graph or Graph.STREAM))
         case Format.HTML:
-            return plan_page(compiled, page)
+            return plan_page(plan_of(compiled, _described(compiled)), page)
         case _:
             assert_never(format)
+
+
+def _described(compiled: CompiledPipeline) -> PipelineDescriptor | None:
+    try:
+        return describe_pipeline(compiled)
+    except InvalidPipelineError:  # it can be shown, although it cannot be deployed
+        return None
 
 
 def has_flink_plan(graph: Graph | None) -> bool:
@@ -64,14 +85,14 @@ def has_flink_plan(graph: Graph | None) -> bool:
     return graph is not Graph.EXECUTION
 
 
-def _picture(compiled: CompiledPipeline, graph: Graph) -> Picture:
+def _picture(plan: Plan, graph: Graph) -> Picture:
     match graph:
         case Graph.STREAM:
-            return stream_picture(compiled)
+            return stream_picture(plan)
         case Graph.JOB:
-            return job_picture(compiled)
+            return job_picture(plan)
         case Graph.EXECUTION:
-            return execution_picture(compiled)
+            return execution_picture(plan)
         case _:
             assert_never(graph)
 
@@ -79,13 +100,15 @@ def _picture(compiled: CompiledPipeline, graph: Graph) -> Picture:
 def _document(compiled: CompiledPipeline, graph: Graph | None) -> dict[str, Json]:
     match graph:
         case None:
-            return deployment_json(compiled)
+            return deployment_json(plan_of(compiled))
         case Graph.STREAM:
             return stream_graph_json(compiled.stream_graph, compiled.options)
         case Graph.JOB:
             return job_graph_json(compiled.job_graph)
         case Graph.EXECUTION:
-            return {"vertices": ExecutionGraphJson(known_execution_graph(compiled)).vertices()}
+            if compiled.execution_graph is None:
+                raise no_execution_graph(compiled.pipeline.name)
+            return {"vertices": ExecutionGraphJson(compiled.execution_graph).vertices()}
         case _:
             assert_never(graph)
 

@@ -12,8 +12,8 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.errors import SchemaChangedError
-from graph_compiler.explain.diff.plan_summary import PlanSummary, plan_summary
 from graph_compiler.explain.diff.sink_columns import sink_columns
+from graph_compiler.explain.plan.plan_summary import PlanSummary, plan_summary
 from graph_compiler.spark_runtime.columns.declared_schema import ddl
 from graph_compiler.spark_runtime.connectors import read_source
 from tests.harness.sinks import Sinks

@@ -29,6 +29,7 @@ from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe.airflow_arguments import airflow_arguments
 from graph_compiler.errors import InvalidPipelineError
+from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.explain.text.plan_text import explain_text
 
 When: TypeAlias = str | timedelta | Asset | AssetAll | AssetAny | Sequence[Asset] | BaseTimetable
@@ -72,7 +73,7 @@ def build_dag(
     templates = dag.get_template_env()
     if problems := places_without_logical_date(compiled, when, templates):
         raise InvalidPipelineError(pipeline.name, problems)
-    dag.doc_md = "\n\n".join(filter(None, [dag.doc_md, f"```\n{explain_text(compiled)}\n```"]))
+    dag.doc_md = "\n\n".join(filter(None, [dag.doc_md, f"```\n{explain_text(plan_of(compiled))}\n```"]))
     if reason := why_one_run_at_a_time(compiled, templates):
         dag.max_active_runs = airflow.dag.get("max_active_runs", 1)
         dag.doc_md += f"\n{reason}" if dag.max_active_runs == 1 else f"\n{SEVERAL_RUNS}"

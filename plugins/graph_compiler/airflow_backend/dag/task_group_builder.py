@@ -28,6 +28,7 @@ from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe.airflow_arguments import airflow_arguments
 from graph_compiler.errors import InvalidPipelineError, Problem
+from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.explain.text.plan_text import explain_text
 
 
@@ -72,7 +73,7 @@ def build_task_group(
     if problems:
         raise pipeline.placed(InvalidPipelineError(pipeline.name, problems))
     dag.tags.add(TAG)
-    group.doc_md = f"```\n{explain_text(compiled)}\n```"
+    group.doc_md = f"```\n{explain_text(plan_of(compiled))}\n```"
     is_known = dag.max_active_runs != 1 and not arguments.of_the_run
     if is_known and why_one_run_at_a_time(compiled, templates):
         group.doc_md += f"\n{SEVERAL_RUNS}"

@@ -17,7 +17,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import InvalidPipelineError
-from graph_compiler.explain.diff.plan_summary import plan_summary
+from graph_compiler.explain.plan.plan_summary import plan_summary
 from graph_compiler.projects.pipeline_files import load_declared, nothing_declared, pipeline_at
 
 Value = TypeVar("Value")

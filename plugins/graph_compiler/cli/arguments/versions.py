@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 import graph_compiler
 from graph_compiler.deployment.documents.wire import from_json
 from graph_compiler.errors import GraphCompilerError
-from graph_compiler.explain.diff.plan_summary import VERSION, PlanSummary
+from graph_compiler.explain.plan.plan_summary import VERSION, PlanSummary
 from graph_compiler.projects.pipeline_files import PipelineFile, find_pipeline, pipeline_at
 
 _PROGRAM = "graph_compiler.cli.arguments.summarize"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import takewhile
 
-from graph_compiler.explain.diff.plan_summary import Facts
 from graph_compiler.explain.diff.sink_columns import SinkColumn
+from graph_compiler.explain.plan.plan_summary import Facts
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, TaskName
 
 _LONG = 100

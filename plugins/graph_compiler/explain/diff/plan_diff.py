@@ -17,8 +17,8 @@ from graph_compiler.explain.diff.plan_changes import (
     TaskChangeKind,
     fact_changes,
 )
-from graph_compiler.explain.diff.plan_summary import Facts, OperatorSummary, PlanSummary, ResultSummary, TaskSummary
 from graph_compiler.explain.diff.sink_columns import sink_columns
+from graph_compiler.explain.plan.plan_summary import Facts, OperatorSummary, PlanSummary, ResultSummary, TaskSummary
 from graph_compiler.identifiers import IntermediateDataSetId, listing
 
 

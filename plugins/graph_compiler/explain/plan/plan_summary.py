@@ -16,7 +16,7 @@ from graph_compiler.deployment.describe.fingerprints import fingerprints, own_fa
 from graph_compiler.deployment.describe.region_descriptors import PipelineDescriptor
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor, StagedInput
 from graph_compiler.deployment.documents.wire import ABSENT, Json, to_wire, values_within
-from graph_compiler.explain.documents.graph_json import column_flow
+from graph_compiler.explain.plan.operator_words import column_flow
 from graph_compiler.extensions import UNSAID
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
