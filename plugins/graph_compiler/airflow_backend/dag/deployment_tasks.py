@@ -16,6 +16,7 @@ from graph_compiler.declaration.dag.airflow_arguments import AirflowArguments
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.targets.submit_settings import submit_settings
+from graph_compiler.explain.plan.plan import Plan
 from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.explain.text.plan_text import explain_tasks
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
@@ -24,8 +25,8 @@ from graph_compiler.identifiers import TaskName
 
 def add_tasks(
     dag: DAG, compiled: CompiledPipeline, settings: Settings, arguments: Arguments, airflow: AirflowArguments
-) -> Mapping[TaskName, DeploymentTaskOperator]:
-    """Add the tasks of a pipeline, and a dependency for each staged edge between two; return them by name."""
+) -> tuple[Mapping[TaskName, DeploymentTaskOperator], Plan]:
+    """Add the tasks of a pipeline, and a dependency for each staged edge between two; return them, and the plan."""
     groups = compiled.deployment.slot_sharing_groups
     restart, described = restart_strategy(compiled.options), describe_pipeline(compiled)
     plan = plan_of(compiled, described)
@@ -62,7 +63,7 @@ def add_tasks(
         # Not Airflow's Label: inside task groups it changes dependencies.
         label = EdgeInfoType(label=", ".join(dict.fromkeys(texts)))
         dag.set_edge_info(upstream.task_id, downstream.task_id, label)
-    return tasks
+    return tasks, plan
 
 
 def _page(explanation: str, regions: Sequence[RegionDescriptor]) -> str:
