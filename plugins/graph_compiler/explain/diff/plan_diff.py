@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from graph_compiler.declaration.connectors.files import CHECKED, TABLE_FORMATS
@@ -253,23 +253,14 @@ def _read_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Itera
     yield from _sentence("reads under a different id:", map(pairing.now.result_name, moved))
 
 
-def _added_and_removed(before: Iterable[str], now: Iterable[str], pairing: Pairing) -> tuple[list[str], list[str]]:
+def _added_and_removed(
+    before: Collection[IntermediateDataSetId], now: Collection[IntermediateDataSetId], pairing: Pairing
+) -> tuple[list[str], list[str]]:
     """Return the names of added results, and those of removed results."""
-    old_ids = set(before)
-    kept = {id: pairing.results[id].id for id in (result.id for result in pairing.now.results) if id in pairing.results}
-    new_ids = set(now)
-    came = [
-        pairing.now.result_name(result)
-        for result in pairing.now.results
-        if result.id in new_ids and kept.get(result.id) not in old_ids
-    ]
-    stay = {kept[result.id] for result in pairing.now.results if result.id in new_ids & set(kept)}
-    went = [
-        pairing.before.result_name(result)
-        for result in pairing.before.results
-        if result.id in old_ids and result.id not in stay
-    ]
-    return came, went
+    was = {id: pairing.results[id].id for id in now if id in pairing.results}
+    came = [one for one in pairing.now.results if one.id in now and was.get(one.id) not in before]
+    went = [one for one in pairing.before.results if one.id in before and one.id not in was.values()]
+    return [*map(pairing.now.result_name, came)], [*map(pairing.before.result_name, went)]
 
 
 def _sentence(words: str, names: Iterable[str], after: str = "") -> Iterator[str]:
