@@ -23,8 +23,7 @@ from graph_compiler.explain.pictures.graph_pictures import (
     no_execution_graph,
     stream_picture,
 )
-from graph_compiler.explain.pictures.picture import Picture, dot, mermaid, picture_text
-from graph_compiler.explain.plan.plan import Plan
+from graph_compiler.explain.pictures.picture import dot, mermaid, picture_text
 from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
@@ -49,6 +48,9 @@ class Format(StrEnum):
     HTML = "html"
 
 
+_PICTURES = {Graph.STREAM: stream_picture, Graph.JOB: job_picture, Graph.EXECUTION: execution_picture}
+
+
 def render(compiled: CompiledPipeline, graph: Graph | None, format: Format, page: str = "") -> str:
     """Return a graph as text, or the tasks if none is named (a picture of the job graph, a plan of the stream graph).
 
@@ -58,19 +60,26 @@ def render(compiled: CompiledPipeline, graph: Graph | None, format: Format, page
     match format:
         case Format.TEXT:
             plan = plan_of(compiled)
-            return picture_text(_picture(plan, graph)) if graph else explain_text(plan)
+            return picture_text(_PICTURES[graph](plan)) if graph else explain_text(plan)
         case Format.JSON:
-            return to_json(_document(compiled, graph))
+            return to_json(_flinks_graph(compiled, graph) if graph else deployment_json(plan_of(compiled)))
         case Format.MERMAID:
-            return mermaid(_picture(plan_of(compiled), graph or Graph.JOB))
+            return mermaid(_PICTURES[graph or Graph.JOB](plan_of(compiled)))
         case Format.DOT:
-            return dot(_picture(plan_of(compiled), graph or Graph.JOB))
+            return dot(_PICTURES[graph or Graph.JOB](plan_of(compiled)))
         case Format.FLINK:
-            return to_json(_plan(compiled, graph or Graph.STREAM))
+            assert has_flink_plan(graph), "the caller asks first"
+            is_job = graph is Graph.JOB
+            return to_json(job_plan(compiled.job_graph) if is_job else streaming_plan(compiled.stream_graph))
         case Format.HTML:
             return plan_page(plan_of(compiled, _described(compiled)), page)
         case _:
             assert_never(format)
+
+
+def has_flink_plan(graph: Graph | None) -> bool:
+    """Whether Flink has a plan document for a graph: there is none for subtasks."""
+    return graph is not Graph.EXECUTION
 
 
 def _described(compiled: CompiledPipeline) -> PipelineDescriptor | None:
@@ -80,27 +89,8 @@ def _described(compiled: CompiledPipeline) -> PipelineDescriptor | None:
         return None
 
 
-def has_flink_plan(graph: Graph | None) -> bool:
-    """Whether Flink has a plan document for a graph: there is none for subtasks."""
-    return graph is not Graph.EXECUTION
-
-
-def _picture(plan: Plan, graph: Graph) -> Picture:
+def _flinks_graph(compiled: CompiledPipeline, graph: Graph) -> dict[str, Json]:
     match graph:
-        case Graph.STREAM:
-            return stream_picture(plan)
-        case Graph.JOB:
-            return job_picture(plan)
-        case Graph.EXECUTION:
-            return execution_picture(plan)
-        case _:
-            assert_never(graph)
-
-
-def _document(compiled: CompiledPipeline, graph: Graph | None) -> dict[str, Json]:
-    match graph:
-        case None:
-            return deployment_json(plan_of(compiled))
         case Graph.STREAM:
             return stream_graph_json(compiled.stream_graph, compiled.options)
         case Graph.JOB:
@@ -111,10 +101,3 @@ def _document(compiled: CompiledPipeline, graph: Graph | None) -> dict[str, Json
             return {"vertices": ExecutionGraphJson(compiled.execution_graph).vertices()}
         case _:
             assert_never(graph)
-
-
-def _plan(compiled: CompiledPipeline, graph: Graph) -> dict[str, Json]:
-    assert has_flink_plan(graph), "the caller asks first"
-    if graph is Graph.STREAM:
-        return streaming_plan(compiled.stream_graph)
-    return job_plan(compiled.job_graph)

@@ -22,8 +22,7 @@ from tempfile import TemporaryDirectory
 
 import graph_compiler
 from graph_compiler.errors import GraphCompilerError
-from graph_compiler.explain.plan.plan import PlanDocument
-from graph_compiler.explain.plan.plan_summary import PlanSummary
+from graph_compiler.explain.plan.plan import PlanDocument, PlanSummary
 from graph_compiler.projects.pipeline_files import PipelineFile, find_pipeline, pipeline_at
 
 _PROGRAM = "graph_compiler.cli.arguments.summarize"

@@ -18,7 +18,7 @@ from graph_compiler.explain.diff.plan_changes import (
     fact_changes,
 )
 from graph_compiler.explain.diff.sink_columns import sink_columns
-from graph_compiler.explain.plan.plan_summary import Facts, OperatorSummary, PlanSummary, ResultSummary, TaskSummary
+from graph_compiler.explain.plan.plan import Facts, OperatorSummary, PlanSummary, ResultSummary, TaskSummary
 from graph_compiler.identifiers import IntermediateDataSetId, listing
 
 
@@ -30,7 +30,7 @@ def plan_diff(before: PlanSummary, now: PlanSummary) -> PlanDiff:
         pipeline=now.pipeline,
         session=fact_changes(before.session, now.session),
         run=fact_changes(before.run, now.run),
-        operators=(*_operator_changes(pairing), *_removed_operators(pairing)),
+        operators=tuple(_operator_changes(pairing)),
         results=tuple(_result_changes(pairing)),
         tasks=tuple(task_changes(pairing)),
         tasks_now=len(now.tasks),
@@ -42,33 +42,22 @@ def _operator_changes(pairing: Pairing) -> Iterator[OperatorChange]:
         if place not in pairing.operators:
             yield _change(OperatorChangeKind.ADDED, None, operator)
             continue
-        old, facts = (pairing.before.operators[pairing.operators[place]], _changed_facts(place, pairing))
-        kind = _kind(old, operator) or (OperatorChangeKind.AFFECTED if facts else None)
-        if kind:
-            change = _change(kind, old, operator, facts)
-            yield replace(change, columns=sink_columns(old, operator))
-
-
-def _removed_operators(pairing: Pairing) -> Iterator[OperatorChange]:
+        old, facts = pairing.before.operators[pairing.operators[place]], _changed_facts(place, pairing)
+        if kind := _kind(old, operator) or (OperatorChangeKind.AFFECTED if facts else None):
+            yield replace(_change(kind, old, operator), facts=facts, columns=sink_columns(old, operator))
     kept = set(pairing.operators.values())
     for place, operator in enumerate(pairing.before.operators):
         if place not in kept:
             yield _change(OperatorChangeKind.REMOVED, operator, None)
 
 
-def _change(
-    kind: OperatorChangeKind,
-    before: OperatorSummary | None,
-    now: OperatorSummary | None,
-    facts: tuple[FactChange, ...] = (),
-) -> OperatorChange:
+def _change(kind: OperatorChangeKind, before: OperatorSummary | None, now: OperatorSummary | None) -> OperatorChange:
     return OperatorChange(
         kind=kind,
         name_before=before.name if before else None,
         name=now.name if now else None,
         id_before=before.id if before else None,
         id=now.id if now else None,
-        facts=facts,
     )
 
 

@@ -1,4 +1,4 @@
-"""What a plan says of an operator: its settings, and the columns of its rows, as text.
+"""What a plan says of an operator: its settings for people and for comparisons, and the columns of its rows, as text.
 
     Join(on=(("k", "id"), ("day", "day")), how=LEFT)   →   on: k = id · how: left
                                                             on: day
@@ -8,15 +8,19 @@ Settings that are not set are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any
 
+from graph_compiler.declaration.artifacts.user_artifact import UserArtifact
 from graph_compiler.declaration.connectors import Secret
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.operators import Operator, Sink
 from graph_compiler.declaration.operators.known_columns import Known, common
-from graph_compiler.graphs.stream_graph import StreamGraph
+from graph_compiler.deployment.describe.fingerprints import own_facts
+from graph_compiler.deployment.documents.wire import Json
+from graph_compiler.explain.plan.plan import Facts
+from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
 from graph_compiler.identifiers import counted
 
 _MOST_DETAILS = 20
@@ -106,3 +110,41 @@ def column_words(known: Known) -> str | None:
     words = [each if len(each) <= _LONGEST_TYPE else f"{each[:_LONGEST_TYPE]}…" for each in words]
     more = [f"and {len(known) - _MOST_COLUMNS} more"] if len(known) > _MOST_COLUMNS else []
     return ", ".join([*words, *more])
+
+
+# The settings of an operator that can change its rows, for comparing two versions.
+
+_DIGEST = 12
+
+
+def operator_facts(node: StreamNode, graph: StreamGraph, artifacts: Sequence[UserArtifact]) -> Facts:
+    """Return the own facts of a node, each as a text under its path: `("connector.path", "/in")`."""
+    facts = own_facts(node, graph, artifacts)
+    operator, inputs = facts.pop("operator"), facts.pop("inputs")
+    assert isinstance(operator, dict)
+    assert isinstance(inputs, list)
+    kind: dict[str, Json] = {"operator": operator.pop("type")}
+    routes = {f"input {number}": route for number, route in enumerate(inputs, start=1)}
+    return tuple(flat("", kind | operator | facts | routes))
+
+
+def flat(path: str, value: Json) -> Iterator[tuple[str, str]]:
+    """Yield every value with its path; for a dataclass of the wire, its type is under its own path."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            inner = f"{path}.{key}" if path else key
+            yield from flat(path if key == "type" and path else inner, item)
+    elif isinstance(value, list):
+        yield from _flat_list(path, value)
+    elif value is not None:
+        yield path, str(value)[:_DIGEST] if path.endswith("source_digest") else str(value)
+
+
+def _flat_list(path: str, items: list[Json]) -> Iterator[tuple[str, str]]:
+    """Yield plain items together, and other items one by one."""
+    plain = [item for item in items if item is not None and not isinstance(item, dict | list)]
+    if plain:
+        yield path, ", ".join(map(str, plain))
+    for number, item in enumerate(items):
+        if isinstance(item, dict | list):
+            yield from flat(f"{path}[{number}]", item)

@@ -16,10 +16,10 @@ from typing import Any
 
 from graph_compiler.compiler.job_graph.chaining import ChainBreak
 from graph_compiler.declaration.partitioners import DistributionPattern, ExchangeMode
-from graph_compiler.deployment.documents.wire import Json, from_wire, to_wire
+from graph_compiler.deployment.documents.wire import ABSENT, Json, from_wire, to_wire
 from graph_compiler.errors import DescriptorError
 from graph_compiler.explain.documents.plain_json import EXPLAIN_ONLY, plain_json
-from graph_compiler.explain.plan.plan_summary import PlanSummary
+from graph_compiler.extensions import UNSAID
 from graph_compiler.graphs.job_graph import ResultPartitionType
 from graph_compiler.graphs.regions import Apart, DeploymentTask
 from graph_compiler.graphs.stream_graph import StagingReason
@@ -27,6 +27,8 @@ from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, Opera
 
 VERSION = 1
 """That of the document, and of what the view reads of it."""
+SUMMARY_VERSION = 2
+"""That of what is compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +149,75 @@ class PlanRegion:
     failure_cost: FailureCost
     group_words: str | None = field(metadata={EXPLAIN_ONLY: True})
     """Its slot sharing group with its settings, if it is declared with any."""
+
+
+# What is compared between two versions of a pipeline. Each is compiled in a process of its own, or read from a Dag.
+
+Facts = tuple[tuple[str, str], ...]
+"""Settings by name, as text: `("condition", "delay > 5")`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorSummary:
+    """One operator: `digest` covers its own computation, `fingerprint` everything that determines its rows.
+
+    `inputs` are indexes in `PlanSummary.operators`.
+    """
+
+    id: OperatorId
+    name: str
+    uid: str | None
+    digest: str
+    fingerprint: str
+    facts: Facts
+    inputs: tuple[int, ...]
+    columns: Facts = field(default=(), metadata={UNSAID: True})
+    """Of a sink: the names and types of the columns that it is given; a type is empty if it is unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultSummary:
+    """One staged result: the output of the operator at an index, with a tag if it is a side output."""
+
+    id: IntermediateDataSetId
+    operator: int
+    output_tag: str | None
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSummary:
+    """One task: the indexes of its operators, the results it stages and reads, and its resources."""
+
+    id: TaskName
+    operators: tuple[int, ...]
+    stages: tuple[IntermediateDataSetId, ...]
+    reads: tuple[IntermediateDataSetId, ...]
+    settings: Facts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanSummary:
+    """One version of a pipeline; `session` are the settings that can change a result, including Spark's version.
+
+    `run` has the defaults of a run: its parameters and its schedule. `strict_sources`: whether sources check every
+    record. Versions before 0.2 did not, and do not say so.
+    """
+
+    version: int
+    pipeline: str
+    plan_id: str
+    session: Facts
+    strict_sources: bool = field(metadata={ABSENT: False})
+    run: Facts
+    operators: tuple[OperatorSummary, ...]
+    results: tuple[ResultSummary, ...]
+    tasks: tuple[TaskSummary, ...]
+
+    def result_name(self, result: ResultSummary) -> str:
+        """Return the name of a result, from its operator and tag: `flown`, `flown.cancelled`."""
+        tag = f".{result.output_tag}" if result.output_tag else ""
+        return f"{self.operators[result.operator].name}{tag}"
 
 
 @dataclass(frozen=True, kw_only=True)

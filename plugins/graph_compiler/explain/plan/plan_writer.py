@@ -11,44 +11,56 @@ results of other regions are committed, also those of the same task.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import PurePath
 
 from graph_compiler.compiler.job_graph.chaining import chain_breaks
 from graph_compiler.compiler.regions.cuts import pipelining_words
 from graph_compiler.compiler.regions.deployment_checks import why_fixed
 from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.declaration.operators.known_columns import Known
+from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS, SlotSharingGroup
+from graph_compiler.deployment.describe.fingerprints import fingerprints
 from graph_compiler.deployment.describe.region_descriptors import PipelineDescriptor, operator_ids, staged_results
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor, StagedInput
+from graph_compiler.deployment.documents.wire import Json, to_wire, values_within
 from graph_compiler.errors import SourceLocation
-from graph_compiler.explain.plan.operator_words import column_flow, column_words, operator_details
+from graph_compiler.explain.plan.operator_words import column_flow, column_words, flat, operator_details, operator_facts
 from graph_compiler.explain.plan.plan import (
+    SUMMARY_VERSION,
     VERSION,
+    Facts,
     FailureCost,
+    OperatorSummary,
     Plan,
     PlanJobEdge,
     PlanOperator,
     PlanOption,
     PlanRegion,
     PlanStreamEdge,
+    PlanSummary,
     PlanVertex,
+    ResultSummary,
+    TaskSummary,
 )
-from graph_compiler.explain.plan.plan_summary import plan_summary
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobVertex
 from graph_compiler.graphs.regions import DeploymentRegion
 from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
-from graph_compiler.identifiers import PIPELINES, RegionId, listing
+from graph_compiler.identifiers import PIPELINES, RegionId, TaskName, listing
 from graph_compiler.options.effective_options import effective_options
 
+_MOST_COLUMNS = 500
 
-def plan_of(
-    compiled: CompiledPipeline, described: PipelineDescriptor | None = None, *, root: str | None = None
-) -> Plan:
+
+def plan_of(compiled: CompiledPipeline, described: PipelineDescriptor | None = None, *, root: str = "") -> Plan:
     """Return the plan; without what is `described`, it has no id, and cannot be compared.
 
     `root` is the folder of the version: for comparisons, defaults that are paths below it are relative to it.
     """
+    columns = column_flow(compiled.stream_graph)
     options = effective_options(compiled.options, compiled.pipeline.config, compiled.deployment_options)
     return Plan(
         version=VERSION,
@@ -60,20 +72,19 @@ def plan_of(
             for option in options
             if option.is_changed
         ),
-        operators=tuple(_operators(compiled)),
+        operators=tuple(_operators(compiled, columns)),
         stream_edges=tuple(_stream_edges(compiled)),
         vertices=tuple(_vertices(compiled)),
         edges=tuple(_job_edges(compiled)),
         regions=tuple(_regions(compiled)),
         tasks=compiled.deployment.tasks,
         apart=compiled.deployment.apart,
-        compared_by=plan_summary(compiled, described, root) if described else None,
+        compared_by=_summary(compiled, described, columns, root) if described else None,
     )
 
 
-def _operators(compiled: CompiledPipeline) -> Iterator[PlanOperator]:
+def _operators(compiled: CompiledPipeline, columns: Mapping[int, Known]) -> Iterator[PlanOperator]:
     graph, ids = compiled.stream_graph, operator_ids(compiled)
-    columns = column_flow(graph)
     for node in graph.nodes:
         words = None if isinstance(node.operator, Source) else column_words(columns[node.id])
         yield PlanOperator(
@@ -241,3 +252,85 @@ def _ancestors(graph: StreamGraph) -> Mapping[int, int]:
         for edge in graph.in_edges[node.id]:
             found[node.id] |= found.get(edge.source_id, 0)  # not known yet if it is a feedback
     return found
+
+
+def _summary(
+    compiled: CompiledPipeline, described: PipelineDescriptor, columns: Mapping[int, Known], root: str
+) -> PlanSummary:
+    graph, ids, planned = compiled.stream_graph, operator_ids(compiled), described.plan
+    digests = {node.id: operator.digest for node, operator in zip(graph.nodes, planned.operators, strict=True)}
+    prints = fingerprints(graph, digests, dict(planned.session))
+    places = {node.id: place for place, node in enumerate(graph.nodes)}
+    return PlanSummary(
+        version=SUMMARY_VERSION,
+        pipeline=compiled.pipeline.name,
+        plan_id=planned.plan_id,
+        session=planned.session,
+        strict_sources=compiled.options.strict_sources,
+        run=tuple(
+            (fact, value.replace(f"{root}/", "") if root else value) for fact, value in _run_facts(compiled.pipeline)
+        ),
+        operators=tuple(
+            OperatorSummary(
+                id=ids[node.id],
+                name=node.declared_name,
+                uid=node.settings.uid,
+                digest=operator.digest,
+                fingerprint=prints[node.id],
+                facts=operator_facts(node, graph, compiled.pipeline.artifacts.found),
+                inputs=operator.inputs,
+                columns=_sink_columns(node, columns[node.id]),
+            )
+            for node, operator in zip(graph.nodes, planned.operators, strict=True)
+        ),
+        results=tuple(
+            ResultSummary(
+                id=result.id,
+                operator=places[result.node_id],
+                output_tag=result.output_tag,
+                fingerprint=result.fingerprint,
+            )
+            for region in described.regions
+            for result in region.results
+        ),
+        tasks=tuple(_task(name, regions, places) for name, regions in described.tasks().items()),
+    )
+
+
+def _sink_columns(node: StreamNode, known: Known) -> Facts:
+    """Return the columns of a sink; none if they are unknown, or too many for a document that Airflow keeps."""
+    if known is None or not isinstance(node.operator, Sink) or len(known) > _MOST_COLUMNS:
+        return ()
+    return tuple((column.name, column.type or "") for column in known)
+
+
+def _run_facts(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
+    for parameter in pipeline.parameters:
+        yield f"params.{parameter.name}", repr(parameter.default)
+        for keyword, said in parameter.keywords.items():
+            yield f"params.{parameter.name}.{keyword}", str(said)
+    if pipeline.schedule is not None:
+        for each in fields(pipeline.schedule):
+            value = getattr(pipeline.schedule, each.name)
+            if value != each.default:
+                yield f"schedule.{each.name}", str(value)
+
+
+def _task(name: TaskName, regions: Sequence[RegionDescriptor], places: dict[int, int]) -> TaskSummary:
+    settings: dict[str, Json] = {
+        "vertices": sum(len(region.vertices) for region in regions),
+        "slot sharing group": to_wire(regions[0].resource_profile),
+        "staging": to_wire(regions[0].retention),
+    }
+    if len(regions) > 1:
+        settings["shared by regions"] = [region.region_id for region in regions]
+    operators = [operator for region in regions for operator in region.operators]
+    stages = tuple(result.id for region in regions for result in region.results)
+    reads = (staged.id for region in regions for staged in values_within(region, StagedInput))
+    return TaskSummary(
+        id=name,
+        operators=tuple(places[operator.node_id] for operator in operators),
+        stages=stages,
+        reads=tuple(dict.fromkeys(id for id in reads if id not in stages or len(regions) == 1)),
+        settings=tuple(flat("", settings)),
+    )
