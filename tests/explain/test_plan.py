@@ -1,4 +1,4 @@
-"""The whole document of the flights pipeline (`--update-golden` rewrites it), and its invariants."""
+"""The plan of a pipeline: what the view has of it (`--update-golden` rewrites it), invariants, and reading it back."""
 
 import json
 from pathlib import Path
@@ -9,8 +9,10 @@ from hypothesis import given
 from graph_compiler import Csv, Jdbc, Parquet, Secret, SlotSharingGroup, StreamExecutionEnvironment, Values
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
+from graph_compiler.deployment.documents.wire import Json
+from graph_compiler.errors import DescriptorError
 from graph_compiler.explain.documents.plain_json import plain_json
-from graph_compiler.explain.plan.plan import Plan
+from graph_compiler.explain.plan.plan import Plan, PlanDocument
 from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from pipelines.flights import env as flights
@@ -81,7 +83,7 @@ def test_resources_are_readable_and_files_relative_to_the_project() -> None:
     rows.sink_to(Parquet("/out")).name("out").slot_sharing_group(big)
     plan = deployed(compile_pipeline(env.pipeline()))
     assert plan.regions[0].resources == ("driver memory 4g", "spark.sql.shuffle.partitions=8")
-    assert {str(one.declared_at).rpartition(":")[0] for one in plan.operators} == {"test_view_plan.py"}
+    assert {str(one.declared_at).rpartition(":")[0] for one in plan.operators} == {"test_plan.py"}
     assert {str(one.declared_at).rpartition(":")[0] for one in _flights().operators} == {"pipelines/flights.py"}
 
 
@@ -135,3 +137,50 @@ def test_an_edge_shows_why_it_is_staged_or_pipelined() -> None:
         "because execution.batch-shuffle-mode is ALL_EXCHANGES_BLOCKING": True,
     }
     assert all((edge.reason is not None) is edge.is_staged for edge in edges)
+
+
+@given(plans(), MODES)
+def test_a_document_is_read_back(steps: tuple[Step, ...], mode: str) -> None:
+    compiled = compile_steps(steps, mode)
+    plan = deployed(compiled)
+    found = PlanDocument.of(json.loads(json.dumps(plan.document())))
+    assert found.view == plain_json(plan)
+    assert found.summary() == plan.compared_by
+    assert dict(found.tasks()) == {task.id: list(task.region_ids) for task in compiled.deployment.tasks}
+    assert found.staged() == {result.id for region in describe_pipeline(compiled).regions for result in region.results}
+
+
+def test_a_document_of_before_tasks_had_several_regions_is_read() -> None:
+    document = json.loads(json.dumps(_flights().document()))
+    for region in document["view"]["regions"]:
+        del region["task"]
+    found = PlanDocument.of(document)
+    assert {str(task): [*regions] for task, regions in found.tasks().items()} == {id: [id] for id in _flights().region}
+    assert found.summary() == _flights().compared_by
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ([], "version None"),
+        ({"version": 2, "view": {}, "compared_by": {}}, "version 2; this program reads version 1"),
+        ({"version": 1, "view": {}}, "nothing in it can be drawn"),
+        ({"version": 1, "view": [], "compared_by": {}}, "nothing in it can be drawn"),
+    ],
+)
+def test_other_documents_are_refused(document: Json, words: str) -> None:
+    with pytest.raises(DescriptorError, match=words):
+        PlanDocument.of(document)
+
+
+def test_what_cannot_be_compared_is_refused_only_when_it_is_compared() -> None:
+    found = PlanDocument.of({"version": 1, "view": plain_json(_flights()), "compared_by": {"type": "Later"}})
+    assert list(found.tasks()) == ["with_weather", "late_routes"]
+    with pytest.raises(DescriptorError, match="found type 'Later'; allowed: \\['PlanSummary'\\]"):
+        found.summary()
+
+
+def test_the_types_that_serialized_dags_name_keep_their_names() -> None:
+    compared = json.loads(json.dumps(_flights().document()))["compared_by"]
+    named = {compared["type"], *(one["type"] for key in ("operators", "results", "tasks") for one in compared[key])}
+    assert named == {"PlanSummary", "OperatorSummary", "ResultSummary", "TaskSummary"}
