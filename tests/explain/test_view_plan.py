@@ -83,7 +83,7 @@ def test_resources_are_readable_and_files_relative_to_the_project() -> None:
     rows.sink_to(Parquet("/out")).name("out").slot_sharing_group(big)
     plan = deployed(compile_pipeline(env.pipeline()))
     assert plan.regions[0].resources == ("driver memory 4g", "spark.sql.shuffle.partitions=8")
-    assert {str(one.declared_at).rpartition(":")[0] for one in plan.operators} == {"test_plan.py"}
+    assert {str(one.declared_at).rpartition(":")[0] for one in plan.operators} == {"test_view_plan.py"}
     assert {str(one.declared_at).rpartition(":")[0] for one in _flights().operators} == {"pipelines/flights.py"}
 
 
