@@ -23,7 +23,7 @@ from graph_compiler.explain.alert import (
     short_cause,
     some,
 )
-from graph_compiler.explain.failure_cost import failure_costs
+from graph_compiler.explain.plan.plan_writer import failure_costs
 from pipelines.flights import env as flights
 
 RUN = "scheduled__2026-01-02T00:00:00+00:00"
