@@ -18,6 +18,7 @@ import graph_compiler
 from graph_compiler import Parquet, Range, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.explain.documents.page import BUILT, plan_page
+from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from tests.browser.chromium import SIZE, chromium_of_this_machine
 
@@ -59,7 +60,7 @@ class FirstPaint:
             for feeds in (1, 40, 240):
                 compiled = wide(feeds)
                 page = folder / f"{feeds}.html"
-                page.write_text(plan_page(compiled, built))
+                page.write_text(plan_page(plan_of(compiled), built))
                 rounds = min(self.rounds, most or self.rounds)
                 seen = [measured(browser, page.as_uri()) for _ in range(rounds)]
                 frames = [frame for _, moves in seen for frame in moves]

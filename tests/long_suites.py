@@ -26,7 +26,7 @@ SUITES: Mapping[str, Sequence[str]] = {
     "make test-yarn": (*_BOTH_SIDES, "tests/yarn"),
     "make test-kubernetes": (*_BOTH_SIDES, "tests/kubernetes"),
     "make test-openlineage": (
-        f"{_PACKAGE}/airflow_backend/lineage",
+        f"{_PACKAGE}/airflow_backend/notify",
         f"{_PACKAGE}/staging/attempts",
         "tests/openlineage",
     ),

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from graph_compiler.explain.diff.plan_changes import PlanDiff
+from graph_compiler.explain.documents.plain_json import EXPLAIN_ONLY
 from graph_compiler.explain.documents.view_answers import (
     Cell,
     PipelineList,
@@ -26,8 +27,8 @@ from graph_compiler.explain.documents.view_answers import (
     StagedResult,
     VersionList,
 )
-from graph_compiler.explain.documents.view_plan import ViewPlan
 from graph_compiler.explain.documents.view_run import ViewRun
+from graph_compiler.explain.plan.plan import Plan
 
 TARGET = Path(__file__).parents[1] / "web" / "src" / "documents.ts"
 HEADER = """\
@@ -37,7 +38,7 @@ HEADER = """\
  * Made from Python's dataclasses by tests/view_documents.py (`make web`); do not change it by hand.
  */
 """
-DOCUMENTS = (ViewPlan, ViewRun, PipelineList, PlacedPipelines, RunList, VersionList, PlanDiff, StagedResult, RowSample)
+DOCUMENTS = (Plan, ViewRun, PipelineList, PlacedPipelines, RunList, VersionList, PlanDiff, StagedResult, RowSample)
 """What the routes answer; what they hold follows by itself."""
 NAMED_UNIONS = {"Cell": Cell}
 BESIDE: dict[type, dict[str, str]] = {PlanDiff: {"summary": "string"}}
@@ -46,8 +47,10 @@ PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(No
 
 
 def type_name(kind: type) -> str:
-    """Return an interface's name: the class's, `View` left out unless it is a whole document."""
-    return kind.__name__ if kind in DOCUMENTS else kind.__name__.removeprefix("View")
+    """Return an interface's name: the class's, `View` and `Plan` left out unless it is a whole document."""
+    if kind in DOCUMENTS:
+        return "ViewPlan" if kind is Plan else kind.__name__
+    return kind.__name__.removeprefix("View" if kind.__module__ != Plan.__module__ else "Plan")
 
 
 class Declarations:
@@ -102,7 +105,8 @@ class Declarations:
     def _interface(self, kind: type) -> str:
         hints = get_type_hints(kind)
         lines = [f"  {key}: {text}" for key, text in BESIDE.get(kind, {}).items()]
-        lines += [f"  {field.name}: {self.type_text(hints[field.name])}" for field in fields(kind)]
+        written = [field.name for field in fields(kind) if EXPLAIN_ONLY not in field.metadata]
+        lines += [f"  {name}: {self.type_text(hints[name])}" for name in written]
         body = "\n".join(lines)
         return f"{_comment(kind)}export interface {type_name(kind)} {{\n{body}\n}}\n"
 

@@ -21,7 +21,7 @@ from tests.harness.reports import bare_report
 if TYPE_CHECKING:
     from airflow.sdk import DAG
 
-    from graph_compiler.explain.alerts.alert import Alert, FailedTask
+    from graph_compiler.explain.alert import Alert, FailedTask
 
 pytestmark = [
     pytest.mark.airflow,
@@ -114,7 +114,7 @@ def failure(operator: str | None, kind: ThrowableType = ThrowableType.RECOVERABL
 
 
 def told(context: Mapping[str, Any]) -> "Alert":
-    from graph_compiler.airflow_backend.alerts.callback_alert import alert_of
+    from graph_compiler.airflow_backend.notify.failed_tries import alert_of
 
     return alert_of(context)
 
@@ -133,7 +133,7 @@ def links(found: "FailedTask") -> dict[str, str]:
 def test_in_the_tasks_process_everything_is_known() -> None:
     from airflow.sdk.exceptions import AirflowException
 
-    from graph_compiler.explain.alerts.alert import AirflowTry, RepeatedRegion, Repetition, ReusedResult
+    from graph_compiler.explain.alert import AirflowTry, RepeatedRegion, Repetition, ReusedResult
 
     dag = nightly(declared(), default_args={"retries": 2, "retry_delay": timedelta(seconds=7)})
     ti = instance(dag.get_task("sales.more_out"), state="up_for_retry")
@@ -343,6 +343,6 @@ def test_what_cannot_be_read_is_said_and_does_not_hide_the_rest(monkeypatch: pyt
 
 @pytest.mark.parametrize("context", [{}, {"ti": object()}, {"dag": 3, "reason": None}, {"ti": None}])
 def test_the_poorest_context_is_an_alert(context: dict[str, Any]) -> None:
-    from graph_compiler.explain.alerts.message import message_of
+    from graph_compiler.explain.alert import message_of
 
     assert message_of(told(context)).title

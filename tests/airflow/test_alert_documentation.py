@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from graph_compiler import Parquet, StreamExecutionEnvironment, Values
-from graph_compiler.explain.alerts.message import message_of
-from graph_compiler.explain.alerts.plain_text import plain_text
+from graph_compiler.explain.alert import message_of
 from graph_compiler.projects.yaml.export import export_pipeline
 from graph_compiler.projects.yaml.reader import parse_pipeline
-from tests.explain.test_alert_forms import ALERTS
+from tests.explain.test_alert import ALERTS
 
 pytestmark = [
     pytest.mark.airflow,
@@ -55,5 +54,7 @@ def test_the_module_and_the_file_of_the_page_do_the_same_in_yaml(
 
 
 def test_the_mail_of_the_page_is_that_of_a_retry() -> None:
+    from graph_compiler.airflow_backend.notify.rendering import plain_text
+
     text = plain_text(message_of(ALERTS["retry"]))
     assert f"```\n{text}```" in PAGE.read_text()

@@ -126,7 +126,7 @@ def test_a_missing_connection_or_server_is_in_the_log_at_once(
 def test_the_limits_of_a_mail_are_short_unless_its_connection_sets_others(
     server: MailServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from graph_compiler.airflow_backend.alerts.sending import mail_hook
+    from graph_compiler.airflow_backend.notify.failure_notifier import mail_hook
 
     hook = mail_hook("smtp_default", "text")
     with hook:
@@ -227,3 +227,15 @@ def test_a_notifier_has_no_templates_and_is_not_changed_by_a_message(server: Mai
     one(context())
     assert (one.ways, one.context) == before
     assert server.recipients == [["{{ ti.x }}@example.com"]]
+
+
+def test_a_stored_dag_names_the_notifier_where_all_versions_have_it() -> None:
+    from airflow.sdk._shared.module_loading import import_string
+    from airflow.sdk.definitions.callback import SyncCallback
+
+    from graph_compiler.airflow_backend import FailureNotifier
+
+    path = SyncCallback(FailureNotifier, {"to": "team@example.com"}).serialize()["path"]
+    assert path == "graph_compiler.airflow_backend.FailureNotifier"
+    before = "graph_compiler.airflow_backend.alerts.failure_notifier.FailureNotifier"
+    assert import_string(path) is import_string(before) is FailureNotifier

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,10 +61,16 @@ def three(tmp_path: Path) -> list[TaskDeploymentDescriptor]:
 
 def why_failed(*tasks: TaskDeploymentDescriptor, submitted: Exception | None) -> Exception | None:
     """Return what the task raises; imported here, since Airflow must not be imported before its home is set."""
-    from graph_compiler.airflow_backend.task import driver_end
+    from airflow.sdk.exceptions import AirflowException
+
+    from graph_compiler.airflow_backend.task.driver_end import read_reports
     from graph_compiler.airflow_backend.task.task_try import TaskTry
 
-    return driver_end.why_failed(TaskTry(tasks), submitted, is_elsewhere=False)  # type: ignore[arg-type]  # what the hook raises
+    try:
+        read_reports(TaskTry(tasks), submitted, is_elsewhere=False)  # type: ignore[arg-type]  # what the hook raises
+    except AirflowException as error:
+        return error
+    return None
 
 
 def fails_at_once(error: Exception | None) -> bool:
@@ -114,6 +121,32 @@ def test_a_failure_in_the_report_counts_whatever_the_exit_code(task: TaskDeploym
     error = why_failed(task, submitted=None)
     assert fails_at_once(error)
     assert "it broke" in str(error)
+
+
+def test_each_document_is_read_once_when_a_driver_has_ended(
+    three: list[TaskDeploymentDescriptor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    get = LocalStore.get
+
+    def counting(self: LocalStore, key: str, **limits: Any) -> bytes | None:
+        read.append(key)
+        return get(self, key, **limits)
+
+    for task in three:
+        leave(task, None)
+    monkeypatch.setattr(LocalStore, "get", counting)
+    assert why_failed(*three, submitted=None) is None
+    assert sorted(read) == sorted(set(read))
+    assert len(read) == 6, "report and outcome of each region"
+
+
+def test_a_report_that_cannot_be_read_is_no_success(task: TaskDeploymentDescriptor) -> None:
+    """Whatever its outcome: the rows it has written are not known."""
+    documents = AttemptDocuments.of(task)
+    LocalStore().put(f"{documents.folder}/report.json", b"{")
+    documents.put_outcome(Outcome(state=ExecutionState.FINISHED, ended=1.0, reason=None))
+    assert "the Spark driver's report cannot be read" in str(why_failed(task, submitted=None))
 
 
 def test_a_successful_region_raises_nothing(task: TaskDeploymentDescriptor) -> None:
@@ -193,13 +226,13 @@ def outcomes(tasks: list[TaskDeploymentDescriptor]) -> list[tuple[str, str | Non
 
 def test_each_execution_has_its_own_outcome(three: list[TaskDeploymentDescriptor]) -> None:
     """The driver died in by_day: clean has finished, and by_user was not reached."""
-    from graph_compiler.airflow_backend.task.execution_files import leave_outcomes
+    from graph_compiler.airflow_backend.task.execution_files import write_outcomes
     from graph_compiler.airflow_backend.task.task_try import TaskTry
 
     leave(three[0], None)
     for task in three[:2]:
         LocalStore().put(task.layout.execution(task.region.region_id, "e") + "/driver.json", b"{}")
-    leave_outcomes(TaskTry(three).descriptors, ExecutionState.FAILED, "code 137")
+    write_outcomes(TaskTry(three).descriptors, ExecutionState.FAILED, "code 137")
     assert outcomes(three) == [
         ("FINISHED", "code 137"),  # of the try, which has not succeeded
         ("FAILED", "code 137"),
@@ -210,13 +243,13 @@ def test_each_execution_has_its_own_outcome(three: list[TaskDeploymentDescriptor
 def test_the_outcomes_of_a_try_that_succeeded_are_those_of_all_its_regions(
     three: list[TaskDeploymentDescriptor],
 ) -> None:
-    from graph_compiler.airflow_backend.task.execution_files import leave_outcomes
+    from graph_compiler.airflow_backend.task.execution_files import write_outcomes
     from graph_compiler.airflow_backend.task.task_try import TaskTry
 
     keep(three[0])
     for task in three[1:]:
         leave(task, None)
-    leave_outcomes(TaskTry(three).descriptors, ExecutionState.FINISHED, None)
+    write_outcomes(TaskTry(three).descriptors, ExecutionState.FINISHED, None)
     assert outcomes(three) == [("FINISHED", None)] * 3
 
 
@@ -259,7 +292,7 @@ def test_a_stopped_driver_ends_also_if_that_cannot_be_written(
     def away(*_: object) -> None:
         raise OSError("the disk is away")
 
-    monkeypatch.setattr(driver_end, "leave_outcomes", away)
+    monkeypatch.setattr(driver_end, "write_outcomes", away)
     ended = []
     with driver_end.stopping(["/staging/descriptor.json"]):
         ended.append("driver")

@@ -22,9 +22,9 @@ from graph_compiler.run_client.published import published
 from graph_compiler.staging.attempts.attempt import DIED, Attempt, read_attempt
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments, KeptExecution
 from graph_compiler.staging.attempts.attempt_lineage import RegionPlaces, attempt_lineage
-from graph_compiler.staging.attempts.attempt_metrics import MetricName, attempt_metrics, timed_attempts
+from graph_compiler.staging.attempts.attempt_metrics import MetricName, attempt_metrics
 from graph_compiler.staging.attempts.execution_order import begin, claim_execution
-from graph_compiler.staging.attempts.task_attempt import read_task_attempt
+from graph_compiler.staging.attempts.task_attempt import read_task_attempt, timed_attempts
 from graph_compiler.staging.gc.survey import survey_run
 from graph_compiler.staging.results.kept_regions import kept_execution
 from graph_compiler.staging.results.manifest_log import ManifestLog
@@ -217,15 +217,20 @@ def test_view(tree: Tree, attempt: Attempt, kind: Kind) -> None:
 
 def test_task(tree: Tree, kind: Kind) -> None:
     """Its process is there until the end, and it asks when its driver has ended."""
-    from airflow.sdk.exceptions import AirflowFailException
+    from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-    from graph_compiler.airflow_backend.task.driver_end import why_failed
+    from graph_compiler.airflow_backend.task.driver_end import read_reports
     from graph_compiler.airflow_backend.task.task_try import TaskTry
 
     if not kind.is_asked_by_task:
         pytest.skip("no task is there to ask")
-    error = why_failed(TaskTry([tree.own]), None, is_elsewhere=False)
+    error, reports = None, []
+    try:
+        reports = read_reports(TaskTry([tree.own]), None, is_elsewhere=False)
+    except AirflowException as raised:
+        error = raised
     assert (error is None) is (kind.state is FINISHED)
+    assert [output.rows for _, report in reports for output in report.outputs] == ([] if error else [3])
     if kind.failure is not None:
         assert str(error) == kind.failure.words("p", tree.region.region_id)
     elif kind.report is not None or kind.torn:
@@ -236,7 +241,7 @@ def test_task(tree: Tree, kind: Kind) -> None:
 
 def test_mail(tree: Tree, attempt: Attempt, kind: Kind) -> None:
     """It is sent when a try has failed: what has no end by then has died."""
-    from graph_compiler.airflow_backend.alerts.failed_tries import diagnose
+    from graph_compiler.airflow_backend.notify.failed_tries import diagnose
 
     region_id = tree.region.region_id
     found = read_task_attempt(STORE, tree.own.layout, [region_id], "own")
@@ -249,7 +254,7 @@ def test_mail(tree: Tree, attempt: Attempt, kind: Kind) -> None:
         assert diagnosis.declared_at == kind.failure.declared_at
     else:
         assert (diagnosis.cause, diagnosis.operator) == (attempt.reason, None)
-    assert diagnosis.is_permanent is attempt.is_final
+    assert (diagnosis.attempt is not None and diagnosis.attempt.is_final) is attempt.is_final
 
 
 def test_metrics(tree: Tree, attempt: Attempt, kind: Kind) -> None:

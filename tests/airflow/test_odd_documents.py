@@ -83,7 +83,7 @@ def asked_for_a_result(layout: StagingLayout) -> None:
     from graph_compiler.airflow_backend.web.routes.answers import answer
     from graph_compiler.airflow_backend.web.rows.row_sample import UNREADABLE, read_sample
     from graph_compiler.airflow_backend.web.rows.staged_files import find_result, find_rows
-    from graph_compiler.explain.documents.plan_json import plain_json
+    from graph_compiler.explain.documents.plain_json import plain_json
 
     with suppress(StagingError, OSError):
         json.loads(bytes(answer(plain_json(find_result(layout, RESULT, rows_are_shown=True))).body))
@@ -99,7 +99,7 @@ def asked_for_a_run(layout: StagingLayout) -> Any:
     from graph_compiler.airflow_backend.web.runs.attempts import read_documents
     from graph_compiler.airflow_backend.web.runs.dag_runs import Links, RunWithTries
     from graph_compiler.airflow_backend.web.runs.joined_run import joined_run
-    from graph_compiler.explain.documents.plan_json import plain_json
+    from graph_compiler.explain.documents.plain_json import plain_json
     from graph_compiler.explain.documents.view_answers import RunSummary
 
     row = RunSummary(

@@ -14,9 +14,8 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration import Pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.errors import DescriptorError
-from graph_compiler.explain.diff.plan_summary import plan_summary
-from graph_compiler.explain.documents.plan_json import plain_json
-from graph_compiler.explain.documents.view_plan import view_plan
+from graph_compiler.explain.documents.plain_json import plain_json
+from graph_compiler.explain.plan.plan_writer import plan_of
 from pipelines.flights import env as flights
 
 pytestmark = [
@@ -43,8 +42,8 @@ def test_the_plan_is_found_in_the_serialized_dag() -> None:
     described = describe_pipeline(compiled)
     ((group, found),) = find_plans(serialized(flights.pipeline())).items()
     assert group == ""
-    assert found.view == plain_json(view_plan(compiled, plan_id=described.plan.plan_id))
-    assert found.summary() == plan_summary(compiled, described)
+    assert found.view == plain_json(plan_of(compiled, described))
+    assert found.summary() == plan_of(compiled, described).compared_by
 
 
 def test_serializing_again_gives_the_same_dag() -> None:

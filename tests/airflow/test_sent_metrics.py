@@ -86,11 +86,11 @@ def start(root: Path, execution_id: str) -> str:
 
 
 def end(key: str, state: ExecutionState, done: ExecutionReport | None = None) -> None:
-    from graph_compiler.airflow_backend.task.execution_files import leave_outcomes
+    from graph_compiler.airflow_backend.task.execution_files import write_outcomes
 
     if done is not None:
         Path(key).with_name("report.json").write_text(to_json(done))
-    leave_outcomes([key], state, None if state is FINISHED else "it failed")
+    write_outcomes([key], state, None if state is FINISHED else "it failed")
 
 
 def finishes(receiver: Receiver) -> list[str]:
@@ -138,9 +138,9 @@ def test_names_of_operators_do_not_add_lines(name: str, sent: str, statsd: Recei
 
 
 def test_without_metrics_nothing_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from graph_compiler.airflow_backend.task import ended_attempts
+    from graph_compiler.airflow_backend.notify import sending
 
-    monkeypatch.setattr(ended_attempts, "AttemptDocuments", lambda *_: pytest.fail("a document was read"))
+    monkeypatch.setattr(sending, "read_ended", lambda *_: pytest.fail("a document was read"))
     end(start(tmp_path, "one"), FINISHED)
 
 
@@ -154,8 +154,31 @@ def test_what_goes_wrong_does_not_reach_the_task(
     assert statsd.own() == []
 
 
+def test_a_sender_that_fails_stops_no_other(
+    statsd: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from graph_compiler.airflow_backend.notify import sending
+
+    class Broken:
+        def is_wanted(self) -> bool:
+            return True
+
+        def send(self, _contents: object) -> None:
+            raise OSError("no route")
+
+    monkeypatch.setattr(sending, "_LINEAGE", Broken())
+    end(start(tmp_path, "one"), FINISHED)
+    assert finishes(statsd) == ["FINISHED"]
+    monkeypatch.setattr(sending, "_LINEAGE", sending._METRICS)
+    monkeypatch.setattr(sending, "_METRICS", Broken())
+    end(start(tmp_path, "two"), FINISHED)
+    assert finishes(statsd) == ["FINISHED", "FINISHED"]
+    assert caplog.text.count("the end of this try is not reported") == 2
+    assert caplog.text.count("OSError: no route") == 2
+
+
 def test_a_collector_that_does_not_answer_does_not_hold_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    from graph_compiler.airflow_backend.task import ended_attempts, metrics
+    from graph_compiler.airflow_backend.notify import metrics, sending
 
     asked, answers = threading.Event(), threading.Event()
 
@@ -166,8 +189,8 @@ def test_a_collector_that_does_not_answer_does_not_hold_a_task(monkeypatch: pyte
     monkeypatch.setenv("AIRFLOW__METRICS__OTEL_ON", "True")
     provider = SimpleNamespace(force_flush=force_flush)
     monkeypatch.setattr(metrics, "get_meter_provider", lambda: provider)
-    monkeypatch.setattr(ended_attempts, "_MOST_SECONDS", 0.01)
-    ended_attempts.flush()
+    monkeypatch.setattr(sending, "_MOST_SECONDS", 0.01)
+    sending.flush()
     assert asked.wait(10)
     assert not answers.is_set()
     answers.set()

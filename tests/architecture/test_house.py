@@ -21,15 +21,12 @@ LARGE_MODULES: Mapping[str, str] = {}
 FULL_ROOMS = {"spark_runtime/spark_internals": "a module for each part of Spark's private API"}
 _COMMAND = "a command, or a route, is a function with the word that a user types"
 _CARRIERS = "each publication has the steps of its store"
-_TOLD = "metrics and lineage are told the same"
 SHARED_NAMES = {
     "main": "each program has one",
     **dict.fromkeys(("cancel", "discard", "dry_run", "result", "run"), _COMMAND),
     **dict.fromkeys(("carry_out", "remove_empty", "steps"), _CARRIERS),
-    **dict.fromkeys(("are_wanted", "flush", "send"), _TOLD),
     "Preparation": "of a sink's files, and of a try",
     "published": "a client's answer, and the events of a task's assets",
-    "read": "a source, and what lineage says of one",
     "run_json": "of a run, and of its documents",
     "unfinished": "applications, and tasks",
 }

@@ -41,8 +41,9 @@ def test_compiling_loads_neither_airflow_nor_pyspark() -> None:
         "from pipelines.flights import env; "
         "from graph_compiler.compiler.pipeline_compiler import compile_pipeline; "
         "from graph_compiler.deployment.describe.region_descriptors import describe_regions; "
+        "from graph_compiler.explain.plan.plan_writer import plan_of; "
         "from graph_compiler.explain.text.plan_text import explain_text; "
-        "compiled = compile_pipeline(env.pipeline()); describe_regions(compiled); explain_text(compiled)"
+        "compiled = compile_pipeline(env.pipeline()); describe_regions(compiled); explain_text(plan_of(compiled))"
     )
     assert "pydantic" in loaded
     assert not loaded & {"airflow", "pyspark", "py4j", "typer", "rich"}

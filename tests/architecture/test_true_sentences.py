@@ -16,6 +16,7 @@ from graph_compiler.declaration.retention import HISTORY_SIZE
 from graph_compiler.deployment.documents import staging_layout
 from graph_compiler.deployment.targets import known_targets
 from graph_compiler.deployment.targets.execution_target import ExecutionTarget, SecretWay
+from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.run_client.run_client import RunClient
@@ -95,7 +96,7 @@ def test_documents_name_the_places_of_file_sinks(name: str) -> None:
 
 def test_the_guide_shows_what_explain_prints() -> None:
     (shown,) = re.findall(r"```\n(flights · 24 .*?)```", text_of("docs/guide.md"), re.DOTALL)
-    assert shown.strip() == explain_text(compile_pipeline(flights.pipeline())).strip()
+    assert shown.strip() == explain_text(plan_of(compile_pipeline(flights.pipeline()))).strip()
 
 
 def test_flinks_states_all_have_a_row() -> None:

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, Route
 import graph_compiler
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.documents.report import ThrowableType
-from graph_compiler.explain.documents.plan_json import plain_json
+from graph_compiler.explain.documents.plain_json import plain_json
 from graph_compiler.explain.documents.view_answers import (
     DagOutcomes,
     LastRun,
@@ -24,8 +24,9 @@ from graph_compiler.explain.documents.view_answers import (
     PlacedPipelines,
     RunList,
 )
-from graph_compiler.explain.documents.view_plan import ViewPlan, view_plan
 from graph_compiler.explain.documents.view_run import ViewAttempt, ViewOutputRun, ViewRegionRun, ViewRun, ViewVertexRun
+from graph_compiler.explain.plan.plan import Plan
+from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.graphs.execution import ExecutionState
 from pipelines.flights import env
 
@@ -43,9 +44,9 @@ REASON = (
 TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
-def plan() -> ViewPlan:
+def plan() -> Plan:
     """Return the plan of the example."""
-    return view_plan(compile_pipeline(env.pipeline()), plan_id="of the plan")
+    return replace(plan_of(compile_pipeline(env.pipeline())), plan_id="of the plan")
 
 
 def run(state: str) -> ViewRun:
@@ -88,7 +89,7 @@ def run(state: str) -> ViewRun:
     )
 
 
-def _attempt(shown: ViewPlan, region: str, state: ExecutionState, started: float) -> ViewAttempt:
+def _attempt(shown: Plan, region: str, state: ExecutionState, started: float) -> ViewAttempt:
     own = [vertex for vertex in shown.vertices if vertex.region == region]
     is_failed, is_finished = state is ExecutionState.FAILED, state is ExecutionState.FINISHED
     results = {edge.result for edge in shown.edges if edge.source in {one.id for one in own}}

@@ -216,6 +216,10 @@ def test_progress_and_failures_are_readable(tmp_path: Path) -> None:
     )
     broken = failure_words("flights", {FIRST: (execution(report(failure)),)}, log, starting="Spark")
     assert broken.startswith("pipeline 'flights', operator 'flown': no\n  region 'with_weather' failed")
+    gone = replace(execution(None), state=ExecutionState.FAILED, reason="its application was given up")
+    left_out = replace(gone, state=ExecutionState.CANCELED, reason="it was left out")
+    given_up = failure_words("flights", {FIRST: (left_out,), SECOND: (gone,)}, log, starting="Spark")
+    assert given_up.startswith("pipeline 'flights', region 'late_routes': its application was given up\n")
 
 
 def test_every_task_is_shown_with_its_vertices() -> None:

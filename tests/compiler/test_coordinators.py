@@ -20,6 +20,7 @@ from graph_compiler.declaration.transformations import (
     Transformation,
 )
 from graph_compiler.explain.documents.graph_json import ExecutionGraphJson
+from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobGraph
@@ -116,7 +117,7 @@ def test_the_default_parallelism_splits_no_source() -> None:
     (vertex,) = graph.vertices
     (assigner,) = vertex.input_splits
     assert [len(assigner.of_subtask(n)) for n in range(vertex.parallelism)] == [1, 0, 0, 0]
-    assert "[1 input split]" in explain_text(compiled)
+    assert "[1 input split]" in explain_text(plan_of(compiled))
 
 
 def test_explain_counts_splits_and_the_document_lists_their_readers(
@@ -124,7 +125,7 @@ def test_explain_counts_splits_and_the_document_lists_their_readers(
 ) -> None:
     rows = env.from_source(SplitCsv("/in", parts=3), "in").set_parallelism(2)
     env.from_source(SplitCsv("/one"), "one").join(rows, on="x").sink_to(Parquet("/out")).name("out")
-    text = explain_text(compiled())
+    text = explain_text(plan_of(compiled()))
     assert "  Source: in    [parallelism: 2]    [3 input splits]\n" in text
     assert "  Source: one    [1 input split]\n" in text
     graph = compiled().execution_graph
@@ -139,7 +140,7 @@ def test_explain_counts_splits_and_the_document_lists_their_readers(
 
 def test_file_splits_are_left_to_spark_and_not_explained(env: StreamExecutionEnvironment, compiled: Compile) -> None:
     env.from_source(Csv("/in"), "in").sink_to(Parquet("/out")).name("out")
-    assert "split" not in explain_text(compiled())
+    assert "split" not in explain_text(plan_of(compiled()))
 
 
 def job_graph(*transformations: Transformation) -> JobGraph:

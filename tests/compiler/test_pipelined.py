@@ -10,7 +10,8 @@ from graph_compiler import Csv, DataStream, InvalidPipelineError, Parquet, Strea
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.partitioners import ExchangeMode
 from graph_compiler.deployment.describe.fingerprints import fingerprints, own_digests
-from graph_compiler.explain.pictures.job_picture import job_picture
+from graph_compiler.explain.pictures.graph_pictures import job_picture
+from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import ResultPartitionType
@@ -107,9 +108,9 @@ def test_pipelined_changes_no_fingerprint() -> None:
 
 def test_explain_shows_pipelined_with_its_reason() -> None:
     compiled = compile_in(BLOCKING, counted)
-    text = explain_text(compiled)
+    text = explain_text(plan_of(compiled))
     assert '◀─ by_k · hash(v) · in memory\n       because you asked: "a few rows"' in text
-    reasons = [edge.reason for edge in job_picture(compiled).edges if not edge.is_staged]
+    reasons = [edge.reason for edge in job_picture(plan_of(compiled)).edges if not edge.is_staged]
     assert reasons == ['because you asked: "a few rows"']
 
 

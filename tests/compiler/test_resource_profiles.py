@@ -18,6 +18,7 @@ from graph_compiler.declaration.operators import ChainingStrategy, Filter, Opera
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import MultipleInputTransformation, SourceTransformation
 from graph_compiler.explain.documents.graph_json import job_graph_json, stream_graph_json
+from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.options.model import PipelineOptions
 
@@ -39,7 +40,7 @@ def test_a_chain_needs_what_its_operators_need_together(env: Environment) -> Non
     (vertex,) = compile_pipeline(env.pipeline()).job_graph.vertices
     assert vertex.min_resources == ResourceSpec(cpu_cores=4, memory="8g")
     assert vertex.preferred_resources == ResourceSpec(cpu_cores=5, memory="10g")
-    assert "[needs 4 cores and 8g, prefers 5 cores and 10g]" in explain_text(compile_pipeline(env.pipeline()))
+    assert "[needs 4 cores and 8g, prefers 5 cores and 10g]" in explain_text(plan_of(compile_pipeline(env.pipeline())))
 
 
 def test_an_operator_without_resources_makes_its_chain_unknown(env: Environment) -> None:
@@ -49,7 +50,7 @@ def test_an_operator_without_resources_makes_its_chain_unknown(env: Environment)
     ).set_resources(ONE)
     compiled = compile_pipeline(env.pipeline())
     assert [vertex.min_resources for vertex in compiled.job_graph.vertices] == [None, ONE.merge(TWO)]
-    assert "Source: in -> f    [needs: unknown, since 'f' declares none]" in explain_text(compiled)
+    assert "Source: in -> f    [needs: unknown, since 'f' declares none]" in explain_text(plan_of(compiled))
 
 
 def test_a_chained_source_does_not_count_as_in_flink() -> None:
@@ -123,7 +124,9 @@ def test_a_group_may_be_declared_once_and_used_by_name(env: Environment) -> None
     compiled = compile_pipeline(env.pipeline())
     assert compiled.job_graph.resource_profile == {"big": BIG}
     assert [region.slot_sharing_group for region in compiled.deployment.regions] == ["big"]
-    assert "task out    [slot sharing group big: driver 2g, executors with 4 cores and 8g]" in explain_text(compiled)
+    assert "task out    [slot sharing group big: driver 2g, executors with 4 cores and 8g]" in explain_text(
+        plan_of(compiled)
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.plans.subplans import only_up_to
-from graph_compiler.explain.failure_cost import failure_costs
+from graph_compiler.explain.plan.plan_writer import failure_costs, plan_of
 from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.stream_graph import StagingReason
@@ -95,7 +95,7 @@ def test_a_failure_repeats_the_source_and_the_plan_says_so(env: StreamExecutionE
     cost = failure_costs(found)[RegionId("best_out")]
     assert cost.repeated == ("customers", "sums", "best", "best_out")
     assert (cost.reread, cost.spared) == (("spent",), 2)
-    text = explain_text(found)
+    text = explain_text(plan_of(found))
     assert "read again, from the files that were listed for region spent" in text
 
 

@@ -9,6 +9,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import ConfigurationError, InvalidPipelineError
 from graph_compiler.explain.documents.plan_json import deployment_json
+from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.options.effective_options import OptionOrigin, effective_options
 from graph_compiler.options.modes import NO_DEPLOYMENT_OPTIONS, DeploymentOptions, ShuffleMode
@@ -52,12 +53,12 @@ def test_explain_shows_changed_options_and_their_origin() -> None:
         "\noptions\n"
         "  execution.batch-shuffle-mode = ALL_EXCHANGES_BLOCKING (pipeline)\n"
         "  parallelism.default = 4 (deployment)\n\n"
-    ) in explain_text(compiled)
-    assert deployment_json(compiled)["options"] == [
+    ) in explain_text(plan_of(compiled))
+    assert deployment_json(plan_of(compiled))["options"] == [
         {"key": MODE, "value": "ALL_EXCHANGES_BLOCKING", "default": "AUTO", "origin": "pipeline"},
         {"key": PARALLELISM, "value": "4", "default": "1", "origin": "deployment"},
     ]
-    assert "options" not in explain_text(compile_pipeline(pipeline(), deployment(mode="AUTO")))
+    assert "options" not in explain_text(plan_of(compile_pipeline(pipeline(), deployment(mode="AUTO"))))
 
 
 def test_the_origin_of_every_option_is_known() -> None:

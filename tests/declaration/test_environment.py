@@ -7,7 +7,7 @@ import pytest
 from graph_compiler import Csv, DataStream, InvalidPipelineError, Parquet, StreamExecutionEnvironment
 from graph_compiler.declaration.operators import Filter, OperatorSettings, Source
 from graph_compiler.declaration.transformations import OneInputTransformation
-from graph_compiler.explain.documents.plan_json import streaming_plan
+from graph_compiler.explain.documents.graph_json import streaming_plan
 from tests.conftest import word_count
 
 

@@ -10,9 +10,9 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.explain.diff.plan_changes import ResultChangeKind
 from graph_compiler.explain.diff.plan_diff import plan_diff
-from graph_compiler.explain.diff.plan_summary import PlanSummary, plan_summary
 from graph_compiler.explain.documents.graph_json import job_graph_json
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from tests.harness.compiled_graphs import summary_of
 
 HASH = "0123456789abcdef0123456789abcdef"
 
@@ -35,10 +35,6 @@ def vertex_id(compiled: CompiledPipeline, name: str) -> str:
     return vertex.id
 
 
-def summary(compiled: CompiledPipeline) -> PlanSummary:
-    return plan_summary(compiled, describe_pipeline(compiled))
-
-
 def results(compiled: CompiledPipeline) -> list[str]:
     return [result.id for region in describe_pipeline(compiled).regions for result in region.results]
 
@@ -59,7 +55,9 @@ def test_the_id_of_an_older_version_keeps_its_staged_result_reusable() -> None:
     before, moved = sales(), sales(is_later=True)
     assert vertex_id(before, "totals") != vertex_id(moved, "totals")
     kept = sales(vertex_id(before, "totals"), is_later=True)
-    kinds = [[change.kind for change in plan_diff(summary(before), summary(later)).results] for later in (moved, kept)]
+    kinds = [
+        [change.kind for change in plan_diff(summary_of(before), summary_of(later)).results] for later in (moved, kept)
+    ]
     assert kinds == [[ResultChangeKind.MOVED], [ResultChangeKind.REUSABLE]]
 
 

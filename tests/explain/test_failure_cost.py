@@ -11,7 +11,8 @@ from graph_compiler.cli.app import app
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.documents.wire import from_wire, to_json
 from graph_compiler.explain.documents.plan_json import deployment_json
-from graph_compiler.explain.failure_cost import FailureCost, failure_costs
+from graph_compiler.explain.plan.plan import FailureCost
+from graph_compiler.explain.plan.plan_writer import failure_costs, plan_of
 from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.identifiers import RegionId
 from pipelines.flights import env as flights
@@ -39,13 +40,13 @@ def test_a_side_output_that_is_read_again_is_named_by_its_tag(env: StreamExecuti
 def test_an_expensive_operator_that_a_failure_repeats_is_named(env: StreamExecutionEnvironment) -> None:
     rows = env.from_source(Csv("/in"), "in").filter("x").name("scored").expensive()
     rows.sink_to(Parquet("/out")).name("out")
-    text = explain_text(compile_pipeline(env.pipeline()))
+    text = explain_text(plan_of(compile_pipeline(env.pipeline())))
     assert text.endswith("a failure at its end repeats all 3 operators (scored is expensive)")
 
 
 def test_the_document_has_tasks_with_their_costs_and_cuts_with_their_reasons() -> None:
     compiled = compile_pipeline(expensive_and_checked().pipeline())
-    document = json.loads(to_json(deployment_json(compiled)))
+    document = json.loads(to_json(deployment_json(plan_of(compiled))))
     regions = [region for task in document["tasks"] for region in task["regions"]]
     costs = [from_wire(FailureCost, region["failure_cost"]) for region in regions]
     assert costs == list(failure_costs(compiled).values())
@@ -66,6 +67,6 @@ def test_the_document_has_tasks_with_their_costs_and_cuts_with_their_reasons() -
 def test_the_command_prints_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(__file__).parents[2])
     printed = CliRunner().invoke(app, ["explain", "flights", "--json"])
-    assert json.loads(printed.stdout) == deployment_json(compile_pipeline(flights.pipeline()))
+    assert json.loads(printed.stdout) == deployment_json(plan_of(compile_pipeline(flights.pipeline())))
     both = CliRunner().invoke(app, ["explain", "flights", "--json", "--spark"])
     assert both.exit_code == 2

@@ -12,6 +12,8 @@ from graph_compiler.cli.app import app
 from graph_compiler.cli.commands import explain
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.explain.documents.page import MARKER, PageNotBuiltError, plan_page
+from graph_compiler.explain.plan.plan_writer import plan_of
+from graph_compiler.explain.render import Format, render
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 
 EVIL = "</script><script>alert(1)</script><!--<script>"
@@ -47,7 +49,7 @@ PAGE = f"<!doctype html><html><body>{MARKER}<p>behind</p></body></html>"
 
 def test_the_plan_is_in_the_page_as_data_whatever_its_names_are() -> None:
     scripts = Scripts()
-    scripts.feed(plan_page(named(EVIL), PAGE))
+    scripts.feed(plan_page(plan_of(named(EVIL)), PAGE))
     (document,) = scripts.found
     assert json.loads(document)["description"] == EVIL
     assert "<" not in document
@@ -56,12 +58,12 @@ def test_the_plan_is_in_the_page_as_data_whatever_its_names_are() -> None:
 def test_undeployable_pipelines_have_a_page() -> None:
     env = StreamExecutionEnvironment("p", config={"execution.runtime-mode": "STREAMING"})
     env.from_source(Csv("/in"), "rows").sink_to(Parquet("/out"))
-    assert '"plan_id":null' in plan_page(compile_pipeline(env.pipeline()), PAGE)
+    assert '"plan_id":null' in render(compile_pipeline(env.pipeline()), None, Format.HTML, PAGE)
 
 
 def test_a_missing_build_is_reported() -> None:
     with pytest.raises(PageNotBuiltError, match="not built"):
-        plan_page(named("p"), "")
+        plan_page(plan_of(named("p")), "")
 
 
 def test_the_command_writes_the_page(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,6 @@ from graph_compiler import (
 )
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.connectors import Connector
-from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.explain.diff.plan_changes import (
     FactChange,
@@ -33,7 +32,8 @@ from graph_compiler.explain.diff.plan_changes import (
 )
 from graph_compiler.explain.diff.plan_diff import plan_diff
 from graph_compiler.explain.diff.plan_diff_text import diff_summary, diff_text
-from graph_compiler.explain.diff.plan_summary import VERSION, PlanSummary, plan_summary
+from graph_compiler.explain.plan.plan import SUMMARY_VERSION, PlanSummary
+from tests.harness.compiled_graphs import summary_of
 
 Step = Callable[[DataStream], DataStream]
 
@@ -43,8 +43,7 @@ def nothing(stream: DataStream) -> DataStream:
 
 
 def summary(env: StreamExecutionEnvironment) -> PlanSummary:
-    compiled = compile_pipeline(env.pipeline())
-    return plan_summary(compiled, describe_pipeline(compiled))
+    return summary_of(compile_pipeline(env.pipeline()))
 
 
 def sales(*, clean: str = "x > 0", behind: Step = nothing, name: str = "sales", uid: str | None = None) -> PlanSummary:
@@ -64,7 +63,7 @@ def kinds(diff: PlanDiff) -> dict[str | None, OperatorChangeKind]:
 
 def test_a_plan_equals_itself_after_serialization() -> None:
     version = sales()
-    crossed = from_json(PlanSummary, to_json(version), version=VERSION)
+    crossed = from_json(PlanSummary, to_json(version), version=SUMMARY_VERSION)
     found = plan_diff(version, crossed)
     assert crossed == version
     assert found.is_empty
@@ -207,7 +206,7 @@ def test_a_task_that_gets_another_tasks_region_is_changed_and_the_other_removed(
 
 def test_session_settings_are_reported_once() -> None:
     before = sales()
-    now = from_json(PlanSummary, to_json(before).replace('"UTC"', '"Europe/Berlin"'), version=VERSION)
+    now = from_json(PlanSummary, to_json(before).replace('"UTC"', '"Europe/Berlin"'), version=SUMMARY_VERSION)
     assert plan_diff(before, now).session == (
         FactChange(fact="spark.sql.session.timeZone", before="UTC", now="Europe/Berlin"),
     )
@@ -219,8 +218,7 @@ def test_changed_run_parameters_are_reported_for_equal_plans() -> None:
         env = StreamExecutionEnvironment("sales", params=params, schedule=schedule)
         rows = env.from_source(Csv("/in", schema="x INT"), "rows").filter("x > :least")
         rows.sink_to(Parquet("{{ params.output }}"))
-        compiled = compile_pipeline(env.pipeline())
-        return plan_summary(compiled, describe_pipeline(compiled), root)
+        return summary_of(compile_pipeline(env.pipeline()), root)
 
     before = version("/old", 1, None)
     assert plan_diff(before, version("/new", 1, None)).is_empty, "it only lies elsewhere"
@@ -287,7 +285,7 @@ def of_before(version: PlanSummary) -> PlanSummary:
     """Return the summary as versions before 0.2 wrote it."""
     document = json.loads(to_json(version))
     del document["strict_sources"]
-    return from_json(PlanSummary, json.dumps(document), version=VERSION)
+    return from_json(PlanSummary, json.dumps(document), version=SUMMARY_VERSION)
 
 
 @pytest.mark.parametrize(("connector", "change"), STRICTER.values(), ids=STRICTER)

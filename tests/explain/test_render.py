@@ -10,8 +10,7 @@ from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.cli.app import app
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.errors import InvalidPipelineError
-from graph_compiler.explain.documents.graph_json import job_graph_json, stream_graph_json
-from graph_compiler.explain.documents.plan_json import job_plan, streaming_plan
+from graph_compiler.explain.documents.graph_json import job_graph_json, job_plan, stream_graph_json, streaming_plan
 from graph_compiler.explain.pictures.picture import Edge, Picture, PictureNode, dot, mermaid
 from graph_compiler.explain.render import Format, Graph, render
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline

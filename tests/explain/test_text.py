@@ -6,6 +6,7 @@ import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.explain.text.plan_text import explain_text
 from pipelines.flights import env as flights
 from tests.conftest import (
@@ -37,7 +38,7 @@ def test_nondeterministic_calls_are_explained_as_staged(expression: str, words: 
     newest = env.from_source(Csv("/in"), "in").key_by("k").aggregate(v=expression).name("newest")
     for name in ("one", "two"):
         newest.sink_to(Parquet(f"/out/{name}")).name(name)
-    text = explain_text(compile_pipeline(env.pipeline()))
+    text = explain_text(plan_of(compile_pipeline(env.pipeline())))
     assert ("staged once" in text) == (words is not None)
     assert (words or "") in text
 
@@ -49,7 +50,7 @@ def test_nondeterministic_rows_are_explained_as_staged_once() -> None:
         some.sink_to(Parquet(f"/out/{name}")).name(name)
     assert (
         "some: staged once for its 2 readers, because it keeps arbitrary rows: top_n(…) keeps the same ones each time"
-        in explain_text(compile_pipeline(env.pipeline()))
+        in explain_text(plan_of(compile_pipeline(env.pipeline())))
     )
 
 
@@ -59,7 +60,7 @@ def test_explain_text_is_the_golden_one(
     env: StreamExecutionEnvironment, mode: str, request: pytest.FixtureRequest
 ) -> None:
     file = GOLDEN / f"{env.name}.{mode}.explain.txt"
-    text = explain_text(compile_pipeline(with_options(env.pipeline(), shuffle_mode=mode))) + "\n"
+    text = explain_text(plan_of(compile_pipeline(with_options(env.pipeline(), shuffle_mode=mode)))) + "\n"
     if request.config.getoption("--update-golden"):
         file.write_text(text)
     assert file.read_text() == text

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.explain.diff.plan_diff import plan_diff
 from graph_compiler.explain.diff.plan_diff_text import diff_json
-from graph_compiler.explain.diff.plan_summary import plan_summary
 from pipelines.flights import env as flights
+from tests.harness.compiled_graphs import summary_of
 from tests.view_documents import TARGET, Declarations, view_documents
 
 DEFINED = view_documents()
@@ -38,7 +37,7 @@ def test_a_plan_has_the_keys_of_its_typescript_type() -> None:
 
 def test_a_comparison_has_the_keys_of_its_typescript_type() -> None:
     compiled = compile_pipeline(flights.pipeline())
-    summary = plan_summary(compiled, describe_pipeline(compiled), root=None)
+    summary = summary_of(compiled)
     document = diff_json(plan_diff(summary, replace(summary, pipeline="other")))
     assert set(document) - {"type"} == keys_of("PlanDiff")
 

@@ -484,7 +484,11 @@ FAULTS = (
     _fault(
         20,
         "exit code 0 without a report is a success",
-        ("why_failed", "if not is_done(task):", "if error is None:\n        return None\n    if not is_done(task):"),
+        (
+            "read_reports",
+            "if len(unanswered) == len(documents) or",
+            "if error is None and unanswered:\n            return []\n        if len(unanswered) == len(documents) or",
+        ),
         found_by="airflow/test_driver_end.py::test_exit_code_0_without_a_report_fails_without_retry",
     ),
     _fault(

@@ -55,13 +55,13 @@ class Instance(SimpleNamespace):
 @pytest.fixture
 def instance(monkeypatch: pytest.MonkeyPatch) -> Instance:
     """Return the second try of the task that this process runs."""
-    from graph_compiler.airflow_backend.lineage import emission
+    from graph_compiler.airflow_backend.notify import lineage
 
     run = SimpleNamespace(logical_date=DATE, run_after=DATE, clear_number=0, conf={})
     task = SimpleNamespace(task_id="out", dag_id="p", params={}, task_type="DeploymentTask")
     found = Instance(dag_id="p", task_id="out", map_index=-1, try_number=2, run_id="r", dag_run=run, task=task)
     operator = SimpleNamespace(regions=(REGION,), parameters={}, dag=None, **vars(task))
-    monkeypatch.setattr(emission, "get_current_context", lambda: {"ti": found, "task": operator})
+    monkeypatch.setattr(lineage, "get_current_context", lambda: {"ti": found, "task": operator})
     return found
 
 
@@ -117,12 +117,12 @@ def done() -> ExecutionReport:
 
 
 def end(key: str, state: ExecutionState, report: ExecutionReport | None = None) -> None:
-    from graph_compiler.airflow_backend.task.ended_attempts import flush
-    from graph_compiler.airflow_backend.task.execution_files import leave_outcomes
+    from graph_compiler.airflow_backend.notify.sending import flush
+    from graph_compiler.airflow_backend.task.execution_files import write_outcomes
 
     if report is not None:
         Path(key).with_name("report.json").write_text(to_json(report))
-    leave_outcomes([key], state, None if state is ExecutionState.FINISHED else "it broke")
+    write_outcomes([key], state, None if state is ExecutionState.FINISHED else "it broke")
     flush()
 
 
@@ -208,9 +208,9 @@ def test_a_policy_of_the_provider_holds_for_regions(
 
 @pytest.mark.usefixtures("instance")
 def test_where_there_is_nowhere_to_send_to_nothing_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from graph_compiler.airflow_backend.task import ended_attempts
+    from graph_compiler.airflow_backend.notify import sending
 
-    monkeypatch.setattr(ended_attempts, "AttemptDocuments", lambda *_: pytest.fail("a document was read"))
+    monkeypatch.setattr(sending, "read_ended", lambda *_: pytest.fail("a document was read"))
     end(start(tmp_path / "staging", "e2", 2), ExecutionState.FINISHED, done())
 
 
@@ -218,7 +218,7 @@ def test_where_there_is_nowhere_to_send_to_nothing_is_read(tmp_path: Path, monke
 def test_a_receiver_that_does_not_answer_does_not_hold_a_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from airflow.providers.openlineage import api
 
-    from graph_compiler.airflow_backend.task import ended_attempts
+    from graph_compiler.airflow_backend.notify import sending
 
     asked, answers = threading.Event(), threading.Event()
 
@@ -227,7 +227,7 @@ def test_a_receiver_that_does_not_answer_does_not_hold_a_task(tmp_path: Path, mo
         answers.wait()
 
     monkeypatch.setattr(api, "emit", emit)
-    monkeypatch.setattr(ended_attempts, "_MOST_SECONDS", 0.1)
+    monkeypatch.setattr(sending, "_MOST_SECONDS", 0.1)
     end(start(tmp_path / "staging", "e2", 2), ExecutionState.FINISHED, done())
     assert asked.wait(10)
     assert not answers.is_set()

@@ -17,7 +17,7 @@ from graph_compiler.deployment.describe.region_descriptors import describe_regio
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.wire import from_wire, to_wire
 from graph_compiler.errors import InvalidPipelineError
-from graph_compiler.explain.failure_cost import failure_costs
+from graph_compiler.explain.plan.plan_writer import failure_costs
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobEdge
 from graph_compiler.graphs.stream_graph import StagingReason

@@ -14,6 +14,7 @@ from graph_compiler.deployment.describe.region_descriptors import describe_regio
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.wire import from_json, from_wire, to_json, to_wire
 from graph_compiler.errors import ExtensionError
+from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.projects.yaml.export import export_pipeline
 from graph_compiler.projects.yaml.reader import parse_pipeline
@@ -56,7 +57,7 @@ def check_declared() -> None:
     assert_equal(yaml, python)
     assert_equal(parse_pipeline(export_pipeline(python), "exported.yaml"), python)
     compiled = compile_pipeline(python)
-    assert "Unpivot" in explain_text(compiled)
+    assert "Unpivot" in explain_text(plan_of(compiled))
     (region,) = describe_regions(compiled)
     document: Any = to_wire(region)
     assert '"type": "acme_sqlite.connector:Sqlite"' in json.dumps(document)

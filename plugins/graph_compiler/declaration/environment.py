@@ -181,7 +181,7 @@ class StreamExecutionEnvironment(ArtifactMethods, Guided, metaclass=StandsIn):
         Raises InvalidPipelineError as `get_stream_graph` does.
         """
         # Imported when called, as in get_stream_graph.
-        from graph_compiler.explain.documents.plan_json import streaming_plan
+        from graph_compiler.explain.documents.graph_json import streaming_plan
 
         return json.dumps(streaming_plan(self.get_stream_graph(clear_transformations=False)), indent=2)
 

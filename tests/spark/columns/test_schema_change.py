@@ -10,12 +10,12 @@ from pyspark.sql import SparkSession
 from graph_compiler import Csv, Json, Orc, Parquet, StreamExecutionEnvironment, Table
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.connectors import FileConnector
-from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.errors import SchemaChangedError
-from graph_compiler.explain.diff.plan_summary import PlanSummary, plan_summary
 from graph_compiler.explain.diff.sink_columns import sink_columns
+from graph_compiler.explain.plan.plan import PlanSummary
 from graph_compiler.spark_runtime.columns.declared_schema import ddl
 from graph_compiler.spark_runtime.connectors import read_source
+from tests.harness.compiled_graphs import summary_of
 from tests.harness.sinks import Sinks
 from tests.spark.conftest import RunPipeline
 
@@ -458,8 +458,7 @@ def test_a_target_takes_a_new_column_as_a_comparison_of_versions_says(
         rows = env.from_source(Parquet("/in", schema=f"{SCHEMA}, gate STRING"), "in").select(select)
         keys = "k" if mode == "merge" else ()
         rows.sink_to(target, mode=mode, keys=keys).name("out")  # type: ignore[arg-type]  # one of the modes
-        compiled = compile_pipeline(env.pipeline())
-        return plan_summary(compiled, describe_pipeline(compiled))
+        return summary_of(compile_pipeline(env.pipeline()))
 
     before, now = version("k"), version("gate")
     then = next(

@@ -12,6 +12,7 @@ from graph_compiler import Jdbc, Parquet, Range, Secret, StreamExecutionEnvironm
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.documents.report import ThrowableType
 from graph_compiler.errors import PublicationConflictError, PublicationError, SchemaChangedError, SecretError
+from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.database import Database, Transaction
@@ -113,7 +114,7 @@ def test_splits_are_in_the_execution_graph_with_the_subtask_that_reads_them(orde
     (assigner,) = compiled.execution_graph.vertices[0].input_splits
     read = [[split.description for split in assigner.of_subtask(number)] for number in (0, 1)]
     assert read == [["id < 50 OR id IS NULL"], ["id >= 50"]]
-    assert "2 input splits" in explain_text(compiled)
+    assert "2 input splits" in explain_text(plan_of(compiled))
 
 
 def test_a_query_is_read_and_its_numbers_keep_their_types(orders: Jdbc, spark: SparkSession) -> None:

@@ -12,8 +12,8 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments, KeptExecution
-from graph_compiler.staging.attempts.attempt_metrics import TimedAttempt, timed_attempts
 from graph_compiler.staging.attempts.execution_order import begin
+from graph_compiler.staging.attempts.task_attempt import TimedAttempt, timed_attempts
 from graph_compiler.staging.store.local_store import LocalStore
 
 STORE = LocalStore()

@@ -7,7 +7,8 @@ from graph_compiler.deployment.documents.report import ExecutionReport, Output, 
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.staging.attempts.attempt import Attempt
-from graph_compiler.staging.attempts.attempt_metrics import TimedAttempt, attempt_metrics
+from graph_compiler.staging.attempts.attempt_metrics import attempt_metrics
+from graph_compiler.staging.attempts.task_attempt import TimedAttempt
 from tests.harness.reports import bare_report
 
 FAILED, FINISHED = ExecutionState.FAILED, ExecutionState.FINISHED

@@ -1,1 +1,1 @@
-"""Alerts of failed tasks and runs: what each of Airflow's processes knows of them, and the notifier that sends it."""
+"""The place of the notifier in earlier versions, which serialized Dags name."""

@@ -72,19 +72,20 @@ def build_dag(
     templates = dag.get_template_env()
     if problems := places_without_logical_date(compiled, when, templates):
         raise InvalidPipelineError(pipeline.name, problems)
-    dag.doc_md = "\n\n".join(filter(None, [dag.doc_md, f"```\n{explain_text(compiled)}\n```"]))
+    notes = ""
     if reason := why_one_run_at_a_time(compiled, templates):
         dag.max_active_runs = airflow.dag.get("max_active_runs", 1)
-        dag.doc_md += f"\n{reason}" if dag.max_active_runs == 1 else f"\n{SEVERAL_RUNS}"
+        notes = f"\n{reason}" if dag.max_active_runs == 1 else f"\n{SEVERAL_RUNS}"
     if dag.catchup and (loss := what_catchup_loses(compiled, templates)):
-        dag.doc_md += f"\n\n{loss}"
+        notes += f"\n\n{loss}"
         warnings.warn(f"Dag '{dag.dag_id}': {loss}", stacklevel=2)
     if loss := what_days_lose(compiled, dag.timetable, templates):
-        dag.doc_md += f"\n\n{loss}"
+        notes += f"\n\n{loss}"
         warnings.warn(f"Dag '{dag.dag_id}': {loss}", stacklevel=2)
     # Airflow records the file that calls DAG(); it must be the file that calls build_dag.
     dag.fileloc = sys._getframe(1).f_code.co_filename
-    tasks = add_tasks(dag, compiled, settings, Arguments.own(pipeline), airflow)
+    tasks, plan = add_tasks(dag, compiled, settings, Arguments.own(pipeline), airflow)
+    dag.doc_md = "\n\n".join(filter(None, [dag.doc_md, f"```\n{explain_text(plan)}\n```{notes}"]))
     if problems := runs_without_end(when, tasks.values()):
         raise pipeline.placed(InvalidPipelineError(pipeline.name, problems))
     return dag

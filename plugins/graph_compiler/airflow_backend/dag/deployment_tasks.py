@@ -8,7 +8,7 @@ from airflow.sdk import DAG, XComArg
 from airflow.sdk.definitions.edges import EdgeInfoType
 
 from graph_compiler.airflow_backend.dag.arguments import Arguments
-from graph_compiler.airflow_backend.dag.plan_document import pack_plan
+from graph_compiler.airflow_backend.dag.plan_document import packed
 from graph_compiler.airflow_backend.dag.restart_strategy import restart_strategy
 from graph_compiler.airflow_backend.installation.settings import Settings
 from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
@@ -16,6 +16,8 @@ from graph_compiler.declaration.dag.airflow_arguments import AirflowArguments
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.targets.submit_settings import submit_settings
+from graph_compiler.explain.plan.plan import Plan
+from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.explain.text.plan_text import explain_tasks
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import TaskName
@@ -23,11 +25,12 @@ from graph_compiler.identifiers import TaskName
 
 def add_tasks(
     dag: DAG, compiled: CompiledPipeline, settings: Settings, arguments: Arguments, airflow: AirflowArguments
-) -> Mapping[TaskName, DeploymentTaskOperator]:
-    """Add the tasks of a pipeline, and a dependency for each staged edge between two; return them by name."""
-    explanations = explain_tasks(compiled)
+) -> tuple[Mapping[TaskName, DeploymentTaskOperator], Plan]:
+    """Add the tasks of a pipeline, and a dependency for each staged edge between two; return them, and the plan."""
     groups = compiled.deployment.slot_sharing_groups
     restart, described = restart_strategy(compiled.options), describe_pipeline(compiled)
+    plan = plan_of(compiled, described)
+    explanations = explain_tasks(plan)
     tasks = {
         name: DeploymentTaskOperator(
             regions=regions,
@@ -48,7 +51,7 @@ def add_tasks(
         task.others = tuple(region for region in described.regions if region.task_name != name)
         for upstream, _ in XComArg.iter_xcom_references(dict(arguments.of_the_run)):
             upstream >> task
-    next(iter(tasks.values())).plan_document = pack_plan(compiled, described)
+    next(iter(tasks.values())).plan_document = packed(plan)
     labels: dict[tuple[TaskName, TaskName], list[str]] = {}
     for edge in compiled.task_edges():
         task_of = compiled.deployment.task_of_vertex
@@ -60,7 +63,7 @@ def add_tasks(
         # Not Airflow's Label: inside task groups it changes dependencies.
         label = EdgeInfoType(label=", ".join(dict.fromkeys(texts)))
         dag.set_edge_info(upstream.task_id, downstream.task_id, label)
-    return tasks
+    return tasks, plan
 
 
 def _page(explanation: str, regions: Sequence[RegionDescriptor]) -> str:

@@ -11,19 +11,12 @@ import base64
 import bz2
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from graph_compiler.deployment.describe.region_descriptors import PipelineDescriptor
-from graph_compiler.deployment.documents.wire import Json, from_wire, to_wire
 from graph_compiler.errors import DescriptorError
-from graph_compiler.explain.diff.plan_summary import PlanSummary, plan_summary
-from graph_compiler.explain.documents.plan_json import plain_json
-from graph_compiler.explain.documents.view_plan import view_plan
-from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.explain.plan.plan import Plan, PlanDocument
 
 Found = TypeVar("Found")
-VERSION = 1
 TAG = "graph_compiler"
 """The tag of every Dag that carries a plan."""
 PLAN_DOCUMENT = "plan_document"
@@ -32,44 +25,19 @@ _MOST_BYTES = 32 * 2**20
 """Enough for more than 15,000 vertices; without a limit, 632 letters could fill the memory of the reading process."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanDocument:
-    """The plan for the browser, and the summary for comparisons."""
-
-    view: Mapping[str, Json]
-    compared_by: Json
-
-    def summary(self) -> PlanSummary:
-        """Decode the summary; raises DescriptorError if another version wrote it in another form."""
-        return from_wire(PlanSummary, self.compared_by)
-
-
-def pack_plan(compiled: CompiledPipeline, described: PipelineDescriptor) -> str:
+def packed(plan: Plan) -> str:
     """Return the document of a plan: ASCII text that depends only on the declaration."""
-    document = {
-        "version": VERSION,
-        "view": plain_json(view_plan(compiled, plan_id=described.plan.plan_id)),
-        "compared_by": to_wire(plan_summary(compiled, described)),
-    }
-    text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(plan.document(), separators=(",", ":"), ensure_ascii=False)
     return base64.b64encode(bz2.compress(text.encode())).decode("ascii")
 
 
-def unpack(packed: str) -> PlanDocument:
+def unpack(text: str) -> PlanDocument:
     """Read a document; raises DescriptorError if it is invalid, or of another version."""
     try:
-        document = json.loads(_decompressed(base64.b64decode(packed, validate=True)))
+        document = json.loads(_decompressed(base64.b64decode(text, validate=True)))
     except (ValueError, OSError, RecursionError) as error:
         raise DescriptorError(f"the plan of the Dag cannot be read: {error}") from None
-    version = document.get("version") if isinstance(document, dict) else None
-    if version != VERSION:
-        raise DescriptorError(f"the plan of the Dag has version {version!r}; this program reads version {VERSION}")
-    match document:
-        case {"view": {} as view, "compared_by": compared_by}:
-            for region in view.get("regions", []):  # one task each, before tasks could have several
-                region.setdefault("task", region["id"])
-            return PlanDocument(view=view, compared_by=compared_by)
-    raise DescriptorError("the plan of the Dag cannot be read: nothing in it can be drawn")
+    return PlanDocument.of(document)
 
 
 def _decompressed(packed: bytes) -> bytes:
@@ -88,8 +56,8 @@ def find_plans(serialized_dag: Mapping[str, Any] | None) -> dict[str, PlanDocume
     tasks = ((serialized_dag or {}).get("dag") or {}).get("tasks") or []
     found: dict[str, PlanDocument] = {}
     for task in (task.get("__var", task) for task in tasks):
-        if isinstance(packed := task.get(PLAN_DOCUMENT), str):
-            plan = unpack(packed)
+        if isinstance(text := task.get(PLAN_DOCUMENT), str):
+            plan = unpack(text)
             found[_group_path(str(task.get("task_id", "")), plan.view)] = plan
     return found
 

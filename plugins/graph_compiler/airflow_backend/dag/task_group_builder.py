@@ -63,7 +63,7 @@ def build_task_group(
     group.default_args = {**group.default_args, **unset, **airflow.default_args}
     templates = dag.get_template_env()
     with group:
-        tasks = add_tasks(dag, compiled, settings, arguments, airflow)
+        tasks, plan = add_tasks(dag, compiled, settings, arguments, airflow)
     problems = (
         *places_without_logical_date(compiled, dag.schedule, templates),
         *overwritten_targets(dag, tasks.values(), templates),
@@ -72,7 +72,7 @@ def build_task_group(
     if problems:
         raise pipeline.placed(InvalidPipelineError(pipeline.name, problems))
     dag.tags.add(TAG)
-    group.doc_md = f"```\n{explain_text(compiled)}\n```"
+    group.doc_md = f"```\n{explain_text(plan)}\n```"
     is_known = dag.max_active_runs != 1 and not arguments.of_the_run
     if is_known and why_one_run_at_a_time(compiled, templates):
         group.doc_md += f"\n{SEVERAL_RUNS}"

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, TaskDeferred
 
-from graph_compiler.airflow_backend.task.ended_attempts import flush
-from graph_compiler.airflow_backend.task.execution_files import is_answered, is_done, leave_outcomes
+from graph_compiler.airflow_backend.notify.sending import flush
+from graph_compiler.airflow_backend.task.execution_files import is_done, write_outcomes
 from graph_compiler.airflow_backend.task.following.tracking import TrackingLostError
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.errors import GraphCompilerError, StagingError
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.staging.attempts.attempt import read_end
+from graph_compiler.identifiers import RegionId
+from graph_compiler.staging.attempts.attempt import AttemptEnd, read_end
 from graph_compiler.staging.attempts.task_attempt import causes
 
 _ENDED_ITSELF = (
@@ -34,43 +35,46 @@ _ENDED_ELSEWHERE = (
 )
 
 
-def why_failed(task: TaskTry, error: AirflowException | None, *, is_elsewhere: bool) -> AirflowException | None:
-    """Return why the regions of a task failed (`attempt.py` has the order), None if all succeeded.
+def read_reports(
+    task: TaskTry, error: AirflowException | None, *, is_elsewhere: bool
+) -> list[tuple[TaskDeploymentDescriptor, ExecutionReport]]:
+    """Return the reports of a task's regions, with those of kept executions; each is read once.
 
-    `error` is that of a non-zero exit code. A driver elsewhere may have another staging root. If one on this host ended
-    with 0 and without its reports, its own code ended it, so a retry cannot help, unless the staging root was gone. Of
-    several failures, one that a retry may help decides.
+    Raises why its regions failed, unless all succeeded (`attempt.py` has the order of reasons). `error` is that of a
+    non-zero exit code. A driver elsewhere may have another staging root. If one on this host ended with 0 and without
+    its reports, its own code ended it, so a retry cannot help, unless the staging root was gone. Of several failures,
+    one that a retry may help decides.
     """
-    if not is_done(task):
-        return _without_report(task, error, is_elsewhere=is_elsewhere)
+    documents = {each.region.region_id: one for each, one in zip(task.executions, task.documents, strict=True)}
     try:
-        ends = {
-            each.region.region_id: read_end(documents)
-            for each, documents in zip(task.executions, task.documents, strict=True)
-            if not documents.is_kept()
-        }
+        ends = {id: read_end(one) for id, one in documents.items() if not one.is_kept()}
+        unanswered = [end for id, end in ends.items() if end.report is None and not documents[id].has_report()]
+        if len(unanswered) == len(documents) or not all(end.state.is_terminal for end in unanswered):
+            raise _without_report(task, error, is_elsewhere=is_elsewhere)
+        # What the driver has done counts, also if the task was stopped meanwhile.
+        failed = causes({id: end for id, end in ends.items() if end.report is None or end.report.failure})
+        if unanswered and not any(end.state is ExecutionState.FAILED for end in failed.values()):  # it was stopped
+            raise _without_report(task, error, is_elsewhere=is_elsewhere)
+        if failed:
+            raise _of_regions(task, failed)
+        if (
+            error is not None and not is_elsewhere
+        ):  # one elsewhere has done its work, whatever became of its application
+            raise error from None
+        # One that could not be read is read again, and refused.
+        own = {id: end.report for id, end in ends.items() if end.report is not None}
+        reports = (own.get(id) or one.done_by().read_report() for id, one in documents.items())
+        return [(each, report) for each, report in zip(task.executions, reports, strict=True) if report]
     except StagingError as error_of_report:
-        return AirflowException(f"the Spark driver's report cannot be read: {error_of_report}")
-    # What the driver has done counts, also if the task was stopped meanwhile.
-    left = {id: end for id, end in ends.items() if end.report is None or end.report.failure}
-    failed = causes(left)
-    if not any(end.state is ExecutionState.FAILED for end in failed.values()):
-        if not is_answered(task):  # the task was stopped
-            return _without_report(task, error, is_elsewhere=is_elsewhere)
-        if not failed:  # a driver elsewhere has done its work, whatever became of its application
-            return None if is_elsewhere else error
+        if not is_done(task):
+            raise _without_report(task, error, is_elsewhere=is_elsewhere) from None
+        raise AirflowException(f"the Spark driver's report cannot be read: {error_of_report}") from None
+
+
+def _of_regions(task: TaskTry, failed: Mapping[RegionId, AttemptEnd]) -> AirflowException:
     words = (end.words(task.pipeline, region_id) for region_id, end in failed.items())
     is_final = all(end.is_final for end in failed.values())
     return (AirflowFailException if is_final else AirflowException)("\n".join(filter(None, words)))
-
-
-def read_reports(task: TaskTry) -> list[tuple[TaskDeploymentDescriptor, ExecutionReport]]:
-    """Return the reports of a task's regions, with those of kept executions; raises AirflowException."""
-    try:
-        found = [documents.done_by().read_report() for documents in task.documents]
-    except StagingError as error:
-        raise AirflowException(f"the Spark driver's report cannot be read: {error}") from None
-    return [(each, report) for each, report in zip(task.executions, found, strict=True) if report]
 
 
 def _without_report(task: TaskTry, error: AirflowException | None, *, is_elsewhere: bool) -> AirflowException:
@@ -104,7 +108,7 @@ def recording(task: TaskTry, is_killed: Callable[[], bool]) -> Iterator[None]:
         raise
     finally:
         if state is not None:
-            leave_outcomes(task.descriptors, state, reason)
+            write_outcomes(task.descriptors, state, reason)
             flush()
 
 
@@ -115,7 +119,7 @@ def stopping(descriptors: Iterable[str]) -> Iterator[None]:
     Within, the driver is ended, also if that cannot be written; it does not wait for a collector.
     """
     try:
-        leave_outcomes(descriptors, ExecutionState.CANCELED, _STOPPED)
+        write_outcomes(descriptors, ExecutionState.CANCELED, _STOPPED)
     except (OSError, GraphCompilerError):
         LOG.warning("graph_compiler: it is not recorded that this try was stopped", exc_info=True)
     try:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-from graph_compiler.airflow_backend.task.ended_attempts import report_ended
+from graph_compiler.airflow_backend.notify.sending import send_ended
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.deployment.documents.report import Outcome
 from graph_compiler.deployment.documents.submission import Submission
@@ -62,13 +62,13 @@ def deploy(task: TaskTry) -> None:
             )
 
 
-def leave_submission(task: TaskTry, submission: Submission) -> None:
+def write_submission(task: TaskTry, submission: Submission) -> None:
     """Write how a try is submitted, in files that only their owner can read."""
     for documents in task.documents:
         documents.put_submission(submission)
 
 
-def leave_outcomes(descriptors: Iterable[str], state: ExecutionState, reason: str | None) -> None:
+def write_outcomes(descriptors: Iterable[str], state: ExecutionState, reason: str | None) -> None:
     """Write the outcome of each execution of a try that has none, and report its end to what watches Airflow.
 
     A driver that has not started gets no secret. An only execution has the outcome of its try. Of several, one that the
@@ -84,7 +84,7 @@ def leave_outcomes(descriptors: Iterable[str], state: ExecutionState, reason: st
         if documents.put_outcome(Outcome(state=own[0], ended=time.time(), reason=own[1])):
             left.append(key)
         documents.delete_secrets()
-    report_ended(left)
+    send_ended(left)
 
 
 def _own_outcome(
@@ -114,8 +114,3 @@ def is_done(task: TaskTry) -> bool:
     return any(answered) and all(
         is_answered or one.has_outcome() for is_answered, one in zip(answered, task.documents, strict=True)
     )
-
-
-def is_answered(task: TaskTry) -> bool:
-    """Whether each execution has a report or is kept: then none of them was left out or stopped."""
-    return all(one.is_answered() for one in task.documents)

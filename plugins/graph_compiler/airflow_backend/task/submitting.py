@@ -17,7 +17,7 @@ from graph_compiler.airflow_backend.provider.preparation import SubmitFacts, Sub
 from graph_compiler.airflow_backend.provider.submit_operator import SubmitOperator
 from graph_compiler.airflow_backend.provider.submit_target import SparkArguments, submit_target
 from graph_compiler.airflow_backend.task.driver_tuning import WantedArchive, make_archive_later, tune_driver
-from graph_compiler.airflow_backend.task.execution_files import leave_submission
+from graph_compiler.airflow_backend.task.execution_files import write_submission
 from graph_compiler.airflow_backend.task.secret_values import secrets_at_hand
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.declaration.resources.slot_sharing_group import DeployMode
@@ -50,7 +50,7 @@ class Preparation:
         put_artifacts(self.task.store, self.task.first)
         for key, content in self.plan.documents.items():
             self.task.store.put_if_absent(key, content)
-        leave_submission(self.task, self.submission)
+        write_submission(self.task, self.submission)
 
     @contextmanager
     def submitting(self, operator: SubmitOperator) -> Iterator[None]:

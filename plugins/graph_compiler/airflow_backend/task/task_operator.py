@@ -19,15 +19,15 @@ from graph_compiler.airflow_backend.dag.logical_dates import explaining_template
 from graph_compiler.airflow_backend.dag.plan_document import PLAN_DOCUMENT
 from graph_compiler.airflow_backend.dag.restart_strategy import retry_arguments
 from graph_compiler.airflow_backend.installation.settings import Settings
-from graph_compiler.airflow_backend.lineage.task_lineage import ReportsLineage
+from graph_compiler.airflow_backend.notify.lineage import ReportsLineage
 from graph_compiler.airflow_backend.provider.host_facts import APPLICATION
 from graph_compiler.airflow_backend.provider.submit_operator import submit_options
 from graph_compiler.airflow_backend.run_identities import identity_of_task
-from graph_compiler.airflow_backend.task.driver_end import read_reports, recording, why_failed
+from graph_compiler.airflow_backend.task.driver_end import read_reports, recording
 from graph_compiler.airflow_backend.task.driver_tuning import doubt_archive
 from graph_compiler.airflow_backend.task.execution_files import deploy, is_done, see_run
 from graph_compiler.airflow_backend.task.following.application_operator import ApplicationOperator
-from graph_compiler.airflow_backend.task.following.tracking import Application, check_lost, follow, remember
+from graph_compiler.airflow_backend.task.following.tracking import Application, check_lost, follow, store_execution
 from graph_compiler.airflow_backend.task.other_places import check_places, check_recorded_places
 from graph_compiler.airflow_backend.task.run_values import rendered, try_of_run
 from graph_compiler.airflow_backend.task.stale_consumers import check_plan, check_reads, rerun_stale_consumers
@@ -127,7 +127,7 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
     def execute(self, context: Context) -> FinishedTask:
         """Submit the regions; return their summary, or raise with the messages of their reports."""
         open_stores(self._settings.staging_root, self._settings.staging_conn_id)
-        task = self.begun(context)
+        task = self.current_try(context)
         known = self.variables(context) if self.others else context
         check_places(task, self.others, self, known)
         see_run(task)
@@ -164,9 +164,7 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
             error = self._wait(task, application, context)
         if error is not None and not is_done(task):
             check_lost(task, self, context)
-        if (failed := why_failed(task, error, is_elsewhere=self.is_elsewhere)) is not None:
-            raise failed from None
-        reports = read_reports(task)
+        reports = read_reports(task, error, is_elsewhere=self.is_elsewhere)
         for each, report in reports:
             for line in log_lines(report):
                 self.log.info("graph_compiler: %s", with_fields(line, each.log_fields))
@@ -192,7 +190,7 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
         prepared = self.prepared(task)
         prepared.ship()
         if prepared.plan.place.is_tracked:
-            remember(context, task, self)
+            store_execution(context, task, self)
         with prepared.submitting(self):
             try:
                 super().execute(context)
@@ -214,7 +212,7 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
         conn_id = self._settings.staging_conn_id
         return prepare_try(self, task, self.others, self._where, conn_id)
 
-    def begun(self, context: Context) -> TaskTry:
+    def current_try(self, context: Context) -> TaskTry:
         """Return the executions of this try; raises AirflowFailException for wrong parameters or places."""
         return try_of_run(
             rendered(self._regions, self.places),

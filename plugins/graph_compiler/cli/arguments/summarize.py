@@ -15,16 +15,15 @@ from graph_compiler.cli.arguments.pipelines import deployment_options
 from graph_compiler.cli.console import speaking_plainly
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
-from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import InvalidPipelineError
-from graph_compiler.explain.diff.plan_summary import plan_summary
+from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.projects.pipeline_files import load_declared, nothing_declared, pipeline_at
 
 Value = TypeVar("Value")
 
 
 def summarize_version(file: Path) -> None:
-    """Print the PlanSummary of the pipeline a file declares, whose paths are as if its folder were elsewhere."""
+    """Print the plan of the pipeline a file declares, whose paths are as if its folder were elsewhere."""
     said = json.load(sys.stdin)
     sys.path[:] = said["path"]
     with speaking_plainly():
@@ -36,7 +35,7 @@ def summarize_version(file: Path) -> None:
             pipeline = _as_in(said["repository"], said["unpacked"], pipeline)
         compiled = compile_pipeline(pipeline, deployment_options())
         root = str(module.root).replace(said["unpacked"] or "", said["repository"] or "")
-        typer.echo(to_json(plan_summary(compiled, describe_pipeline(compiled), root)))
+        typer.echo(json.dumps(plan_of(compiled, describe_pipeline(compiled), root=root).document()))
 
 
 def _as_in(repository: str, unpacked: str, value: Value) -> Value:

@@ -21,9 +21,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import graph_compiler
-from graph_compiler.deployment.documents.wire import from_json
 from graph_compiler.errors import GraphCompilerError
-from graph_compiler.explain.diff.plan_summary import VERSION, PlanSummary
+from graph_compiler.explain.plan.plan import PlanDocument, PlanSummary
 from graph_compiler.projects.pipeline_files import PipelineFile, find_pipeline, pipeline_at
 
 _PROGRAM = "graph_compiler.cli.arguments.summarize"
@@ -81,7 +80,7 @@ def _summarize(
     if done.returncode:
         words = done.stderr.strip().replace(f"{module.root}{os.sep}", "")
         raise VersionNotLoadableError(f"{version}: {words}")
-    found = from_json(PlanSummary, done.stdout, version=VERSION)
+    found = PlanDocument.of(json.loads(done.stdout)).summary()
     return replace(found, strict_sources=found.strict_sources and not _is_lenient(module.root))
 
 

@@ -20,6 +20,7 @@ from graph_compiler.deployment.documents.in_process_run import Step
 from graph_compiler.deployment.documents.manifest import ContractCount
 from graph_compiler.deployment.documents.progress import CurrentStep
 from graph_compiler.deployment.documents.report import Output, Phase
+from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId, listing
 from graph_compiler.staging.attempts.attempt import Attempt
 
@@ -175,14 +176,11 @@ def preview_table(preview: FirstRows, width: int) -> Group:
 
 def failure_words(pipeline: str, found: Executions, log: Path, *, starting: str) -> str:
     """Return what failed: the operator and its cause first, then where to read on."""
-    for region_id, attempts in found.items():
-        last = attempts[-1] if attempts else None
-        if last is not None and last.report is None:
-            cause = f"pipeline '{pipeline}', region '{region_id}': Spark's driver died without a report"
-        elif last is not None and last.failure is not None:
-            cause = last.failure.words(pipeline, region_id)
-        else:
-            continue
+    ended = [(id, attempts) for id, attempts in found.items() if attempts and not attempts[-1].is_finished]
+    if ended:  # what was left out or stopped is a consequence
+        region_id, attempts = min(ended, key=lambda one: one[1][-1].state is not ExecutionState.FAILED)
+        died = f"pipeline '{pipeline}', region '{region_id}': Spark's driver died without a report"
+        cause = attempts[-1].words(pipeline, region_id) or died
         return f"{cause}\n  region '{region_id}' failed after {_tries(attempts)}\n  log: {log}"
     before = "before Spark was started" if starting != "Spark" else "to start"
     return f"pipeline '{pipeline}': {starting} failed {before}\n{_last_error(log)}  log: {log}"

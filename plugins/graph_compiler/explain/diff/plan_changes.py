@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import takewhile
 
-from graph_compiler.explain.diff.plan_summary import Facts
 from graph_compiler.explain.diff.sink_columns import SinkColumn
+from graph_compiler.explain.plan.plan import Facts
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, TaskName
 
 _LONG = 100
@@ -62,10 +62,9 @@ class FactChange:
 
     def __str__(self) -> str:
         """Return it as one line; of long texts, only the difference, between « and », with a little context."""
-        if self.before and self.now and len(self.before) + len(self.now) > _LONG:
-            before, now = _marked(self.before, self.now)
-            return f"{self.fact}: {before} → {now}"
         before, now = ("not set" if text is None else text for text in (self.before, self.now))
+        if self.before and self.now and len(before) + len(now) > _LONG:
+            before, now = _marked(before, now)
         return f"{self.fact}: {before} → {now}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from graph_compiler.declaration.connectors.files import CHECKED, TABLE_FORMATS
@@ -17,8 +17,8 @@ from graph_compiler.explain.diff.plan_changes import (
     TaskChangeKind,
     fact_changes,
 )
-from graph_compiler.explain.diff.plan_summary import Facts, OperatorSummary, PlanSummary, ResultSummary, TaskSummary
 from graph_compiler.explain.diff.sink_columns import sink_columns
+from graph_compiler.explain.plan.plan import Facts, OperatorSummary, PlanSummary, ResultSummary, TaskSummary
 from graph_compiler.identifiers import IntermediateDataSetId, listing
 
 
@@ -30,7 +30,7 @@ def plan_diff(before: PlanSummary, now: PlanSummary) -> PlanDiff:
         pipeline=now.pipeline,
         session=fact_changes(before.session, now.session),
         run=fact_changes(before.run, now.run),
-        operators=(*_operator_changes(pairing), *_removed_operators(pairing)),
+        operators=tuple(_operator_changes(pairing)),
         results=tuple(_result_changes(pairing)),
         tasks=tuple(task_changes(pairing)),
         tasks_now=len(now.tasks),
@@ -42,33 +42,22 @@ def _operator_changes(pairing: Pairing) -> Iterator[OperatorChange]:
         if place not in pairing.operators:
             yield _change(OperatorChangeKind.ADDED, None, operator)
             continue
-        old, facts = (pairing.before.operators[pairing.operators[place]], _changed_facts(place, pairing))
-        kind = _kind(old, operator) or (OperatorChangeKind.AFFECTED if facts else None)
-        if kind:
-            change = _change(kind, old, operator, facts)
-            yield replace(change, columns=sink_columns(old, operator))
-
-
-def _removed_operators(pairing: Pairing) -> Iterator[OperatorChange]:
+        old, facts = pairing.before.operators[pairing.operators[place]], _changed_facts(place, pairing)
+        if kind := _kind(old, operator) or (OperatorChangeKind.AFFECTED if facts else None):
+            yield replace(_change(kind, old, operator), facts=facts, columns=sink_columns(old, operator))
     kept = set(pairing.operators.values())
     for place, operator in enumerate(pairing.before.operators):
         if place not in kept:
             yield _change(OperatorChangeKind.REMOVED, operator, None)
 
 
-def _change(
-    kind: OperatorChangeKind,
-    before: OperatorSummary | None,
-    now: OperatorSummary | None,
-    facts: tuple[FactChange, ...] = (),
-) -> OperatorChange:
+def _change(kind: OperatorChangeKind, before: OperatorSummary | None, now: OperatorSummary | None) -> OperatorChange:
     return OperatorChange(
         kind=kind,
         name_before=before.name if before else None,
         name=now.name if now else None,
         id_before=before.id if before else None,
         id=now.id if now else None,
-        facts=facts,
     )
 
 
@@ -253,23 +242,14 @@ def _read_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Itera
     yield from _sentence("reads under a different id:", map(pairing.now.result_name, moved))
 
 
-def _added_and_removed(before: Iterable[str], now: Iterable[str], pairing: Pairing) -> tuple[list[str], list[str]]:
+def _added_and_removed(
+    before: Collection[IntermediateDataSetId], now: Collection[IntermediateDataSetId], pairing: Pairing
+) -> tuple[list[str], list[str]]:
     """Return the names of added results, and those of removed results."""
-    old_ids = set(before)
-    kept = {id: pairing.results[id].id for id in (result.id for result in pairing.now.results) if id in pairing.results}
-    new_ids = set(now)
-    came = [
-        pairing.now.result_name(result)
-        for result in pairing.now.results
-        if result.id in new_ids and kept.get(result.id) not in old_ids
-    ]
-    stay = {kept[result.id] for result in pairing.now.results if result.id in new_ids & set(kept)}
-    went = [
-        pairing.before.result_name(result)
-        for result in pairing.before.results
-        if result.id in old_ids and result.id not in stay
-    ]
-    return came, went
+    was = {id: pairing.results[id].id for id in now if id in pairing.results}
+    came = [one for one in pairing.now.results if one.id in now and was.get(one.id) not in before]
+    went = [one for one in pairing.before.results if one.id in before and one.id not in was.values()]
+    return [*map(pairing.now.result_name, came)], [*map(pairing.before.result_name, went)]
 
 
 def _sentence(words: str, names: Iterable[str], after: str = "") -> Iterator[str]:

@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from graph_compiler.deployment.documents.wire import Json, to_wire
-from graph_compiler.explain.diff.plan_changes import (
-    OperatorChange,
-    OperatorChangeKind,
-    PlanDiff,
-    ResultChangeKind,
-    TaskChangeKind,
-)
+from graph_compiler.explain.diff.plan_changes import OperatorChange, OperatorChangeKind, PlanDiff, ResultChangeKind
 from graph_compiler.identifiers import counted, listing
 
 _NAMED = 6
 _MOST_COLUMNS = 20
 _SIGN = {"ADDED": "+", "REMOVED": "-", "CHANGED": "~"}
-_OPERATOR_WORDS = {
+_WORDS = {
     OperatorChangeKind.ADDED: "added",
     OperatorChangeKind.REMOVED: "removed",
     OperatorChangeKind.CHANGED: "changed",
@@ -25,7 +19,6 @@ _OPERATOR_WORDS = {
     OperatorChangeKind.RENAMED: "renamed",
     OperatorChangeKind.MOVED: "with a different id",
 }
-_TASK_WORDS = {TaskChangeKind.ADDED: "added", TaskChangeKind.REMOVED: "removed", TaskChangeKind.CHANGED: "changed"}
 _RESULT_WORDS = {
     ResultChangeKind.REUSABLE: "stays reusable",
     ResultChangeKind.MOVED: "is recomputed: same rows, different id; to keep it, set uid or uid_hash on its head",
@@ -43,10 +36,10 @@ def diff_summary(diff: PlanDiff) -> str:
     old = [result for result in diff.results if result.kind is not ResultChangeKind.ADDED]
     reusable = sum(result.kind is ResultChangeKind.REUSABLE for result in old)
     parts = [
-        _counts("operators", [change.kind.value for change in diff.operators], _OPERATOR_WORDS),
+        _counts("operators", [change.kind.value for change in diff.operators]),
         f"{reusable} of {len(old)} staged results reusable" if old else "",
         "parameters or schedule changed" if diff.run else "",
-        _counts("tasks", [change.kind.value for change in diff.tasks], _TASK_WORDS),
+        _counts("tasks", [change.kind.value for change in diff.tasks]),
     ]
     return f"{name}: {' · '.join(part for part in parts if part)}"
 
@@ -90,19 +83,11 @@ def _operator_lines(changes: Sequence[OperatorChange]) -> Iterator[str]:
         yield from (f"      {column}" for column in change.columns[:_MOST_COLUMNS])
         if (more := len(change.columns) - _MOST_COLUMNS) > 0:
             yield f"      and {more} more columns"
-    silent = {
-        kind: [_name(change) for change in changes if change.kind is kind and not change.facts and not change.columns]
-        for kind in OperatorChangeKind
-        if kind not in _SIGN
-    }
-    words = {
-        OperatorChangeKind.AFFECTED: "affected by changes before them",
-        OperatorChangeKind.RENAMED: "renamed",
-        OperatorChangeKind.MOVED: "with a different id",
-    }
-    for kind, names in silent.items():
-        if names:
-            yield f"  · {words[kind]}: {_some(names)}"
+    for kind, words in _WORDS.items():
+        alike = [one for one in changes if one.kind == kind and not one.facts and not one.columns]
+        if alike and kind not in _SIGN:
+            about = "affected by changes before them" if kind is OperatorChangeKind.AFFECTED else words
+            yield f"  · {about}: {_some([_name(one) for one in alike])}"
 
 
 def _name(change: OperatorChange) -> str:
@@ -116,8 +101,8 @@ def _some(names: Sequence[str]) -> str:
     return listing(names)
 
 
-def _counts(noun: str, kinds: Sequence[str], words: dict[OperatorChangeKind, str] | dict[TaskChangeKind, str]) -> str:
-    found = [f"{kinds.count(kind)} {word}" for kind, word in words.items() if kind in kinds]
+def _counts(noun: str, kinds: Sequence[str]) -> str:
+    found = [f"{kinds.count(kind)} {words}" for kind, words in _WORDS.items() if kind in kinds]
     return f"{noun}: {', '.join(found)}" if found else ""
 
 

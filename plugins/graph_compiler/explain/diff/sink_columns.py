@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from graph_compiler.explain.diff.plan_summary import Facts, OperatorSummary
+from graph_compiler.explain.plan.plan import Facts, OperatorSummary
 
 _TABLES = frozenset({"Jdbc", "Table"})
 _FILES = frozenset({"Csv", "Json", "Text", "Parquet", "Orc", "Files"})

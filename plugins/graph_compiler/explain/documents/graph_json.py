@@ -1,29 +1,27 @@
-"""The graphs as JSON documents for programs: the names are Flink's, in the form of its REST API.
+"""The graphs as Flink's own documents, which are compared with Flink's (decision 20): no plan is needed for them.
 
-A job vertex is named by its number in topological order, a data set `<producer>#<n>`, a subtask `<vertex>:<n>`.
+The names are those of Flink's REST API. A job vertex is named by its number in topological order, a data set
+`<producer>#<n>`, a subtask `<vertex>:<n>`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from html import escape
 
 from graph_compiler.compiler.job_graph.chaining import chain_breaks
 from graph_compiler.compiler.job_graph.coordinators import slot_sharing_groups
 from graph_compiler.compiler.job_graph.hasher import hash_nodes
 from graph_compiler.compiler.regions.deployment_regions import logical_pipelined_regions
-from graph_compiler.declaration.operators import Sink
-from graph_compiler.declaration.operators.known_columns import Known, common
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.deployment.documents.wire import Json, to_wire
-from graph_compiler.explain.documents.plan_json import job_plan, streaming_plan
 from graph_compiler.graphs.execution_graph import (
     ExecutionGraph,
     ExecutionJobVertex,
     ExecutionVertexId,
     IntermediateResult,
 )
-from graph_compiler.graphs.job_graph import JobGraph
-from graph_compiler.graphs.stream_graph import StreamGraph, VirtualPartition, VirtualSideOutput
+from graph_compiler.graphs.job_graph import JobEdge, JobGraph, JobVertex, ResultPartitionType
+from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode, VirtualPartition, VirtualSideOutput
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.options.model import PipelineOptions
 
@@ -261,33 +259,72 @@ class ExecutionGraphJson:
         }
 
 
-_MOST = 20
-_LONGEST = 60
-"""Characters of a type: structs may have any number."""
+# Flink's two plan documents: that of its plan visualizer, and that of its REST API for a job.
+
+_EXCHANGES = {
+    ResultPartitionType.PIPELINED_BOUNDED: "pipelined_bounded",
+    ResultPartitionType.BLOCKING: "blocking",
+    ResultPartitionType.HYBRID_FULL: "hybrid_full",
+    ResultPartitionType.HYBRID_SELECTIVE: "hybrid_selective",
+}
 
 
-def column_flow(graph: StreamGraph) -> Mapping[int, Known]:
-    """Return the columns of each node's main output, None if they are unknown; of a sink, those that it is given."""
-    given: dict[int, list[Known]] = {}
-    found: dict[int, Known] = {}
-    for node in graph.nodes:
-        inputs: dict[int, list[Known]] = {}
-        for edge in graph.in_edges[node.id]:
-            columns = found.get(edge.source_id)
-            if edge.output_tag is not None and edge.source_id in given:
-                columns = graph.node[edge.source_id].operator.columns_aside(given[edge.source_id])
-            inputs.setdefault(edge.type_number, []).append(columns)
-        given[node.id] = [common(each) for each in inputs.values()]
-        is_sink = isinstance(node.operator, Sink)
-        found[node.id] = given[node.id][0] if is_sink else node.operator.columns_after(given[node.id])
+def streaming_plan(graph: StreamGraph) -> dict[str, Json]:
+    """Return the stream graph in the form of `getStreamingPlanAsJSON`: sinks last, otherwise by node id."""
+    sinks = set(graph.sink_ids)
+    nodes = sorted(graph.nodes, key=lambda node: (node.id in sinks, node.id))
+    return {"nodes": [_node(node, graph) for node in nodes]}
+
+
+def _node(node: StreamNode, graph: StreamGraph) -> dict[str, Json]:
+    kind = "Data Source" if node.id in graph.source_ids else "Data Sink" if node.id in graph.sink_ids else "Operator"
+    found: dict[str, Json] = {
+        "id": node.id,
+        "type": node.name,
+        "pact": kind,
+        "contents": node.description,
+        "parallelism": node.parallelism,
+    }
+    if node.id not in graph.source_ids:
+        # Flink intends to distinguish the first input, but tests for it after adding it.
+        found["predecessors"] = [
+            {"id": edge.source_id, "ship_strategy": edge.partitioner.name, "side": "second"}
+            for edge in graph.in_edges[node.id]
+        ]
     return found
 
 
-def column_words(known: Known) -> str | None:
-    """Return columns in one line, without the types that are unknown; None if nothing is known."""
-    if not known:
-        return None
-    words = [str(each) for each in known[:_MOST]]
-    words = [each if len(each) <= _LONGEST else f"{each[:_LONGEST]}…" for each in words]
-    more = [f"and {len(known) - _MOST} more"] if len(known) > _MOST else []
-    return ", ".join([*words, *more])
+def job_plan(graph: JobGraph) -> dict[str, Json]:
+    """Return the job graph as `JsonPlanGenerator` does, vertices in the order of creation; the job id is all zeros."""
+    return {
+        "jid": "0" * 32,
+        "name": graph.job_name,
+        "type": graph.job_type.value,
+        "nodes": [_vertex(graph.vertex[id], graph) for id in graph.creation_order],
+    }
+
+
+def _vertex(vertex: JobVertex, graph: JobGraph) -> dict[str, Json]:
+    # Flink escapes it for HTML: quotes, but not apostrophes.
+    escaped = escape(vertex.description, quote=False).replace('"', "&quot;")
+    description = escaped.replace("\n", "<br/>")
+    found: dict[str, Json] = {
+        "id": vertex.id,
+        "parallelism": -1 if vertex.parallelism is None else vertex.parallelism,
+        "operator": "",
+        "operator_strategy": "",
+        "description": description,
+        "optimizer_properties": {},
+    }
+    if graph.in_edges[vertex.id]:
+        found["inputs"] = [_input(number, edge) for number, edge in enumerate(graph.in_edges[vertex.id])]
+    return found
+
+
+def _input(number: int, edge: JobEdge) -> Json:
+    return {
+        "num": number,
+        "id": edge.source_id,
+        "ship_strategy": edge.ship_strategy,
+        "exchange": _EXCHANGES[edge.result_type],
+    }

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 
-from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
-from graph_compiler.errors import GraphCompilerError, InvalidPipelineError
-from graph_compiler.explain.documents.plan_json import plain_json
-from graph_compiler.explain.documents.view_plan import view_plan
-from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.errors import GraphCompilerError
+from graph_compiler.explain.documents.plain_json import plain_json
+from graph_compiler.explain.plan.plan import Plan
 
 BUILT = "airflow_backend/web/static/standalone.html"
 """The path of the built page, relative to the package."""
@@ -19,7 +17,7 @@ class PageNotBuiltError(GraphCompilerError):
     """The page's file is missing, or has no placeholder for a plan."""
 
 
-def plan_page(compiled: CompiledPipeline, page: str) -> str:
+def plan_page(plan: Plan, page: str) -> str:
     """Return the page's file with a plan in it; raises PageNotBuiltError if it has no placeholder for one."""
     before, marker, after = page.partition(MARKER)
     if not marker:
@@ -28,16 +26,8 @@ def plan_page(compiled: CompiledPipeline, page: str) -> str:
             "  hint: packages of graph_compiler carry it; in a checkout, `make web` builds it\n"
             "  allowed: --format text, json, mermaid, dot, flink"
         )
-    plan = plain_json(view_plan(compiled, plan_id=_plan_id(compiled)))
-    document = json.dumps(plan, separators=(",", ":"))
+    document = json.dumps(plain_json(plan), separators=(",", ":"))
     # Inside a script element, only `<` can end it or start a comment.
     script = document.replace("<", "\\u003c")
     element = f'<script type="application/json" id="view-plan">{script}</script>'
     return f"{before}{element}{after}"
-
-
-def _plan_id(compiled: CompiledPipeline) -> str | None:
-    try:
-        return describe_pipeline(compiled).plan.plan_id
-    except InvalidPipelineError:  # it can be shown, although it cannot be deployed
-        return None

@@ -15,13 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import RegionId
-from graph_compiler.staging.attempts.attempt import Attempt, read_attempt
-from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
-from graph_compiler.staging.attempts.execution_order import in_order
+from graph_compiler.staging.attempts.task_attempt import TimedAttempt
 
 # The metrics of a pipeline, under names of Airflow's kind, and the values that they get.
 #
@@ -90,33 +84,6 @@ _OUTPUTS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimedAttempt:
-    """An attempt at a region, with times in seconds since the epoch.
-
-    `running`: when Spark was up and began with the region, None if it never did. `ended`: its end, or its last sign of
-    life if it died. `is_reported`: its metrics were reported before.
-    """
-
-    execution: Attempt
-    running: float | None
-    ended: float
-    is_reported: bool
-
-    @property
-    def was_reached(self) -> bool:
-        """Whether the try has come to its region before it ended."""
-        return self.running is not None or self.execution.state is not ExecutionState.CANCELED
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndedRegion:
-    """An execution that has just ended, and the attempts at its region up to it, first to last."""
-
-    execution: TaskDeploymentDescriptor
-    attempts: tuple[TimedAttempt, ...]
-
-
 def attempt_metrics(regions: Sequence[Sequence[TimedAttempt]]) -> tuple[Metric, ...]:
     """Return the metrics of the attempts at the regions of a task that are not reported yet.
 
@@ -167,42 +134,3 @@ def _of_restart(before: TimedAttempt, attempt: TimedAttempt) -> Iterator[Metric]
 def _milliseconds(time: float, *, since: float) -> int:
     """Clocks of two hosts may differ: a counter takes no negative value."""
     return max(0, round((time - since) * 1000))
-
-
-_MOST = 16
-"""The maximum number of attempts that are looked at: their documents are read when a try ends."""
-
-
-def timed_attempts(layout: StagingLayout, region_id: RegionId, own: AttemptDocuments) -> tuple[TimedAttempt, ...]:
-    """Return the attempts at a region, first to last, up to its own.
-
-    Not reported are this one, and those directly before it that have no outcome. One that has kept the work of an
-    earlier one is no attempt, and reports only those before it.
-    """
-    begun = in_order(own.store, layout, region_id)
-    names = [one.folder for one in begun]
-    if own.folder not in names:
-        return ()
-    looked_at = begun[: names.index(own.folder) + 1][-_MOST:]
-    unreported = {own.folder}
-    for documents in reversed(looked_at[:-1]):
-        if documents.has_outcome():
-            break
-        unreported.add(documents.folder)
-    found = (
-        _timed(documents, is_reported=documents.folder not in unreported)
-        for documents in looked_at
-        if not documents.is_kept()
-    )
-    return tuple(attempt for attempt in found if attempt is not None)
-
-
-def _timed(documents: AttemptDocuments, *, is_reported: bool) -> TimedAttempt | None:
-    attempt = read_attempt(documents, is_last=False)
-    if attempt is None:
-        return None
-    ended = attempt.ended
-    if ended is None:
-        ended = documents.last_sign() or attempt.started
-    running = documents.claimed()
-    return TimedAttempt(execution=attempt, running=running, ended=ended, is_reported=is_reported)

@@ -1,4 +1,7 @@
-"""A try of an Airflow task: an attempt at each of its regions, which one driver runs one after the other."""
+"""A try of an Airflow task: an attempt at each of its regions, which one driver runs one after the other.
+
+What others are sent of it is read here: for people, why it failed; for programs, what became of each attempt, once.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
@@ -52,8 +56,8 @@ def read_task_attempt(
     Raises OSError, DamagedDocumentError and OtherVersionError.
     """
     if execution_id is None:  # each try begins with the descriptors of all its regions
-        begun = in_order(store, layout, region_ids[0])
-        execution_id = begun[-1].name if begun else None
+        executions = in_order(store, layout, region_ids[0])
+        execution_id = executions[-1].name if executions else None
     if execution_id is None:
         return NO_ATTEMPTS
     folders = {id: layout.execution(id, execution_id) for id in region_ids}
@@ -62,3 +66,80 @@ def read_task_attempt(
     # Not the last one: what has neither a report nor an outcome by now has died.
     read = {id: read_attempt(one, is_last=False) for id, one in documents.items() if id not in kept}
     return TaskAttempt(attempts={id: one for id, one in read.items() if one is not None}, kept=kept)
+
+
+_MOST = 16
+"""The maximum number of attempts that are looked at: their documents are read when a try ends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimedAttempt:
+    """An attempt at a region, with times in seconds since the epoch.
+
+    `running`: when Spark was up and began with the region, None if it never did. `ended`: its end, or its last sign of
+    life if it died. `is_reported`: others were sent it before.
+    """
+
+    execution: Attempt
+    running: float | None
+    ended: float
+    is_reported: bool
+
+    @property
+    def was_reached(self) -> bool:
+        """Whether the try has come to its region before it ended."""
+        return self.running is not None or self.execution.state is not ExecutionState.CANCELED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedRegion:
+    """An execution that has just ended, and the attempts at its region up to it, first to last."""
+
+    execution: TaskDeploymentDescriptor
+    attempts: tuple[TimedAttempt, ...]
+
+
+def read_ended(descriptor: str) -> EndedRegion | None:
+    """Return what became of the execution whose descriptor has a key, None if it no longer exists.
+
+    Raises OSError, DamagedDocumentError and OtherVersionError.
+    """
+    documents = AttemptDocuments.beside(descriptor)
+    task = documents.read_descriptor()
+    if task is None:
+        return None
+    return EndedRegion(execution=task, attempts=timed_attempts(task.layout, task.region.region_id, documents))
+
+
+def timed_attempts(layout: StagingLayout, region_id: RegionId, own: AttemptDocuments) -> tuple[TimedAttempt, ...]:
+    """Return the attempts at a region, first to last, up to its own.
+
+    Not reported are this one, and those directly before it that have no outcome: they died. One that has kept the work
+    of an earlier one is no attempt, and reports only those before it.
+    """
+    executions = in_order(own.store, layout, region_id)
+    names = [one.folder for one in executions]
+    if own.folder not in names:
+        return ()
+    looked_at = executions[: names.index(own.folder) + 1][-_MOST:]
+    unreported = {own.folder}
+    for documents in reversed(looked_at[:-1]):
+        if documents.has_outcome():
+            break
+        unreported.add(documents.folder)
+    found = (
+        _timed(documents, is_reported=documents.folder not in unreported)
+        for documents in looked_at
+        if not documents.is_kept()
+    )
+    return tuple(attempt for attempt in found if attempt is not None)
+
+
+def _timed(documents: AttemptDocuments, *, is_reported: bool) -> TimedAttempt | None:
+    attempt = read_attempt(documents, is_last=False)
+    if attempt is None:
+        return None
+    ended = attempt.ended
+    if ended is None:
+        ended = documents.last_sign() or attempt.started
+    return TimedAttempt(execution=attempt, running=documents.claimed(), ended=ended, is_reported=is_reported)

@@ -43,7 +43,7 @@ class ApplicationOperator(SubmitOperator):
     _is_continued = False
     _waits_in_triggerer = False
 
-    def begun(self, context: Context) -> TaskTry:
+    def current_try(self, context: Context) -> TaskTry:
         """Return the executions of this try."""
         raise NotImplementedError
 
@@ -107,7 +107,7 @@ class ApplicationOperator(SubmitOperator):
 
     def _end_deferred(self, context: Context) -> None:
         open_stores(*self.staging)
-        application = self._found(self.begun(context), context)
+        application = self._found(self.current_try(context), context)
         if application is not None:
             self._end(application, context)
 

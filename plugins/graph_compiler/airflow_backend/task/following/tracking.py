@@ -18,7 +18,7 @@ from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException
 
 from graph_compiler.airflow_backend.provider.submit_operator import SubmitOperator
-from graph_compiler.airflow_backend.task.execution_files import is_done, leave_outcomes
+from graph_compiler.airflow_backend.task.execution_files import is_done, write_outcomes
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.errors import StagingError
 from graph_compiler.graphs.execution import ExecutionState
@@ -42,7 +42,7 @@ class Application:
     is_own: bool = False
 
 
-def remember(context: Context, task: TaskTry, operator: SubmitOperator) -> None:
+def store_execution(context: Context, task: TaskTry, operator: SubmitOperator) -> None:
     """Store which try submits, before it does; ids of earlier ones are removed.
 
     Raises ExecutionTargetError if Airflow could not ask for its pod.
@@ -89,14 +89,14 @@ def is_unfinished(application: Application, operator: SubmitOperator, context: C
         return True
     if (reason := why_elsewhere(application, operator, context)) is not None:
         operator.log.warning("%s", application.task.log_line(reason))
-        leave_outcomes(application.task.descriptors, ExecutionState.FAILED, reason)
+        write_outcomes(application.task.descriptors, ExecutionState.FAILED, reason)
         return False
     operator.take_over(application.id)
     status = _status(application.id, operator, context)
     if operator.is_job_active(status) or is_done(application.task):
         return True
     reason = f"application {application.id} is {status.lower()}"
-    leave_outcomes(application.task.descriptors, ExecutionState.FAILED, reason)
+    write_outcomes(application.task.descriptors, ExecutionState.FAILED, reason)
     return False
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from uuid import UUID
 
 from airflow.models.dag import DagTag
@@ -13,8 +13,9 @@ from airflow.models.serialized_dag import SerializedDagModel
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from graph_compiler.airflow_backend.dag.plan_document import TAG, PlanDocument, find_plans, of_group
+from graph_compiler.airflow_backend.dag.plan_document import TAG, find_plans, of_group
 from graph_compiler.errors import DescriptorError
+from graph_compiler.explain.plan.plan import PlanDocument
 from graph_compiler.identifiers import RegionId, TaskName
 
 VersionKey: TypeAlias = tuple[UUID, str]
@@ -126,22 +127,18 @@ class PlanCards:
 def _cards(row: SerializedDagModel) -> Cards:
     try:
         plans = find_plans(row.data)
-        return {group: _card_of(group, plan.view) for group, plan in plans.items()}
+        return {group: _card_of(group, plan) for group, plan in plans.items()}
     except (DescriptorError, LookupError, TypeError, AttributeError):
         return {}  # a Dag may contain anything, and must not hide the others
 
 
-def _card_of(group: str, view: Mapping[str, Any]) -> PlanCard:
-    staged = {edge["result"] for edge in view["edges"] if edge["is_staged"]}
-    tasks: dict[TaskName, list[RegionId]] = {}
-    for region in view["regions"]:
-        tasks.setdefault(TaskName(region["task"]), []).append(RegionId(region["id"]))
+def _card_of(group: str, plan: PlanDocument) -> PlanCard:
     return PlanCard(
         group=group,
-        pipeline=str(view["pipeline"]),
-        plan_id=view["plan_id"],
-        operators=len(view["operators"]),
-        vertices=len(view["vertices"]),
-        tasks=tasks,
-        staged=len(staged),
+        pipeline=str(plan.view["pipeline"]),
+        plan_id=plan.view["plan_id"],
+        operators=len(plan.view["operators"]),
+        vertices=len(plan.view["vertices"]),
+        tasks=plan.tasks(),
+        staged=len(plan.staged()),
     )

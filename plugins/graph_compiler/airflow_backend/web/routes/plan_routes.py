@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from sqlalchemy.orm import Session
 
-from graph_compiler.airflow_backend.dag.plan_document import PlanDocument, of_group
+from graph_compiler.airflow_backend.dag.plan_document import of_group
 from graph_compiler.airflow_backend.web.plans.dag_versions import is_ours, latest_versions, read_plan, versions_of
 from graph_compiler.airflow_backend.web.plans.pipeline_list import pipeline_list
 from graph_compiler.airflow_backend.web.routes.answers import ServerDep, answer, may_read, refuse
@@ -19,8 +19,9 @@ from graph_compiler.airflow_backend.web.runs.dag_runs import find_dag_run
 from graph_compiler.errors import DescriptorError
 from graph_compiler.explain.diff.plan_diff import plan_diff
 from graph_compiler.explain.diff.plan_diff_text import diff_json
-from graph_compiler.explain.documents.plan_json import plain_json
+from graph_compiler.explain.documents.plain_json import plain_json
 from graph_compiler.explain.documents.view_answers import PlacedPipeline, PlacedPipelines, PlanVersion, VersionList
+from graph_compiler.explain.plan.plan import PlanDocument
 
 _NEWEST = 50
 Number = Annotated[int, Query(ge=1, le=2**31 - 1)]

@@ -11,7 +11,7 @@ from graph_compiler.airflow_backend.web.rows.row_permission import requires_rows
 from graph_compiler.airflow_backend.web.rows.row_sample import UNREADABLE, read_sample
 from graph_compiler.airflow_backend.web.rows.staged_files import find_rows
 from graph_compiler.errors import PartitionNotFoundError, StagingError
-from graph_compiler.explain.documents.plan_json import plain_json
+from graph_compiler.explain.documents.plain_json import plain_json
 from graph_compiler.explain.documents.view_answers import RowSample
 
 _OFF = "no rows are shown here: setting [graph_compiler] row_samples is 0"

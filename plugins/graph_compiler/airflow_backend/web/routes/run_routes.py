@@ -25,7 +25,7 @@ from graph_compiler.airflow_backend.web.runs.attempts import read_documents
 from graph_compiler.airflow_backend.web.runs.dag_runs import Links, newest_runs
 from graph_compiler.airflow_backend.web.runs.joined_run import joined_run, without_reasons
 from graph_compiler.errors import StagingError
-from graph_compiler.explain.documents.plan_json import plain_json
+from graph_compiler.explain.documents.plain_json import plain_json
 from graph_compiler.explain.documents.view_answers import RunList
 
 _NEWEST = 50

@@ -13,7 +13,6 @@ from rich.text import Text
 from graph_compiler.cli.arguments.pipelines import deployment_options
 from graph_compiler.cli.console import AsJson, speaking_plainly, standard_output
 from graph_compiler.compiler.checks.validation import validated_options
-from graph_compiler.explain.text.option_words import option_json
 from graph_compiler.identifiers import PIPELINES
 from graph_compiler.options.effective_options import EffectiveOption, OptionOrigin, effective_options
 from graph_compiler.options.modes import DeploymentOptions
@@ -36,8 +35,8 @@ def options(
         deployment = deployment_options()
         found = _effective(pipeline, deployment)
     if as_json:
-        document = {"deployment": deployment.origin or None, "options": [option_json(option) for option in found]}
-        typer.echo(json.dumps(document, indent=1))
+        values = [{"key": o.key, "value": o.value, "default": o.default, "origin": o.origin.value} for o in found]
+        typer.echo(json.dumps({"deployment": deployment.origin or None, "options": values}, indent=1))
     else:
         _show(found, deployment)
 

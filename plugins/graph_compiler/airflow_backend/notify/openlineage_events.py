@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 
+from airflow.providers.openlineage.plugins import macros
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
 from openlineage.client.facet_v2 import (
     dataset_version_dataset,
@@ -27,7 +28,7 @@ from openlineage.client.uuid import generate_static_uuid
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.attempts.attempt_lineage import AttemptLineage, Dataset, LineageColumn, columns
-from graph_compiler.staging.attempts.attempt_metrics import TimedAttempt
+from graph_compiler.staging.attempts.task_attempt import TimedAttempt
 
 PRODUCER = "urn:graph_compiler"
 """Who has sent an event: OpenLineage wants a URI."""
@@ -45,6 +46,25 @@ class JobRun:
     namespace: str
     name: str
     run_id: str
+
+    @classmethod
+    def of_dag(cls, instance: Any) -> Self:
+        """Return the run of a task instance's Dag."""
+        return cls(
+            namespace=macros.lineage_root_job_namespace(instance),
+            name=macros.lineage_root_job_name(instance),
+            run_id=macros.lineage_root_run_id(instance),
+        )
+
+    @classmethod
+    def of_try(cls, instance: Any, number: int | None) -> Self:
+        """Return a try of a task instance: an attempt that died belongs to an earlier one."""
+        own = instance if number is None else instance.model_copy(update={"try_number": number})
+        return cls(
+            namespace=macros.lineage_job_namespace(),
+            name=macros.lineage_job_name(instance),
+            run_id=macros.lineage_run_id(own),
+        )
 
 
 def attempt_events(
@@ -70,8 +90,8 @@ def attempt_events(
             eventTime=at.isoformat(),
             run=run,
             job=job,
-            inputs=read(lineage),
-            outputs=written(lineage),
+            inputs=inputs(lineage),
+            outputs=outputs(lineage),
             producer=PRODUCER,
         )
         for state, at in ((RunState.START, started), (_STATES.get(execution.state, RunState.FAIL), ended))
@@ -79,7 +99,7 @@ def attempt_events(
     return start, end
 
 
-def read(lineage: AttemptLineage) -> list[InputDataset]:
+def inputs(lineage: AttemptLineage) -> list[InputDataset]:
     """Return the inputs, with their columns as far as they are known, and how much a staged result has."""
     facet = input_statistics_input_dataset.InputStatisticsInputDatasetFacet
     return [
@@ -87,7 +107,7 @@ def read(lineage: AttemptLineage) -> list[InputDataset]:
     ]
 
 
-def written(lineage: AttemptLineage) -> list[OutputDataset]:
+def outputs(lineage: AttemptLineage) -> list[OutputDataset]:
     """Return the outputs, with their columns, rows and bytes."""
     facet = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet
     return [

@@ -5,90 +5,41 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
-from graph_compiler.explain.alerts.alert import (
-    AirflowTry,
-    Alert,
-    FailedTask,
-    Link,
-    RepeatedRegion,
-    Repetition,
-    ReusedResult,
-    redacted,
-)
-from graph_compiler.explain.alerts.html_page import html_page
-from graph_compiler.explain.alerts.message import message_of, short_cause, some
-from graph_compiler.explain.alerts.plain_text import plain_text
-from graph_compiler.explain.alerts.repetition import repetition
-from graph_compiler.explain.alerts.slack_blocks import slack_blocks
-from graph_compiler.explain.failure_cost import failure_costs
-from pipelines.flights import env as flights
+from graph_compiler.explain.alert import Link, Message, message_of, redacted
+from tests.explain.test_alert import ALERTS, FINAL, everywhere
 
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.filterwarnings("default"),  # Airflow's own imports warn of much
+]
 GOLDEN = Path(__file__).parents[1] / "golden" / "alerts"
-RUN = "scheduled__2026-01-02T00:00:00+00:00"
-ADDRESS = "https://airflow.example.com/dags/nightly/runs/one"
-FINAL = FailedTask(
-    task_id="emea.daily.report",
-    map_index=3,
-    pipeline="sales",
-    group="emea.daily",
-    operator="by_country",
-    declared_at="pipelines/sales.py:14",
-    cause="[DIVIDE_BY_ZERO] Division by zero: amount / pieces\n  in: SELECT amount / pieces AS price",
-    attempt=AirflowTry(try_number=3, tries=3, is_retried=False),
-    repetition=Repetition(
-        regions=(RepeatedRegion(region="report", operators=("by_country", "out")),),
-        kept=("rows",),
-        reused=(ReusedResult(name="with_weather", task="with_weather"),),
-    ),
-    links=(
-        Link(label="Log of this try", url=f"{ADDRESS}/tasks/report?try_number=3"),
-        Link(label="Plan and attempts", url=f"{ADDRESS}/tasks/report/plugin/x"),
-        Link(label="Spark's history server", url="https://spark.example.com/history/app-1/jobs/"),
-    ),
-)
-RETRIED = replace(
-    FINAL,
-    map_index=None,
-    attempt=AirflowTry(try_number=1, tries=3, is_retried=True, seconds=10.0),
-    repetition=Repetition(
-        regions=(RepeatedRegion(region="report", operators=("by_country", "out")),),
-        reused=(ReusedResult(name="with_weather", task="with_weather"),),
-    ),
-    links=tuple(replace(link, url=link.url.replace("=3", "=1")) for link in FINAL.links),
-)
-KILLED = FailedTask(
-    task_id="load",
-    map_index=None,
-    pipeline="sales",
-    last_seen="with_weather, declared at pipelines/sales.py:9",
-    cause="it died without a report: its worker was killed or lost",
-    attempt=AirflowTry(try_number=2, tries=3, is_retried=False, why_not="its retry policy says so"),
-    repetition=Repetition(regions=(RepeatedRegion(region="load", operators=("rows", "out")),)),
-    unknown=("the application in Spark: its driver has not reported one",),
-)
-NOT_OURS = FailedTask(task_id="wait", map_index=None, cause="AirflowException: Bash command failed")
-ALERTS = {
-    "final": Alert(dag_id="nightly", run_id=RUN, tasks=(FINAL,)),
-    "retry": Alert(dag_id="nightly", run_id=RUN, tasks=(RETRIED,)),
-    "killed": Alert(dag_id="sales", run_id=RUN, tasks=(KILLED,), unknown=("the staging root: no connection",)),
-    "run": Alert(
-        dag_id="nightly",
-        run_id=RUN,
-        reason="task_failure",
-        tasks=(FINAL, KILLED, NOT_OURS),
-        others=("one", "two"),
-        not_run=4,
-        links=(Link(label="Run", url=ADDRESS),),
-    ),
-}
+
+
+def plain_text(message: Message) -> str:
+    from graph_compiler.airflow_backend.notify import rendering
+
+    return rendering.plain_text(message)
+
+
+def html_page(message: Message) -> str:
+    from graph_compiler.airflow_backend.notify import rendering
+
+    return rendering.html_page(message)
+
+
+def slack_blocks(message: Message) -> list[dict[str, Any]]:
+    from graph_compiler.airflow_backend.notify import rendering
+
+    return rendering.slack_blocks(message)
+
+
 EVIL = "<img src=x onerror=alert(1)>&<!channel> \r\nBcc: all@example.com\x00\u202e\ud800 ```*_"
 
 
@@ -105,15 +56,6 @@ def test_every_form_of_an_alert_is_as_reviewed(name: str, form: str, request: py
     if request.config.getoption("--update-golden"):
         file.write_text(text)
     assert file.read_text() == text
-
-
-def everywhere(text: str) -> Alert:
-    """Return an alert of a run that has a text in all its places."""
-
-    def spoiled(value: str) -> str:
-        return value if value.startswith("http") else text
-
-    return redacted(ALERTS["run"], spoiled)
 
 
 class Page(HTMLParser):
@@ -167,26 +109,6 @@ def test_a_secret_is_redacted_before_it_is_cut_or_escaped() -> None:
         assert not [part for part in (secret, "s&c", "s&amp;c") if part in form]
 
 
-def test_java_stacks_and_colors_are_left_out_and_a_long_cause_says_so() -> None:
-    cause = (
-        "\x1b[31morg.apache.spark.SparkException\x1b[0m: Job aborted\n"
-        "\tat org.apache.spark.rdd.RDD.$anonfun$collect$1(RDD.scala:1049)\n"
-        "\tat java.base/java.lang.Thread.run(Thread.java:840)\n\t... 12 more\n"
-        "Caused by: no space left"
-    )
-    assert short_cause(cause) == "org.apache.spark.SparkException: Job aborted\nCaused by: no space left"
-    assert short_cause("look at it (now)") == "look at it (now)"
-    assert short_cause("x" * 2_100).splitlines()[1] == "… (100 more characters are in the log)"
-    assert len(short_cause("y\n" * 100).splitlines()) == 31
-    assert some([str(n) for n in range(15)]) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 3 more"
-
-
-def test_a_try_beyond_its_retries_is_no_contradiction() -> None:
-    task = replace(FINAL, attempt=AirflowTry(try_number=5, tries=3, is_retried=False))
-    text = plain_text(message_of(replace(ALERTS["final"], tasks=(task,))))
-    assert "Attempt      5 of 5; Airflow does not try again" in text
-
-
 def check_blocks(blocks: list[dict[str, Any]]) -> None:
     """Fail unless Slack takes these blocks: its documented limits, and that of all texts together."""
     assert 1 <= len(blocks) <= 50
@@ -236,14 +158,27 @@ def test_slack_takes_a_cause_that_is_only_of_escaped_characters() -> None:
     assert any("&amp;…```" in block["text"]["text"] for block in blocks)
 
 
-def test_what_is_repeated_is_what_explain_says() -> None:
-    compiled = compile_pipeline(flights.pipeline())
-    described, costs = describe_pipeline(compiled), failure_costs(compiled)
-    assert len(described.regions) > 1
-    for region in described.regions:
-        others = [each for each in described.regions if each.region_id != region.region_id]
-        found = repetition([region], frozenset(), others)
-        (again,) = found.regions
-        cost = costs[region.region_id]
-        assert again.operators == cost.repeated
-        assert tuple(each.name for each in found.reused) == cost.reread
+TEMPLATES = ("{{ message }}", "{% raw %}", "{#", "{{ 7 * 7 }}", "<script>x</script>", "]]>", "&lt;", "'\"", "*_`")
+
+
+@given(st.lists(st.one_of(st.sampled_from(TEMPLATES), st.text(max_size=20)), max_size=6).map("".join))
+def test_no_text_of_an_alert_is_a_template_or_markup(text: str) -> None:
+    message = message_of(everywhere(f"x{text}"))
+    (shown,) = (fact.value for fact in message.parts[0].facts if fact.label == "Pipeline")
+    page = Page(html_page(message))
+    assert page.tags == Page(html_page(message_of(everywhere("x")))).tags
+    assert shown in page.words
+    assert f"Pipeline     {shown}\n" in plain_text(message)
+    blocks = "".join(block["text"]["text"] for block in slack_blocks(message) if "text" in block)
+    unescaped = blocks.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    assert f"*Pipeline*  {shown}\n".replace("```", "'''") in unescaped
+
+
+@pytest.mark.parametrize("template", ["mail.txt", "mail.html", "slack.txt"])
+def test_a_name_that_a_message_does_not_have_is_an_error(template: str) -> None:
+    from jinja2 import UndefinedError
+
+    from graph_compiler.airflow_backend.notify import rendering
+
+    with pytest.raises(UndefinedError, match="has no attribute 'links'"):
+        rendering._rendered(template, SimpleNamespace(title="t", facts=()))  # type: ignore[arg-type]  # it is incomplete

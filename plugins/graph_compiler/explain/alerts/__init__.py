@@ -1,1 +1,0 @@
-"""Alerts as values, and the forms in which people read them: text, HTML, blocks of Slack."""

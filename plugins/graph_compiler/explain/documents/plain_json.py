@@ -1,0 +1,24 @@
+"""Values as JSON for programs of others, which do not need the names of our types."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from enum import Enum
+
+from graph_compiler.deployment.documents.wire import Json
+
+EXPLAIN_ONLY = "explain only"
+"""In the metadata of a field: documents do not have it."""
+
+
+def plain_json(value: object) -> Json:
+    """Encode a dataclass, tuple, enum or plain value; `wire.to_wire` is for documents that are read back."""
+    if is_dataclass(value) and not isinstance(value, type):
+        written = [field.name for field in fields(value) if EXPLAIN_ONLY not in field.metadata]
+        return {name: plain_json(getattr(value, name)) for name in written}
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, tuple | list):
+        return [plain_json(item) for item in value]
+    assert value is None or isinstance(value, bool | int | float | str), f"{value!r} is not plain"
+    return value

@@ -1,0 +1,1 @@
+"""The one document of a compiled pipeline: its values, and who writes them from the graphs (decision 65)."""
