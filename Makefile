@@ -19,8 +19,10 @@ SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 CORE := .venv-core/bin
 NEEDS_SOME := (spark or airflow or e2e or installed)
 NEEDS_NOTHING := -m 'not ($(NEEDS_SOME) or long or browser)'
+# What `make test-all` runs, what `make test-long` runs, and what has a command of its own.
+NOT_QUICK := ci or long or browser or cluster or yarn or kubernetes or openlineage or objects or hdfs or compose
 
-.PHONY: help run ui up down down-all explain env test test-core test-long test-browser test-cluster test-yarn test-kubernetes test-openlineage test-objects test-hdfs test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends stale mutants bench lint format lock web web-check clean
+.PHONY: help run ui up down down-all explain env test test-all test-core test-long test-browser test-cluster test-yarn test-kubernetes test-openlineage test-objects test-hdfs test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends stale mutants bench lint format lock web web-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -47,9 +49,12 @@ explain: $(READY) ## show the tasks the flights example compiles to, and why
 env: $(READY) $(DATA) ## print the settings of the project's own Airflow, for a shell to eval
 	@$(BIN)/graph-compiler env
 
+test: $(READY) $(DATA) ## run the tests that find most mistakes: eight minutes on two cores
+	@$(WITH_JAVA) $(BIN)/python -m pytest $(SPREAD) -m 'not ($(NOT_QUICK))'
+
 # `make test-core` has run what needs neither Airflow nor Spark; tests/architecture/test_markers.py
 # finds a test that both leave out.
-test: test-core $(READY) $(DATA) ## run the tests: those of test-core, then those with Airflow and Spark
+test-all: test-core $(READY) $(DATA) ## run all tests that CI runs: those of test-core, then those with Airflow and Spark
 	@$(WITH_JAVA) $(BIN)/python -m pytest $(SPREAD) -m '$(NEEDS_SOME) and not (long or browser)'
 
 test-long: $(READY) $(DATA) ## run the tests that take long: a scheduled run under `airflow standalone`, operators in the other ways they can run

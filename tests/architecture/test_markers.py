@@ -1,7 +1,12 @@
-"""A test that `make test-core` does not run has a marker, so that another command runs it."""
+"""Each test is in one tier: `make test` runs it, or `make test-all` runs it, too, or another command does.
+
+A test that `make test-core` does not run has a marker, so that another command runs it.
+"""
 
 import ast
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -46,9 +51,9 @@ def is_marked(node: ast.AST) -> bool:
     return MARKER.search(ast.unparse(node)) is not None
 
 
-@pytest.mark.parametrize("file", [pytest.param(it, id=str(it.relative_to(ROOT))) for it in left_out()])
-def test_what_the_core_leaves_out_has_a_marker(file: Path) -> None:
-    assert unmarked(file.read_text()) == []
+def test_what_the_core_leaves_out_has_a_marker() -> None:
+    found = {str(file.relative_to(ROOT)): unmarked(file.read_text()) for file in left_out()}
+    assert {file: tests for file, tests in found.items() if tests} == {}
 
 
 def test_the_core_names_what_there_is() -> None:
@@ -76,3 +81,55 @@ def test_no_test_skips_itself_where_a_package_is_missing() -> None:
     skipping = re.compile(r"importor" + "skip")
     found = [file for file in (ROOT / "tests").rglob("*.py") if skipping.search(file.read_text())]
     assert found == []
+
+
+NEEDS = ("", "spark", "airflow", "e2e", "installed", "spark airflow")
+OTHERS = ("browser", "cluster", "yarn", "kubernetes", "openlineage", "objects", "hdfs", "compose")
+
+
+def run_by(target: str) -> list[str]:
+    """Return the expressions of markers with which a target of make runs pytest, `test-core` with its two parts."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    dry = subprocess.run(
+        ["make", "--dry-run", target], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    return re.findall(r" -m pytest .*-m '([^']+)'", dry.stdout) or re.findall(r" -m pytest .*-m (\w+)", dry.stdout)
+
+
+def runs(expression: str, markers: str) -> bool:
+    """Whether pytest runs a test with these markers."""
+    names = set(re.findall(r"[a-z]\w+", expression)) - {"not", "or", "and"}
+    return bool(eval(expression, {name: name in markers.split() for name in names}))
+
+
+def test_each_test_is_in_one_tier_and_ci_runs_both() -> None:
+    (quick,), (long,) = run_by("test"), run_by("test-long")
+    *core, with_core, rest = run_by("test-all")
+    assert set(core) == {with_core}, "both parts of test-core leave out the same"
+    for needs in NEEDS:
+        tiers = {tier: f"{needs} {tier}" for tier in ("", "ci", "long", "ci long")}
+        assert [tier for tier, markers in tiers.items() if runs(quick, markers)] == [""]
+        assert [tier for tier, markers in tiers.items() if runs(with_core, markers) + runs(rest, markers)] == ["", "ci"]
+        assert not any(runs(with_core, markers) and runs(rest, markers) for markers in tiers.values())
+        assert [tier for tier, markers in tiers.items() if runs(long, markers)] == ["long", "ci long"]
+    assert re.search("^make test-all$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("suite", OTHERS)
+def test_the_quick_tier_needs_no_more_than_airflow_and_spark(suite: str) -> None:
+    (quick,), (own,) = run_by("test"), run_by(f"test-{suite}")
+    assert not any(runs(quick, f"{needs} {suite}") for needs in NEEDS)
+    assert runs(own, suite)
+
+
+def test_the_quick_tier_has_tests_of_each_room_that_needs_spark() -> None:
+    """A room whose tests are all for CI would be changed without any test."""
+    rooms = {folder for folder in (ROOT / "tests" / "spark").iterdir() if list(folder.glob("test_*.py"))}
+    quick = {folder for folder in rooms if any("ci" not in for_all(file) for file in folder.glob("test_*.py"))}
+    assert rooms == quick
+
+
+def for_all(file: Path) -> set[str]:
+    """Return the markers of all tests of a file."""
+    found = re.findall(r"^pytestmark = (.+)$", file.read_text(), re.MULTILINE)
+    return {name for line in found for name in re.findall(r"pytest\.mark\.(\w+)", line)}

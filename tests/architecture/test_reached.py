@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import graph_compiler
@@ -92,7 +93,8 @@ class Module:
                     yield Definition(symbol, each.name, self.reads(each))
 
 
-def unreached() -> set[str]:
+@cache
+def unreached() -> frozenset[str]:
     """Return the public symbols that nothing leads to, written `module:name` below the package."""
     modules = [Module(path) for path in PACKAGE.rglob("*.py")]
     looked_at = [module for module in modules if module.is_looked_at]
@@ -102,7 +104,7 @@ def unreached() -> set[str]:
     while found := [one for one in waiting if one.is_in(reached)]:
         waiting = [one for one in waiting if one not in found]
         reached = reached.union(*(one.reads for one in found))
-    return {one.symbol for one in waiting if not one.name.startswith("_")}
+    return frozenset(one.symbol for one in waiting if not one.name.startswith("_"))
 
 
 def for_conformance_only() -> dict[str, str]:

@@ -3,6 +3,7 @@
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ import pytest
 import graph_compiler
 
 PACKAGE = Path(graph_compiler.__file__).parent
-FOLDERS = sorted({module.parent for module in PACKAGE.rglob("*.py")})
 PURE = ("compiler", "deployment", "explain", "graphs", "options")
 EFFECTS = frozenset(
     {"glob", "io", "os", "random", "secrets", "shutil", "socket", "subprocess", "tempfile", "threading", "time", "uuid"}
@@ -48,11 +48,15 @@ def room(folder: Path) -> str:
     return str(folder.relative_to(PACKAGE))
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=map(room, FOLDERS))
-def test_a_room_says_what_it_is_for(folder: Path) -> None:
-    words = ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))
-    assert words
-    assert words.splitlines()[0].endswith(".")
+@cache
+def tree(module: Path) -> ast.Module:
+    return ast.parse(module.read_text())
+
+
+def test_a_room_says_what_it_is_for() -> None:
+    folders = sorted({module.parent for module in PACKAGE.rglob("*.py")})
+    words = {room(folder): ast.get_docstring(tree(folder / "__init__.py")) for folder in folders}
+    assert [name for name, text in words.items() if not (text and text.splitlines()[0].endswith("."))] == []
 
 
 @pytest.mark.parametrize("name", PURE)
@@ -60,7 +64,7 @@ def test_a_pure_room_touches_no_disk_and_no_clock(name: str) -> None:
     found = {
         f"{module.relative_to(PACKAGE)}:{line}": what
         for module in (PACKAGE / name).rglob("*.py")
-        for line, what in effects(ast.parse(module.read_text()))
+        for line, what in effects(tree(module))
     }
     assert found == {}
 
@@ -69,7 +73,7 @@ def test_only_the_command_line_and_programs_that_answer_on_stdout_print() -> Non
     printing = {
         room(module)
         for module in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(module.read_text()))
+        for node in ast.walk(tree(module))
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "print"
     }
     assert {module for module in printing if not module.startswith("cli/")} == set(PRINTS)
@@ -77,9 +81,7 @@ def test_only_the_command_line_and_programs_that_answer_on_stdout_print() -> Non
 
 @pytest.mark.parametrize("name", THIRD_PARTY)
 def test_a_room_imports_the_packages_it_may(name: str) -> None:
-    imported = {
-        package for module in (PACKAGE / name).rglob("*.py") for package in packages(ast.parse(module.read_text()))
-    }
+    imported = {package for module in (PACKAGE / name).rglob("*.py") for package in packages(tree(module))}
     foreign = imported - sys.stdlib_module_names - {"graph_compiler"}
     assert foreign == THIRD_PARTY[name]
 
@@ -111,7 +113,7 @@ def test_only_the_layout_joins_paths_in_a_staging_root() -> None:
     found = {
         str(module.relative_to(PACKAGE))
         for module in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(module.read_text()))
+        for node in ast.walk(tree(module))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Path"
         if any("layout" in ast.unparse(argument) for argument in node.args)
     }
@@ -120,7 +122,7 @@ def test_only_the_layout_joins_paths_in_a_staging_root() -> None:
         str(module.relative_to(PACKAGE))
         for room in ("staging/results", "staging/attempts", "staging/gc")
         for module in (PACKAGE / room).glob("*.py")
-        if any(what == "Path" for _, what in effects(ast.parse(module.read_text())))
+        if any(what == "Path" for _, what in effects(tree(module)))
     ]
     assert by_path == []
 
@@ -142,7 +144,7 @@ JOIN_RUN_IDS = {
 
 
 def test_run_identities_are_made_in_few_places_and_their_parts_joined_nowhere_else() -> None:
-    trees = {room(module): list(ast.walk(ast.parse(module.read_text()))) for module in PACKAGE.rglob("*.py")}
+    trees = {room(module): list(ast.walk(tree(module))) for module in PACKAGE.rglob("*.py")}
     made = {name for name, nodes in trees.items() if any(map(makes_an_identity, nodes))}
     assert made == set(MAKE_IDENTITIES)
     joined = {name for name, nodes in trees.items() if any(map(joins_a_run_id, nodes))}
@@ -164,19 +166,19 @@ def makes_an_identity(node: ast.AST) -> bool:
 
 def joins_a_run_id(node: ast.AST) -> bool:
     """Whether a run id becomes part of a path: by an f-string with a slash, or encoded as a segment."""
-    if "run_id" not in ast.unparse(node):
-        return False
     match node:
         case ast.JoinedStr(values=parts):
-            return any("/" in str(part.value) for part in parts if isinstance(part, ast.Constant))
+            is_path = any("/" in str(part.value) for part in parts if isinstance(part, ast.Constant))
         case ast.Call(func=ast.Name(id="path_segment")):
-            return True
-    return False
+            is_path = True
+        case _:
+            is_path = False
+    return is_path and "run_id" in ast.unparse(node)
 
 
-def effects(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def effects(module: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield lines that could read or change anything outside their arguments."""
-    for node in ast.walk(tree):
+    for node in ast.walk(module):
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield from ((node.lineno, name) for name in packages(node) if name in EFFECTS)
         match node:
@@ -189,9 +191,9 @@ def effects(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield node.lineno, attribute
 
 
-def packages(tree: ast.AST) -> Iterator[str]:
+def packages(imports: ast.AST) -> Iterator[str]:
     """Yield the top-level names of what is imported."""
-    for node in ast.walk(tree):
+    for node in ast.walk(imports):
         match node:
             case ast.Import(names=names):
                 yield from (name.name.split(".")[0] for name in names)

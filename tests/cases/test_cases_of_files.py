@@ -15,7 +15,7 @@ from graph_compiler.testing import REAL, PipelineResult
 from tests.cases.case import Case, Refusal, in_order, published
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 MONEY = "id;amount\n1;3,50\n2;12,5\n3;1,234\n"
 PRICES = "id,price\n1,1.005\n2,2.999\n3,0.0049\n"

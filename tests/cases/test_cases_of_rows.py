@@ -11,7 +11,7 @@ from tests.cases import frames
 from tests.cases.case import in_order, published
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 ID = 2**53 + 1
 COLUMNS = "k STRING, id BIGINT"

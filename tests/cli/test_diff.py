@@ -91,6 +91,7 @@ sinks: {out: {from: many, sink_to: {parquet: "{{ params.output }}/many"}}}
 """
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("below", ["", "team/"])
 @pytest.mark.parametrize(("suffix", "text"), [("py", PLACES), ("yaml", IN_YAML)])
 def test_paths_below_the_project_are_no_change_right_after_a_commit(
@@ -110,6 +111,7 @@ def test_paths_below_the_project_are_no_change_right_after_a_commit(
     assert done.returncode == 0
 
 
+@pytest.mark.ci
 def test_a_path_may_be_relative_to_the_folder_as_in_git(tmp_path: Path) -> None:
     pipelines = tmp_path / "team" / "pipelines"
     pipelines.mkdir(parents=True)
@@ -145,6 +147,7 @@ def test_a_file_elsewhere_is_compared_with_a_module_of_the_same_name(project: Pa
     assert "1 changed, 1 affected · 1 of 1 staged results reusable" in done.stdout
 
 
+@pytest.mark.ci
 def test_sources_that_an_earlier_compiler_of_a_revision_read_less_strictly_are_reported(project: Path) -> None:
     options = project / "plugins" / "graph_compiler" / "options" / "model.py"
     options.parent.mkdir(parents=True)
@@ -168,6 +171,7 @@ def test_sources_that_an_earlier_compiler_of_a_revision_read_less_strictly_are_r
     assert "records" not in diff(project, "HEAD:pipelines/sales.py", "sales").stdout
 
 
+@pytest.mark.ci
 def test_the_exit_code_shows_differences_on_request(project: Path) -> None:
     assert diff(project, "sales", "pipelines/sales.py", "--exit-code").returncode == 0
     assert diff(project, "HEAD:pipelines/sales.py", "sales", "--exit-code").returncode == 1

@@ -80,6 +80,7 @@ def test_the_command_line_is_measured(tmp_path: Path) -> None:
     assert "test_start" in measured(tmp_path, "command-line")["command-line"]["seconds"]
 
 
+@pytest.mark.ci
 def test_compiling_is_measured(tmp_path: Path) -> None:
     assert "test_describe_regions[10]" in measured(tmp_path, "compile")["compile"]["seconds"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.end_to_end.conftest import Home
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.ci]
 SECONDS = 15
 """What one look may take; it is twice that here before it fails, on machines busy with other tests."""
 

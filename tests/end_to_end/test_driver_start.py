@@ -20,7 +20,7 @@ from graph_compiler.driver_jvm.start_settings import VARIABLES, DriverStart, sta
 from tests.end_to_end.conftest import Home
 from tests.harness.standalone import until
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.ci]
 PROGRAM = """
 import sys, time
 from pyspark.sql import SparkSession

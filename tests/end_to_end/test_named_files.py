@@ -14,7 +14,7 @@ import pytest
 
 from tests.end_to_end.conftest import ROOT, Home
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.ci]
 
 FUNCTIONS = """
 from pyspark import SparkFiles

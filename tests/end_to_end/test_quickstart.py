@@ -18,7 +18,7 @@ from tests.end_to_end.conftest import ROOT, Home
 from tests.harness.reference import REPORTS, assert_same_rows, expected, published
 from tests.harness.standalone import Api, until
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.ci]
 LEFT_OUT = {".git", ".venv", ".venv-core", ".airflow", "data", "output", "__pycache__", ".mypy_cache"}
 SERVER = "make ui"
 

@@ -11,6 +11,7 @@ from tests.end_to_end.conftest import Home
 pytestmark = pytest.mark.e2e
 
 
+@pytest.mark.ci
 @pytest.mark.usefixtures("migrated_home")
 def test_a_run_without_any_task_is_a_failure(home: Home) -> None:
     done = home.cli("run", "flights", "--date", "2012-12-31")  # the Dag begins a day later
@@ -40,6 +41,7 @@ def test_missing_inputs_are_reported_together_and_nothing_is_written(home: Home)
     assert list(home.folder.glob("staging/flights/*/manifests/*")) == []
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -58,17 +60,20 @@ def test_an_invalid_call_is_reported(home: Home, arguments: list[str], words: st
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.ci
 def test_explain_shows_the_plan(home: Home) -> None:
     golden = Path(__file__).parents[1] / "golden" / "pipelines" / "flights.AUTO.explain.txt"
     assert home.cli("explain", "flights").stdout == golden.read_text()
 
 
+@pytest.mark.ci
 def test_a_dry_run_analyzes_every_operator(home: Home) -> None:
     done = home.cli("dry-run", "flights")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("flights: 24 operators ")
 
 
+@pytest.mark.ci
 def test_env_prints_a_shell_script(home: Home) -> None:
     lines = home.cli("env").stdout.splitlines()
     assert all(line.startswith("export ") for line in lines)

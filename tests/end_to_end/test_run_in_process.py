@@ -48,6 +48,7 @@ def test_all_tasks_run_in_one_session_and_are_recorded(home: Home, january: Path
     assert history.stdout.count('"FINISHED"') >= 2
 
 
+@pytest.mark.ci
 def test_running_up_to_an_operator_shows_its_rows_and_writes_no_sink(home: Home, january: Path) -> None:
     home = replace(home, data=january)
     done = home.cli(*call(home, "--until", "lateness_by_weather", "--limit", "3", "--count"))
@@ -59,6 +60,7 @@ def test_running_up_to_an_operator_shows_its_rows_and_writes_no_sink(home: Home,
     assert not (home.folder / "staging").exists()
 
 
+@pytest.mark.ci
 def test_failures_have_the_same_message_as_under_airflow(home: Home, tmp_path: Path) -> None:
     done = home.cli(*call(home, "--in-process", input=str(tmp_path / "nowhere")))
     assert done.returncode == 1
@@ -68,6 +70,7 @@ def test_failures_have_the_same_message_as_under_airflow(home: Home, tmp_path: P
     assert not home.output.exists()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "how",
     [

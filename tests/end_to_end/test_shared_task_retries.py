@@ -9,7 +9,7 @@ from tests.end_to_end.conftest import Home
 from tests.end_to_end.test_named_files import call
 from tests.harness.reference import expected
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.ci]
 
 PIPELINE = """
 from pathlib import Path

@@ -19,7 +19,7 @@ from tests.end_to_end.conftest import ROOT, Home
 from tests.harness.reference import expected
 from tests.spark import user_functions
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.ci]
 APPLICATION = ROOT / "plugins" / "graph_compiler" / "spark_runtime" / "main.py"
 
 

@@ -20,7 +20,7 @@ from graph_compiler.staging.store.local_store import LocalStore
 from tests.machine.looking import Look, sessions
 from tests.machine.of_rows.rows_machine import RowsMachine
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 _ENOUGH = 80
 """Worlds; the first that shows the fault ends the look. What Hypothesis draws depends on which modules are loaded."""

@@ -17,7 +17,7 @@ from graph_compiler.testing import REAL, MiniCluster
 from tests.harness import script_functions
 from tests.harness.script_tables import Line, lines_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 NAMES = {name: getattr(graph_compiler, name) for name in graph_compiler.__all__}
 SPARK = {"F": F, "Window": Window, "StorageLevel": StorageLevel}

@@ -4,7 +4,7 @@ import pytest
 
 from graph_compiler.spark_runtime.artifacts import jars_not_below
 
-pytestmark = pytest.mark.spark  # its module is imported
+pytestmark = [pytest.mark.spark, pytest.mark.ci]  # its module is imported
 
 RUN = "s3a://lake/staging/p/m__2013-01-01T00%3A00%3A00"
 COPY = "s3a://lake/staging/p/m__2013-01-01T00%253A00%253A00/files/1/twice.jar"

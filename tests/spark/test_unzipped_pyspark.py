@@ -9,7 +9,7 @@ import pytest
 
 from tests.end_to_end.conftest import ROOT
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 PROGRAM = """
 import sys
 from graph_compiler.spark_runtime.unzipped_pyspark import import_unzipped

@@ -26,7 +26,7 @@ from tests.tpch.queries.reports import REPORTS, REPORTS_IN_ONE_TASK
 from tests.tpch.query import Query
 from tests.tpch.tables import SCHEMAS, answer, write_tables
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 QUERIES = {
     "q01": PRICING_SUMMARY,

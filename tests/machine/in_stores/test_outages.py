@@ -13,7 +13,7 @@ from tests.machine.in_stores.troubles import LASTING, Trouble
 from tests.machine.looking import stores_in_memory
 from tests.machine.model import Row
 
-pytestmark = pytest.mark.spark  # its modules are imported
+pytestmark = [pytest.mark.spark, pytest.mark.ci]  # its modules are imported
 GROUNDS = {"bucket": bucket_ground, "hdfs": hdfs_ground}
 FOR_EVER = 10_000
 """Requests that an outage hits: all that an execution still sends."""

@@ -13,7 +13,7 @@ from tests.machine.in_stores.target_world import TargetWorld
 from tests.machine.looking import stores_in_memory
 from tests.machine.model import Row
 
-pytestmark = pytest.mark.spark  # its modules are imported
+pytestmark = [pytest.mark.spark, pytest.mark.ci]  # its modules are imported
 Files = dict[str, Counter[Row]]
 """The rows of each file that readers see."""
 

@@ -14,7 +14,7 @@ from tests.machine.in_stores.troubles import Trouble
 from tests.machine.looking import stores_in_memory
 from tests.machine.model import Row
 
-pytestmark = pytest.mark.spark  # its modules are imported
+pytestmark = [pytest.mark.spark, pytest.mark.ci]  # its modules are imported
 
 ENDED = frozenset({"run 1", "run 2"})
 OTHERS: Row = (99, "a", 0)

@@ -7,7 +7,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from tests.machine.of_rows.keys import KEYS
 from tests.machine.of_rows.operations import OPERATIONS, SPLITS, Pair, why_not_expected
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 Rows = list[Pair]
 
 

@@ -33,7 +33,7 @@ from graph_compiler.spark_runtime.columns.schema_change import (
     find_changes,
 )
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 FLIPPED = {
     "struct": (

@@ -19,7 +19,7 @@ from graph_compiler.deployment.documents.report import ThrowableType
 from graph_compiler.spark_runtime.columns.exact_casts import share_a_type
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 LARGE = 2**53 + 1
 

@@ -19,7 +19,7 @@ from tests.harness.compiled_graphs import summary_of
 from tests.harness.sinks import Sinks
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 SCHEMA = "k STRING, delay INT"
 # What the files hold, or the rows have, in place of k STRING, delay INT.

@@ -31,7 +31,7 @@ from graph_compiler.spark_runtime.connectors.text_records import MARK
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from tests.harness.text_values import MISFITS, typed
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "id": ("1", "-2", "2147483648", "0", "7"),

@@ -15,7 +15,7 @@ from tests.spark import functions
 from tests.spark.conftest import RunPipeline
 from tests.spark.connectors.test_jdbc import jdbc
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 NAMES = ["A", "B", "a", "b", "Ä", "ä", None]
 Split = Callable[[DataStream], tuple[DataStream, DataStream]]
 

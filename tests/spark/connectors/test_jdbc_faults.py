@@ -25,7 +25,7 @@ from tests.harness.postgres import Postgres
 from tests.harness.sinks import Sinks
 from tests.spark.connectors.test_jdbc import jdbc, tables
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 
 @pytest.fixture

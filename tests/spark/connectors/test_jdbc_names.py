@@ -23,7 +23,7 @@ from tests.harness.sinks import Sinks
 from tests.spark.conftest import RunPipeline
 from tests.spark.connectors.test_jdbc import jdbc, tables
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 
 @pytest.fixture

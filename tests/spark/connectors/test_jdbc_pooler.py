@@ -23,7 +23,7 @@ from tests.spark.connectors.test_jdbc import jdbc, tables
 from tests.spark.connectors.test_jdbc_faults import raised, together
 from tests.spark.connectors.test_jdbc_snapshots import in_two_sinks
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 SETTING = "?prepareThreshold=0"
 """What docs/connectors.md says to set behind a pooler."""
 

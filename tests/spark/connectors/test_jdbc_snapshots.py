@@ -17,7 +17,7 @@ from tests.harness.postgres import DRIVER, PASSWORD, Postgres
 from tests.spark.conftest import RunPipeline
 from tests.spark.connectors.test_jdbc import jdbc
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 DERBY = "jdbc:derby:memory:snapshots;create=true"
 
 

@@ -10,7 +10,7 @@ from tests.harness.postgres import Postgres
 from tests.harness.sinks import Sinks
 from tests.spark.connectors.test_jdbc import jdbc, tables
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 FUNCTION = "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {} END $$;"
 BEFORE = "CREATE TRIGGER t BEFORE {} ON sales FOR EACH ROW EXECUTE FUNCTION f();"
 DROPS_ODD = FUNCTION.format("IF NEW.id % 2 = 1 THEN RETURN NULL; END IF; RETURN NEW;")

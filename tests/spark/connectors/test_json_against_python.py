@@ -27,7 +27,7 @@ from graph_compiler.spark_runtime.connectors.text_records import MARK, ODD_KEY
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from tests.harness.text_values import MISFITS, typed
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 SCHEMA = (
     "id INT, name STRING, price DECIMAL(30,20), x DOUBLE, big BIGINT, b BOOLEAN, day DATE, "

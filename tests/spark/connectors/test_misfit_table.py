@@ -15,7 +15,7 @@ from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.text_records import MARK
 from tests.harness.tables import cells_below
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 PAGE = Path(__file__).parents[3] / "docs" / "connectors.md"
 HEADING = "### What does not fit"
 FORMATS = {"CSV": Csv, "JSON": Json}

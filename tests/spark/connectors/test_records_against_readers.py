@@ -32,7 +32,7 @@ from graph_compiler.spark_runtime.connectors.source import MISFIT
 from graph_compiler.spark_runtime.connectors.text_records import MARK
 from tests.harness.text_values import KINDS, MISFITS, convert
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 
 def rows_of(connector: FileConnector, spark: SparkSession) -> list[tuple[object, ...]] | str:

@@ -14,7 +14,7 @@ from graph_compiler import Json
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.text_records import HALF_A_PAIR, ODD_KEY
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 PLAIN = "id INT, name STRING"
 NESTED = "id INT, l ARRAY<STRUCT<a: INT>>, m MAP<STRING, STRUCT<a: STRUCT<b: INT>>>, s STRUCT<a: INT>"
 ODD = {

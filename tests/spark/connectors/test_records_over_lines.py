@@ -15,7 +15,7 @@ from graph_compiler.spark_runtime.connectors import text_records as reasons
 from graph_compiler.spark_runtime.failures.causes import read_cause
 from graph_compiler.spark_runtime.failures.misfits import misfit_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 SCHEMA = "id INT, name STRING"
 DOUBLED, SINGLE, NO_QUOTE = {"escape": '"'}, {"quote": "'"}, {"quote": ""}
 LONG = "x\n" * 300_000

@@ -13,7 +13,7 @@ from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 SCHEMA = "id INT, name STRING, amount DECIMAL(9, 2)"
 RECORDS = ["1,ann,5", "2,bob", "3,carl,7,extra", "4,dora,oops", '5,"e, f",1.50']
 

@@ -21,7 +21,7 @@ from graph_compiler import Orc, Parquet
 from graph_compiler.errors import SchemaChangedError
 from graph_compiler.spark_runtime.connectors import read_source
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 FORMATS = {Parquet: parquet.write_table, Orc: orc.write_table}
 TYPES: Mapping[str, Mapping[pa.DataType, tuple[object, ...]]] = {

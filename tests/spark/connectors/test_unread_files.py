@@ -20,7 +20,7 @@ from graph_compiler.spark_runtime.repeatability.source_files import listings_of
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import plan_leaves
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 ALL_BELOW = {"recursiveFileLookup": "true"}
 

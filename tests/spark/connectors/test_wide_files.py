@@ -16,7 +16,7 @@ from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.text_records import MARK
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 NAMES = [f"column_{number}" for number in range(300)]
 SCHEMA = ", ".join(f"{name} {'INT' if number % 2 else 'STRING'}" for number, name in enumerate(NAMES))
 

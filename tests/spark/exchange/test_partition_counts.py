@@ -9,7 +9,7 @@ from pyspark.sql.functions import broadcast, spark_partition_id
 from graph_compiler.spark_runtime.exchange.distribution import has_exactly, with_exactly
 from tests.harness.plans import exchanges
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 Make = Callable[[DataFrame, DataFrame], DataFrame]
 """Rows of (k, v) and of (k, w), neither in a known number of partitions."""

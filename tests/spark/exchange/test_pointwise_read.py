@@ -21,7 +21,7 @@ from graph_compiler.spark_runtime.spark_internals.plans import is_deterministic
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.local_store import LocalStore
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 SIZES = [0, 900, 1, 0, 0, 40, 3, 2000, 7, 0, 5, 1, 300, 2, 0, 11]
 """Rows in each partition: some have none, and their order by size is not their order."""

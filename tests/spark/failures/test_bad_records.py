@@ -17,7 +17,7 @@ from graph_compiler.spark_runtime.failures.bad_records import bad_record, read_f
 from graph_compiler.spark_runtime.failures.causes import Cause
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 APART = (
     'hint: rejects="bad" sets such records aside, in a side output; on_misfit="null" reads NULL for what does not fit'
 )

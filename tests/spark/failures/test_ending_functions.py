@@ -24,7 +24,7 @@ from tests.harness.reference import published
 from tests.spark import ending_functions, user_functions
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 Function = Callable[[DataFrame], DataFrame]
 ROOT = Path(__file__).parents[3]
 DRIVER = Path(graph_compiler.__file__).parent / "spark_runtime" / "main.py"

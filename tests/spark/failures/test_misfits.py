@@ -10,7 +10,7 @@ from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.spark_runtime.connectors import text_records as reasons
 from graph_compiler.spark_runtime.failures.misfits import Misfit, misfit_lines
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 CSV, JSON = Csv("/in", schema="a INT"), Json("/in", schema="a INT")
 
 

@@ -32,6 +32,7 @@ def rows_of(*reports: ExecutionReport) -> dict[str, tuple[int | None, int | None
     return found
 
 
+@pytest.mark.ci
 def test_flights_counts_the_rows_of_each_operator(
     run_pipeline: RunPipeline, tmp_path: Path, spark: SparkSession
 ) -> None:

@@ -13,7 +13,7 @@ from tests.harness.reference import Row, expected
 from tests.harness.ways import ways
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 NESTED = "named_struct('a', id, 'b', array(named_struct('c', id, 'd', NULL)), 'm', map(id, 'x')) AS n"
 

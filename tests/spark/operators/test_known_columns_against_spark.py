@@ -36,7 +36,7 @@ from graph_compiler.spark_runtime.columns.declared_schema import parse_schema, t
 from graph_compiler.spark_runtime.operators.scope import Scope, main_output
 from tests.declaration.test_known_columns import EXPRESSIONS
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 LEFT = "id INT, n BIGINT, d DECIMAL(9,2), x DOUBLE, name STRING, day DATE, `odd one` INT"
 RIGHT = "ID INT, at TIMESTAMP, tag STRING"
 ON = (("id", "id"),)

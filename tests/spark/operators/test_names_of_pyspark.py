@@ -47,6 +47,7 @@ def test_every_name_of_a_session_is_ours_or_has_a_hint(name: str) -> None:
     assert hasattr(StreamExecutionEnvironment, name) or foreign_name(name, of_environment=True) is not None
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("code", CODE)
 def test_the_code_of_a_hint_is_accepted(code: str, spark: SparkSession, tmp_path: Path) -> None:
     env = StreamExecutionEnvironment("sales")

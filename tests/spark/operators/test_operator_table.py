@@ -305,6 +305,7 @@ def ways() -> Iterator[ParameterSet]:
             yield pytest.param(case, *settings, id=f"{name}-{way}", marks=marks)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("case", "mode", "parallelism"), list(ways()))
 def test_rows_are_those_of_the_operation_directly_in_spark(
     case: Case,

@@ -101,7 +101,7 @@ def rows_of(declare: Declare, mode: str, run_pipeline: RunPipeline, folder: Path
     return sorted(published(folder / "out")[1], key=str)
 
 
-@pytest.mark.parametrize("mode", ["AUTO", "ALL_EXCHANGES_BLOCKING"])
+@pytest.mark.parametrize("mode", ["AUTO", pytest.param("ALL_EXCHANGES_BLOCKING", marks=pytest.mark.ci)])
 @pytest.mark.parametrize(("declare", "expected"), CASES.values(), ids=CASES.keys())
 def test_each_operator_gives_the_expected_rows(
     declare: Declare, expected: list[tuple[object, ...]], mode: str, run_pipeline: RunPipeline, tmp_path: Path

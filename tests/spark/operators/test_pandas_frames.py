@@ -33,7 +33,7 @@ from graph_compiler.spark_runtime.operators.pandas_frames import exact
 from tests.spark import functions
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 DOCS = Path(__file__).parents[3] / "docs" / "operators.md"
 LARGE = 2**53 + 1

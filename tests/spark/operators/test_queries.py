@@ -39,7 +39,7 @@ from graph_compiler.spark_runtime.spark_internals.parsed_queries import (
 )
 from tests.harness.sql_texts import COMMANDS, QUERIES, commands, queries
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 QUERY = "SELECT l.id, r.id * 10 AS ten FROM t AS l INNER JOIN t AS r ON l.id = r.id WHERE l.id > :x"
 

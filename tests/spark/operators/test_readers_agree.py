@@ -16,7 +16,7 @@ from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluati
 from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 MINUS = "cast(k AS STRING) LIKE '%-0.0%'"
 """A condition that differs for two equal keys."""
 

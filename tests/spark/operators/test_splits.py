@@ -22,7 +22,7 @@ from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan
 from tests.spark import functions
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 ZERO = {
     "a double": "cast(x AS DOUBLE)",

@@ -21,7 +21,7 @@ from graph_compiler.staging.publications.listing import data_files
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.sinks import Sinks
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 MODES = ["append", "overwrite", "overwrite-partitions", "error-if-exists", "merge"]
 ODD_VALUES = ["", "__HIVE_DEFAULT_PARTITION__", "x._COPYING_"]
 

@@ -19,7 +19,7 @@ NAMES = [
     *("_common_metadata.x", "_common_metadata=1", "k=_1", "k=.1", "empty-1", "x\n", "*", "{a,b}"),
 ]
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 
 @pytest.fixture

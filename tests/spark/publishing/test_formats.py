@@ -22,7 +22,7 @@ from tests.harness.border_values import VALUES, as_texts, border_values, name_of
 from tests.harness.sinks import Sinks
 from tests.spark.results.test_damaged_data import RESULT, STAGED, area_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 DOCS = Path(__file__).parents[3] / "docs" / "formats.md"
 XML = {"rowTag": "ROW", "ignoreSurroundingSpaces": "false"}

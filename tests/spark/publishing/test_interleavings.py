@@ -25,7 +25,7 @@ from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.staging_store import MOST_BYTES
 from tests.harness.stepping import Run, Scheduler, SteppedStore, every_order
 
-pytestmark = pytest.mark.spark  # it needs pyspark, and starts no Spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]  # it needs pyspark, and starts no Spark
 
 LAYOUT = StagingLayout(root="/root", identity=RunIdentity.own("p", "r"))
 RESULT = ResultDescriptor(

@@ -12,7 +12,7 @@ from graph_compiler.spark_runtime.columns.schema_change import ChangeKind, find_
 from tests.harness.sinks import Sinks
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 MANY = 40
 
 

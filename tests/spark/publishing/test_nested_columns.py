@@ -14,7 +14,7 @@ from graph_compiler.spark_runtime.columns.declared_schema import ddl
 from tests.harness.sinks import Sinks
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 KINDS = (Parquet, Orc)
 IN = {"struct": ("{}", "s"), "array": ("array({})", "s[0]"), "value": ("map('k', {})", "s['k']")}

@@ -11,7 +11,7 @@ from graph_compiler.errors import PublicationError
 from tests.harness.identities import runs_elsewhere
 from tests.harness.sinks import Sinks
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 PLACES = list(runs_elsewhere("p", "r").values())[:6]
 
 

@@ -16,7 +16,7 @@ from tests.conftest import with_options
 from tests.harness.reference import Row, published
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 WAYS = [("ALL_EXCHANGES_PIPELINED", "true"), ("ALL_EXCHANGES_BLOCKING", "true"), ("AUTO", "false")]
 Step = Callable[[DataStream, DataStream], DataStream]

@@ -12,7 +12,9 @@ from tests.spark.conftest import RunPipeline
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize("mode", SHUFFLE_MODES)
+@pytest.mark.parametrize(
+    "mode", [pytest.param(mode, marks=[] if mode == "AUTO" else [pytest.mark.ci]) for mode in SHUFFLE_MODES]
+)
 def test_every_mode_gives_the_reference_rows(
     mode: str, run_pipeline: RunPipeline, january: Path, tmp_path: Path
 ) -> None:

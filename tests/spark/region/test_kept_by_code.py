@@ -23,7 +23,7 @@ from graph_compiler.staging.results.manifest_log import ManifestLog
 from tests.harness.region_tries import STORE, execution_of, run_try
 from tests.spark.functions import same_batches
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 STEPS = """
 from pyspark.sql import functions as F
 import money_rates

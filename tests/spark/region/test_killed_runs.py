@@ -26,7 +26,7 @@ from tests.harness.reference import published
 from tests.harness.staging_trees import age
 from tests.spark.region.test_region_failover import Tasks
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 DAY = 86400.0
 
 

@@ -13,7 +13,7 @@ from tests.harness.plans import exchanges, partitions_staged, staged_rows
 from tests.harness.reference import Row, published
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 Declare = Callable[[DataStream, DataStream, int], DataStream]
 

@@ -21,7 +21,7 @@ from tests.harness.executed_plans import ExecutedPlan, executed_plans, execution
 from tests.harness.reference import assert_same_rows, published
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 SINKS = tuple(RIGHT[4_000_000])
 
 OURS = {"functions": pipeline_of_functions.env, "declared": declared_pipeline.env}

@@ -8,7 +8,7 @@ from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.testing import PipelineResult
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 Run = Callable[..., PipelineResult]
 
 

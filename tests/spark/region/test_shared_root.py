@@ -12,7 +12,7 @@ from graph_compiler.deployment.documents.report import ExecutionReport, Throwabl
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.spark_runtime.main import main
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 EXIT_CODE = ThrowableType.ENVIRONMENT_ERROR.exit_code
 
 

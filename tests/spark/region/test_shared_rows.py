@@ -10,7 +10,7 @@ from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment
 from tests.harness.reference import Row, published
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 
 def shuffled(rows: DataFrame) -> DataFrame:

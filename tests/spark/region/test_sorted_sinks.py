@@ -14,7 +14,7 @@ from pyarrow.parquet import ParquetFile
 from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment, Values
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 SCHEMA = "a INT, b STRING, c INT, n INT"
 NUMBERS = count()

@@ -344,6 +344,7 @@ def test_rows_for_a_source_are_given_only_once(orders: DataStream, pipeline_run:
         pipeline_run(sink(orders), {"orders": [{"k": "a"}], "u": []})
 
 
+@pytest.mark.ci
 def test_real_sources_give_the_reference_rows(pipeline_run: Run, january: Path) -> None:
     result = pipeline_run(flights, REAL, params={"input": str(january)})
     for name in ("late_routes", "by_weather", "worst_routes"):

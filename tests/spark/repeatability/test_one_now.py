@@ -17,7 +17,7 @@ from tests.harness.reference import published
 from tests.spark.conftest import RunPipeline
 from tests.spark.region.test_region_failover import Tasks, remove_data
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 NOW = datetime(2013, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 """Long before the clock that Spark looks at."""

@@ -23,7 +23,7 @@ from tests.spark import changing_sources
 from tests.spark.changing_sources import HAPPENS
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 Made = Callable[[DataStream, Path], DataStream]
 

@@ -15,7 +15,7 @@ from graph_compiler.spark_runtime.repeatability.variations import why_rows_vary
 from tests.harness.reference import published
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 ROOT = Path(__file__).parents[3]
 
 AGGREGATES: dict[str, VaryingRows | None] = {

@@ -23,7 +23,7 @@ from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.reference import published
 from tests.spark.region.test_region_failover import Tasks
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 RESULT = ResultDescriptor(
     id=IntermediateDataSetId("cbc357cc-0"),

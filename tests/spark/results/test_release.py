@@ -16,7 +16,7 @@ from graph_compiler.spark_runtime import main
 from tests.harness.reference import published
 from tests.spark.region.test_region_failover import Tasks, with_a_coin
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 Make = Callable[..., Tasks]
 
 

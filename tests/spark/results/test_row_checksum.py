@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.spark_runtime.results.row_checksum import ObservedChecksum
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 
 def checksum(rows: DataFrame) -> str | None:

@@ -62,6 +62,7 @@ def linked(target: Path, elsewhere: Path) -> Intent:
     return prepare(target, add=["new"], remove=["old"], replaces=["."])
 
 
+@pytest.mark.ci
 def test_in_every_order_of_steps_a_target_on_another_mount_gets_new_files_before_old_ones_go(
     mounts: tuple[Path, Path],
 ) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.sales import env
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 
 @pytest.fixture
