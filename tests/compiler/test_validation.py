@@ -7,12 +7,14 @@ from dataclasses import replace
 import pytest
 
 from graph_compiler import Csv, InvalidPipelineError, Parquet, Range, StreamExecutionEnvironment
-from graph_compiler.compiler.checks.validation import find_problems
+from graph_compiler.compiler.checks.validation import all_problems, find_problems
 from graph_compiler.compiler.job_graph.job_graph_generator import generate_job_graph
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration import Pipeline
 from graph_compiler.declaration.operators import ChainingStrategy, Filter
+from graph_compiler.declaration.pipeline import IncompletePipelineError
 from graph_compiler.declaration.transformations import OneInputTransformation, PartitionTransformation
+from graph_compiler.errors import Problem
 from graph_compiler.options.model import PipelineOptions
 
 Environment = StreamExecutionEnvironment
@@ -254,3 +256,9 @@ def test_an_unknown_partitioner_is_refused() -> None:
     )
     source.environment.add(operator)
     assert words(source.environment)[1].startswith("partition: 'hsah' is not a partitioner")
+
+
+def test_problems_of_one_place_keep_their_order_in_every_process(env: Environment) -> None:
+    env.from_source(Csv("/in"), "in").sink_to(Parquet("/out"))
+    missing = [Problem(message="is missing", key=f"key{number}") for number in range(9)]
+    assert all_problems(IncompletePipelineError("p", missing, declared=env.pipeline())) == tuple(missing)

@@ -29,8 +29,10 @@ from graph_compiler.deployment.describe.region_descriptors import describe_pipel
 from graph_compiler.errors import GraphCompilerError, InvalidPipelineError
 from graph_compiler.options.model import PipelineOptions
 from graph_compiler.options.reader import read_options
-from graph_compiler.projects.yaml.places import CONNECTORS, WINDOWS
+from graph_compiler.projects.yaml.vocabulary import CONNECTORS, WINDOWS
 
+KINDS_OF_CONNECTORS = [call.of for call in CONNECTORS.values()]
+KINDS_OF_WINDOWS = [call.of for call in WINDOWS.values()]
 EVERY = settings(max_examples=250, suppress_health_check=list(HealthCheck))
 LONG = settings(max_examples=5_000, suppress_health_check=list(HealthCheck))
 
@@ -192,7 +194,7 @@ def check_connector(kind: Callable[..., Any], arguments: dict[str, Any], mode: A
     except GraphCompilerError:
         return
     with suppress(GraphCompilerError):
-        if kind in WINDOWS.values():
+        if kind in KINDS_OF_WINDOWS:
             env.from_source(Csv("/in"), "in").window_all(made).aggregate(n="count(*)")
         else:
             env.from_source(made, "in").sink_to(Parquet("/out"))
@@ -202,7 +204,7 @@ def check_connector(kind: Callable[..., Any], arguments: dict[str, Any], mode: A
 
 @st.composite
 def connectors(draw: st.DrawFn) -> tuple[Callable[..., Any], dict[str, Any], Any]:
-    kind = draw(st.sampled_from([*CONNECTORS.values(), *WINDOWS.values(), ResourceSpec, SlotSharingGroup]))
+    kind = draw(st.sampled_from([*KINDS_OF_CONNECTORS, *KINDS_OF_WINDOWS, ResourceSpec, SlotSharingGroup]))
     arguments = {
         name: draw(anything)
         for name, parameter in inspect.signature(kind).parameters.items()

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.projects.yaml.operations import STEP_FORMS, STREAMS
-from graph_compiler.projects.yaml.places import CONNECTORS
 from graph_compiler.projects.yaml.reader import parse_pipeline
 from graph_compiler.projects.yaml.tree import MAX_CHARACTERS, MAX_DEPTH, MAX_NODES
+from graph_compiler.projects.yaml.vocabulary import CONNECTORS, STEP_FORMS, STREAMS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "yaml.md").read_text()

@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from graph_compiler.compiler.checks.validation import all_problems
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.errors import InvalidPipelineError, Problem
-from graph_compiler.projects.yaml.operations import SETTING_KEYS, SOURCE_FORMS, STEP_FORMS, Sink
-from graph_compiler.projects.yaml.places import WINDOWS
 from graph_compiler.projects.yaml.reader import parse_pipeline
+from graph_compiler.projects.yaml.vocabulary import SETTING_KEYS, SOURCE_FORMS, STEP_FORMS, WINDOWS, Sink
 from tests.yaml.test_yaml_operator_table import CASES, HEAD
 
 EXAMPLE = (Path(__file__).parents[2] / "pipelines" / "flights_yaml.yaml").read_text()

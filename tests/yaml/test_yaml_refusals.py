@@ -90,3 +90,30 @@ def test_scalars_follow_yaml_1_2() -> None:
     assert operator.name == "yes"
     columns = (("on", "no"), ("y", "2013-01-31"), ("off", "null"))
     assert getattr(operator.operator, "columns", None) == columns
+
+
+@pytest.mark.parametrize(
+    ("section", "allowed"),
+    [
+        ("zz: 1", "name, description, tags"),
+        ("schedule: {zz: 1}", "cron, every"),
+        ("airflow: {zz: 1}", "dag, default_args"),
+        ("airflow: {dag: {zz: 1}}", "access_control"),
+        ("airflow: {task_args: {a: {zz: 1}}}", "depends_on_past"),
+        ("params: {a: {default: 1, zz: 1}}", "default, type"),
+        ("params: {<parameters>: {default: 1, zz: 1}}", "default, type"),
+        ("steps: [{from: s, limit: 1, zz: 1}]", "from, limit"),
+        ("steps: [{from: s, limit: 1, resources: {zz: 1}}]", "cpu_cores, memory"),
+        ("steps: [{from: s, limit: 1, slot_sharing_group: {name: a, zz: 1}}]", "name, driver_memory"),
+        ("steps: [{from: s, sql: {file: a.sql, zz: 1}}]", "file"),
+        ("steps: [{sql: SELECT 1, streams: {<plain>: {from: s, broadcast: true, zz: 1}}}]", "from and broadcast"),
+        ("steps: [{from: s, transform: 'a:b', arguments: {x: {param: p, zz: 1}}}]", "param"),
+        ("steps: [{name: r, from_source: {csv: /in, zz: 1}}]", "csv, schema"),
+        ("steps: [{from: s, window_all: {tumbling: t, zz: 1}, aggregate: {n: count(*)}}]", "tumbling and size"),
+        ("sinks: {o: {from: s, zz: 1, sink_to: {csv: /o}}}", "from, sink_to"),
+        ("sinks: {o: {from: s, sink_to: {jdbc: u, table: t, options: {a: {secret: a, zz: 1}}}}}", "secret and field"),
+    ],
+)
+def test_an_unknown_key_is_reported_with_the_keys_of_its_own_mapping(section: str, allowed: str) -> None:
+    (found,) = (one for one in problems(f"name: p\nsources: {{s: {{csv: /in}}}}\n{section}") if "'zz'" in one.message)
+    assert (found.allowed or "").startswith(allowed)

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from graph_compiler.cli.app import app
 from graph_compiler.options.model import PipelineOptions
-from graph_compiler.projects.yaml.operations import STEP_FORMS
 from graph_compiler.projects.yaml.tree import plain_tree, read_tree
+from graph_compiler.projects.yaml.vocabulary import STEP_FORMS
 from tests.yaml.test_yaml_operator_table import CASES, HEAD
 
 ROOT = Path(__file__).parents[2]

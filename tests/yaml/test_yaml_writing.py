@@ -8,10 +8,9 @@ import pytest
 
 from graph_compiler.declaration.operators import Filter, Operator, Source
 from graph_compiler.declaration.streams import DataStream
-from graph_compiler.projects.yaml import operations, written_operators
-from graph_compiler.projects.yaml.forms import call_keys, leaves, parameters
-from graph_compiler.projects.yaml.operations import OPERATIONS, Operation
-from graph_compiler.projects.yaml.places import snake
+from graph_compiler.projects.yaml import vocabulary, written_operators
+from graph_compiler.projects.yaml.forms import leaves, make_call, parameters
+from graph_compiler.projects.yaml.vocabulary import OPERATIONS, snake
 from graph_compiler.projects.yaml.written_operators import BEFORE, CALLS, FIELDS, VALUES, call_of, written_operator
 
 WRITTEN = [kind for kind in leaves(Operator) if call_of(kind) in OPERATIONS]
@@ -20,12 +19,12 @@ WRITTEN = [kind for kind in leaves(Operator) if call_of(kind) in OPERATIONS]
 def own_arguments(kind: type[Operator]) -> set[str]:
     """Return the parameters of an operator's call that are no stream and no setting."""
     operation = OPERATIONS[call_of(kind)]
-    given = parameters(operation.method).values()
+    given = parameters(operation.of).values()
     return {
         parameter.name
         for number, parameter in enumerate(given)
         if parameter.annotation is not DataStream
-        and (number == 0 or operations.RENAMED.get(parameter.name, parameter.name) in operation.keys)
+        and (number == 0 or vocabulary.RENAMED.get(parameter.name, parameter.name) in operation.keys)
     }
 
 
@@ -76,8 +75,7 @@ def sprinkle(
 
 
 def test_a_new_operator_needs_no_extra_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    keys = call_keys("sprinkle", sprinkle)
-    known = {**OPERATIONS, "sprinkle": Operation("sprinkle", sprinkle, keys)}
+    known = {**OPERATIONS, "sprinkle": make_call("sprinkle", sprinkle)}
     monkeypatch.setattr(written_operators, "OPERATIONS", known)
     assert written(Sprinkle("fine")) == {"sprinkle": "fine"}
     assert written(Sprinkle("fine", (("a", "1"),), 4, True)) == {

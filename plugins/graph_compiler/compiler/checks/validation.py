@@ -80,8 +80,8 @@ def all_problems(error: InvalidPipelineError) -> tuple[Problem, ...]:
     if declared is None or not _has_roots(declared):
         return error.problems
     options, wrong = read_options(declared.config)
-    problems = {*error.problems, *find_problems(declared, None if wrong else options)}
-    return tuple(sorted(problems, key=_position))
+    problems = (*error.problems, *find_problems(declared, None if wrong else options))
+    return tuple(sorted(dict.fromkeys(problems), key=_position))
 
 
 def _position(problem: Problem) -> tuple[str, int, int, str]:

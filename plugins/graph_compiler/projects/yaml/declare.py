@@ -28,23 +28,13 @@ from graph_compiler.errors import (
 from graph_compiler.identifiers import did_you_mean, listing, quoted
 from graph_compiler.options.parameter_checks import default_problems
 from graph_compiler.options.schedule_checks import schedule_problems
-from graph_compiler.projects.yaml.forms import parameters, written_values
-from graph_compiler.projects.yaml.operations import (
-    INLINE_FORMS,
-    OPERATIONS,
-    PREFIXES,
-    RENAMED,
-    SETTINGS,
-    SOURCE_FORMS,
-    STEP_FORMS,
-    Operation,
-)
+from graph_compiler.projects.yaml.forms import Call, Form, SqlFile, parameters, value_of
 from graph_compiler.projects.yaml.pipeline_spec import PipelineSpec
-from graph_compiler.projects.yaml.places import CONNECTOR_KEYS, CONNECTORS, make_value, value_of
+from graph_compiler.projects.yaml.references import find_function, find_model, read_query
 from graph_compiler.projects.yaml.refusals import KeyPath, problem_in
 from graph_compiler.projects.yaml.run_forms import ParameterForm
 from graph_compiler.projects.yaml.tree import Node, place_of
-from graph_compiler.projects.yaml.values import Form, SqlFile, find_function, find_model, read_query
+from graph_compiler.projects.yaml.vocabulary import OPERATIONS, PREFIXES, RENAMED, SETTINGS
 
 _WHAT = {
     "DataStream": "rows without keys",
@@ -86,9 +76,8 @@ class Calls:
         """Return the stream of a name, or of `{from: name, broadcast: true}`."""
         if not isinstance(found, Form):
             return self._named(str(found), path)
-        written = written_values(found)
-        key = next(key for key, form in INLINE_FORMS.items() if isinstance(found, form))
-        return self.call(self._named(written["from"], (*path, "from")), key, written, path)
+        written = found.written()
+        return self.call(self._named(written["from"], (*path, "from")), str(found.call.key), written, path)
 
     def stream(self, found: object, path: KeyPath) -> DataStream:
         """Return the same; it must be a stream that any operator can read."""
@@ -104,7 +93,7 @@ class Calls:
             streams = {name: self.stream(item, (*path, "streams", name)) for name, item in found}
             return self.env.sql(self._query(written["sql"], (*path, "sql")), **streams)
         operation = OPERATIONS[key]
-        method = getattr(on, operation.method.__name__, None)
+        method = getattr(on, operation.of.__name__, None)
         if method is None:
             hint = "add the columns: key_by: [columns]" if isinstance(on, DataStream) else None
             raise self.refused((*path, key), f"it cannot follow {_description(on)}", hint=hint)
@@ -120,17 +109,16 @@ class Calls:
 
     def set(self, on: object, written: Written, path: KeyPath) -> None:
         """Apply the settings of a step to its operator."""
-        for key, method in SETTINGS.items():
-            words = [key, *list(parameters(method))[1:]]
-            there = [word for word in words if word in written]
+        for key, setting in SETTINGS.items():
+            there = [word for word in setting.keys if word in written]
             if not there:
                 continue
-            setter = getattr(on, method.__name__, None)
+            setter = getattr(on, setting.of.__name__, None)
             if setter is None or not isinstance(on, HasSettings):
                 raise self.refused((*path, there[0]), f"it is set on {_description(on)}", allowed="operators")
             if there[0] != key:
                 raise self.refused((*path, there[0]), f"it needs '{key}'", allowed="both")
-            takes = bool(parameters(method))
+            takes = bool(parameters(setting.of))
             setter(*(value_of(written[word], str) for word in there if takes))
 
     def function(self, name: str, path: KeyPath) -> Callable[..., object]:
@@ -154,12 +142,12 @@ class Calls:
         allowed = listing(self.streams)
         raise self.refused(path, f"there is no stream called '{name}'", allowed=allowed, hint=hint)
 
-    def _arguments(self, operation: Operation, written: Written, path: KeyPath) -> tuple[list[Any], dict[str, Any]]:
+    def _arguments(self, operation: Call, written: Written, path: KeyPath) -> tuple[list[Any], dict[str, Any]]:
         """Return the arguments of a call: by position, and by keyword."""
         arguments: list[Any] = []
         named: dict[str, Any] = {}
-        for number, (name, parameter) in enumerate(parameters(operation.method).items()):
-            word = RENAMED.get(name, name) if number else operation.key
+        for number, (name, parameter) in enumerate(parameters(operation.of).items()):
+            word = RENAMED.get(name, name) if number else str(operation.key)
             if word not in written:
                 continue
             value = self._argument(parameter, (*path, word), written)
@@ -228,7 +216,7 @@ def declare(
     with declaring_at(SourceLocation(file, place_of(tree, ("name",)).line)):
         env, problems = _environment(spec, tree, file)
         used = env or StreamExecutionEnvironment(_STAND_IN)
-    labels = frozenset(label for step in spec.steps if (label := _label(written_values(step))))
+    labels = frozenset(label for step in spec.steps if (label := _label(step.written())))
     calls = Calls(used, tree, file, labels, knows_streams=knows_streams)
     declaring = _Declaring(calls, problems=problems)
     for section, key in broken:
@@ -262,18 +250,16 @@ class _Declaring:
         path: KeyPath = ("sources", name)
         given = None
         with self._at(path):
-            written = written_values(source)
-            key = next(key for key, form in SOURCE_FORMS.items() if isinstance(source, form))
-            connector = make_value(CONNECTORS[key], key, written, lambda text: self.calls.function(text, (*path, key)))
+            written, key = source.written(), str(source.call.key)
+            connector: Any = source.value(lambda text: self.calls.function(text, (*path, key)))
             given = self.calls.env.from_source(connector, name)
-            settings = {k: v for k, v in written.items() if k not in CONNECTOR_KEYS[key]}
+            settings = {k: v for k, v in written.items() if k not in source.call.keys}
             self.calls.set(given, settings, path)
         self._name(name, given, path)
 
     def step(self, number: int, step: Form) -> None:
         path: KeyPath = ("steps", number)
-        written = written_values(step)
-        key = next(key for key, form in STEP_FORMS.items() if isinstance(step, form))
+        written, key = step.written(), str(step.call.key)
         given: Any = None
         with self._at(path):
             given = self._given(key, written, path)
@@ -294,7 +280,7 @@ class _Declaring:
     def sink(self, name: str, sink: Form) -> None:
         path: KeyPath = ("sinks", name)
         with self._at(path):
-            written = {**written_values(sink), "name": name}
+            written = {**sink.written(), "name": name}
             on = self.calls.stream(written["from"], (*path, "from"))
             self.calls.set(self.calls.call(on, "sink_to", written, path), written, path)
 

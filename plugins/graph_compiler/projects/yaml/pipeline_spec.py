@@ -10,17 +10,9 @@ from pydantic import Field
 
 from graph_compiler.identifiers import distinct
 from graph_compiler.options.model import PipelineOptions
-from graph_compiler.projects.yaml.forms import FORMS
-from graph_compiler.projects.yaml.operations import Sink, Source, Step
-from graph_compiler.projects.yaml.run_forms import (
-    AirflowForm,
-    DagForm,
-    ParameterForm,
-    ParametersOrModel,
-    ScheduleForm,
-    TaskForm,
-)
-from graph_compiler.projects.yaml.values import Form, Names, PlainValue
+from graph_compiler.projects.yaml.forms import Form, Names, PlainValue
+from graph_compiler.projects.yaml.run_forms import AirflowForm, ParametersOrModel, ScheduleForm
+from graph_compiler.projects.yaml.vocabulary import Sink, Source, Step
 
 
 class PipelineSpec(Form):
@@ -53,28 +45,6 @@ class PipelineSpec(Form):
         dict[str, Sink],  # type: ignore[valid-type]  # the same
         Field(default_factory=dict, description="Sinks by name: what they read, and where it goes."),
     ]
-
-
-def _airflow_form(section: tuple[Any, ...]) -> type[Form]:
-    if section == ():
-        return AirflowForm
-    return DagForm if section[0] == "dag" else TaskForm
-
-
-def form_at(path: tuple[Any, ...]) -> type[Form] | None:
-    """Return the form at a pydantic path: that of the last tag."""
-    for part in reversed(path):
-        if part in FORMS:
-            return FORMS[part]
-    if path[:1] == ("sinks",):
-        return Sink
-    if path[:1] == ("schedule",):
-        return ScheduleForm
-    if path[:1] == ("airflow",):
-        return _airflow_form(path[1:])
-    if path[:1] == ("params",):
-        return ParameterForm
-    return PipelineSpec
 
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -17,8 +17,8 @@ from graph_compiler.options.durations import as_text
 from graph_compiler.options.reader import read_options
 from graph_compiler.projects.yaml.declare import Broken, declare
 from graph_compiler.projects.yaml.pipeline_spec import PipelineSpec
+from graph_compiler.projects.yaml.references import read_file_bytes
 from graph_compiler.projects.yaml.refusals import KeyPath, problem_in, refusals
-from graph_compiler.projects.yaml.text_file import read_file_bytes
 from graph_compiler.projects.yaml.tree import MAX_CHARACTERS, Node, plain_tree, read_tree
 
 _STAND_IN = {"from_source": {"range": 0, "end": 0}, "name": "broken"}

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
-from typing import Any
+from inspect import isclass
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import ValidationError
+from pydantic import Tag, ValidationError
 from pydantic_core import ErrorDetails
 
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.connectors.connector import sink_mode_meant
 from graph_compiler.declaration.operators.combining import join_type_meant
 from graph_compiler.declaration.refusals.foreign_names import foreign_name
-from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.errors import Problem, SourceLocation
 from graph_compiler.identifiers import did_you_mean, listing
-from graph_compiler.projects.yaml.operations import INLINE_FORMS, SOURCE_FORMS, STEP_FORMS
-from graph_compiler.projects.yaml.pipeline_spec import form_at
-from graph_compiler.projects.yaml.places import CONNECTORS, OPERATORS, REFUSED, WINDOWS
+from graph_compiler.projects.yaml.forms import TAG, Form, shown_value
+from graph_compiler.projects.yaml.pipeline_spec import PipelineSpec
 from graph_compiler.projects.yaml.synonyms import key_meant
 from graph_compiler.projects.yaml.tree import MAX_PROBLEMS, Node, node_at, place_of, plain_tree, written_at
-from graph_compiler.projects.yaml.values import TAG, Form, shown_value
+from graph_compiler.projects.yaml.vocabulary import (
+    CONNECTORS,
+    INLINE_FORMS,
+    OPERATORS,
+    REFUSED,
+    SOURCE_FORMS,
+    STEP_FORMS,
+    WINDOWS,
+)
 
 KeyPath = tuple[str | int, ...]
 _KINDS = {
@@ -186,8 +194,8 @@ def _as_sink(key: object, known: Collection[str]) -> str | None:
 
 def _of_connector(key: str, known: Collection[str]) -> str | None:
     """Return why a connector does not have the key of others; `known` are its own keys."""
-    kinds = (CONNECTORS[name] for name in known if name in CONNECTORS)
-    return next((kind.hints.get(key) for kind in kinds if issubclass(kind, Connector)), None)
+    kinds = (CONNECTORS[name].of for name in known if name in CONNECTORS)
+    return next((kind.hints.get(key) for kind in kinds if isclass(kind) and issubclass(kind, Connector)), None)
 
 
 def _of_library(key: str, known: Collection[str]) -> str | None:
@@ -215,13 +223,32 @@ def _kinds_at(path: KeyPath) -> tuple[str, list[str]]:
     return "a way to distribute rows", list(INLINE_FORMS)
 
 
-def _known(location: tuple[Any, ...]) -> list[str]:
-    form: type[Form] | None = form_at(location[:-1])
-    inner = {"resources", "preferred_resources"} & {location[-2] if len(location) > 1 else ""}
-    if inner:
-        return list(ResourceSpec.__slots__)
-    assert form is not None
-    return _keys_of(form)
+def _known(location: Sequence[str | int]) -> list[str]:
+    """Return the keys of the form that has the last one of a pydantic path."""
+    kind: Any = PipelineSpec
+    for part in location[:-1]:
+        kind = _below(kind, part)
+    return _keys_of(next(one for one in _members(kind) if isclass(one) and issubclass(one, Form)))
+
+
+def _below(kind: Any, part: str | int) -> Any:
+    """Return the type that a part of a pydantic path leads to: a union's kind by its tag, a key, or an item."""
+    for one in _members(kind):
+        if Tag(str(part)) in getattr(one, "__metadata__", ()):
+            return one
+    for one in _members(kind):
+        if isclass(one) and issubclass(one, Form):
+            return next(f.annotation for name, f in one.model_fields.items() if part == (f.alias or name))
+        if get_origin(one) in (dict, list):
+            return get_args(one)[-1]
+    raise LookupError(part)
+
+
+def _members(kind: Any) -> list[Any]:
+    """Return the types of a union, also of one in a union, each also without what it is annotated with."""
+    if get_origin(kind) in (Union, UnionType):
+        return [one for part in get_args(kind) for one in _members(part)]
+    return [kind, *_members(get_args(kind)[0])] if get_origin(kind) is Annotated else [kind]
 
 
 def _keys_of(form: type[Form]) -> list[str]:

@@ -1,8 +1,9 @@
-"""How a pipeline is run, as models: its parameters and its schedule."""
+"""How a pipeline is run, read and written: its parameters, its schedule, and Airflow's own arguments."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum
 from pathlib import Path
@@ -11,21 +12,13 @@ from typing import Annotated, Any, Literal, get_type_hints
 from pydantic import Discriminator, Field, PlainValidator, Tag, WithJsonSchema, create_model
 
 from graph_compiler.declaration.dag.airflow_arguments import AirflowArguments, DagArguments, TaskArguments
-from graph_compiler.declaration.dag.schedule import PRESETS
-from graph_compiler.errors import FunctionNotImportableError
+from graph_compiler.declaration.dag.schedule import PRESETS, Schedule
+from graph_compiler.declaration.parameters.parameter import JSON_TYPES, Parameter
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.errors import FunctionNotImportableError, InvalidPipelineError, Problem
 from graph_compiler.options.durations import format_duration, parse_duration
-from graph_compiler.projects.yaml.values import (
-    TAG,
-    Columns,
-    Form,
-    Names,
-    PlainValue,
-    either,
-    find_function,
-    name_of,
-    refused,
-    shown_value,
-)
+from graph_compiler.projects.yaml.forms import TAG, Columns, Form, Names, PlainValue, either, refused, shown_value
+from graph_compiler.projects.yaml.references import find_function, name_of
 
 PATH = "path"
 """Our own format for a default that is a path: a relative one starts at the project's folder."""
@@ -120,7 +113,7 @@ class ScheduleForm(Form):
         """Return the written values as arguments of Schedule."""
         return {
             key: tuple(value) if isinstance(value, list) else value
-            for key, value in self.given().items()
+            for key, value in self.written().items()
             if value is not None
         }
 
@@ -189,7 +182,7 @@ class AirflowForm(Form):
         )
 
 
-def written_airflow(given: AirflowArguments) -> dict[str, Any]:
+def _written_airflow(given: AirflowArguments) -> dict[str, Any]:
     """Return the section of a file; empty parts are left out.
 
     Raises ValueError for a value that only Python has.
@@ -207,7 +200,7 @@ def written_airflow(given: AirflowArguments) -> dict[str, Any]:
 
 
 def _values(form: Form | None) -> dict[str, Any]:
-    given = {} if form is None else form.given()
+    given = {} if form is None else form.written()
     return {name: _value(name, value) for name, value in given.items()}
 
 
@@ -252,12 +245,17 @@ def _text(name: str, value: Any) -> Any:
         many = value if isinstance(value, list | tuple) else [value]
         found = [_reference(one) for one in many]
         return found[0] if len(found) == 1 else found
-    if isinstance(value, timedelta):
-        if value % timedelta(milliseconds=1):
-            raise ValueError(f"'{name}' is shorter than a millisecond: {value!r}")
-        return format_duration(value)
-    if isinstance(value, date):
-        return value.isoformat()
+    if isinstance(value, timedelta) and value % timedelta(milliseconds=1):
+        raise ValueError(f"'{name}' is shorter than a millisecond: {value!r}")
+    return _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case timedelta():
+            return format_duration(value)
+        case date():
+            return value.isoformat()
     return _listed(value)
 
 
@@ -280,3 +278,51 @@ def _reference(function: Any) -> str:
     if (reference := name_of(function)) is None:
         raise ValueError(f"{function!r} cannot be imported by a name")
     return reference
+
+
+def written_run(pipeline: Pipeline, project: Path | None) -> dict[str, Any]:
+    """Return the sections of a file; unset ones are empty or None. Defaults below `project` become relative to it.
+
+    Raises InvalidPipelineError for an argument of Airflow that only Python has.
+    """
+    model = pipeline.params_model
+    return {
+        "description": pipeline.description,
+        "tags": list(pipeline.tags),
+        "schedule": None if pipeline.schedule is None else _schedule(pipeline.schedule),
+        "airflow": _airflow(pipeline),
+        "params": {one.name: _parameter(one, project) for one in pipeline.parameters}
+        if model is None
+        else f"{model.__module__}:{model.__qualname__}",
+    }
+
+
+def _airflow(pipeline: Pipeline) -> dict[str, Any]:
+    try:
+        return _written_airflow(pipeline.airflow)
+    except ValueError as error:
+        problem = Problem(message=f"airflow: {error}", hint="keep it in a Dag file: build_dag(…)")
+        raise pipeline.placed(InvalidPipelineError(pipeline.name, [problem])) from None
+
+
+def _schedule(schedule: Schedule) -> dict[str, Any]:
+    """Return the settings that differ from the defaults."""
+    values = {field.name: (getattr(schedule, field.name), field.default) for field in fields(schedule)}
+    return {name: _plain(value) for name, (value, default) in values.items() if value != default}
+
+
+def _parameter(parameter: Parameter, project: Path | None) -> object:
+    default, keywords = parameter.default, parameter.keywords
+    if keywords["type"] == JSON_TYPES[type(default)]:
+        del keywords["type"]
+    if project is not None and "format" not in keywords and (path := _relative(project, default)):
+        default, keywords = path, {**keywords, "format": PATH}
+    return {"default": default, **keywords} if keywords else default
+
+
+def _relative(project: Path, value: object) -> str | None:
+    """Return an absolute path below the project relative to it, None for any other value."""
+    if not isinstance(value, str) or not value.startswith(f"{project}/"):
+        return None
+    relative = value.removeprefix(f"{project}/")
+    return relative if str(project / relative) == value else None

@@ -1,4 +1,4 @@
-"""YAML text as a tree of nodes with their places, built from parse events within limits.
+"""YAML text as a tree of nodes with their places, composed within limits.
 
     read_tree("name: sales…", "pipelines/sales.yaml")   →   Node
 
@@ -9,10 +9,9 @@ with their full content before they are expanded, so that a small file cannot be
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
 import yaml
 import yaml.reader
@@ -73,43 +72,35 @@ class Node:
     depth: int = 1
 
 
-@dataclass(slots=True)
-class _Open:
-    """A collection that has not ended yet."""
+class _Composer:
+    """Nodes composed from parse events, with the limits checked before the next event is read.
 
-    node: Node
-    anchor: str | None
-    key: str | None = None
-    is_key_next: bool = True
+    PyYAML's `compose` is not used: it ends the process at a deeply nested text, takes an alias for its value, and stops
+    at the first problem.
+    """
 
-
-class _Builder:
     def __init__(self, file: str) -> None:
         self.file = file
         self.problems: list[Problem] = []
         self.anchors: dict[str, Node | None] = {}
-        self.open: list[_Open] = []
-        self.root: Node | None = None
 
-    def take(self, event: yaml.Event) -> None:
-        place = TextPlace(event.start_mark.line + 1, event.start_mark.column + 1)
-        match event:
-            case yaml.AliasEvent():
-                self._put(self._aliased(event.anchor, place), place)
-            case yaml.ScalarEvent():
-                self._refuse_tag(event, place)
-                value = scalar(event.value) if event.implicit[0] else str(event.value)
-                self._begin(Node(place, value), event.anchor, text=event.value)
-            case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
-                self._refuse_tag(event, place)
-                kind = dict if isinstance(event, yaml.MappingStartEvent) else list
-                self._begin(Node(place, kind()), event.anchor)
-            case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
-                self._end()
-            case yaml.DocumentStartEvent() if self.root is not None:
-                self.stop("the file has a second document", place, allowed="one pipeline in a file")
+    def document(self, text: str) -> Node:
+        """Return the only document of a text."""
+        self.loader = _Loader(text)
+        root: Node | None = None
+        while self.loader.check_event():
+            if not isinstance(event := self.loader.get_event(), yaml.DocumentStartEvent):
+                continue
+            if root is not None:
+                self.stop("the file has a second document", _place(event), allowed="one pipeline in a file")
+            root = self._node(depth=1)
+        if root is None:
+            self.stop("it is empty", TextPlace(1, 1), allowed="name, sources, steps and sinks")
+        if self.problems:
+            raise self.refusal()
+        return root
 
-    def stop(self, message: str, place: TextPlace, **words: str | None) -> None:
+    def stop(self, message: str, place: TextPlace, **words: str | None) -> NoReturn:
         """Refuse the file at once, since the rest could not be understood, or would cost too much."""
         self.note(message, place, **words)
         raise self.refusal()
@@ -124,87 +115,94 @@ class _Builder:
         """Return all recorded problems; an unreadable pipeline has only the file's name."""
         return InvalidPipelineError(Path(self.file).stem, self.problems)
 
-    def _begin(self, node: Node, anchor: str | None, text: str | None = None) -> None:
-        is_scalar = text is not None
-        if anchor is not None:
-            self.anchors[anchor] = node if is_scalar else None
-        parent = self.open[-1] if self.open else None
-        if parent is not None and isinstance(parent.node.value, dict) and parent.is_key_next:
-            if text is None:
-                self.stop(
-                    "a key is a list or a mapping",
-                    node.place,
-                    allowed="text",
-                    hint="a value that begins with {{ must be in quotes",
-                )
-            else:
-                parent.key, parent.is_key_next = text, False
-                self._name(parent.node, text, node.place)
-            return
-        if is_scalar:
-            self._put(node, node.place)
-            return
-        self.open.append(_Open(node, anchor))
-        self._refuse_depth(len(self.open), node.place)
+    def _node(self, depth: int) -> Node:
+        """Compose the next value, which is inside `depth - 1` collections."""
+        event = self.loader.get_event()
+        place = _place(event)
+        if isinstance(event, yaml.AliasEvent):
+            return self._aliased(event.anchor, place)
+        self._refuse_tag(event, place)
+        if isinstance(event, yaml.ScalarEvent):
+            return self._scalar(event, place)
+        node = Node(place, {} if isinstance(event, yaml.MappingStartEvent) else [])
+        if event.anchor is not None:
+            self.anchors[event.anchor] = None
+        self._refuse_depth(depth, place)
+        if isinstance(node.value, list):
+            self._fill_list(node, node.value, depth)
+        elif isinstance(node.value, dict):
+            self._fill_mapping(node, node.value, depth)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = node
+        return node
 
-    def _name(self, mapping: Node, key: str, place: TextPlace) -> None:
+    def _scalar(self, event: yaml.ScalarEvent, place: TextPlace) -> Node:
+        node = Node(place, scalar(event.value) if event.implicit[0] else str(event.value))
+        if event.anchor is not None:
+            self.anchors[event.anchor] = node
+        return node
+
+    def _fill_list(self, node: Node, items: list[Node], depth: int) -> None:
+        while not self.loader.check_event(yaml.SequenceEndEvent):
+            items.append(self._part(node, depth))
+        self.loader.get_event()
+
+    def _fill_mapping(self, node: Node, values: dict[str, Node], depth: int) -> None:
+        while not self.loader.check_event(yaml.MappingEndEvent):
+            key = self._key(node)
+            values[key] = self._part(node, depth)
+        self.loader.get_event()
+        if merged := values.pop(_MERGE, None):
+            node.value = {**self._merged(node, merged), **values}
+
+    def _key(self, mapping: Node) -> str:
+        event = self.loader.get_event()
+        place = _place(event)
+        if isinstance(event, yaml.AliasEvent):
+            self._aliased(event.anchor, place)
+            self.stop("a key is an alias", place, allowed="text")
+        self._refuse_tag(event, place)
+        if not isinstance(event, yaml.ScalarEvent):
+            hint = "a value that begins with {{ must be in quotes"
+            self.stop("a key is a list or a mapping", place, allowed="text", hint=hint)
+        self._scalar(event, place)
+        key = str(event.value)
         if key in mapping.keys:
             first = f"the first is on line {mapping.keys[key].line}"
             hint = f"{_MERGE}: [*a, *b] merges several; {first}" if key == _MERGE else first
             self.note(f"duplicate key '{key}'", place, allowed="each key once", hint=hint)
         mapping.keys[key] = place
+        return key
 
-    def _end(self) -> None:
-        done = self.open.pop()
-        if isinstance(done.node.value, dict):
-            self._merge(done.node)
-        if done.anchor is not None:
-            self.anchors[done.anchor] = done.node
-        self._put(done.node, done.node.place)
-
-    def _put(self, node: Node, place: TextPlace) -> None:
-        if not self.open:
-            self.root = node
-            return
-        parent = self.open[-1]
-        value = parent.node.value
-        if isinstance(value, list):
-            value.append(node)
-        elif isinstance(value, dict):
-            if parent.is_key_next:
-                self.stop("a key is an alias", place, allowed="text")
-            value[str(parent.key)] = node
-            parent.is_key_next = True
-        parent.node.depth = max(parent.node.depth, node.depth + 1)
-        self._refuse_depth(parent.node.depth, place)
-        parent.node.size += node.size
-        if parent.node.size > MAX_NODES:
+    def _part(self, whole: Node, depth: int) -> Node:
+        """Compose a value of a collection, and count it there."""
+        place = _place(self.loader.peek_event())
+        part = self._node(depth + 1)
+        whole.depth = max(whole.depth, part.depth + 1)
+        self._refuse_depth(whole.depth, place)
+        whole.size += part.size
+        if whole.size > MAX_NODES:
             self.stop("it is too large after its aliases are expanded", place, allowed=f"{MAX_NODES} values")
+        return part
 
     def _aliased(self, anchor: str, place: TextPlace) -> Node:
         node = self.anchors.get(anchor)
         if node is None:
             known = "it is inside the value it refers to" if anchor in self.anchors else None
             self.stop(f"alias '*{anchor}' refers to no complete value", place, hint=known)
-        assert node is not None
         return node
 
-    def _merge(self, mapping: Node) -> None:
-        own = mapping.value
-        assert isinstance(own, dict)
-        merged = own.pop(_MERGE, None)
-        if merged is None:
-            return
+    def _merged(self, mapping: Node, merged: Node) -> dict[str, Node]:
+        """Return what `<<` brings into a mapping, whose `keys` get the places."""
         place = mapping.keys.pop(_MERGE)
-        parts = merged.value if isinstance(merged.value, list) else [merged]
         found: dict[str, Node] = {}
-        for part in parts:
+        for part in merged.value if isinstance(merged.value, list) else [merged]:
             if not isinstance(part.value, dict):
                 self.note(f"'{_MERGE}' merges something that is not a mapping", place, allowed="mappings")
                 continue
-            found |= {key: node for key, node in part.value.items() if key not in found}
+            found = {**found, **part.value, **found}
             mapping.keys = {**part.keys, **mapping.keys}
-        mapping.value = {**found, **own}
+        return found
 
     def _refuse_depth(self, depth: int, place: TextPlace) -> None:
         if depth > MAX_DEPTH:
@@ -216,38 +214,26 @@ class _Builder:
             self.note(f"YAML tags are not supported: found {tag}", place, allowed="plain values")
 
 
+def _place(event: yaml.Event) -> TextPlace:
+    return TextPlace(event.start_mark.line + 1, event.start_mark.column + 1)
+
+
 def read_tree(text: str, file: str) -> Node:
     """Read one document; raises InvalidPipelineError, with all duplicate keys at once."""
-    builder = _Builder(file)
+    composer = _Composer(file)
     if len(text) > MAX_CHARACTERS:
-        builder.stop(f"it has {len(text)} characters", TextPlace(1, 1), allowed=f"{MAX_CHARACTERS} at most")
+        composer.stop(f"it has {len(text)} characters", TextPlace(1, 1), allowed=f"{MAX_CHARACTERS} at most")
     try:
-        for event in _events(text):
-            builder.take(event)
+        return composer.document(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = TextPlace(1, 1) if mark is None else TextPlace(mark.line + 1, mark.column + 1)
         words = ", ".join(part for part in (error.context, error.problem) if part)
-        builder.stop(f"not valid YAML: {words}", place, hint=_hint(text, place))
+        composer.stop(f"not valid YAML: {words}", place, hint=_hint(text, place))
     except yaml.reader.ReaderError as error:
         lines = text[: error.position].split("\n")
         message = f"not valid YAML: it contains the character #x{error.character:04x}"
-        builder.stop(message, TextPlace(len(lines), len(lines[-1]) + 1), allowed="printable characters")
-    if builder.root is None:
-        builder.stop("it is empty", TextPlace(1, 1), allowed="name, sources, steps and sinks")
-    assert builder.root is not None
-    if builder.problems:
-        raise builder.refusal()
-    return builder.root
-
-
-def _events(text: str) -> Iterator[yaml.Event]:
-    loader = _Loader(text)
-    try:
-        while loader.check_event():
-            yield loader.get_event()
-    finally:
-        loader.dispose()
+        composer.stop(message, TextPlace(len(lines), len(lines[-1]) + 1), allowed="printable characters")
 
 
 def _hint(text: str, place: TextPlace) -> str | None:

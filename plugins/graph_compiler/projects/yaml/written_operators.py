@@ -38,9 +38,8 @@ from graph_compiler.declaration.streams import DataStream
 from graph_compiler.declaration.transformations import PhysicalTransformation
 from graph_compiler.declaration.windows import Window
 from graph_compiler.identifiers import quoted
-from graph_compiler.projects.yaml.forms import call_keys, parameters
-from graph_compiler.projects.yaml.operations import OPERATIONS, RENAMED, SETTINGS
-from graph_compiler.projects.yaml.places import OPERATORS, key_of_kind, snake
+from graph_compiler.projects.yaml.forms import parameters
+from graph_compiler.projects.yaml.vocabulary import OPERATIONS, OPERATORS, RENAMED, SETTINGS, key_of_kind, snake
 
 Step = dict[str, Any]
 
@@ -101,7 +100,7 @@ def written_settings(transformation: PhysicalTransformation) -> Step:
     found = {
         key: _SETTINGS[key](transformation) if key in _SETTINGS else getattr(settings, key)
         for setting in sorted(SETTINGS.keys() - {"name"}, key=_DEFINED.index)
-        for key in call_keys(setting, SETTINGS[setting])
+        for key in SETTINGS[setting].keys
     }
     is_set = {key: value for key, value in found.items() if value is not None and value is not False}
     return {key: written_value(value) for key, value in is_set.items()}
@@ -180,7 +179,7 @@ def written_operator(operator: Operator, others: list[Any]) -> Step:
     Raises NotImplementedError for an operator without a call.
     """
     kind = type(operator)
-    if kind in OPERATORS.values():  # another package's
+    if any(kind is call.of for call in OPERATORS.values()):  # another package's
         return {"apply": written_value(operator), **({"others": others} if others else {})}
     key = call_of(kind)
     operation = OPERATIONS.get(key)
@@ -188,7 +187,7 @@ def written_operator(operator: Operator, others: list[Any]) -> Step:
         raise NotImplementedError(f"{kind.__name__} has no call in YAML")
     prefixes = BEFORE[kind](operator, others) if kind in BEFORE else {}
     step = {name: value for name, value in prefixes.items() if value is not None}
-    for number, parameter in enumerate(parameters(operation.method).values()):
+    for number, parameter in enumerate(parameters(operation.of).values()):
         word = RENAMED.get(parameter.name, parameter.name) if number else key
         if word not in operation.keys:  # a setting: written with the others
             continue
