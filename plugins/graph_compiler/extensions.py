@@ -98,6 +98,11 @@ def load_value(entry: EntryPoint, kind: type[Value]) -> Value:
     return value
 
 
+def load_reference(name: str, needed_by: str) -> Any:
+    """Import what a value names as `module:name`; raises ExtensionError."""
+    return _load(EntryPoint(name=needed_by, value=name, group=""))
+
+
 def _load(entry: EntryPoint) -> Any:
     try:
         return entry.load()

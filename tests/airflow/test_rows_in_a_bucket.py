@@ -27,7 +27,7 @@ FOLDER = "s3a://lake/staging/p/r/data/x"
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> InMemoryStore:
     found = InMemoryStore()
-    monkeypatch.setattr(stores, "_OPENERS", {"s3a": lambda _: found})
+    monkeypatch.setattr(stores, "_OPENING", {None: lambda _: lambda _: found})
     return found
 
 

@@ -30,6 +30,7 @@ THIRD_PARTY = {
     "deployment/documents": set(),
     "graphs": set(),
     "staging": set(),
+    "stores": set(),
     "options": {"pydantic", "jsonschema", "croniter"},
     "projects": {"pydantic", "pydantic_core", "yaml"},
     "compiler": {"mmh3"},

@@ -10,7 +10,7 @@ import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration.connectors.file_uris import STAGING_PLACES
+from graph_compiler.declaration.connectors.file_uris import places_with_stores
 from graph_compiler.declaration.operators import Operator, OperatorAttributes
 from graph_compiler.declaration.retention import HISTORY_SIZE
 from graph_compiler.deployment.documents import staging_layout
@@ -89,7 +89,7 @@ def test_what_was_not_true_stays_unsaid(name: str, words: str) -> None:
 @pytest.mark.parametrize("name", ["docs/connectors.md", "docs/guide.md"])
 def test_documents_name_the_places_of_file_sinks(name: str) -> None:
     page = text_of(name)
-    schemes = re.findall(r"(\w+)://", STAGING_PLACES)
+    schemes = re.findall(r"(\w+)://", places_with_stores())
     assert schemes == ["s3a", "hdfs"]
     assert all(f"{scheme}://" in page for scheme in schemes)
 

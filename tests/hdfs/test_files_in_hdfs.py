@@ -39,7 +39,7 @@ def store(spark: SparkSession, place: str, monkeypatch: pytest.MonkeyPatch) -> H
     from graph_compiler.spark_runtime.stores.hdfs_client import JvmClient
 
     found = HdfsStore(JvmClient(f"{place}/"))
-    monkeypatch.setattr(stores, "_OPENERS", {"hdfs": lambda _: found})
+    monkeypatch.setattr(stores, "_OPENING", {None: lambda _: lambda _: found})
     return found
 
 

@@ -130,7 +130,7 @@ def stores_in_memory() -> Iterator[None]:
         rows.without_spark(),
         result_world.without_spark(),
         patch.object(conditional_put, "_PAUSE", 0.0),
-        patch.object(stores, "_OPENERS", {}),
+        patch.object(stores, "_OPENING", {}),
     ):
         yield
 

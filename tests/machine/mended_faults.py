@@ -72,6 +72,7 @@ SEQUENCES = "machine/in_stores/test_sequences.py"
 AGAINST_READERS = "spark/connectors/test_records_against_readers.py"
 CSV_TESTS = "spark/connectors/test_csv_inferred_against_readers.py"
 JSON_RECORDS = "spark/connectors/test_records_of_json.py"
+STORE_ACCESS = "staging/store/test_store_access.py"
 LEDGER_TESTS = "staging/publications/test_ledger.py"
 JSON_TESTS = "spark/connectors/test_json_against_python.py"
 TYPED_TESTS = "spark/connectors/test_typed_files.py"
@@ -1185,6 +1186,24 @@ FAULTS = (
             f"{MANY_FILES}::test_a_target_of_many_partitions_is_written_again[append]",
             f"{MANY_FILES}::test_a_staged_result_of_many_files_is_read",
         ),
+    ),
+    _fault(
+        110,
+        "a place in no store is looked for on a disk",
+        ("_ground", "else store_part(place) or place", "else store_part(place)"),
+        found_by=f"{STORE_ACCESS}::test_a_document_of_a_root_on_a_disk_may_name_places_in_no_store",
+    ),
+    _fault(
+        111,
+        "the connection of a staging root in one store is used for another store",
+        ("RootAccess.to", "else kind is kind_of_place(root)", "else True"),
+        found_by=f"{STORE_ACCESS}::test_the_connection_is_for_the_store_of_the_root",
+    ),
+    _fault(
+        112,
+        "the store of an installed package replaces ours",
+        ("store_kind", "for kind in BUILT_IN:", "for kind in () if registered_values(ENTRY_POINTS) else BUILT_IN:"),
+        found_by="recipes/test_store.py::test_places_are_those_of_the_registered_store",
     ),
     _fault(
         68,

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TypeVar, cast
 
-from graph_compiler.staging.store.staging_store import MOST_BYTES, Promises, StagingStore, StoredFile
+from graph_compiler.staging.store.staging_store import MOST_BYTES, StagingStore, StoredFile
+from graph_compiler.stores.store_kind import Promises
 from tests.machine.faults import Fate
 
 Answer = TypeVar("Answer")

@@ -52,7 +52,7 @@ def store(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> DeferringStor
     from graph_compiler.spark_runtime.stores.s3a_store import S3aStore
 
     found = S3aStore(f"s3a://{BUCKET}/")
-    monkeypatch.setattr(stores, "_OPENERS", {"s3a": lambda _: found})
+    monkeypatch.setattr(stores, "_OPENING", {None: lambda _: lambda _: found})
     return found
 
 

@@ -1,6 +1,6 @@
 """The access to the staging root's store, from the Airflow connection that `staging_conn_id` names.
 
-python -m graph_compiler.airflow_backend.connection_access   →   the access as JSON
+python -m graph_compiler.airflow_backend.connection_access   →   the connection as JSON
 """
 
 from __future__ import annotations
@@ -10,87 +10,67 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from airflow.sdk import BaseHook, Connection
+from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowException
 from airflow.sdk.log import mask_secret
 
 from graph_compiler.airflow_backend.installation.settings import read_settings
-from graph_compiler.declaration.connectors.file_uris import is_in_hdfs, local_path
 from graph_compiler.errors import StagingError
-from graph_compiler.object_stores.opening import open_stores_with
-from graph_compiler.object_stores.s3_access import S3Access, access_of
-from graph_compiler.webhdfs.opening import open_hdfs_with
-from graph_compiler.webhdfs.webhdfs_access import HdfsAccess, WebHdfsConnection
+from graph_compiler.staging.store.store_access import RootAccess, StoreAccess, StoreConnection
 
-RootAccess = S3Access | HdfsAccess
+_SECRET = "token"
+"""Part of the names of fields in a connection's extra that are masked in logs, as its password is."""
 
 
-def staging_access(conn_id: str | None) -> S3Access:
-    """Return what a connection says, the process's own identity for None; its secrets are masked in logs from now on.
+def root_access(root: str, conn_id: str | None) -> StoreAccess:
+    """Return what Spark needs to reach a staging root: nothing for one on a disk. Raises StagingError."""
+    return _access(root, conn_id).to_root()
 
-    Raises StagingError if there is no such connection, or if it has what we do not support.
+
+def open_stores(root: str, conn_id: str | None) -> None:
+    """Open the stores of places that are not on a disk in this process; the connection is that of the root."""
+    _access(root, conn_id).open_stores()
+
+
+def _access(root: str, conn_id: str | None) -> RootAccess:
+    return RootAccess(root=lambda: root, connection=partial(store_connection, conn_id))
+
+
+def store_connection(conn_id: str | None) -> StoreConnection | None:
+    """Return a connection, None for None; its secrets are masked in logs from now on.
+
+    Raises StagingError if there is no such connection.
     """
     if conn_id is None:
-        return S3Access()
-    connection = _connection(conn_id)
-    for secret in (connection.password, connection.extra_dejson.get("aws_session_token")):
+        return None
+    try:
+        found = BaseHook.get_connection(conn_id)
+    except AirflowException:
+        raise StagingError(
+            f"there is no Airflow connection '{conn_id}', which [graph_compiler] staging_conn_id names"
+        ) from None
+    extra = found.extra_dejson
+    for secret in (found.password, *(value for name, value in extra.items() if _SECRET in name)):
         if secret:
             mask_secret(secret)
-    return access_of(conn_id, connection.login, connection.password, connection.extra_dejson)
-
-
-def hdfs_access(conn_id: str | None) -> HdfsAccess:
-    """Return what a connection says of HDFS; for None, the URI's host and the process's own user count.
-
-    Raises StagingError as `staging_access` does.
-    """
-    if conn_id is None:
-        return HdfsAccess()
-    found = _connection(conn_id)
-    if found.password:
-        mask_secret(found.password)
-    return WebHdfsConnection(
+    return StoreConnection(
         conn_id=conn_id,
         type=found.conn_type or "",
         host=found.host,
         port=found.port,
         login=found.login,
         password=found.password,
-        extra=found.extra_dejson,
-    ).access()
-
-
-def root_access(root: str, conn_id: str | None) -> RootAccess:
-    """Return what Spark needs to reach a staging root: nothing for one on a disk."""
-    if local_path(root) is not None:
-        return S3Access()
-    return hdfs_access(conn_id) if is_in_hdfs(root) else staging_access(conn_id)
-
-
-def open_stores(root: str, conn_id: str | None) -> None:
-    """Open the stores of places that are not on a disk in this process; the connection is that of the root."""
-    open_stores_with(partial(staging_access, None if is_in_hdfs(root) else conn_id))
-    open_hdfs_with(partial(hdfs_access, conn_id if is_in_hdfs(root) else None))
-
-
-def _connection(conn_id: str) -> Connection:
-    try:
-        return BaseHook.get_connection(conn_id)
-    except AirflowException:
-        raise StagingError(
-            f"there is no Airflow connection '{conn_id}', which [graph_compiler] staging_conn_id names"
-        ) from None
+        extra=extra,
+    )
 
 
 def main() -> dict[str, Any]:
-    """Return the access of this deployment, or why there is none."""
+    """Return the connection of this deployment, nothing if it has none, or why it cannot be read."""
     try:
-        settings = read_settings()
-        conn_id = settings.staging_conn_id
-        is_hdfs = is_in_hdfs(settings.staging_root)
-        return asdict(hdfs_access(conn_id) if is_hdfs else staging_access(conn_id))
+        found = store_connection(read_settings().staging_conn_id)
     except StagingError as error:
         return {"problem": str(error)}
+    return {} if found is None else asdict(found)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from graph_compiler.cli.commands.ui import ui
 from graph_compiler.cli.commands.validate import validate
 from graph_compiler.cli.console import example
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
-from graph_compiler.cli.running.store_access import open_stores_of_airflow
+from graph_compiler.cli.running.store_access import access_of_airflow
 
 app = typer.Typer(
     help="Compile declared Spark pipelines to Airflow tasks, and run them.\n\n"
@@ -53,7 +53,7 @@ DECLARE, ASK, RUN, CLIENT, LOOK_BACK, SET_UP = (
 @app.callback()
 def _open_stores() -> None:
     """Let every command reach a staging root in an object store."""
-    open_stores_of_airflow(EmbeddedAirflow(Path.cwd()))
+    access_of_airflow(EmbeddedAirflow(Path.cwd())).open_stores()
 
 
 app.command(rich_help_panel=DECLARE, epilog=example("new sales --yaml"))(new)

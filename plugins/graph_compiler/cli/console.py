@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 import graph_compiler
-from graph_compiler.declaration.connectors.file_uris import ABSOLUTE, local_path
+from graph_compiler.declaration.connectors.file_uris import has_store, local_path
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import plain
 
@@ -80,7 +80,7 @@ def speaking_plainly() -> Iterator[None]:
         _refuse(str(error))
     except OSError as error:
         key = str(error.filename)
-        if local_path(key) is not None or not key.startswith(ABSOLUTE):
+        if local_path(key) is not None or not has_store(key):
             raise
         _refuse(f"{key}: {error.strerror}\n  hint: `graph-compiler doctor` tries the store")
 

@@ -20,6 +20,8 @@ from pathlib import Path
 from shutil import which
 
 from graph_compiler.errors import GraphCompilerError
+from graph_compiler.stores.known_stores import spark_package_of
+from graph_compiler.stores.store_kind import SparkPackage
 
 _LIBJVM = "lib/server/libjvm.so"
 _OTHER_SPARK = "spark-distribution"
@@ -196,22 +198,9 @@ _NAMES_JARS = ("spark.jars", "spark.jars.packages")
 _CLASS_PATH = ("spark.driver.extraClassPath",)
 
 
-@dataclass(frozen=True, slots=True)
-class _Package:
-    """Group and artifact; `versions_of` is the pattern of the jar with its version, None if it has its own."""
-
-    group: str
-    artifact: str
-    versions_of: re.Pattern[str] | None
-
-
-_AZURE = _Package("org.apache.hadoop", "hadoop-azure", _HADOOP)
-_SCHEMES: Mapping[str, _Package] = {
-    "s3a": _Package("org.apache.hadoop", "hadoop-aws", _HADOOP),
-    "gs": _Package("com.google.cloud.bigdataoss", "gcs-connector", None),
-    **dict.fromkeys(("abfs", "abfss", "wasb"), _AZURE),
+_FORMATS: Mapping[str, tuple[SparkPackage, re.Pattern[str]]] = {
+    "avro": (SparkPackage(group="org.apache.spark", artifact="spark-avro"), _SPARK)
 }
-_FORMATS: Mapping[str, _Package] = {"avro": _Package("org.apache.spark", "spark-avro", _SPARK)}
 
 
 def spark_jars(environment: Mapping[str, str] = os.environ) -> Path | None:
@@ -226,12 +215,14 @@ def spark_jars(environment: Mapping[str, str] = os.environ) -> Path | None:
 
 def package_of_scheme(scheme: str, jars: Path | None) -> str | None:
     """Return the coordinates of the package with a scheme's file system; None if it is Spark's own, or not known."""
-    return _coordinates(_SCHEMES.get(scheme.lower()), jars)
+    package = spark_package_of(scheme)
+    return None if package is None else _coordinates(package, _HADOOP if package.has_hadoops_version else None, jars)
 
 
 def package_of_format(format: str, jars: Path | None) -> str | None:
     """Return the coordinates of the package with a format; None if it is Spark's own, or not known."""
-    return _coordinates(_FORMATS.get(format.lower()), jars)
+    found = _FORMATS.get(format.lower())
+    return None if found is None else _coordinates(*found, jars)
 
 
 def add_package(package: str | None) -> str:
@@ -253,10 +244,9 @@ def is_on_class_path(coordinates: str, jars: Path | None, settings: Mapping[str,
     return any(artifact in name for entry in entries for name in _expanded(entry))
 
 
-def _coordinates(package: _Package | None, jars: Path | None) -> str | None:
-    if package is None:
-        return None
-    found = _version(package.versions_of, sorted(os.listdir(jars)) if jars else [])
+def _coordinates(package: SparkPackage, versions_of: re.Pattern[str] | None, jars: Path | None) -> str:
+    """Return group, artifact and version; the pattern is that of the jar with its version, None if it has its own."""
+    found = _version(versions_of, sorted(os.listdir(jars)) if jars else [])
     scala = found["scala"] if found is not None and "scala" in found.groupdict() else None
     artifact = f"{package.artifact}_{scala}" if scala else package.artifact
     return f"{package.group}:{artifact}:{found['version'] if found else _UNKNOWN}"

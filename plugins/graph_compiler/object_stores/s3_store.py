@@ -26,8 +26,8 @@ from graph_compiler.errors import DamagedDocumentError, StagingError
 from graph_compiler.object_stores.s3_access import S3Access
 from graph_compiler.staging.store.conditional_put import PUT_ID, ask_repeatedly, put_once
 from graph_compiler.staging.store.staging_store import MOST_BYTES, MOST_ENTRIES, BucketStore, StoredFile
+from graph_compiler.stores.s3a import S3A
 
-_SCHEME = "s3a://"
 _OF_BUCKETS = "us-east-1"
 """The region of stores that have none."""
 _NUMBERS = (
@@ -49,7 +49,7 @@ class ObjectStore(BucketStore):
     """The store of one bucket, for several threads; not for a process that was forked after a store was used."""
 
     def __init__(self, bucket: str, access: S3Access) -> None:
-        self._bucket = bucket
+        self._place = f"{S3A.scheme}://{bucket}"
         self._store = _client(bucket, access)
 
     def put_if_absent(self, key: str, content: bytes) -> bool:
@@ -165,11 +165,11 @@ class ObjectStore(BucketStore):
 
     def _path(self, key: str) -> str:
         """Return a key without its bucket; empty names are left out, as in a path on a disk."""
-        names = key.removeprefix(f"{_SCHEME}{self._bucket}").split("/")
+        names = key.removeprefix(self._place).split("/")
         return "/".join(name for name in names if name)
 
     def _key(self, path: str) -> str:
-        return f"{_SCHEME}{self._bucket}/{path}"
+        return f"{self._place}/{path}"
 
 
 def _client(bucket: str, access: S3Access) -> S3Store:

@@ -9,9 +9,9 @@ import_unzipped()
 from graph_compiler.spark_runtime.driver_process import end_process
 from graph_compiler.spark_runtime.main import main
 from graph_compiler.spark_runtime.secret_values import take_secrets
-from graph_compiler.spark_runtime.stores.opening import open_stores_in_jvm
+from graph_compiler.staging.store.stores import open_on_driver
 
 if __name__ == "__main__":
-    open_stores_in_jvm()
+    open_on_driver()
     take_secrets(sys.argv[1])
     end_process(main(*sys.argv[1:]))

@@ -20,16 +20,15 @@ from pyspark.sql import SparkSession
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.errors import GraphCompilerError, StagingError
 from graph_compiler.spark_runtime.executor_probe import check_imports, check_root_of_executors
-from graph_compiler.spark_runtime.stores.opening import open_stores_in_jvm
 from graph_compiler.staging.store.root_probe import why_unlisted, why_unsafe
-from graph_compiler.staging.store.stores import store_of
+from graph_compiler.staging.store.stores import open_on_driver, store_of
 
 
 def check_store(root: str) -> None:
     """Raise StagingError or OSError if the driver cannot stage in a root that is not on a disk."""
     if local_path(root) is not None:
         return
-    open_stores_in_jvm()
+    open_on_driver()
     store = store_of(root)
     if wrong := why_unsafe(store, root) or why_unlisted(store, root):
         raise StagingError(wrong)

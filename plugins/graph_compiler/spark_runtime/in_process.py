@@ -42,10 +42,9 @@ from graph_compiler.spark_runtime.region.seams import Seams
 from graph_compiler.spark_runtime.region.task_sources import TaskSources
 from graph_compiler.spark_runtime.rehearsal.preview import Previewer
 from graph_compiler.spark_runtime.secret_values import hide_options
-from graph_compiler.spark_runtime.stores.opening import open_stores_in_jvm
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.attempts.execution_order import begin, claim_execution
-from graph_compiler.staging.store.stores import store_of
+from graph_compiler.staging.store.stores import open_on_driver, store_of
 
 SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 """The variable that names the Spark installation to start."""
@@ -131,7 +130,7 @@ def main(request_path: str) -> int:
     bound_output()
     program_log.show_logs()
     pin_process()
-    open_stores_in_jvm()
+    open_on_driver()
     path = Path(request_path)
     request = from_json(InProcessRequest, path.read_text())
     begins = RegionsProgress(path.with_name(PROGRESS)).begins

@@ -47,13 +47,12 @@ from graph_compiler.spark_runtime.region.task_sources import TaskSources
 from graph_compiler.spark_runtime.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.secret_values import hide_options, redact, redacted_failure
 from graph_compiler.spark_runtime.spark_internals.java import look_for_numpy_only_if_loaded, submitted_conf
-from graph_compiler.spark_runtime.stores.opening import open_stores_in_jvm
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.attempts.execution_order import claim_execution
 from graph_compiler.staging.attempts.progress_file import writing_progress
 from graph_compiler.staging.attempts.run_marker import check_marker, not_shared
 from graph_compiler.staging.results.release import release_inputs
-from graph_compiler.staging.store.stores import store_of
+from graph_compiler.staging.store.stores import open_on_driver, store_of
 
 LOG = program_log.logger(__name__)
 
@@ -63,7 +62,7 @@ def main(*descriptor_paths: str) -> int:
     bound_output()
     program_log.show_logs()
     pin_process()
-    open_stores_in_jvm()
+    open_on_driver()
     tasks = []
     for path in descriptor_paths:
         try:

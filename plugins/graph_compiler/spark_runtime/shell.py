@@ -31,10 +31,9 @@ from graph_compiler.spark_runtime.region.region_run import FixedRows
 from graph_compiler.spark_runtime.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
-from graph_compiler.spark_runtime.stores.opening import open_stores_in_jvm
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.store.stores import store_of
+from graph_compiler.staging.store.stores import open_on_driver, store_of
 
 
 def named_rows(task: TaskDeploymentDescriptor, spark: SparkSession) -> dict[str, DataFrame]:
@@ -80,7 +79,7 @@ def main(descriptor_path: str) -> int:
     """Open the session, which ends with the terminal's end of file."""
     program_log.show_logs()
     pin_process()
-    open_stores_in_jvm()
+    open_on_driver()
     task = AttemptDocuments.beside(descriptor_path).read_descriptor()
     assert task is not None, "it was written just now"
     spark = session(task)

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import getpass
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Self
 
 from graph_compiler.errors import StagingError
+from graph_compiler.staging.store.store_access import StoreAccess, StoreConnection
+from graph_compiler.stores.hdfs import HDFS
 
-TYPE = "webhdfs"
 _KEYS = ("use_ssl", "verify")
 _PORT, _PORT_WITH_TLS = 9870, 9871
 _USER = "HADOOP_USER_NAME"
@@ -27,7 +27,7 @@ _ON_OTHER_HOSTS = ("spark.executorEnv", "spark.yarn.appMasterEnv", "spark.kubern
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HdfsAccess:
+class HdfsAccess(StoreAccess):
     """NameNodes' hosts and port, and a user; None for what the URI or the process decides."""
 
     hosts: tuple[str, ...] = ()
@@ -35,6 +35,24 @@ class HdfsAccess:
     user: str | None = None
     has_tls: bool = False
     certificates: str | None = None
+
+    @classmethod
+    def of(cls, connection: StoreConnection) -> Self:
+        hosts = tuple(filter(None, (name.strip() for name in (connection.host or "").split(","))))
+        if (wrong := _why_unfit(connection, hosts)) is not None:
+            raise StagingError(
+                f"Airflow connection '{connection.conn_id}' of the staging root {wrong}\n"
+                f"  allowed: type '{HDFS.connection_type}', the NameNode's host, its port of HTTP, the user as login, "
+                f"and in the extra {' and '.join(_KEYS)}"
+            )
+        verify = connection.extra.get("verify")
+        return cls(
+            hosts=hosts,
+            port=connection.port,
+            user=connection.login or None,
+            has_tls=connection.extra.get("use_ssl") is True,
+            certificates=verify if isinstance(verify, str) else None,
+        )
 
     @property
     def http_port(self) -> int:
@@ -55,46 +73,17 @@ class HdfsAccess:
         return {} if self.user is None else {_USER: self.user}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebHdfsConnection:
-    """The fields of an Airflow connection that count."""
-
-    conn_id: str
-    type: str
-    host: str | None
-    port: int | None
-    login: str | None
-    password: str | None
-    extra: Mapping[str, Any]
-
-    def access(self) -> HdfsAccess:
-        """Return what it says; raises StagingError for what it has and we do not support."""
-        hosts = tuple(filter(None, (name.strip() for name in (self.host or "").split(","))))
-        if (wrong := self._why_unfit(hosts)) is not None:
-            raise StagingError(
-                f"Airflow connection '{self.conn_id}' of the staging root {wrong}\n"
-                f"  allowed: type '{TYPE}', the NameNode's host, its port of HTTP, the user as login, and in the extra "
-                f"{' and '.join(_KEYS)}"
-            )
-        verify = self.extra.get("verify")
-        return HdfsAccess(
-            hosts=hosts,
-            port=self.port,
-            user=self.login or None,
-            has_tls=self.extra.get("use_ssl") is True,
-            certificates=verify if isinstance(verify, str) else None,
-        )
-
-    def _why_unfit(self, hosts: tuple[str, ...]) -> str | None:
-        tls, verify = self.extra.get("use_ssl", False), self.extra.get("verify", True)
-        unknown = sorted(self.extra.keys() - set(_KEYS))
-        wrong = {
-            f"has type '{self.type}', but the root is in HDFS": self.type != TYPE,
-            "has no host": not hosts,
-            "has a password: HDFS with Kerberos, or behind a gateway, has not been tried": self.password,
-            f"has {', '.join(unknown)} in its extra": unknown,
-            f"has use_ssl {tls!r}, which is neither true nor false": tls not in (True, False),
-            "has a verify that is not a file: certificates are always checked": verify is not True
-            and not isinstance(verify, str),
-        }
-        return next((words for words, is_so in wrong.items() if is_so), None)
+def _why_unfit(connection: StoreConnection, hosts: tuple[str, ...]) -> str | None:
+    extra = connection.extra
+    tls, verify = extra.get("use_ssl", False), extra.get("verify", True)
+    unknown = sorted(extra.keys() - set(_KEYS))
+    wrong = {
+        f"has type '{connection.type}', but the root is in HDFS": connection.type != HDFS.connection_type,
+        "has no host": not hosts,
+        "has a password: HDFS with Kerberos, or behind a gateway, has not been tried": connection.password,
+        f"has {', '.join(unknown)} in its extra": unknown,
+        f"has use_ssl {tls!r}, which is neither true nor false": tls not in (True, False),
+        "has a verify that is not a file: certificates are always checked": verify is not True
+        and not isinstance(verify, str),
+    }
+    return next((words for words, is_so in wrong.items() if is_so), None)

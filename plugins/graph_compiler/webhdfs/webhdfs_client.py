@@ -18,7 +18,8 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from graph_compiler.staging.store.hdfs_store import HdfsStatus
+from graph_compiler.staging.store.hdfs_store import HdfsStatus, HdfsStore
+from graph_compiler.stores.hdfs import HDFS
 from graph_compiler.webhdfs.webhdfs_access import HdfsAccess
 
 _SECONDS = 60
@@ -43,7 +44,7 @@ class WebHdfsClient:
     """The client of one HDFS; keys are URIs in it. It may be used by several threads, and after a fork."""
 
     def __init__(self, authority: str, access: HdfsAccess) -> None:
-        self._place = f"hdfs://{authority}"
+        self._place = f"{HDFS.scheme}://{authority}"
         self._access = access
         self._hosts = access.hosts or (authority.partition(":")[0],)
         self._tls = ssl.create_default_context(cafile=access.certificates) if access.has_tls else None
@@ -172,3 +173,8 @@ def _exception(answer: _Answer) -> tuple[str, str]:
         return str(found["exception"]), str(found["message"])
     except (ValueError, KeyError, TypeError):
         return "", ""
+
+
+def hdfs_by_http(authority: str, access: HdfsAccess) -> HdfsStore:
+    """Return the store of one HDFS."""
+    return HdfsStore(WebHdfsClient(authority, access))

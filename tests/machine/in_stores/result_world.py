@@ -291,7 +291,7 @@ class ResultWorld:
         worker.read = sorted(cast("tuple[Row, ...]", area.read(manifest)))
 
     def _run(self, worker: Worker) -> None:
-        stores.open_with(**{self.ground.scheme: lambda _: self.ground.client_of(worker.line)})
+        stores.open_with(lambda _: lambda _: self.ground.client_of(worker.line))
         for other in self.stopped if worker.what == "gc" else ():
             other.may_be_refused = True
             self.removed_under.add(other.what)

@@ -146,7 +146,7 @@ class TargetWorld:
 
     def _run(self, execution: Execution) -> None:
         """Let an execution run, with its own line to the store, and judge how it has ended."""
-        stores.open_with(**{self.ground.scheme: lambda _: self.ground.client_of(execution.line)})
+        stores.open_with(lambda _: lambda _: self.ground.client_of(execution.line))
         has_ended = execution.process.run()
         self._raise_found()
         if not has_ended:

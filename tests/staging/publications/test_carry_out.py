@@ -17,7 +17,7 @@ from graph_compiler.staging.publications import file_publication as module
 from graph_compiler.staging.publications.file_publication import carry_out, steps
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 from graph_compiler.staging.store.local_store import LocalStore, exchange_folders
-from graph_compiler.staging.store.staging_store import Promises
+from graph_compiler.stores.store_kind import Promises
 from tests.harness.folders import failing, in_memory, prepare, put, seen
 from tests.harness.worlds import NEW, OLD, World, append, create, linked_partition, overwrite, partitions
 

@@ -12,7 +12,7 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
 from graph_compiler.identifiers import OperatorId
 from graph_compiler.staging.publications.hdfs_publication import carry_out, steps
-from graph_compiler.staging.publications.preparations import beside_in_hdfs
+from graph_compiler.staging.publications.preparations import beside_in_store
 from graph_compiler.staging.publications.publications import WHOLE, Intent
 from graph_compiler.staging.store import conditional_put
 from graph_compiler.staging.store.hdfs_store import HdfsStore
@@ -35,7 +35,7 @@ def store(hdfs: FakeHdfs, monkeypatch: pytest.MonkeyPatch) -> HdfsStore:
 
 def prepared(store: HdfsStore, execution: str, *names: str, remove: tuple[str, ...] = ()) -> Intent:
     """Prepare files for the target, and return the intent that brings them in."""
-    folder = beside_in_hdfs(TARGET, execution)
+    folder = beside_in_store(TARGET, execution)
     add = tuple(f"{name}-{execution}" for name in names)
     for name in add:
         store.put(f"{folder}/ready/{name}", name.encode())

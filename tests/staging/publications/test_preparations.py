@@ -10,7 +10,7 @@ from graph_compiler.staging.publications.preparations import (
     Preparation,
     PreparedPlace,
     beside,
-    beside_in_hdfs,
+    beside_in_store,
     inside,
     is_beside,
     is_folder_beside,
@@ -51,7 +51,7 @@ def test_a_record_removes_only_the_folder_of_its_execution(name: str, room: obje
 
 @pytest.mark.parametrize("target", ["hdfs://nn/out", "hdfs://nn:9000/lake/out"])
 def test_a_record_of_a_target_in_hdfs_removes_only_the_folder_of_its_execution(target: str) -> None:
-    folder = beside_in_hdfs(target, "e%2F1")
+    folder = beside_in_store(target, "e%2F1")
     assert folder == target.removesuffix("out") + ".out.graph_compiler/e%2F1"
     assert prepared_folders(folder) == (folder,)
     for place, allowed in ((folder, True), (folder + "x", False), (target, False)):

@@ -5,7 +5,14 @@ from typing import Any
 import pytest
 
 from graph_compiler.errors import StagingError
-from graph_compiler.object_stores.s3_access import S3Access, access_of
+from graph_compiler.object_stores.s3_access import S3Access
+from graph_compiler.staging.store.store_access import StoreConnection
+
+
+def connection(login: str | None, password: str | None, extra: dict[str, Any]) -> StoreConnection:
+    return StoreConnection(
+        conn_id="lake", type="aws", host=None, port=None, login=login, password=password, extra=extra
+    )
 
 
 @pytest.mark.parametrize(
@@ -34,7 +41,7 @@ from graph_compiler.object_stores.s3_access import S3Access, access_of
     ],
 )  # fmt: skip
 def test_a_connection_is_read(login: str | None, password: str | None, extra: dict[str, Any], access: S3Access) -> None:
-    assert access_of("lake", login, password, extra) == access
+    assert S3Access.of(connection(login, password, extra)) == access
 
 
 @pytest.mark.parametrize(
@@ -47,7 +54,7 @@ def test_a_connection_is_read(login: str | None, password: str | None, extra: di
 )  # fmt: skip
 def test_what_would_be_ignored_is_refused(login: str | None, extra: dict[str, Any], words: str) -> None:
     with pytest.raises(StagingError, match=words):
-        access_of("lake", login, None, extra)
+        S3Access.of(connection(login, None, extra))
 
 
 def test_spark_gets_places_as_settings_and_keys_as_variables() -> None:

@@ -10,8 +10,10 @@ import pytest
 from graph_compiler.errors import DamagedDocumentError, PublicationError, StagingError
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 from graph_compiler.staging.store.local_store import LocalStore
-from graph_compiler.staging.store.staging_store import Promises, StagingStore
-from graph_compiler.staging.store.stores import committing, opener, publishing, store_of, target_store
+from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.staging.store.store_access import opener
+from graph_compiler.staging.store.stores import committing, publishing, store_of, target_store
+from graph_compiler.stores.store_kind import Promises
 
 STORES: dict[str, Callable[[], StagingStore]] = {"local": LocalStore, "in memory": InMemoryStore}
 

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from graph_compiler.errors import StagingError
-from graph_compiler.webhdfs.webhdfs_access import HdfsAccess, WebHdfsConnection
+from graph_compiler.staging.store.store_access import StoreConnection
+from graph_compiler.webhdfs.webhdfs_access import HdfsAccess
 
 
-def connection(**fields: Any) -> WebHdfsConnection:
+def connection(**fields: Any) -> StoreConnection:
     common: dict[str, Any] = {
         "conn_id": "lake",
         "type": "webhdfs",
@@ -18,7 +19,7 @@ def connection(**fields: Any) -> WebHdfsConnection:
         "password": None,
         "extra": {},
     }
-    return WebHdfsConnection(**common | fields)
+    return StoreConnection(**common | fields)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,7 @@ def connection(**fields: Any) -> WebHdfsConnection:
     ],
 )
 def test_what_a_connection_says(fields: dict[str, Any], access: HdfsAccess, port: int) -> None:
-    assert connection(**fields).access() == access
+    assert HdfsAccess.of(connection(**fields)) == access
     assert access.http_port == port
 
 
@@ -53,7 +54,7 @@ def test_what_a_connection_says(fields: dict[str, Any], access: HdfsAccess, port
 )
 def test_what_is_not_supported_is_refused(fields: dict[str, Any], why: str) -> None:
     with pytest.raises(StagingError) as refused:
-        connection(**fields).access()
+        HdfsAccess.of(connection(**fields))
     assert why in str(refused.value)
     assert "allowed: type 'webhdfs'" in str(refused.value)
 

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graph_compiler.airflow_backend.connection_access import RootAccess
 from graph_compiler.airflow_backend.provider.host_facts import APPLICATION, END_WITHOUT_MEMORY, PROGRAM, PROGRAM_DIGEST
 from graph_compiler.airflow_backend.provider.submit_target import (
     POD_NAME,
@@ -39,9 +38,9 @@ from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.deployment.targets.execution_target import DriverPlace, ExecutionTarget, SecretWay, spark_uri
 from graph_compiler.errors import SecretError
 from graph_compiler.identifiers import TaskName
-from graph_compiler.object_stores.s3_access import S3Access
 from graph_compiler.options.flink_options import CLASS_PATH_SEPARATOR, CLASS_PATHS, DRIVER_PYTHON, PYTHON
 from graph_compiler.projects.code_archive import CodeArchive
+from graph_compiler.staging.store.store_access import StoreAccess
 
 _DRIVER_PYTHON = "PYSPARK_DRIVER_PYTHON"
 _DEFAULT_JVM_OPTIONS = "spark.driver.defaultJavaOptions"
@@ -65,7 +64,7 @@ class SubmitFacts:
     """Of this process."""
     variables: Mapping[str, str]
     """What a driver on this host gets besides."""
-    access: RootAccess = field(default_factory=S3Access)
+    access: StoreAccess = field(default_factory=StoreAccess)
     """How the driver reaches the staging root's store."""
     staging_conn_id: str | None = None
     root_is_open: bool = False
@@ -254,8 +253,7 @@ def _check_references(conf: Mapping[str, Any], secrets: tuple[Secret, ...]) -> N
 
 def _check_keys(facts: SubmitFacts) -> None:
     """Raise SecretError if the staging root's store has keys that would not reach the driver."""
-    keys = isinstance(facts.access, S3Access) and facts.access.environment()
-    if facts.place.is_elsewhere and keys:
+    if facts.place.is_elsewhere and facts.access.has_keys:
         raise SecretError(
             f"Airflow connection '{facts.staging_conn_id}' of the staging root has keys, but they cannot be passed to "
             "a driver on another host\n"

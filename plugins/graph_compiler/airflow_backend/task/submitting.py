@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from graph_compiler.airflow_backend.connection_access import RootAccess, root_access
+from graph_compiler.airflow_backend.connection_access import root_access
 from graph_compiler.airflow_backend.provider.host_facts import driver_environment, function_modules, spark_defaults
 from graph_compiler.airflow_backend.provider.preparation import SubmitFacts, SubmitPlan, prepare
 from graph_compiler.airflow_backend.provider.submit_operator import SubmitOperator
@@ -26,6 +26,7 @@ from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.targets.submit_settings import SubmitSettings
 from graph_compiler.projects.code_archive import pack
 from graph_compiler.staging.attempts.artifact_copies import put_artifacts
+from graph_compiler.staging.store.store_access import StoreAccess
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,7 @@ class Preparation:
     submission: Submission
     wanted: WantedArchive | None
     """The class archive that its driver would use if there were one."""
-    access: RootAccess
+    access: StoreAccess
     """How the driver reaches the staging root's store."""
 
     def ship(self) -> None:

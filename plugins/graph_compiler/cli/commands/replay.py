@@ -21,7 +21,7 @@ import typer
 from graph_compiler.cli.arguments.runs import DagName, RunId, layout_of
 from graph_compiler.cli.console import AsJson, ExitCode, speaking_plainly
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
-from graph_compiler.cli.running.store_access import root_access_of_airflow
+from graph_compiler.cli.running.store_access import access_of_airflow
 from graph_compiler.declaration.artifacts.user_artifact import MOST_BYTES
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.staging_layout import DESCRIPTOR, REPORT, SUBMISSION, StagingLayout
@@ -74,7 +74,7 @@ def replay(
         found = prepare_replay(execution, layout, into, shell=shell)
         airflow = EmbeddedAirflow(Path.cwd())
         environment = airflow.child_environment() | dict(found.environment)
-        environment |= root_access_of_airflow(airflow).environment()
+        environment |= access_of_airflow(airflow).to_root().environment()
         environment |= pinned_variables(environment)  # an earlier version's submission has none
     typer.echo(found.shown, err=as_json)
     # With --json, Spark's output goes to standard error: standard output has the document.

@@ -18,7 +18,7 @@ from graph_compiler.driver_jvm.installation import is_on_class_path, package_of_
 from graph_compiler.errors import Problem, SourceLocation
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import listing
-from graph_compiler.object_stores.opening import INSTALL_OBSTORE
+from graph_compiler.stores.known_stores import kind_of_place
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 
@@ -51,9 +51,10 @@ def find_missing_packages(compiled: CompiledPipeline, airflow: EmbeddedAirflow) 
             declared_at=first.declared_at,
             hint="set spark.jars.packages, or put its jars beside those of Spark; a cluster may already have it",
         )
-    scheme = _SCHEME.match(airflow.staging_root)
-    if scheme is not None and scheme[1] == "s3a" and find_spec("obstore") is None:
-        yield Problem(message="the staging root is in s3a:, and this Python has no obstore", hint=INSTALL_OBSTORE)
+    kind = kind_of_place(airflow.staging_root)
+    if kind is not None and (needed := kind.python_package) is not None and find_spec(needed.module) is None:
+        words = f"the staging root is in {kind.scheme}:, and this Python has no {needed.module}"
+        yield Problem(message=words, hint=needed.install)
 
 
 def _needed_too(others: Iterable[_Need]) -> str:

@@ -31,7 +31,7 @@ from graph_compiler.cli.running.finished_run import (
 from graph_compiler.cli.running.following import Followed, follow_run
 from graph_compiler.cli.running.local_spark import SUBMIT_ARGUMENTS, artifact_settings, local_settings, submit_arguments
 from graph_compiler.cli.running.run_view import failure_words, step_words
-from graph_compiler.cli.running.store_access import root_access_of_airflow
+from graph_compiler.cli.running.store_access import access_of_airflow
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.connectors.secret import Secret
 from graph_compiler.declaration.parameters.parameter import ParameterValue
@@ -99,7 +99,7 @@ def run_in_process(run: InProcessRun, airflow: EmbeddedAirflow, console: Console
         (folder / wire.REQUEST).write_text(to_json(request))
         with alone(tasks[0].layout, airflow.home) if run.until is None else nullcontext() as held:
             put_artifacts(store_of(root), tasks[0])
-            access = root_access_of_airflow(airflow)
+            access = access_of_airflow(airflow).to_root()
             settings = access.spark_settings() | artifact_settings(local_settings(run.compiled, airflow), tasks[0])
             environment = airflow.child_environment() | access.environment()
             environment[SUBMIT_ARGUMENTS] = submit_arguments(settings)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from graph_compiler.compiler.checks.connector_checks import beginning, connectors_of
 from graph_compiler.declaration.connectors import Connector, FileConnector, SinkMode
-from graph_compiler.declaration.connectors.file_uris import RELATIVE, TARGET_PLACES, why_no_target, why_not_local
+from graph_compiler.declaration.connectors.file_uris import RELATIVE, places_with_stores, why_no_target, why_not_local
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.declaration.pipeline import Pipeline
@@ -74,7 +74,7 @@ def _root(
         yield problem_at(
             transformation,
             f"its target is '{begins}': {wrong}",
-            allowed=TARGET_PLACES,
+            allowed=places_with_stores(),
             hint=_FROM_A_FILE if is_relative else None,
         )
 

@@ -1,28 +1,37 @@
-"""Where rows can be staged and published: paths, and `file:`, `s3a:` and `hdfs:` URIs (decisions 46 to 48)."""
+"""Where rows can be staged and published: paths, `file:` URIs, and the places of stores (decision 67)."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
+from graph_compiler.errors import ExtensionError
+from graph_compiler.stores.known_stores import (
+    UNTRIED,
+    asset_scheme,
+    kind_by_any_name,
+    kind_of_place,
+    store_kind,
+    store_kinds,
+)
+from graph_compiler.stores.store_kind import PlaceInStore, StoreKind
+
 LOCAL_PLACES = "an absolute path or a file: URI"
-TARGET_PLACES = STAGING_PLACES = "an absolute path, a file: URI, s3a://bucket/prefix, or hdfs://host:port/path"
 RELATIVE = "a relative path"
-ABSOLUTE = ("/", "s3a://", "hdfs://")
-"""How everything that has a store begins."""
 _FILE = re.compile(r"file:(//(?=/)|(?=/(?!/)))", re.IGNORECASE)
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):/")
-_REMOTE = re.compile(r"(?P<scheme>s3a|hdfs)://(?P<authority>[^/]*)(?P<path>(/.*)?)", re.DOTALL)
-_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", re.ASCII)
-_PREFIX = re.compile(r"[\w!.*'()=~/-]*", re.ASCII)
-_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[1-9][0-9]{0,4})?", re.ASCII | re.IGNORECASE)
-_FOLDER = re.compile(r"[\w.=~/-]*", re.ASCII)
-_HDFS, _HDFS_PORT = "hdfs", ":8020"
-_NO_NAMENODE = "it names no NameNode, so each host could find a different place; write hdfs://host:port/path"
-_NAMES_OF_S3 = ("s3", "s3n")
-_UNTRIED = ("gs", "abfs", "abfss", "wasb", "wasbs", "oss", "cosn", "webhdfs", "swebhdfs", "viewfs")
+
+
+def places_with_stores() -> str:
+    """Return where rows can be staged and published, for messages."""
+    *forms, last = (kind.form for kind in store_kinds())
+    return f"{', '.join(['an absolute path', 'a file: URI', *forms])}, or {last}"
+
+
+def has_store(place: str) -> bool:
+    """Whether a place is a path, or is in a store; it may be one that no declaration may name."""
+    return place.startswith("/") or kind_of_place(place) is not None
 
 
 def local_path(uri: str) -> PurePosixPath | None:
@@ -31,17 +40,10 @@ def local_path(uri: str) -> PurePosixPath | None:
     return PurePosixPath("/" + path.lstrip("/")) if path.startswith("/") else None
 
 
-def is_in_hdfs(uri: str) -> bool:
-    """Whether a place is in HDFS."""
-    return uri.startswith(f"{_HDFS}:")
-
-
 def store_part(uri: str) -> str | None:
     """Return the bucket or the file system of a place that is not on a disk: `s3a://lake`; None for one on a disk."""
-    if local_path(uri) is not None or _REMOTE.fullmatch(uri) is None:
-        return None
-    place = _remote(uri)
-    return f"{place.scheme}://{place.authority}"
+    kind = kind_of_place(uri)
+    return None if kind is None else f"{kind.scheme}://{parts_of(kind, uri).authority}"
 
 
 def why_not_local(uri: str) -> str | None:
@@ -55,13 +57,13 @@ def why_not_local(uri: str) -> str | None:
 
 
 def why_no_target(uri: str) -> str | None:
-    """Return why nothing can be published to a folder, None if it can; `TARGET_PLACES` are allowed."""
+    """Return why nothing can be published to a folder, None if it can; `places_with_stores` are allowed."""
     path = local_path(uri)
     if path is not None and ".." in path.parts:
         return "it contains '..'"
     if (wrong := why_no_staging(uri)) is not None or path is not None:
         return wrong
-    has_names = bool(_remote(uri).names)
+    has_names = bool(_in_store(uri)[1].names)
     return None if has_names else "it is a whole bucket, and a target is a folder in one"
 
 
@@ -80,77 +82,48 @@ def staging_place(uri: str) -> str | None:
         return None
     if (path := local_path(uri)) is not None:
         return str(path).rstrip("/")
-    place = _remote(uri)
-    return "/".join([f"{place.scheme}://{place.authority}", *place.names])
+    kind, place = _in_store(uri)
+    return "/".join([f"{kind.scheme}://{place.authority}", *place.names])
 
 
 def why_no_staging(uri: str) -> str | None:
-    """Return why no rows can be staged in a place, None if they can; `STAGING_PLACES` are allowed."""
+    """Return why no rows can be staged in a place, None if they can; `places_with_stores` are allowed."""
     if local_path(uri) is not None or (scheme := _SCHEME.match(uri)) is None:
         return why_not_local(uri)
-    name = scheme[1].lower()
-    if name in _NAMES_OF_S3:
-        return f"Spark's name of this scheme is s3a:, not {name}:"
-    if name in _UNTRIED:
-        return f"there is no store for '{name}:' yet, because none has been tried (docs/stores.md)"
-    if _REMOTE.fullmatch(uri) is None:
-        is_hdfs = scheme[1] == _HDFS  # with one slash
-        return _NO_NAMENODE if is_hdfs else why_not_local(uri)
-    place = _remote(uri)
+    try:
+        kind = store_kind(scheme[1])
+    except ExtensionError as error:
+        return str(error)
+    if kind is None:
+        return _why_no_store(scheme[1].lower()) or why_not_local(uri)
+    if kind_of_place(uri) is None:  # with one slash
+        return kind.why_no_authority or why_not_local(uri)
+    place = parts_of(kind, uri)
     if "@" in place.authority:
         return "it contains credentials, which would be in logs and documents; an Airflow connection has them"
-    return _why_no_folder(place) if place.scheme == _HDFS else _why_no_prefix(place)
+    return kind.why_unfit(place)
 
 
-@dataclass(frozen=True, slots=True)
-class _Remote:
-    """A place that is not on a disk: a scheme, a bucket or a NameNode, and what is after it."""
-
-    scheme: str
-    authority: str
-    path: str
-
-    @property
-    def names(self) -> list[str]:
-        return [name for name in self.path.split("/") if name]
-
-    @property
-    def has_dots(self) -> bool:
-        return not {".", ".."}.isdisjoint(self.names)
-
-
-def _remote(uri: str) -> _Remote:
-    """Return a place that has a store and is not on a disk."""
-    found = _REMOTE.fullmatch(uri)
-    assert found is not None, "anything else has no store"
-    scheme, authority = found["scheme"], found["authority"]
-    if scheme == _HDFS:
-        authority = authority.removesuffix(_HDFS_PORT)
-    return _Remote(scheme, authority, found["path"])
-
-
-def _why_no_prefix(place: _Remote) -> str | None:
-    if _BUCKET.fullmatch(place.authority) is None:
-        return f"'{place.authority}' is not the name of a bucket"
-    if place.has_dots:
-        return "it contains '.' or '..', which are ordinary names in an object store"
-    if _PREFIX.fullmatch(place.path) is None:
-        return "its prefix has characters besides letters, digits and !.*'()=~_-"
+def _why_no_store(name: str) -> str | None:
+    """Return why a scheme that has no store has none; None if it is not known, or is not as it is written here."""
+    meant = kind_by_any_name(name)
+    if meant is not None and name != meant.scheme:
+        return f"Spark's name of this scheme is {meant.scheme}:, not {name}:"
+    if name in UNTRIED:
+        return f"there is no store for '{name}:' yet, because none has been tried (docs/stores.md)"
     return None
 
 
-def _why_no_folder(place: _Remote) -> str | None:
-    if not place.authority:
-        return _NO_NAMENODE
-    if _HOST.fullmatch(place.authority) is None:
-        return f"'{place.authority}' is not the name of a host, with a port if there is one"
-    if not place.names:
-        return "it is a whole file system: name a folder in it"
-    if place.has_dots:
-        return "it contains '.' or '..', which HDFS refuses"
-    if _FOLDER.fullmatch(place.path) is None:
-        return "its path has characters besides letters, digits and .=~_-"
-    return None
+def parts_of(kind: StoreKind, uri: str) -> PlaceInStore:
+    """Return the parts of a place in a store, without the store's default port."""
+    authority, slash, path = uri.partition("://")[2].partition("/")
+    return PlaceInStore(authority.removesuffix(kind.default_port), f"{slash}{path}")
+
+
+def _in_store(uri: str) -> tuple[StoreKind, PlaceInStore]:
+    kind = kind_of_place(uri)
+    assert kind is not None, "anything else has no store"
+    return kind, parts_of(kind, uri)
 
 
 # The parts of an asset's URI, for `Connector.asset_uri`: a place without the parts that templates fill in each run.
@@ -173,9 +146,8 @@ def place_uri(place: str) -> str:
     """Return the URI of a path or URI: `/data/x` is `file:///data/x`, `s3a:` is `s3:`."""
     if _SCHEME.match(place):
         scheme, _, rest = place.partition(":")
-        scheme = {"s3a": "s3", "s3n": "s3"}.get(scheme.lower(), scheme.lower())
-        if scheme != "file":
-            return f"{scheme}:{rest[:2]}{_one_slash(rest[2:]).rstrip('/')}"
+        if scheme.lower() != "file":
+            return f"{asset_scheme(scheme)}:{rest[:2]}{_one_slash(rest[2:]).rstrip('/')}"
         place = "/" + rest.lstrip("/")
     if not place.startswith("/"):
         return place.rstrip("/")  # like a relative path: Airflow treats it as a name

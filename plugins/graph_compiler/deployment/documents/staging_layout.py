@@ -29,7 +29,7 @@ import hashlib
 from dataclasses import dataclass
 
 from graph_compiler.declaration.artifacts.user_artifact import UserArtifact
-from graph_compiler.declaration.connectors.file_uris import STAGING_PLACES, staging_place, why_no_staging
+from graph_compiler.declaration.connectors.file_uris import places_with_stores, staging_place, why_no_staging
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import StagingError
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId, path_segment
@@ -177,5 +177,5 @@ def staging_root_at(uri: str) -> str:
     """Return the normalized form of a staging root; raises StagingError for a place without a store."""
     place = staging_place(uri)
     if place is None:
-        raise StagingError(f"staging root '{uri}': {why_no_staging(uri)}; allowed: {STAGING_PLACES}")
+        raise StagingError(f"staging root '{uri}': {why_no_staging(uri)}; allowed: {places_with_stores()}")
     return place

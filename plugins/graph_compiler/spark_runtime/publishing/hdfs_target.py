@@ -23,7 +23,7 @@ from graph_compiler.spark_runtime.publishing.written_files import (
     write_files,
 )
 from graph_compiler.staging.publications.hdfs_publication import carry_out, remove_empty
-from graph_compiler.staging.publications.preparations import beside_in_hdfs
+from graph_compiler.staging.publications.preparations import beside_in_store
 from graph_compiler.staging.publications.publications import Intent
 
 _WRITTEN, _READY = "written", "ready"  # as Spark wrote it, and under final names
@@ -40,7 +40,7 @@ class HdfsTarget(StoreTarget):
 
     def prepared(self, execution: str) -> str:
         """Return an execution's folder, from which files can be renamed into the target."""
-        return beside_in_hdfs(self.target, execution)
+        return beside_in_store(self.target, execution)
 
     def set_aside(self, execution: str, rows: DataFrame, format: FileFormat) -> tuple[DataFrame, int]:
         """Write rows beside those that are published."""

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from pyspark.sql import DataFrame
 
-from graph_compiler.declaration.connectors.file_uris import TARGET_PLACES, local_path, target_place, why_no_target
+from graph_compiler.declaration.connectors.file_uris import local_path, places_with_stores, target_place, why_no_target
 from graph_compiler.errors import PublicationError
 from graph_compiler.spark_runtime.publishing.written_files import FileFormat, WrittenFile
 from graph_compiler.staging.publications.publications import Intent
@@ -68,7 +68,7 @@ def open_target(path: str) -> TargetFolder:
     """Return the folder of a sink's path; raises PublicationError if nothing can be published there."""
     target = target_place(path)
     if target is None:
-        raise PublicationError(f"its target is '{path}': {why_no_target(path)}; allowed: {TARGET_PLACES}")
+        raise PublicationError(f"its target is '{path}': {why_no_target(path)}; allowed: {places_with_stores()}")
     if local_path(target) is not None:
         from graph_compiler.spark_runtime.publishing.local_target import LocalTarget
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from graph_compiler.errors import StagingError
 from graph_compiler.spark_runtime.spark_internals.java import Py4JError, Py4JJavaError, connected_jvm, java_exceptions
+from graph_compiler.stores.known_stores import store_kinds
 
 _NO_CLASS = "java.lang.ClassNotFoundException: Class org.apache.hadoop.fs."
 _ERRORS = {
@@ -78,7 +79,7 @@ def _no_file_system(place: str) -> StagingError:
     return StagingError(f"this Spark has no file system for {scheme}:\n  hint: {known.add_package(package)}")
 
 
-# The keys with which this process reaches the staging root's store, as settings that executors get.
+# The keys with which this process reaches stores, as settings that executors get.
 #
 # Spark sends its driver's keys to executors with each job. Before the first one, they fetch the code of functions and
 # named files, with the settings of the application alone: they need the keys there. Spark passes its settings to
@@ -86,17 +87,15 @@ def _no_file_system(place: str) -> StagingError:
 #
 # Local executors have the driver's variables. YARN copies files to its hosts itself, and writes settings to a disk.
 
-_SETTINGS = {
-    "AWS_ACCESS_KEY_ID": "spark.hadoop.fs.s3a.access.key",
-    "AWS_SECRET_ACCESS_KEY": "spark.hadoop.fs.s3a.secret.key",
-    "AWS_SESSION_TOKEN": "spark.hadoop.fs.s3a.session.token",
-}
-_OTHERS = {*_SETTINGS.values(), "spark.hadoop.fs.s3a.aws.credentials.provider"}
 _NEED_NONE = ("local", "yarn")
 
 
 def executor_keys(submitted: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
-    """Return settings for a session; none if the deployment has set one of them, or where none are needed."""
-    if _OTHERS & submitted.keys() or submitted.get("spark.master", "").startswith(_NEED_NONE):
+    """Return settings for a session; none of a store for which the deployment has set one, or where not needed."""
+    if submitted.get("spark.master", "").startswith(_NEED_NONE):
         return {}
-    return {key: environment[name] for name, key in _SETTINGS.items() if environment.get(name)}
+    found: dict[str, str] = {}
+    for kind in store_kinds():
+        if not submitted.keys() & {*dict(kind.key_settings).values(), *kind.no_key_settings}:
+            found |= {key: environment[name] for name, key in kind.key_settings if environment.get(name)}
+    return found

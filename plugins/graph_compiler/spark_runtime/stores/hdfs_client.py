@@ -7,7 +7,7 @@ from typing import Any
 
 from graph_compiler.spark_runtime.spark_internals.java import connected_jvm, java_array
 from graph_compiler.spark_runtime.stores.hadoop_calls import file_system, java_errors
-from graph_compiler.staging.store.hdfs_store import HdfsStatus
+from graph_compiler.staging.store.hdfs_store import HdfsStatus, HdfsStore
 
 _SETTINGS = {
     # WebHDFS answers with this checksum, whatever is set.
@@ -82,3 +82,8 @@ def _status(found: Any) -> HdfsStatus:
         written=found.getModificationTime() / 1000,
         id=int(found.getFileId()),
     )
+
+
+def hdfs_in_jvm(place: str) -> HdfsStore:
+    """Return the store of one HDFS."""
+    return HdfsStore(JvmClient(place))

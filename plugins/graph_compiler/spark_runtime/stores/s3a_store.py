@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +23,7 @@ from graph_compiler.spark_runtime.stores.s3a_uploads import S3aUploads
 from graph_compiler.staging.store.conditional_put import PUT_ID, put_once
 from graph_compiler.staging.store.deferred_files import DeferredFile
 from graph_compiler.staging.store.staging_store import MOST_BYTES, BucketStore, StoredFile
+from graph_compiler.stores.s3a import S3A
 
 _HEADER = f"header.{PUT_ID}"
 _SETTINGS = {
@@ -36,7 +36,7 @@ _SETTINGS = {
 class S3aStore(BucketStore):
     """The store of one bucket, with the settings and the identity of Spark's JVM."""
 
-    promises = replace(BucketStore.promises, deferred_files=True)
+    promises = S3A.promises
 
     def __init__(self, place: str) -> None:
         self._files, self._path = file_system(place, _SETTINGS)

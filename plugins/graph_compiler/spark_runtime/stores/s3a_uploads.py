@@ -20,6 +20,7 @@ from graph_compiler.spark_runtime.spark_internals.java import connected_jvm
 from graph_compiler.spark_runtime.stores.hadoop_calls import java_errors
 from graph_compiler.staging.publications.preparations import WRITING
 from graph_compiler.staging.store.deferred_files import DeferredFile
+from graph_compiler.stores.s3a import S3A
 
 _PENDING = ".pending"
 _STATISTICS = "iostatistics"
@@ -141,7 +142,7 @@ class S3aUploads:
             document = json.loads(bytes(stream.readAllBytes()))
         document.pop(_STATISTICS, None)
         return DeferredFile(
-            key=f"s3a://{document['bucket']}/{document['destinationKey']}",
+            key=f"{S3A.scheme}://{document['bucket']}/{document['destinationKey']}",
             bytes=int(document["length"]),
             ticket=json.dumps(document),
         )

@@ -17,6 +17,8 @@ from graph_compiler.deployment.documents.manifest import Manifest
 from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId
 from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.stores.known_stores import dataset_names
+from graph_compiler.stores.store_kind import DatasetNames
 
 # Datasets as OpenLineage names them: a namespace for each file system, bucket or database, and a name in it.
 #
@@ -28,9 +30,6 @@ from graph_compiler.staging.results.manifest_log import ManifestLog
 
 _DATABASES = {"postgresql": "postgres"}
 """OpenLineage's names of databases, where they differ from those in JDBC's urls."""
-_WITH_ROOT = frozenset({"hdfs", "viewfs", "webhdfs"})
-"""File systems whose names in OpenLineage begin with a slash; the keys of a bucket do not."""
-_BUCKETS = frozenset({"abfs", "abfss", "gs", "s3", "wasb", "wasbs"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +50,13 @@ class DatasetName:
         if place.scheme == "x-spark-table":
             return cls(namespace="spark_catalog", name=path.strip("/").replace("/", "."))
         namespace = f"{_DATABASES.get(place.scheme, place.scheme)}://{place.netloc}"
-        if place.scheme in _WITH_ROOT:
-            return cls(namespace=namespace, name=path or "/")
-        if place.scheme in _BUCKETS:
-            return cls(namespace=namespace, name=path.strip("/") or "/")
-        return cls(namespace=namespace, name=path.strip("/").replace("/", "."))
+        match dataset_names(place.scheme):
+            case DatasetNames.PATH:
+                return cls(namespace=namespace, name=path or "/")
+            case DatasetNames.KEY:
+                return cls(namespace=namespace, name=path.strip("/") or "/")
+            case DatasetNames.TABLE:
+                return cls(namespace=namespace, name=path.strip("/").replace("/", "."))
 
     def within(self, *parts: str) -> DatasetName:
         """Return the name of a place below this one."""

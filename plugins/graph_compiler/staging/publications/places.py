@@ -14,7 +14,7 @@ from typing import Self
 import graph_compiler
 from graph_compiler.declaration.call_checks import problems_at
 from graph_compiler.declaration.connectors import Connector, FileConnector
-from graph_compiler.declaration.connectors.file_uris import TARGET_PLACES, local_path, why_no_target
+from graph_compiler.declaration.connectors.file_uris import local_path, parts_of, places_with_stores, why_no_target
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.documents.descriptor import (
     OperatorDescriptor,
@@ -27,6 +27,7 @@ from graph_compiler.identifiers import PIPELINES, RegionId
 from graph_compiler.staging.attempts.attempts import last_descriptor
 from graph_compiler.staging.publications.local_places import LocalPlace
 from graph_compiler.staging.store.stores import store_of
+from graph_compiler.stores.known_stores import kind_by_any_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +119,7 @@ def _sink_problems(sink: OperatorDescriptor, endpoints: Sequence[Endpoint]) -> I
         yield Problem(
             operator=sink.name,
             message=f"its target is '{connector.path}': {wrong}",
-            allowed=TARGET_PLACES,
+            allowed=places_with_stores(),
             declared_at=sink.declared_at,
         )
         return
@@ -246,14 +247,12 @@ def _words_in_store(target: StorePlace, folder: OwnFolder, place: StorePlace) ->
     return f"lies in {folder.what}, {folder.path}" if place.contains(target) else None
 
 
-# Folders in object stores and in HDFS: whether two are equal, or one contains the other.
+# Folders in stores: whether two are equal, or one contains the other.
 #
 # Names count as they are written: neither has links. A pattern that Spark reads overlaps with a folder if the
 # folder's names match it, as far as both go; what is in the folder is not looked at.
 
 _GLOB = re.compile(r"[*?\[{]")
-_PLACE = re.compile(r"(?P<scheme>s3[an]?|hdfs)://(?P<path>.*)", re.DOTALL | re.IGNORECASE)
-_HDFS_PORT = ":8020"
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,12 +264,12 @@ class StorePlace:
     @classmethod
     def of(cls, uri: str) -> Self | None:
         """Return the place of a URI, None if it is not in a store that sinks can publish to."""
-        if (found := _PLACE.fullmatch(uri)) is None:
+        scheme, separator, _ = uri.partition("://")
+        if not separator or (kind := kind_by_any_name(scheme)) is None:
             return None
-        authority, *path = found["path"].split("/")
-        names = [name for name in (authority.removesuffix(_HDFS_PORT), *path) if name]
-        kind = "hdfs" if found["scheme"].lower() == "hdfs" else "s3a"
-        return cls((kind, *names)) if names else None
+        place = parts_of(kind, uri)
+        names = [name for name in (place.authority, *place.names) if name]
+        return cls((kind.scheme, *names)) if names else None
 
     def meets(self, other: StorePlace) -> bool:
         """Whether both are equal, or one contains the other."""

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path, PurePath
 
-from graph_compiler.declaration.connectors.file_uris import is_in_hdfs, local_path
 from graph_compiler.identifiers import OperatorId, path_segment
+from graph_compiler.stores.known_stores import kind_of_place
 
 NAME_BYTES = 255
 """The longest name of a file or folder that Linux's file systems take."""
@@ -69,8 +69,8 @@ def inside(folder: Path) -> Path:
     return folder / _ENDING
 
 
-def beside_in_hdfs(target: str, execution: str) -> str:
-    """Return the folder in which an execution prepares rows for a target in HDFS."""
+def beside_in_store(target: str, execution: str) -> str:
+    """Return the folder in which an execution prepares rows for a target in a store that renames folders."""
     around, _, name = target.rpartition("/")
     return f"{around}/{beside(Path(name)).name}/{execution}"
 
@@ -88,7 +88,8 @@ def written_in_bucket(prepared: str) -> str:
 
 def prepared_folders(place: str) -> tuple[str, ...]:
     """Return all folders that an execution may have made for the place of its prepared rows."""
-    is_in_bucket = local_path(place) is None and place.split("/")[-2] == _ENDING
+    kind = kind_of_place(place)
+    is_in_bucket = kind is not None and kind.promises.deferred_files and place.split("/")[-2] == _ENDING
     return (written_in_bucket(place), place) if is_in_bucket else (place,)
 
 
@@ -101,10 +102,9 @@ def is_beside(preparation: Preparation) -> bool:
     """Whether a record names a folder that belongs only to its execution: nothing else may be removed because of it."""
     prepared = preparation.prepared
     execution = path_segment(preparation.execution_id)
-    if is_in_hdfs(prepared.target):
-        is_its = prepared.place == beside_in_hdfs(prepared.target, execution)
-    elif local_path(prepared.target) is None:
-        is_its = prepared.place == inside_bucket(prepared.target, execution)
+    if (kind := kind_of_place(prepared.target)) is not None:
+        folder = inside_bucket if kind.promises.deferred_files else beside_in_store
+        is_its = prepared.place == folder(prepared.target, execution)
     else:
         target = Path(prepared.target)
         is_its = Path(prepared.place) in (beside(target) / execution, inside(target) / execution)

@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from graph_compiler.declaration.connectors.file_uris import ABSOLUTE
+from graph_compiler.declaration.connectors.file_uris import has_store
 from graph_compiler.deployment.documents.manifest import VERSION, Manifest, upgraded
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_json
@@ -110,7 +110,7 @@ def _why_damaged(manifest: Manifest, result_id: IntermediateDataSetId, epoch: in
     names = [file.name for file in manifest.files]
     if odd := [name for name in names if PurePath(name).name != name or name in ("", "..")]:
         return f"names {odd[0]!r:.200}, which is not a file of a staged result"
-    if ".." in PurePath(manifest.location).parts or not manifest.location.startswith(ABSOLUTE):
+    if ".." in PurePath(manifest.location).parts or not has_store(manifest.location):
         return f"names {manifest.location!r:.200}, which is not a folder of a staged result"
     try:
         decode_object(manifest.schema.encode(errors="replace"), "its schema")

@@ -24,7 +24,8 @@ from typing import Protocol
 
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.staging.store.conditional_put import ask_repeatedly, put_once
-from graph_compiler.staging.store.staging_store import MOST_BYTES, MOST_ENTRIES, Promises, StoredFile
+from graph_compiler.staging.store.staging_store import MOST_BYTES, MOST_ENTRIES, StoredFile
+from graph_compiler.stores.hdfs import HDFS
 
 _MOST_OF_A_NAME = 200
 """Characters of a name in a hidden one: HDFS takes 255 bytes."""
@@ -72,7 +73,7 @@ class HdfsClient(Protocol):
 class HdfsStore:
     """The store of one HDFS, through a client."""
 
-    promises = Promises(conditional_put=True, atomic_move=True, atomic_exchange=False)
+    promises = HDFS.promises
 
     def __init__(self, client: HdfsClient) -> None:
         self.client = client

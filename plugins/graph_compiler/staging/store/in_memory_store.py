@@ -10,7 +10,8 @@ from pathlib import PurePosixPath
 from typing import TypeVar
 
 from graph_compiler.errors import DamagedDocumentError
-from graph_compiler.staging.store.staging_store import MOST_BYTES, Promises, StoredFile
+from graph_compiler.staging.store.staging_store import MOST_BYTES, StoredFile
+from graph_compiler.stores.store_kind import Promises
 
 Answer = TypeVar("Answer")
 

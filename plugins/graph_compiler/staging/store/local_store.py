@@ -16,7 +16,8 @@ from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.staging.store.bounded_read import folders_in, names_in, read_bytes
 from graph_compiler.staging.store.folder_access import is_open_to_group, make_staging_folder
 from graph_compiler.staging.store.hadoop_checksums import checksums_digest, why_checksums_differ, why_damaged
-from graph_compiler.staging.store.staging_store import MOST_BYTES, Promises, StoredFile
+from graph_compiler.staging.store.staging_store import MOST_BYTES, StoredFile
+from graph_compiler.stores.store_kind import Promises
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2

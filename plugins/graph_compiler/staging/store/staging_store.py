@@ -10,29 +10,16 @@ not answer, or denies access: this never means "not there".
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
+
+from graph_compiler.stores.s3a import S3A
+from graph_compiler.stores.store_kind import Promises
 
 MOST_BYTES = 64_000_000
 """The size of one document; that of 1,000 vertices has half a million bytes."""
 MOST_ENTRIES = 100_000
 """The number of names in one folder."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Promises:
-    """What a store can do in one step; a publication chooses its protocol by these, not by the scheme.
-
-    `conditional_put`: of several writers of a key one wins; every staging root needs it. `atomic_move`: a folder has
-    one name or the other. `atomic_exchange`: two folders take each other's place; without it, files are moved one by
-    one, and readers see a mixture for a while. `deferred_files`: a file that is written appears later, in one step
-    (`deferred_files.py`). A publication of files needs `atomic_move` or this.
-    """
-
-    conditional_put: bool
-    atomic_move: bool
-    atomic_exchange: bool
-    deferred_files: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +110,7 @@ class StagingStore(Protocol):
 class BucketStore:
     """The part of a store that needs no request of its own; both sides' stores of S3 extend it."""
 
-    promises = Promises(conditional_put=True, atomic_move=False, atomic_exchange=False)
+    promises = replace(S3A.promises, deferred_files=False)
 
     def digest(self, key: str) -> str | None:
         """Return the ETag of an object, None if there is none."""

@@ -1,58 +1,51 @@
 """The store of a staging root, and of a target: the only module that creates stores.
 
-    /mnt/staging             files of this host, in any process
-    s3a://bucket/prefix      as the side this process is on opens it (`open_with`): the driver through Spark's JVM,
-    hdfs://host:port/path    Airflow's side through an Airflow connection
-
-`declaration/connectors/file_uris.py` lists the places with a store: declarations are also checked against it.
+/mnt/staging              files of this host, in any process
+scheme://authority/path   as the side this process is on opens the store of the scheme (`open_with`): the driver
+through Spark's JVM, Airflow's side through an Airflow connection (`store_access.py`)
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar, cast
-from urllib.parse import urlsplit
+from functools import cache
+from typing import TYPE_CHECKING, cast
 
 from graph_compiler.declaration.connectors.file_uris import (
-    ABSOLUTE,
-    STAGING_PLACES,
-    TARGET_PLACES,
     local_path,
+    places_with_stores,
+    store_part,
     why_no_staging,
     why_no_target,
 )
 from graph_compiler.errors import PublicationError, StagingError
+from graph_compiler.extensions import load_reference
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.stores.known_stores import kind_of_place
+from graph_compiler.stores.store_kind import StoreKind
 
 if TYPE_CHECKING:
     from graph_compiler.staging.store.deferred_files import DeferringStore
 
 StoreOpener = Callable[[str], StagingStore]
 """Type of a function that opens the store of a place, which is not on this host's disks."""
-Access = TypeVar("Access")
-_ACCESS_SECONDS = 60.0
-_OPENERS: dict[str, StoreOpener] = {}
+_OPENING: dict[None, Callable[[StoreKind], StoreOpener]] = {}
 
 
-def open_with(**openers: StoreOpener) -> None:
-    """Set how this process opens the stores of places that are not on its disks, by their scheme."""
-    _OPENERS.update(openers)
+def open_with(opening: Callable[[StoreKind], StoreOpener]) -> None:
+    """Set how this process opens the stores of places that are not on its disks: with an opener for each kind."""
+    _OPENING[None] = cache(opening)
 
 
-def opener(access: Callable[[], Access], store_at: Callable[[str, Access], StagingStore]) -> StoreOpener:
-    """Return a function that opens a place's store by bucket or host and access; `access` is asked once a minute.
+def open_on_driver() -> None:
+    """Open stores in this process as the driver does, through Spark's JVM: each bucket, and each file system, once."""
 
-    Credentials are replaced while a process runs. `access` may raise StagingError.
-    """
+    def opening(kind: StoreKind) -> StoreOpener:
+        open_store = cache(load_reference(kind.driver, kind.scheme))
+        return lambda place: cast("StagingStore", open_store(f"{store_part(place)}/"))
 
-    @lru_cache(maxsize=1)
-    def current(_turn: int) -> Access:
-        return access()
-
-    return lambda place: store_at(urlsplit(place).netloc, current(int(time.monotonic() // _ACCESS_SECONDS)))
+    open_with(opening)
 
 
 def store_of(place: str) -> StagingStore:
@@ -65,7 +58,7 @@ def store_of(place: str) -> StagingStore:
 
 def store_beside(store: StagingStore, root: str, place: str) -> StagingStore:
     """Return the store of a place that a root's documents name: the root's own, unless it is elsewhere."""
-    return store if _authority(root) == _authority(place) else store_of(place)
+    return store if _ground(root) == _ground(place) else store_of(place)
 
 
 def target_store(target: str) -> StagingStore:
@@ -74,7 +67,7 @@ def target_store(target: str) -> StagingStore:
     Raises StagingError for a scheme without one, PublicationError for a store that nothing can be published to.
     """
     if wrong := why_no_target(target):
-        raise StagingError(f"'{target}': {wrong}; allowed: {TARGET_PLACES}")
+        raise StagingError(f"'{target}': {wrong}; allowed: {places_with_stores()}")
     return publishing(_store_at(target), target)
 
 
@@ -107,16 +100,17 @@ def publishing(store: StagingStore, target: str) -> StagingStore:
     return store
 
 
-def _authority(place: str) -> str | None:
-    """Return the scheme and the bucket or host of a place, None for a disk."""
-    return None if local_path(place) is not None else "/".join(urlsplit(place)[:2])
+def _ground(place: str) -> str | None:
+    """Return the scheme and the authority of a place, None for a disk."""
+    return None if local_path(place) is not None else store_part(place) or place
 
 
 def _store_at(place: str) -> StagingStore:
     if local_path(place) is not None:
         assert place.startswith("/"), "a place is given as its path"
         return LocalStore()
-    if not place.startswith(ABSOLUTE):  # a key below a root has characters that a root may not have
-        raise StagingError(f"'{place}': {why_no_staging(place)}; allowed: {STAGING_PLACES}")
-    assert _OPENERS, "a process that may meet such a store has set how it opens them"
-    return _OPENERS[urlsplit(place).scheme](place)
+    kind = kind_of_place(place)
+    if kind is None:
+        raise StagingError(f"'{place}': {why_no_staging(place)}; allowed: {places_with_stores()}")
+    assert _OPENING, "a process that may meet such a store has set how it opens them"
+    return _OPENING[None](kind)(place)
