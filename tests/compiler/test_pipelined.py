@@ -53,8 +53,8 @@ def test_every_vertex_is_a_task_except_across_edges_declared_pipelined() -> None
 
 @pytest.mark.parametrize("mode", SHUFFLE_MODES)
 def test_the_edge_is_pipelined_in_every_mode(mode: str) -> None:
-    (edge,) = (edge for edge in compile_in(mode, counted).job_graph.edges if edge.stream_edge.pipelining_reason)
-    assert edge.stream_edge.pipelining_reason == "a few rows"
+    (edge,) = (edge for edge in compile_in(mode, counted).job_graph.edges if edge.stream_edge.pipelining_text)
+    assert edge.stream_edge.pipelining_text == "a few rows"
     assert edge.result_type is ResultPartitionType.PIPELINED_BOUNDED
 
 
@@ -70,14 +70,14 @@ def test_pipelined_counts_anywhere_among_partitions(declare: Declare) -> None:
     env = StreamExecutionEnvironment("p")
     declare(env.from_source(Csv("/in"), "in"))
     (edge,) = env.get_stream_graph().edges
-    assert (edge.exchange_mode, edge.pipelining_reason) == (ExchangeMode.PIPELINED, "why")
+    assert (edge.exchange_mode, edge.pipelining_text) == (ExchangeMode.PIPELINED, "why")
 
 
 def test_otherwise_the_partition_nearest_the_producer_decides() -> None:
     env = StreamExecutionEnvironment("p")
     env.from_source(Csv("/in"), "in").rebalance().filter("x")
     (edge,) = env.get_stream_graph().edges
-    assert (edge.exchange_mode, edge.pipelining_reason) == (ExchangeMode.UNDEFINED, None)
+    assert (edge.exchange_mode, edge.pipelining_text) == (ExchangeMode.UNDEFINED, None)
 
 
 def test_other_readers_of_a_pipelined_result_still_stage_it() -> None:

@@ -118,9 +118,9 @@ def test_what_is_declared_pipelined_is_in_one_region_or_refused(plan: tuple[Step
     assert all("is declared pipelined" in message for message in told)
     if told:
         return
-    assert not any(edge.stream_edge.pipelining_reason for edge in pipeline.job_graph.staged_edges)
+    assert not any(edge.stream_edge.pipelining_text for edge in pipeline.job_graph.staged_edges)
     job = pipeline.job_graph
-    ties = [(e.source_id, e.target_id) for e in job.edges if e.stream_edge.pipelining_reason]
+    ties = [(e.source_id, e.target_id) for e in job.edges if e.stream_edge.pipelining_text]
     region_of = pipeline.deployment.region_of_vertex
     assert all(region_of[one] == region_of[other] for one, other in ties)
     if mode == "ALL_EXCHANGES_BLOCKING":

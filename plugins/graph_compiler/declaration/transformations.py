@@ -103,16 +103,16 @@ class SideOutputTransformation(Transformation):
 class PartitionTransformation(Transformation):
     """Virtual: how rows move from here. `partitioner` None leaves the choice to the compiler.
 
-    If `exchange_mode` is BATCH, the rows are staged in every shuffle mode, as in Flink; with a `staging_reason`, the
-    user's from `.stage(reason, same_task)`, in all but ALL_EXCHANGES_PIPELINED. A `pipelining_reason`, from
+    If `exchange_mode` is BATCH, the rows are staged in every shuffle mode, as in Flink; with a `staging_text`, the
+    user's from `.stage(reason, same_task)`, in all but ALL_EXCHANGES_PIPELINED. A `pipelining_text`, from
     `.pipelined(reason)`, makes an edge PIPELINED, whatever the partitions before it require.
     """
 
     partitioner: Partitioner | None
     exchange_mode: ExchangeMode = ExchangeMode.UNDEFINED
-    staging_reason: str | None = None
+    staging_text: str | None = None
     same_task: bool = False
-    pipelining_reason: str | None = None
+    pipelining_text: str | None = None
 
 
 def label(transformation: Transformation) -> str:

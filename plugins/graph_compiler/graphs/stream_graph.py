@@ -92,8 +92,8 @@ class StreamNode:
 class StreamEdge:
     """A connection of two operators. `type_number` is 0 for a single input, otherwise the input's number from 1.
 
-    `id` is Flink's edge id; `staging_reason` and `pipelining_reason` are the user's texts if `.stage(reason)` or
-    `.pipelined(reason)` was on the way. `staging_wish`: why it is staged in every shuffle mode except
+    `id` is Flink's edge id; `staging_text` and `pipelining_text` are the user's texts if `.stage(reason)` or
+    `.pipelined(reason)` was on the way. `staging_reason`: why it is staged in every shuffle mode except
     ALL_EXCHANGES_PIPELINED.
     """
 
@@ -104,9 +104,9 @@ class StreamEdge:
     partitioner: Partitioner
     exchange_mode: ExchangeMode
     output_tag: str | None
-    staging_reason: str | None
-    pipelining_reason: str | None
-    staging_wish: StagingReason | None
+    staging_text: str | None
+    pipelining_text: str | None
+    staging_reason: StagingReason | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,9 +117,9 @@ class VirtualPartition:
     origin_id: int
     partitioner: Partitioner | None
     exchange_mode: ExchangeMode
-    staging_reason: str | None
+    staging_text: str | None
     same_task: bool
-    pipelining_reason: str | None
+    pipelining_text: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

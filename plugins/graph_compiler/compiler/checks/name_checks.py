@@ -45,7 +45,7 @@ def _names(transformation: Transformation) -> Iterator[tuple[str, object]]:
             if isinstance(operator, Expect):
                 yield "contract's name", operator.contract
         case PartitionTransformation():
-            yield "reason", transformation.staging_reason or transformation.pipelining_reason
+            yield "reason", transformation.staging_text or transformation.pipelining_text
         case SideOutputTransformation():
             yield "tag", transformation.tag
         case _:

@@ -58,4 +58,4 @@ def why_declared_staged(edge: StreamEdge, graph: StreamGraph, options: PipelineO
     if edge.exchange_mode is ExchangeMode.BATCH:
         return StagingReason.DECLARED
     is_pipelined = graph.job_type is JobType.STREAMING or options.shuffle_mode is ShuffleMode.ALL_EXCHANGES_PIPELINED
-    return None if is_pipelined else edge.staging_wish
+    return None if is_pipelined else edge.staging_reason

@@ -105,7 +105,7 @@ def _rounds(ordered: list[JobVertexId], edges: list[JobEdge]) -> dict[JobVertexI
     A vertex that only later rounds read (a small source that is joined at the end) moves to the earliest of these, so
     that nothing is cut needlessly. The ends of an edge declared pipelined are in one round, if possible.
     """
-    tied = [e for e in edges if e.stream_edge.pipelining_reason and not _is_cut(e)]
+    tied = [e for e in edges if e.stream_edge.pipelining_text and not _is_cut(e)]
     round_of = _raised(dict.fromkeys(ordered, 0), edges, tied)
     for id in reversed(ordered):
         leaving = [round_of[edge.target_id] - _is_cut(edge) for edge in edges if edge.source_id == id]
@@ -167,7 +167,7 @@ def _with_data_sets(graph: JobGraph) -> JobGraph:
 
 def pipelining_words(edge: StreamEdge) -> str | None:
     """Return the end of "in memory, …", if the declaration requests that."""
-    asked = edge.pipelining_reason
+    asked = edge.pipelining_text
     return None if asked is None else f'because you asked: "{asked}"'
 
 
@@ -176,7 +176,7 @@ def staging_words(edge: JobEdge, reason: StagingReason, stream_graph: StreamGrap
     source, target = graph.vertex[edge.source_id], graph.vertex[edge.target_id]
     match reason:
         case StagingReason.DECLARED | StagingReason.DECLARED_IN_TASK:
-            asked = edge.stream_edge.staging_reason
+            asked = edge.stream_edge.staging_text
             words = f'you asked: "{asked}"' if asked else "its exchange mode is BATCH"
         case StagingReason.EXPENSIVE:
             operator = stream_graph.node[edge.stream_edge.source_id].declared_name

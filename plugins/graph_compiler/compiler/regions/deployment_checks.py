@@ -57,7 +57,7 @@ def _unordered(pipeline: Pipeline, job_graph: JobGraph) -> Iterator[Problem]:
 
 def _staged_though_pipelined(graph: StreamGraph, job_graph: JobGraph) -> Iterator[Problem]:
     for edge in job_graph.edges:
-        if edge.staging is not None and edge.stream_edge.pipelining_reason is not None:
+        if edge.staging is not None and edge.stream_edge.pipelining_text is not None:
             words = f"has to be staged, {edge.staging.explanation}"
             yield _pipelined_problem(edge.stream_edge, graph, words)
 
@@ -65,7 +65,7 @@ def _staged_though_pipelined(graph: StreamGraph, job_graph: JobGraph) -> Iterato
 def _shared_though_pipelined(graph: StreamGraph) -> Iterator[Problem]:
     for edge in graph.edges:
         readers = {other.target_id for other in graph.out_edges[edge.source_id]}
-        if edge.pipelining_reason is None or len(readers) == 1:
+        if edge.pipelining_text is None or len(readers) == 1:
             continue
         if reason := why_fixed(graph.node[edge.source_id]):
             words = f"has to be staged once for its {len(readers)} readers, because {reason}"
@@ -74,7 +74,7 @@ def _shared_though_pipelined(graph: StreamGraph) -> Iterator[Problem]:
 
 def _pipelined_problem(edge: StreamEdge, graph: StreamGraph, words: str) -> Problem:
     source, target = graph.node[edge.source_id], graph.node[edge.target_id]
-    asked = f"its input from '{source.declared_name}' is declared pipelined (\"{edge.pipelining_reason}\")"
+    asked = f"its input from '{source.declared_name}' is declared pipelined (\"{edge.pipelining_text}\")"
     return Problem(
         operator=target.declared_name,
         message=f"{asked}, but {words}",

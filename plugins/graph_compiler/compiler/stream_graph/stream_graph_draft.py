@@ -47,9 +47,9 @@ class _Route:
     partitioner: Partitioner | None
     exchange_mode: ExchangeMode
     output_tag: str | None
-    staging_reason: str | None
+    staging_text: str | None
     same_task: bool
-    pipelining_reason: str | None
+    pipelining_text: str | None
 
 
 @dataclass(slots=True)
@@ -127,9 +127,9 @@ class StreamGraphDraft:
             origin_id=origin_id,
             partitioner=declared.partitioner,
             exchange_mode=declared.exchange_mode,
-            staging_reason=declared.staging_reason,
+            staging_text=declared.staging_text,
             same_task=declared.same_task,
-            pipelining_reason=declared.pipelining_reason,
+            pipelining_text=declared.pipelining_text,
         )
         return id
 
@@ -174,33 +174,33 @@ class StreamGraphDraft:
         partitioner: Partitioner | None = None
         exchange_mode = ExchangeMode.UNDEFINED
         output_tag: str | None = None
-        staging_reason: str | None = None
+        staging_text: str | None = None
         same_task = True
-        pipelining_reason: str | None = None
+        pipelining_text: str | None = None
         while (virtual := self.virtual.get(id)) is not None:
             if isinstance(virtual, VirtualPartition):
                 partitioner = partitioner or virtual.partitioner
                 exchange_mode = virtual.exchange_mode
-                if virtual.staging_reason and (same_task and not virtual.same_task):
-                    staging_reason, same_task = virtual.staging_reason, False  # it asks for more
-                staging_reason = staging_reason or virtual.staging_reason
-                pipelining_reason = pipelining_reason or virtual.pipelining_reason
+                if virtual.staging_text and (same_task and not virtual.same_task):
+                    staging_text, same_task = virtual.staging_text, False  # it asks for more
+                staging_text = staging_text or virtual.staging_text
+                pipelining_text = pipelining_text or virtual.pipelining_text
             else:
                 output_tag = output_tag or virtual.tag
             id = virtual.origin_id
-        if pipelining_reason and exchange_mode is ExchangeMode.UNDEFINED:
+        if pipelining_text and exchange_mode is ExchangeMode.UNDEFINED:
             exchange_mode = ExchangeMode.PIPELINED  # a separate call, not a side effect of the partition before it
-        return _Route(id, partitioner, exchange_mode, output_tag, staging_reason, same_task, pipelining_reason)
+        return _Route(id, partitioner, exchange_mode, output_tag, staging_text, same_task, pipelining_text)
 
     def _add_edge(self, route: _Route, target: StreamNode, type_number: int) -> None:
         source = self.nodes[route.producer_id]
         partitioner = self._partitioner(route.partitioner, source, target)
-        if route.staging_reason and route.pipelining_reason:
+        if route.staging_text and route.pipelining_text:
             self.problems.append(
                 Problem(
                     operator=target.declared_name,
-                    message=f"what it reads of '{source.declared_name}' is to be staged (\"{route.staging_reason}\") "
-                    f'and pipelined ("{route.pipelining_reason}")',
+                    message=f"what it reads of '{source.declared_name}' is to be staged (\"{route.staging_text}\") "
+                    f'and pipelined ("{route.pipelining_text}")',
                     hint="keep one of stage(…) and pipelined(…)",
                     declared_at=target.declared_at,
                 )
@@ -218,9 +218,9 @@ class StreamGraphDraft:
                 partitioner=partitioner,
                 exchange_mode=route.exchange_mode,
                 output_tag=route.output_tag,
-                staging_reason=route.staging_reason,
-                pipelining_reason=route.pipelining_reason,
-                staging_wish=_staging_wish(route),
+                staging_text=route.staging_text,
+                pipelining_text=route.pipelining_text,
+                staging_reason=_staging_reason(route),
             )
         )
 
@@ -256,7 +256,7 @@ class StreamGraphDraft:
         return groups.pop() if len(groups) == 1 else DEFAULT_SLOT_SHARING_GROUP
 
 
-def _staging_wish(route: _Route) -> StagingReason | None:
-    if route.staging_reason is None:
+def _staging_reason(route: _Route) -> StagingReason | None:
+    if route.staging_text is None:
         return None
     return StagingReason.DECLARED_IN_TASK if route.same_task else StagingReason.DECLARED

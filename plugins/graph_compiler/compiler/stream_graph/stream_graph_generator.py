@@ -43,7 +43,7 @@ def generate_stream_graph(pipeline: Pipeline, options: PipelineOptions) -> Strea
         sink_ids=tuple(sorted(draft.sink_ids)),
         resource_profiles=profiles_in(pipeline),
     )
-    return with_staging_wishes(graph)
+    return with_staging_reasons(graph)
 
 
 def _translate(ids: Sequence[int], by_id: Mapping[int, Transformation], draft: StreamGraphDraft, kind: JobType) -> None:
@@ -78,7 +78,7 @@ def _translate(ids: Sequence[int], by_id: Mapping[int, Transformation], draft: S
 # that `deployment_checks` refuses it.
 
 
-def with_staging_wishes(graph: StreamGraph) -> StreamGraph:
+def with_staging_reasons(graph: StreamGraph) -> StreamGraph:
     """Mark outputs of expensive operators, and outputs with several readers after a contract that may fail the task."""
     marked = _marked(graph, _behind_expensive(graph), StagingReason.EXPENSIVE)
     return _marked(marked, _behind_contracts(marked), StagingReason.CONTRACT)
@@ -101,15 +101,15 @@ def _marked(graph: StreamGraph, ids: Collection[str], reason: StagingReason) -> 
     if not ids:
         return graph
     edges = tuple(
-        replace(edge, staging_wish=reason) if edge.id in ids and _is_open(edge, reason) else edge
+        replace(edge, staging_reason=reason) if edge.id in ids and _is_open(edge, reason) else edge
         for edge in graph.edges
     )
     return replace(graph, edges=edges)
 
 
 def _is_open(edge: StreamEdge, reason: StagingReason) -> bool:
-    is_refused = edge.pipelining_reason is not None and reason is StagingReason.CONTRACT
-    return edge.staging_wish is None and (is_refused or edge.exchange_mode is ExchangeMode.UNDEFINED)
+    is_refused = edge.pipelining_text is not None and reason is StagingReason.CONTRACT
+    return edge.staging_reason is None and (is_refused or edge.exchange_mode is ExchangeMode.UNDEFINED)
 
 
 def _behind_expensive(graph: StreamGraph) -> frozenset[str]:
@@ -154,7 +154,7 @@ def _is_committed(edge: StreamEdge, graph: StreamGraph) -> bool:
     """Whether the edge is staged in any case."""
     source, target = graph.node[edge.source_id], graph.node[edge.target_id]
     return (
-        edge.staging_wish is not None
+        edge.staging_reason is not None
         or edge.exchange_mode is ExchangeMode.BATCH
         or source.slot_sharing_group != target.slot_sharing_group
     )

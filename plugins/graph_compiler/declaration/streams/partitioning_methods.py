@@ -36,7 +36,7 @@ class PartitioningMethods(Stream):
         """
         if not reason.strip():
             self.refuse("stage() needs a reason", allowed="text that explains why the cut is there")
-        return self._partition(None, staging_reason=reason, same_task=same_task)
+        return self._partition(None, staging_text=reason, same_task=same_task)
 
     def pipelined(self, reason: str) -> DataStream:
         """Run the readers of these rows in the task that computes them, even under ALL_EXCHANGES_BLOCKING.
@@ -46,7 +46,7 @@ class PartitioningMethods(Stream):
         """
         if not reason.strip():
             self.refuse("pipelined() needs a reason", allowed="text that explains why the rows are not staged")
-        return self._partition(None, pipelining_reason=reason)
+        return self._partition(None, pipelining_text=reason)
 
     def expensive(self) -> Self:
         """Declare that this operator is expensive, so that a later failure does not recompute it.

@@ -147,9 +147,9 @@ class HasSettings(Guided):
 def _call(transformation: Transformation) -> str:
     """Return the call that added a transformation which is not an operator."""
     match transformation:
-        case PartitionTransformation(staging_reason=str()):
+        case PartitionTransformation(staging_text=str()):
             return "stage"
-        case PartitionTransformation(pipelining_reason=str()):
+        case PartitionTransformation(pipelining_text=str()):
             return "pipelined"
         case PartitionTransformation(partitioner=Partitioner() as by):
             return _CALLS.get(by.name, by.name.lower())

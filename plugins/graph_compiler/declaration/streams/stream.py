@@ -79,9 +79,9 @@ class Stream(HasSettings):
         self,
         partitioner: Partitioner | None,
         *,
-        staging_reason: str | None = None,
+        staging_text: str | None = None,
         same_task: bool = False,
-        pipelining_reason: str | None = None,
+        pipelining_text: str | None = None,
         id: int | None = None,
     ) -> DataStream:
         return self.environment.add(
@@ -89,10 +89,10 @@ class Stream(HasSettings):
                 id=self.environment.next_id() if id is None else id,
                 inputs=(self.id,),
                 partitioner=partitioner,
-                exchange_mode=ExchangeMode.PIPELINED if pipelining_reason else ExchangeMode.UNDEFINED,
-                staging_reason=staging_reason,
+                exchange_mode=ExchangeMode.PIPELINED if pipelining_text else ExchangeMode.UNDEFINED,
+                staging_text=staging_text,
                 same_task=same_task,
-                pipelining_reason=pipelining_reason,
+                pipelining_text=pipelining_text,
                 declared_at=caller_location(),
             )
         )

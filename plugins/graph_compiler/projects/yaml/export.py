@@ -226,10 +226,10 @@ class _Export:
                 return {"get_side_output": transformation.tag}
             case UnionTransformation():
                 return {"union": others}
-            case PartitionTransformation(partitioner=None, staging_reason=str(reason)):
+            case PartitionTransformation(partitioner=None, staging_text=str(reason)):
                 same_task = {"same_task": True} if transformation.same_task else {}
                 return {"stage": reason, **same_task}
-            case PartitionTransformation(partitioner=None, pipelining_reason=str(reason)):
+            case PartitionTransformation(partitioner=None, pipelining_text=str(reason)):
                 return {"pipelined": reason}
             case PartitionTransformation(partitioner=Partitioner() as by) if route := _route(by):
                 return route
@@ -288,7 +288,7 @@ def _name(transformation: Transformation) -> str:
         return transformation.tag
     if isinstance(transformation, PartitionTransformation) and transformation.partitioner:
         return transformation.partitioner.name.lower()
-    if isinstance(transformation, PartitionTransformation) and transformation.pipelining_reason:
+    if isinstance(transformation, PartitionTransformation) and transformation.pipelining_text:
         return "pipelined"
     return "union" if isinstance(transformation, UnionTransformation) else "staged"
 
