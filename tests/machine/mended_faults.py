@@ -83,6 +83,8 @@ SAME_JSON = f"{JSON_TESTS}::test_each_record_has_the_values_that_python_finds_or
 HDFS_STEPS = "staging/publications/test_hdfs_publication.py"
 DISK_STEPS = "staging/publications/test_carry_out.py"
 BUCKET_STEPS = "staging/publications/test_bucket_publication.py"
+ANY_ORDER = "staging/publications/test_carriers.py::test_in_any_order_all_new_files_are_there_or_none"
+_NEW_ONES_STAY = "test_new_files_stay_if_one_of_them_is_removed_when_old_ones_are_gone"
 BUCKET_MACHINE, RESULTS_MACHINE, HDFS_MACHINE = ("machine: bucket", "machine: results", "machine: hdfs")
 
 FAULTS = (
@@ -1202,6 +1204,31 @@ FAULTS = (
         "the store of an installed package replaces ours",
         ("store_kind", "for kind in BUILT_IN:", "for kind in () if registered_values(ENTRY_POINTS) else BUILT_IN:"),
         found_by="recipes/test_store.py::test_places_are_those_of_the_registered_store",
+    ),
+    _fault(
+        113,
+        "new files are removed again though old ones are gone",
+        ("steps", "no_reader_loses_rows = not stopped", "no_reader_loses_rows = True or not stopped"),
+        found_by=tuple(f"{each}::{_NEW_ONES_STAY}" for each in (BUCKET_STEPS, HDFS_STEPS, DISK_STEPS)),
+    ),
+    _fault(
+        114,
+        "new files are removed again only if this carrier has stopped an upload",
+        ("steps", "not stopped.isdisjoint(lost) or there >= set(intent.remove)", "not stopped.isdisjoint(lost)"),
+        found_by=(
+            f"{BUCKET_STEPS}::test_a_carrier_whose_uploads_others_have_stopped_removes_what_has_appeared",
+            *(f"{ANY_ORDER}[{place}-overwrite]" for place in ("bucket", "hdfs", "disk")),
+        ),
+    ),
+    _fault(
+        115,
+        "files that appear while uploads are stopped are not seen",
+        (
+            "steps",
+            "yield\n        there = files.look((*intent.add, *intent.remove))",
+            "yield\n        there = there | files.look(intent.remove) - set(intent.add)",
+        ),
+        found_by=f"{BUCKET_STEPS}::test_files_that_appear_just_before_they_are_stopped_are_published",
     ),
     _fault(
         68,

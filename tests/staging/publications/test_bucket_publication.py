@@ -32,6 +32,15 @@ class MayNotList(BucketClient):
         raise PermissionError(f"s3:ListBucketMultipartUploads of {folder} for {len(keys)} files")
 
 
+class OthersAreFaster(BucketClient):
+    """A process that stops uploads which another carrier has completed after this one has looked."""
+
+    def abort_uploads(self, folder: str, keys: Collection[str]) -> frozenset[str]:
+        for upload in list(self.bucket.uploads):
+            self.bucket.complete(upload)
+        return super().abort_uploads(folder, keys)
+
+
 @pytest.fixture
 def bucket() -> Bucket:
     return Bucket()
@@ -134,6 +143,43 @@ def test_what_others_have_ended_is_left_as_it_is(bucket: Bucket, store: BucketCl
     with pytest.raises(PublicationConflictError):
         carry_out(UploadedFiles(intent, store), lambda: False)
     assert there(bucket) == {"a-e1"}
+
+
+def test_new_files_stay_if_one_of_them_is_removed_when_old_ones_are_gone(bucket: Bucket, store: BucketClient) -> None:
+    old = prepared(bucket, "e0", "a")
+    carry_out(UploadedFiles(old, store))
+    intent = prepared(bucket, "e1", "a", "b", remove=old.add)
+    carry_out(UploadedFiles(intent, store))
+    bucket.delete([f"{TARGET}/a-e1"])
+    with pytest.raises(PublicationConflictError):
+        carry_out(UploadedFiles(intent, store), lambda: True)
+    assert there(bucket) == {"b-e1"}
+
+
+def test_a_carrier_whose_uploads_others_have_stopped_removes_what_has_appeared(
+    bucket: Bucket, store: BucketClient
+) -> None:
+    old = prepared(bucket, "e0", "a")
+    carry_out(UploadedFiles(old, store))
+    intent = prepared(bucket, "e1", "a", "b", remove=old.add)
+    sleeps = steps(UploadedFiles(intent, store), "sleeps", lambda: True)
+    taken(sleeps, 1)  # it knows the files
+    bucket.complete(next(iter(bucket.uploads)))
+    store.delete(files_document(intent.prepared))
+    taken(steps(UploadedFiles(intent, store), "dies", lambda: True), 2)
+    assert bucket.uploads == {}
+    with pytest.raises(PublicationConflictError):
+        taken(sleeps, MOST_STEPS)
+    assert there(bucket) == set(old.add)
+
+
+def test_files_that_appear_just_before_they_are_stopped_are_published(bucket: Bucket, store: BucketClient) -> None:
+    old = prepared(bucket, "e0", "a")
+    carry_out(UploadedFiles(old, store))
+    intent = prepared(bucket, "e1", "a", "b", remove=old.add)
+    store.delete(files_document(intent.prepared))
+    carry_out(UploadedFiles(intent, OthersAreFaster(bucket, store.line)), lambda: True)
+    assert there(bucket) == set(intent.add)
 
 
 def test_a_store_that_does_not_answer_leaves_it_to_the_next_carrier(bucket: Bucket) -> None:
