@@ -83,7 +83,7 @@ SAME_JSON = f"{JSON_TESTS}::test_each_record_has_the_values_that_python_finds_or
 HDFS_STEPS = "staging/publications/test_hdfs_publication.py"
 DISK_STEPS = "staging/publications/test_carry_out.py"
 BUCKET_STEPS = "staging/publications/test_bucket_publication.py"
-ANY_ORDER = "staging/publications/test_carriers.py::test_in_any_order_all_new_files_are_there_or_none"
+_ALL_OR_NONE = "test_if_prepared_files_are_removed_all_old_ones_or_all_new_ones_are_there"
 _NEW_ONES_STAY = "test_new_files_stay_if_one_of_them_is_removed_when_old_ones_are_gone"
 BUCKET_MACHINE, RESULTS_MACHINE, HDFS_MACHINE = ("machine: bucket", "machine: results", "machine: hdfs")
 
@@ -1217,7 +1217,7 @@ FAULTS = (
         ("steps", "not stopped.isdisjoint(lost) or there >= set(intent.remove)", "not stopped.isdisjoint(lost)"),
         found_by=(
             f"{BUCKET_STEPS}::test_a_carrier_whose_uploads_others_have_stopped_removes_what_has_appeared",
-            *(f"{ANY_ORDER}[{place}-overwrite]" for place in ("bucket", "hdfs", "disk")),
+            *(f"{each}::{_ALL_OR_NONE}" for each in (HDFS_STEPS, DISK_STEPS)),
         ),
     ),
     _fault(
