@@ -5,8 +5,8 @@
     remove     the files that the new ones replace
     clear      what was prepared
 
-A carrier is the process that does this. It may die or sleep after each step, and the next carrier goes on with what
-exists. These steps are the same for every target. How files appear depends on what its store promises:
+A carrier is the process that does this. It may die or sleep after each step, and the next carrier continues with what
+it finds. These steps are the same for every target. How files appear depends on what its store promises:
 
     UploadedFiles   `deferred_files`: uploads are completed
     RenamedFiles    `atomic_move`: folders are claimed, and their files are renamed
