@@ -1137,7 +1137,7 @@ FAULTS = (
     _fault(
         103,
         "each folder of a publication is compared with all its files",
-        ("FilesOnDisk.empty", "by_folder.get(replaced, ())", _FILES_OF_FOLDER),
+        ("FilesOnDisk._empty", "by_folder.get(replaced, ())", _FILES_OF_FOLDER),
         found_by=f"{MANY}::test_the_work_grows_as_the_partitions_do[exchanged]",
     ),
     _fault(

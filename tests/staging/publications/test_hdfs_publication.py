@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 
@@ -152,6 +153,18 @@ def test_a_step_that_is_not_answered_is_pending_and_then_finished(
     carry_out(RenamedFiles(intent, store))
     assert seen(store) == set(intent.add)
     assert left(hdfs) == []
+
+
+def test_an_error_that_looks_like_a_lost_claim_is_reported(store: HdfsStore, hdfs: FakeHdfs) -> None:
+    intent = prepared(store, "e1", "a")
+
+    def break_folders(asked: str) -> None:
+        if asked == "make_folder":
+            raise FileNotFoundError("no such file system")
+
+    hdfs.before = break_folders
+    with pytest.raises(FileNotFoundError):
+        list(islice(steps(RenamedFiles(intent, store), "c"), 2 * MOST_STEPS))
 
 
 @pytest.mark.parametrize("done", range(MOST_STEPS))

@@ -114,8 +114,8 @@ class ClaimedFiles(TargetFiles):
             if folder is None:
                 return
             yield
-            with suppress(FileNotFoundError):  # another carrier has claimed it
-                claimed = self.claim(folder, f"{carrier}-{number}")
+            claimed = self.claim(folder, f"{carrier}-{number}")
+            if claimed is not None:
                 yield
                 yield from self.empty(claimed)
 
@@ -124,8 +124,8 @@ class ClaimedFiles(TargetFiles):
         """Return a folder with prepared files, claimed or not; None if there is none."""
 
     @abstractmethod
-    def claim(self, folder: str, name: str) -> str:
-        """Rename a folder, and return its path; raises FileNotFoundError if another carrier has claimed it."""
+    def claim(self, folder: str, name: str) -> str | None:
+        """Rename a folder, and return its path; None if another carrier has claimed it."""
 
     @abstractmethod
     def empty(self, claimed: str) -> Iterator[None]:
@@ -142,11 +142,9 @@ class RenamedFiles(ClaimedFiles):
     def find_folder(self) -> str | None:
         return next((f"{self.intent.prepared}/{name}" for name in self.store.folders(self.intent.prepared)), None)
 
-    def claim(self, folder: str, name: str) -> str:
+    def claim(self, folder: str, name: str) -> str | None:
         claimed = f"{self.intent.prepared}/{name}"
-        if not self.store.move(folder, claimed):
-            raise FileNotFoundError(folder)
-        return claimed
+        return claimed if self.store.move(folder, claimed) else None
 
     def empty(self, claimed: str) -> Iterator[None]:
         target, add = self.intent.target, frozenset(self.intent.add)

@@ -53,11 +53,17 @@ class FilesOnDisk(ClaimedFiles):
         # First the prepared files, then their copies: see the moves below.
         return next((str(found) for room in self._rooms for found in _folders(room)), None)
 
-    def claim(self, folder: str, name: str) -> str:
-        return str(Path(folder).rename(Path(folder).with_name(name)))
+    def claim(self, folder: str, name: str) -> str | None:
+        with suppress(FileNotFoundError):
+            return str(Path(folder).rename(Path(folder).with_name(name)))
+        return None
 
     def empty(self, claimed: str) -> Iterator[None]:
-        folder, target, add = Path(claimed), self._target, self.intent.add
+        with suppress(FileNotFoundError):  # another carrier has claimed it
+            yield from self._empty(Path(claimed))
+
+    def _empty(self, folder: Path) -> Iterator[None]:
+        target, add = self._target, self.intent.add
         if not any((folder / name).exists() for name in add):
             yield
             yield from self._delete(folder)
