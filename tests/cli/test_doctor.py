@@ -24,11 +24,13 @@ from graph_compiler.cli.diagnosis.question import (
     State,
     ask,
     failed,
+    host_of,
     ok,
 )
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.deployment.documents.jvm_settings import HOST_ZONE_VARIABLE
 from graph_compiler.errors import StagingError
+from graph_compiler.projects.airflow_configuration import variable_of
 from graph_compiler.staging.store import stores
 from graph_compiler.staging.store.in_memory_store import Answer, InMemoryStore
 from graph_compiler.staging.store.local_store import LocalStore
@@ -149,7 +151,8 @@ OF_AIRFLOW = ["plugin", "settings", "Spark connection", "API connection", "pools
         ("s3a://lake/staging", "local[2]", "client", [*IN_STORE, *OF_AIRFLOW, "executors"]),
         ("hdfs://lake:8020/staging", "yarn", "cluster", [*IN_STORE, *OF_AIRFLOW]),
         ("s3a://lake/staging", None, None, [*IN_STORE, *OF_AIRFLOW]),
-        (None, "local[2]", "cluster", OF_AIRFLOW),
+        (None, "local[2]", "client", OF_AIRFLOW),
+        (None, "spark://m", "client", OF_AIRFLOW),
         ("/staging", "silent", None, ON_DISK),
         (None, "silent", None, []),
     ],
@@ -162,6 +165,32 @@ def test_a_host_is_asked_what_it_has(root: str | None, master: str | None, mode:
     found = [answer.name for answer in ask(questions, host(root=root, report=report))]
     assert [name for name in found if name not in every] == asked
     assert [name for name in found if name in every] == every
+
+
+@pytest.mark.parametrize("has_home", [True, False])
+@pytest.mark.parametrize("setting", [None, "/elsewhere", "s3://bucket"])
+def test_airflow_is_asked_in_a_home_that_exists(
+    setting: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_home: bool
+) -> None:
+    own = tmp_path / ".airflow"
+    if has_home:
+        own.mkdir()
+    monkeypatch.delenv("AIRFLOW_HOME", raising=False)
+    monkeypatch.delenv(variable_of("staging_root"), raising=False)
+    if setting is not None:
+        monkeypatch.setenv(variable_of("staging_root"), setting)
+    program = "import json, os; print(json.dumps({name: {'value': value} for name, value in os.environ.items()}))"
+    (tmp_path / "facts.py").write_text(program)
+    monkeypatch.setattr(question, "_PROGRAM", "facts")
+    with host_of(EmbeddedAirflow(tmp_path)) as found:
+        home = found.fact("AIRFLOW_HOME")
+        assert (home == str(own)) == has_home
+        assert Path(home).is_dir()
+        assert found.environment["AIRFLOW_HOME"] == home
+        root = setting if has_home or setting else str(own / "staging")
+        assert found.environment.get(variable_of("staging_root")) == root
+    assert own.exists() == has_home
+    assert Path(home).exists() == has_home
 
 
 @pytest.mark.parametrize(

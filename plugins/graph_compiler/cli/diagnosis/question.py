@@ -94,7 +94,7 @@ class Need(Enum):
 class Host:
     """What probes look at: the environment of a task's process, the staging root if it is valid, what Airflow reports.
 
-    The first look at the report waits for it.
+    The first look at the report waits for it. If there is no Airflow home, the environment names an empty one.
     """
 
     airflow: EmbeddedAirflow
@@ -126,7 +126,7 @@ class Host:
             case Need.AIRFLOW:
                 return self.report().silence is None
             case Need.EXECUTORS:
-                return self.report().silence is None and self._has_other_executors()
+                return self.root is not None and self.has(Need.AIRFLOW) and self._has_other_executors()
 
     def _has_other_executors(self) -> bool:
         try:
@@ -136,7 +136,7 @@ class Host:
         host = str(found.get("host") or "")
         is_client = found.get("deploy_mode") in (None, "", "client")
         is_cluster = bool(host) and not host.startswith("local")
-        return is_client and (is_cluster or not self.has(Need.FOLDER))
+        return is_client and (is_cluster or self.has(Need.STORE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,11 +204,12 @@ def host_of(airflow: EmbeddedAirflow) -> Iterator[Host]:
     except (ConfigurationError, StagingError):
         root = None
     with TemporaryDirectory(prefix="doctor-") as home:
-        given = dict(environment)
         if not airflow.home.is_dir():  # Airflow would create it
-            given |= {"AIRFLOW_HOME": home, variable_of("staging_root"): str(root)}
+            environment["AIRFLOW_HOME"] = home
+            if root is not None:
+                environment[variable_of("staging_root")] = root
         process = subprocess.Popen(
-            [sys.executable, "-m", _PROGRAM], env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-m", _PROGRAM], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         try:
             yield Host(airflow=airflow, environment=environment, root=root, report=cache(lambda: _report(process)))
