@@ -12,7 +12,7 @@ from graph_compiler.cli.arguments.asked_run import Run
 from graph_compiler.cli.arguments.pipelines import PipelineName, compile_named
 from graph_compiler.cli.commands.dry_run import Plans, ask_spark, show_findings
 from graph_compiler.cli.console import AsJson, ExitCode, speaking_plainly
-from graph_compiler.cli.running.submit_commands import read_submit_commands
+from graph_compiler.cli.running.airflow_answers import read_submit_commands
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.explain.documents.page import BUILT

@@ -19,6 +19,7 @@ from rich.console import Console
 
 import graph_compiler
 from graph_compiler.cli.arguments.asked_run import Run, Until
+from graph_compiler.cli.running.airflow_answers import access_of_airflow
 from graph_compiler.cli.running.finished_run import (
     FinishedRun,
     FirstRows,
@@ -30,7 +31,6 @@ from graph_compiler.cli.running.finished_run import (
 from graph_compiler.cli.running.following import Followed, follow_run
 from graph_compiler.cli.running.local_spark import SUBMIT_ARGUMENTS, artifact_settings, local_settings, submit_arguments
 from graph_compiler.cli.running.run_view import failure_words, step_words
-from graph_compiler.cli.running.store_access import access_of_airflow
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.connectors.secret import Secret
 from graph_compiler.deployment.describe.local_task import desk_task
