@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler.cli.diagnosis.airflow_questions import AIRFLOW_QUESTIONS
+from graph_compiler.cli.diagnosis.question import Need
 from tests.airflow.web_server import forget, make_database, store
 
 pytestmark = [
@@ -64,3 +66,10 @@ def test_a_triggerer_that_runs_is_found(monkeypatch: pytest.MonkeyPatch) -> None
     with create_session() as session:
         session.delete(session.merge(job))
     assert found == {"is_alive": True, "is_default": True, "waiting": 0}
+
+
+def test_a_fact_has_the_name_of_the_question_that_asks_for_it() -> None:
+    from graph_compiler.airflow_backend.installation.health_report import FACTS
+
+    asked = [each.name for each in AIRFLOW_QUESTIONS if each.needs is Need.AIRFLOW]
+    assert list(FACTS) == ["Airflow", *asked]

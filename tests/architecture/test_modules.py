@@ -9,6 +9,7 @@ import pytest
 
 import graph_compiler
 from graph_compiler.compiler.stream_graph.translators import TRANSLATORS
+from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.operators import Operator, Sink
 from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.transformations import PhysicalTransformation, Transformation
@@ -43,6 +44,11 @@ def test_all_is_exactly_what_the_package_exports() -> None:
     assert public == set(graph_compiler.__all__)
 
 
+def test_the_package_exports_every_connector() -> None:
+    kinds = {kind.__name__ for kind in leaves(Connector) if not leaves(kind)}
+    assert not kinds - set(graph_compiler.__all__), "import them in graph_compiler/__init__.py"
+
+
 def test_every_transformation_has_a_translator() -> None:
     assert leaves(Transformation) - {PhysicalTransformation} == set(TRANSLATORS)
 
@@ -54,7 +60,7 @@ def test_every_partitioner_and_operator_has_a_runtime() -> None:
 
     assert all(distribute.dispatch(kind) is not distribute.dispatch(object) for kind in leaves(Partitioner))
     kinds = {kind for kind in leaves(Operator) if kind.has_factory and not leaves(kind)}
-    assert kinds - {Sink} <= evaluations()
+    assert not kinds - {Sink} - evaluations(), "register main_output in spark_runtime/operators/"
 
 
 def leaves(base: type[Kind]) -> set[type[Kind]]:

@@ -21,7 +21,6 @@ ENCODERS = frozenset({"Json", "digest", "json", "plain_json", "to_json", "to_wir
 WRITERS: Mapping[str, str] = {
     "cli/commands/dry_run.py": "the findings of Spark; of graphs, it asks for the number of operators",
     "cli/commands/validate.py": "problems; of graphs, it looks at the places of sinks",
-    "cli/running/in_process_run.py": "tasks for a driver, and the rows that it returns",
     "declaration/environment.py": "get_execution_plan, which is Flink's document",
     "deployment/describe/fingerprints.py": "digests, and what they cover",
     "deployment/describe/region_descriptors.py": "descriptors, which are all that a driver knows; the plan's id",

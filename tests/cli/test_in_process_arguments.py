@@ -6,13 +6,19 @@ import pytest
 from rich.console import Console
 
 from graph_compiler import Csv, Jdbc, Parquet, Secret, StreamExecutionEnvironment
-from graph_compiler.cli.arguments.runs import hint_of_day
+from graph_compiler.cli.arguments.asked_run import Run
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
-from graph_compiler.cli.running.in_process_run import InProcessRun, run_in_process
+from graph_compiler.cli.running.in_process_run import run_in_process
 from graph_compiler.cli.running.local_spark import local_settings, submit_arguments
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+
+TODAY = "2013-01-02"
+
+
+def run_of(compiled: CompiledPipeline, project: Path, *, is_dated: bool) -> Run:
+    return Run(compiled=compiled, airflow=EmbeddedAirflow(project), day=TODAY, params={}, is_dated=is_dated)
 
 
 def test_a_pipelines_settings_win_over_the_installations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,11 +41,9 @@ def test_every_missing_secret_is_named_before_spark_starts(tmp_path: Path, monke
     ).name("b")
     monkeypatch.setenv(login.variable, "etl")
     monkeypatch.setenv(other.variable, "")
-    run = InProcessRun(
-        compiled=compile_pipeline(env.pipeline()), day="2013-01-01", params={}, until=None, preview_sorted_by=None
-    )
+    run = run_of(compile_pipeline(env.pipeline()), tmp_path, is_dated=True)
     with pytest.raises(InvalidPipelineError) as refused:
-        run_in_process(run, EmbeddedAirflow(tmp_path), Console())
+        run_in_process(run, Console())
     problems = refused.value.problems
     assert [(each.operator, each.message.partition(",")[0]) for each in problems] == [
         ("orders", "it needs Secret(db.password)"),
@@ -53,9 +57,6 @@ def reading(path: str) -> CompiledPipeline:
     env = StreamExecutionEnvironment("p", params={"day": "x"})
     env.from_source(Csv(path), "in").sink_to(Parquet("/out"))
     return compile_pipeline(env.pipeline())
-
-
-TODAY = "2013-01-02"
 
 
 @pytest.mark.parametrize(
@@ -72,7 +73,8 @@ TODAY = "2013-01-02"
 )
 def test_a_failure_that_names_today_names_the_option_of_the_date(path: str, failure: str, is_hinted: bool) -> None:
     compiled = reading(path.replace("params.ds", "params.day"))
-    hint = hint_of_day(None, TODAY, compiled, failure)
-    assert (hint is not None) is is_hinted
-    assert hint is None or "today, since no date is given; --date" in hint
-    assert hint_of_day("2013-01-02", TODAY, compiled, failure) is None
+    found = run_of(compiled, Path(), is_dated=False).explained(failure)
+    assert (found != failure) is is_hinted
+    assert not is_hinted or found.startswith(f"{failure}\n  hint: the day in ")
+    assert not is_hinted or "today, since no date is given; --date" in found
+    assert run_of(compiled, Path(), is_dated=True).explained(failure) == failure

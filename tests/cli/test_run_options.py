@@ -37,6 +37,9 @@ FIRST, SECOND = RegionId("with_weather"), RegionId("late_routes")
         ("--until latenes", "hint: did you mean 'lateness'?"),
         ("--until cancelled_", "has no operator 'cancelled_'"),
         ("--in-process --param late_aftr=3", "hint: did you mean 'late_after'?"),
+        ("--in-process --param late_after=x --param late_after=3", "parameter 'late_after' is 'x'"),
+        ("--in-process --param late_after --date soon", "parameter 'late_after' has no value"),
+        ("--date soon --until latenes", "--date is 'soon'"),
         ("--in-process --date soon", "--date is 'soon'"),
     ],
 )

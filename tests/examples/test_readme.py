@@ -5,8 +5,8 @@ import tomllib
 from pathlib import Path
 
 from graph_compiler import StreamExecutionEnvironment
-from graph_compiler.cli.diagnosis.airflow_health import TESTED_AIRFLOW
-from graph_compiler.cli.diagnosis.programs import INSTALL_PYSPARK, TESTED_PYSPARK
+from graph_compiler.cli.diagnosis.airflow_questions import TESTED_AIRFLOW
+from graph_compiler.cli.diagnosis.host_questions import INSTALL_PYSPARK, TESTED_PYSPARK
 from graph_compiler.options.modes import ShuffleMode
 from graph_compiler.testing import CompiledPlan
 

@@ -29,8 +29,8 @@ from graph_compiler.cli.commands.staging import staging
 from graph_compiler.cli.commands.ui import ui
 from graph_compiler.cli.commands.validate import validate
 from graph_compiler.cli.console import example
+from graph_compiler.cli.running.airflow_answers import access_of_airflow
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
-from graph_compiler.cli.running.store_access import access_of_airflow
 
 app = typer.Typer(
     help="Compile declared Spark pipelines to Airflow tasks, and run them.\n\n"

@@ -1,8 +1,9 @@
 """Airflow's facts about an installation: a separate program, so that its caller does not import Airflow.
 
-python -m graph_compiler.airflow_backend.installation.health_report   →   {"airflow": {"value": "3.3.2"}, …}
+python -m graph_compiler.airflow_backend.installation.health_report   →   {"Airflow": {"value": "3.3.2"}, …}
 
-Facts are independent: if one fails, the others are still reported. The report has no password.
+They have the names of `graph-compiler doctor`'s questions. Facts are independent: if one fails, the others are still
+reported. The report has no password.
 """
 
 from __future__ import annotations
@@ -29,11 +30,6 @@ from graph_compiler.airflow_backend.installation.airflow_api import why_no_login
 from graph_compiler.airflow_backend.installation.settings import DEFAULT_CONN_ID, read_settings
 from graph_compiler.errors import ConfigurationError
 from graph_compiler.projects.airflow_configuration import SECTION
-
-
-def _versions() -> str:
-    """Return Airflow's version."""
-    return airflow.__version__
 
 
 def _plugin() -> dict[str, Any]:
@@ -106,11 +102,11 @@ def _triggerer() -> dict[str, Any]:
 
 
 FACTS: Mapping[str, Callable[[], Any]] = {
-    "airflow": _versions,
+    "Airflow": lambda: airflow.__version__,
     "plugin": _plugin,
     "settings": _settings,
-    "spark_connection": _spark_connection,
-    "api_connection": _api_connection,
+    "Spark connection": _spark_connection,
+    "API connection": _api_connection,
     "pools": _pools,
     "triggerer": _triggerer,
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,13 +14,12 @@ import typer
 from rich.text import Text
 
 import graph_compiler
-from graph_compiler.cli.arguments.pipelines import PipelineName, compile_named
-from graph_compiler.cli.arguments.runs import Params, hint_of_day, read_day, read_params
+from graph_compiler.cli.arguments.asked_run import Params, Run
+from graph_compiler.cli.arguments.pipelines import PipelineName
 from graph_compiler.cli.console import AsJson, ExitCode, speaking_plainly, standard_error, standard_output
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.running.local_spark import artifact_settings, submit_variable
-from graph_compiler.declaration.parameters.parameter import ParameterValue
-from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
+from graph_compiler.deployment.describe.local_task import desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.dry_run import ANSWER, REQUEST, DryRunAnswer, DryRunRequest
 from graph_compiler.deployment.documents.report import Failure
@@ -57,20 +55,14 @@ def dry_run(
 ) -> None:
     """Let Spark analyze a pipeline without its data: columns, types, SQL. Exit code 1 if it finds a problem."""
     with speaking_plainly():
-        compiled = compile_named(pipeline)
-        params = read_params(param, compiled.pipeline)
-        run_day = read_day(day)
-        answer = ask_spark(compiled, run_day, params, shows_plans=spark, infers=infer)
-    findings = []
-    for finding in answer.findings:
-        hint = hint_of_day(day, run_day, compiled, finding.message)
-        message = f"{finding.message}\n  {hint}" if hint else finding.message
-        findings.append(replace(finding, message=message))
-    answer = replace(answer, findings=tuple(findings))
+        run = Run.of(pipeline, param, day)
+        answer = ask_spark(run, shows_plans=spark, infers=infer)
+    findings = tuple(replace(finding, message=run.explained(finding.message)) for finding in answer.findings)
+    answer = replace(answer, findings=findings)
     if as_json:
-        typer.echo(_answer_json(compiled, answer))
+        typer.echo(_answer_json(run.compiled, answer))
     else:
-        show_findings(compiled, answer)
+        show_findings(run.compiled, answer)
     raise typer.Exit(ExitCode.LEFT_TO_DO if findings else ExitCode.DONE)
 
 
@@ -94,35 +86,27 @@ def show_findings(compiled: CompiledPipeline, answer: DryRunAnswer) -> None:
     console.print(f"{compiled.pipeline.name}: {operators} operators analyzed, {found} found", highlight=False)
 
 
-def ask_spark(
-    compiled: CompiledPipeline,
-    day: str,
-    params: Mapping[str, ParameterValue],
-    *,
-    shows_plans: bool,
-    infers: bool = False,
-) -> DryRunAnswer:
+def ask_spark(run: Run, *, shows_plans: bool, infers: bool = False) -> DryRunAnswer:
     """Return Spark's findings; raises DryRunFailedError if the analysis itself fails."""
-    given = {**dict(compiled.pipeline.params), **params}
-    regions = describe_regions(compiled)
+    regions = describe_regions(run.compiled)
     with TemporaryDirectory(prefix="dry-run-") as folder:
-        run = DeskRun(day=day, params=given, run_id=_RUN, staging_root=folder)
+        desk = run.without_airflow(_RUN, folder)
         request = DryRunRequest(
-            tasks=tuple(desk_task(region, run, execution_id=_RUN) for region in regions),
+            tasks=tuple(desk_task(region, desk, execution_id=_RUN) for region in regions),
             shows_plans=shows_plans,
             infers=infers,
         )
         put_artifacts(store_of(folder), request.tasks[0])
         with standard_error().status("Spark is reading columns"):
-            return _analyze(request, Path(folder))
+            return _analyze(request, Path(folder), run.airflow)
 
 
-def _analyze(request: DryRunRequest, folder: Path) -> DryRunAnswer:
+def _analyze(request: DryRunRequest, folder: Path, airflow: EmbeddedAirflow) -> DryRunAnswer:
     path = folder / REQUEST
     path.write_text(to_json(request))
     done = subprocess.run(
         [sys.executable, str(_PROGRAM), str(path)],
-        env=EmbeddedAirflow(Path.cwd()).child_environment()
+        env=airflow.child_environment()
         | {"SPARK_LOCAL_IP": "127.0.0.1"}
         | submit_variable(artifact_settings({}, request.tasks[0])),
         capture_output=True,

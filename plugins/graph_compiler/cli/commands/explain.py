@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import graph_compiler
+from graph_compiler.cli.arguments.asked_run import Run
 from graph_compiler.cli.arguments.pipelines import PipelineName, compile_named
 from graph_compiler.cli.commands.dry_run import Plans, ask_spark, show_findings
 from graph_compiler.cli.console import AsJson, ExitCode, speaking_plainly
-from graph_compiler.cli.running.submit_commands import read_submit_commands
+from graph_compiler.cli.running.airflow_answers import read_submit_commands
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.explain.documents.page import BUILT
@@ -60,8 +60,7 @@ def explain(
             raise typer.Exit(ExitCode.LEFT_TO_DO if is_refused else ExitCode.DONE)
         typer.echo(render(compiled, graph, form, _page() if form is Format.HTML else ""))
         if spark:
-            params = dict(compiled.pipeline.params)
-            answer = ask_spark(compiled, date.today().isoformat(), params, shows_plans=True)
+            answer = ask_spark(Run.by_default(compiled), shows_plans=True)
             show_findings(compiled, answer)
             problems = len(answer.findings)
             raise typer.Exit(ExitCode.LEFT_TO_DO if problems else ExitCode.DONE)

@@ -20,8 +20,8 @@ import typer
 
 from graph_compiler.cli.arguments.runs import DagName, RunId, layout_of
 from graph_compiler.cli.console import AsJson, ExitCode, speaking_plainly
+from graph_compiler.cli.running.airflow_answers import access_of_airflow
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
-from graph_compiler.cli.running.store_access import access_of_airflow
 from graph_compiler.declaration.artifacts.user_artifact import MOST_BYTES
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.staging_layout import DESCRIPTOR, REPORT, SUBMISSION, StagingLayout

@@ -10,17 +10,15 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from graph_compiler.cli.arguments.pipelines import PipelineName, compile_named
-from graph_compiler.cli.arguments.runs import Params, hint_of_day, read_day, read_params
+from graph_compiler.cli.arguments.asked_run import Params, Run, Until
+from graph_compiler.cli.arguments.pipelines import PipelineName
 from graph_compiler.cli.console import AsJson, ExitCode, program_name, speaking_plainly, standard_error, standard_output
-from graph_compiler.cli.running.airflow_run import Run, run_under_airflow
+from graph_compiler.cli.running.airflow_run import run_under_airflow
 from graph_compiler.cli.running.dag_files import require_dag
-from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.running.finished_run import FinishedRun, FirstRows
-from graph_compiler.cli.running.in_process_run import InProcessRun, Until, run_in_process
+from graph_compiler.cli.running.in_process_run import run_in_process
 from graph_compiler.cli.running.run_document import run_json
 from graph_compiler.cli.running.run_view import contracts_table, outputs_table, preview_table
-from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.operator_names import find_output
 from graph_compiler.projects.pipeline_files import find_pipeline
 
@@ -58,37 +56,23 @@ def run(  # the parameters are the command's options
         raise typer.BadParameter("--sort applies to the rows of a sink; --until shows rows in the order they arrive")
     console = standard_error() if as_json else standard_output()
     with speaking_plainly():
-        compiled = compile_named(pipeline)
-        params = read_params(param, compiled.pipeline)
-        airflow, run_day = EmbeddedAirflow(Path.cwd()), read_day(day)
+        asked = replace(Run.of(pipeline, param, day), preview_sorted_by=sort)
+        if until is not None:
+            output = find_output(asked.compiled.stream_graph, until)
+            asked = replace(asked, until=Until(output=output, limit=LIMIT if limit is None else limit, counts=count))
         if in_process or until is not None:
-            asked = InProcessRun(
-                compiled=compiled,
-                day=run_day,
-                params=params,
-                until=_until(compiled, until, limit, count=count),
-                preview_sorted_by=sort,
-            )
-            finished = run_in_process(asked, airflow, console)
+            finished = run_in_process(asked, console)
         else:
-            dags = Path(airflow.environment()["AIRFLOW__CORE__DAGS_FOLDER"])
-            require_dag(compiled.pipeline, find_pipeline(pipeline), dags)
-            request = Run(compiled=compiled, day=run_day, params=params, preview_sorted_by=sort)
-            finished = run_under_airflow(request, airflow, console)
-    if finished.failure is not None and (hint := hint_of_day(day, run_day, compiled, finished.failure)):
-        finished = replace(finished, failure=f"{finished.failure}\n  {hint}")
+            dags = Path(asked.airflow.environment()["AIRFLOW__CORE__DAGS_FOLDER"])
+            require_dag(asked.compiled.pipeline, find_pipeline(pipeline), dags)
+            finished = run_under_airflow(asked, console)
+    if finished.failure is not None:
+        finished = replace(finished, failure=asked.explained(finished.failure))
     if as_json:
         typer.echo(run_json(finished))
     else:
         _show(finished, pipeline, console)
     raise typer.Exit(ExitCode.DONE if finished.failure is None else ExitCode.LEFT_TO_DO)
-
-
-def _until(compiled: CompiledPipeline, name: str | None, limit: int | None, *, count: bool) -> Until | None:
-    if name is None:
-        return None
-    output = find_output(compiled.stream_graph, name)
-    return Until(output=output, limit=LIMIT if limit is None else limit, counts=count)
 
 
 def _show(run: FinishedRun, pipeline: str, console: Console) -> None:

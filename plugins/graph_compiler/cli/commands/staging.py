@@ -13,7 +13,7 @@ from rich.text import Text
 
 from graph_compiler.cli.arguments.runs import DagName, layout_of
 from graph_compiler.cli.console import AsJson, ExitCode, example, speaking_plainly, standard_error, standard_output
-from graph_compiler.cli.running.airflow_states import ask_airflow
+from graph_compiler.cli.running.airflow_answers import ask_airflow
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.staging_view import collection_json, list_json, run_json, show_collection, show_list, show_run
 from graph_compiler.errors import ParameterError

@@ -1,1 +1,1 @@
-"""The checks of `graph-compiler doctor`: one function each, collected in tuples."""
+"""What `graph-compiler doctor` asks: tables of questions, each with its probe, what that needs, and a cure."""

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from rich.console import Console
 
-from graph_compiler.cli.arguments.run_dates import run_date
-from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.arguments.asked_run import Run, named_after
 from graph_compiler.cli.running.finished_run import FinishedRun, outputs_of, published_preview, task_words
 from graph_compiler.cli.running.following import Followed, follow_run
 from graph_compiler.cli.running.run_view import airflow_step, failure_words, skipped_words
-from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.documents.staging_layout import StagingLayout, runs_of
-from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.staging.attempts.attempts import executions, identity_of
 from graph_compiler.staging.store.stores import store_of
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """What the user asked for."""
-
-    compiled: CompiledPipeline
-    day: str
-    params: Mapping[str, ParameterValue]
-    preview_sorted_by: str | None
+_PROGRAM = "graph_compiler.airflow_backend.installation.dated_run"
 
 
-def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> FinishedRun:
+def run_under_airflow(run: Run, console: Console) -> FinishedRun:
     """Run to completion, and show progress."""
-    name = run.compiled.pipeline.name
+    name, airflow = run.name, run.airflow
     log = airflow.log_of(name)
     log.write_text("")
     if not airflow.is_prepared:
@@ -53,7 +44,7 @@ def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> F
         pipeline=name,
         tasks=tasks,
         started=time.time(),
-        process=airflow.start_test_run(name, run_date(run.day, datetime.now(UTC)), run.params, log),
+        process=_start(run, log),
         starting="Airflow",
         look=lambda: {task.id: executions(store, where, task.id) if (where := layout()) else () for task in tasks},
         step=airflow_step,
@@ -75,3 +66,11 @@ def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> F
         preview=published_preview(run.compiled, sinks, run.preview_sorted_by) if failure is None else None,
         log=log,
     )
+
+
+def _start(run: Run, log: Path) -> subprocess.Popen[bytes]:
+    """Start the run without a scheduler, as `airflow dags test` does; its output goes to `log`."""
+    words = [run.name, run.day, named_after(run.day, datetime.now(UTC)), json.dumps(dict(run.params))]
+    command, environment = [sys.executable, "-m", _PROGRAM, *words], run.airflow.child_environment()
+    with log.open("ab") as output:
+        return subprocess.Popen(command, env=environment, stdout=output, stderr=output, start_new_session=True)

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import graph_compiler
-from graph_compiler.cli.arguments.run_dates import RunDate
 from graph_compiler.declaration.connectors.file_uris import local_path
-from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.documents.staging_layout import staging_root_at
 from graph_compiler.errors import ConfigurationError, GraphCompilerError, Problem
 from graph_compiler.options.modes import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
@@ -163,17 +161,6 @@ class EmbeddedAirflow:
             raise AirflowFailedError(f"`airflow db migrate` failed\n  log: {log}")
         (self.home / MIGRATED).touch()
 
-    def start_test_run(
-        self, dag_id: str, date: RunDate, params: Mapping[str, ParameterValue], log: Path
-    ) -> subprocess.Popen[bytes]:
-        """Start one run without a scheduler, as `airflow dags test` does; its output goes to `log`."""
-        words = [dag_id, date.day, date.named_after, json.dumps(dict(params))]
-        command = [sys.executable, "-m", _RUN, *words]
-        with log.open("ab") as output:
-            return subprocess.Popen(
-                command, env=self.child_environment(), stdout=output, stderr=output, start_new_session=True
-            )
-
     def child_environment(self) -> dict[str, str]:
         """Return the whole environment of a process with the same settings as Airflow's."""
         return os.environ | self.environment()
@@ -202,7 +189,6 @@ _SETTINGS = {"spark_conf": json.dumps({"spark.ui.enabled": "false", "spark.sql.s
 """Defaults for one machine, which airflow.cfg may override."""
 _PACKAGE = Path(graph_compiler.__file__).parent
 _AIRFLOW = [sys.executable, "-m", "airflow"]
-_RUN = "graph_compiler.airflow_backend.installation.dated_run"
 
 
 def _paths(variable: str) -> list[str]:

@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
@@ -19,7 +18,8 @@ from uuid import uuid4
 from rich.console import Console
 
 import graph_compiler
-from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.arguments.asked_run import Run, Until
+from graph_compiler.cli.running.airflow_answers import access_of_airflow
 from graph_compiler.cli.running.finished_run import (
     FinishedRun,
     FirstRows,
@@ -31,11 +31,9 @@ from graph_compiler.cli.running.finished_run import (
 from graph_compiler.cli.running.following import Followed, follow_run
 from graph_compiler.cli.running.local_spark import SUBMIT_ARGUMENTS, artifact_settings, local_settings, submit_arguments
 from graph_compiler.cli.running.run_view import failure_words, step_words
-from graph_compiler.cli.running.store_access import access_of_airflow
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.connectors.secret import Secret
-from graph_compiler.declaration.parameters.parameter import ParameterValue
-from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
+from graph_compiler.deployment.describe.local_task import desk_task
 from graph_compiler.deployment.describe.region_descriptors import PipelineDescriptor, describe_pipeline
 from graph_compiler.deployment.documents import in_process_run as wire
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor, TaskDeploymentDescriptor
@@ -44,8 +42,6 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import from_json, from_wire, to_json, values_within
 from graph_compiler.deployment.plans.subplans import only_up_to, with_open_end
 from graph_compiler.errors import GraphCompilerError, InvalidPipelineError, Problem
-from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
-from graph_compiler.graphs.operator_names import NamedOutput
 from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.attempts.artifact_copies import put_artifacts
 from graph_compiler.staging.attempts.attempt import Attempt
@@ -60,39 +56,20 @@ from graph_compiler.staging.store.stores import store_of
 _PROGRAM = Path(graph_compiler.__file__).parent / "spark_runtime" / "in_process.py"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Until:
-    """An operator to run up to, and how much of its rows to show."""
-
-    output: NamedOutput
-    limit: int
-    counts: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InProcessRun:
-    """What the user asked for. With `until`, it writes only below a temporary folder."""
-
-    compiled: CompiledPipeline
-    day: str
-    params: Mapping[str, ParameterValue]
-    until: Until | None
-    preview_sorted_by: str | None
-
-
-def run_in_process(run: InProcessRun, airflow: EmbeddedAirflow, console: Console) -> FinishedRun:
+def run_in_process(run: Run, console: Console) -> FinishedRun:
     """Run to completion, and show progress.
 
     Raises InvalidPipelineError if a rendered place is invalid or a secret is missing, RunningAlreadyError.
     """
     described = describe_pipeline(run.compiled)
-    log = airflow.log_of(run.compiled.pipeline.name)
+    airflow = run.airflow
+    log = airflow.log_of(run.name)
     with TemporaryDirectory(prefix="in-process-") as temporary:
         folder = Path(temporary)
         root = airflow.staging_root if run.until is None else str(folder / "staging")
-        tasks = _tasks(run, described, root, airflow.own_folders)
+        tasks = _tasks(run, described, root)
         if missing := list(_missing_secrets(tasks, airflow.child_environment())):
-            raise InvalidPipelineError(run.compiled.pipeline.name, missing)
+            raise InvalidPipelineError(run.name, missing)
         if run.until is None:
             _announce(tasks, described)
         request = wire.InProcessRequest(tasks=tasks, preview=_preview_request(run.until))
@@ -107,27 +84,20 @@ def run_in_process(run: InProcessRun, airflow: EmbeddedAirflow, console: Console
             return _follow(run, tasks, process, folder, console, log)
 
 
-def _tasks(
-    run: InProcessRun, described: PipelineDescriptor, root: str, folders: Sequence[OwnFolder]
-) -> tuple[TaskDeploymentDescriptor, ...]:
+def _tasks(run: Run, described: PipelineDescriptor, root: str) -> tuple[TaskDeploymentDescriptor, ...]:
     """Return the tasks of all regions, or those an operator needs. Attempts are numbered on through the day."""
     regions: Sequence[RegionDescriptor] = described.regions
     if run.until is not None:
         node_id = run.until.output.node.id
         regions = with_open_end(only_up_to(regions, node_id), node_id)
-    desk = DeskRun(
-        day=run.day,
-        params={**dict(run.compiled.pipeline.params), **run.params},
-        run_id=f"in_process__{run.day}",
-        staging_root=root,
-    )
+    desk = run.without_airflow(f"in_process__{run.day}", root)
     tasks = []
     for region in regions:
         task = desk_task(region, desk, execution_id=uuid4().hex)
         earlier = executions(store_of(root), task.layout, region.region_id, size=ALL)
         tasks.append(desk_task(region, desk, execution_id=task.attempt.execution_id, attempt_number=len(earlier)))
-    if run.until is None and (problems := _place_problems(tasks, folders)):
-        raise InvalidPipelineError(run.compiled.pipeline.name, problems)
+    if run.until is None and (problems := _place_problems(tasks, run.airflow.own_folders)):
+        raise InvalidPipelineError(run.name, problems)
     return tuple(tasks)
 
 
@@ -185,16 +155,15 @@ def _start(environment: Mapping[str, str], folder: Path, log: Path, held: int | 
 
 
 def _follow(
-    run: InProcessRun,
+    run: Run,
     tasks: Sequence[TaskDeploymentDescriptor],
     process: subprocess.Popen[bytes],
     folder: Path,
     console: Console,
     log: Path,
 ) -> FinishedRun:
-    name = run.compiled.pipeline.name
     followed = Followed(
-        pipeline=name,
+        pipeline=run.name,
         tasks=task_words(run.compiled) if run.until is None else [_words(task.region) for task in tasks],
         started=time.time(),
         process=process,
@@ -210,7 +179,7 @@ def _follow(
         run_id=tasks[0].identity.run_id if run.until is None else None,
         seconds=time.time() - followed.started,
         found=found,
-        failure=None if came_through else failure_words(name, found, log, starting="Spark"),
+        failure=None if came_through else failure_words(run.name, found, log, starting="Spark"),
         preview=_preview(run, found, folder) if came_through else None,
         log=log,
     )
@@ -251,7 +220,7 @@ def _preview_request(until: Until | None) -> wire.PreviewRequest | None:
     )
 
 
-def _preview(run: InProcessRun, found: Mapping[RegionId, tuple[Attempt, ...]], folder: Path) -> FirstRows | str | None:
+def _preview(run: Run, found: Mapping[RegionId, tuple[Attempt, ...]], folder: Path) -> FirstRows | str | None:
     if run.until is None:
         outputs = [output for each in found.values() for output in outputs_of(each)]
         sinks = [output for output in outputs if output.kind == "sink"]

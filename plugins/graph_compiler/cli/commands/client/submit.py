@@ -12,11 +12,10 @@ from rich.console import Console
 from rich.text import Text
 
 from graph_compiler.cli.arguments.airflows import ApiUrl, asking
-from graph_compiler.cli.arguments.pipelines import compile_named, completed_names
-from graph_compiler.cli.arguments.runs import Params, read_params
+from graph_compiler.cli.arguments.asked_run import Params, Run, split_params
+from graph_compiler.cli.arguments.pipelines import completed_names
 from graph_compiler.cli.client_view import changes, client_call, result_document, show_result, status_document
 from graph_compiler.cli.console import AsJson, ExitCode, standard_error, standard_output
-from graph_compiler.errors import ParameterError
 from graph_compiler.projects.pipeline_files import pipeline_names
 from graph_compiler.run_client import RunClient, RunClientError, RunNotFoundError, RunResult, RunState, RunStatus
 
@@ -69,13 +68,9 @@ def _warn_without_scheduler(client: RunClient) -> None:
 def _dag_and_params(name: str, texts: Sequence[str] | None) -> tuple[str, Mapping[str, object]]:
     """Return the Dag of a pipeline and typed parameters; for other Dags, values are JSON, else text."""
     if name.endswith((".py", ".yaml")) or name.removeprefix("pipelines.") in pipeline_names():
-        compiled = compile_named(name)
-        return compiled.pipeline.name, read_params(texts, compiled.pipeline)
-    pairs = [text.partition("=") for text in texts or ()]
-    for key, separator, _ in pairs:
-        if not separator:
-            raise ParameterError(f"parameter '{key}' has no value\n  allowed: --param name=value")
-    return name, {key: _json_or_text(value) for key, _, value in pairs}
+        run = Run.of(name, texts)
+        return run.name, run.params
+    return name, {key: _json_or_text(value) for key, value in split_params(texts)}
 
 
 def _json_or_text(text: str) -> object:
