@@ -81,9 +81,10 @@ class FilesMachine(SinkMachine):
     def others_put(self, name: str, value: int, linked: str) -> None:
         judgment, world = self.judgment, self.judgment.world
         assert isinstance(world, FilesWorld)
-        if world.ground.format != "parquet":
+        part = judgment.values[value]
+        if world.ground.format != "parquet" or not world.may_have_a_folder(part):
             return
-        row = (99, judgment.values[value], next(judgment.numbers))
+        row = (99, part, next(judgment.numbers))
         before = world.seen()
         world.others_put(name, row, linked=linked)
         TALLY.steps += 1

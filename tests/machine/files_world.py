@@ -30,6 +30,8 @@ FORMATS: dict[str, type[FileConnector]] = {"parquet": Parquet, "orc": Orc, "csv"
 _DISKS = ("/dev/shm", "/var/tmp")
 _ESCAPED = {chr(code) for code in range(1, 32)} | set("\"#%'*/:=?\\\x7f{[]^")
 _ESCAPED_IN_GLOBS = set("\\[]{}*?")
+_LONGEST_NAME = 255
+"""Of a file on a disk, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,10 @@ class FilesWorld:
             folder.parent.mkdir(parents=True, exist_ok=True)
             folder.symlink_to(away)
         self._put(folder, f"{name}.{next(self.numbers)}", [row])
+
+    def may_have_a_folder(self, part: str | None) -> bool:
+        """Whether a partition's folder can be made: column and value together may be too long for a disk."""
+        return len(os.fsencode(self._folder_of(part))) <= _LONGEST_NAME
 
     def _put(self, folder: Path, name: str, rows: list[Row]) -> None:
         folder.mkdir(parents=True, exist_ok=True)

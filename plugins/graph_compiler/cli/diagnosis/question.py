@@ -22,7 +22,7 @@ from typing import Any
 
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.declaration.connectors.file_uris import local_path
-from graph_compiler.errors import ConfigurationError, StagingError
+from graph_compiler.errors import ConfigurationError, GraphCompilerError, StagingError
 from graph_compiler.projects.airflow_configuration import variable_of
 
 _PROGRAM = "graph_compiler.airflow_backend.installation.health_report"
@@ -61,7 +61,7 @@ def failed(found: str, cure: str | None = None) -> Finding:
     return Finding(state=State.FAILED, found=found, cure=cure)
 
 
-class NoAnswerError(Exception):
+class NoAnswerError(GraphCompilerError):
     """Airflow could not find out a fact; the message is its reason."""
 
 
