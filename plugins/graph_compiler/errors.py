@@ -58,7 +58,7 @@
     ├── DriverStartError            what a driver starts with is not known, or not usable  [driver_jvm]
     ├── VersionNotFoundError        a revision, or a file in it, does not exist  [cli]
     ├── VersionNotLoadableError     a version of a pipeline cannot be compiled  [cli]
-    ├── NoAnswerError               Airflow reports no answer to a question of doctor  [cli]
+    ├── NoAnswerError               Airflow's process has no answer to a question  [cli]
     ├── RunClientError              a request about a run was not carried out  [run_client]
     │   ├── AirflowUnreachableError     Airflow has not answered  [run_client]
     │   ├── AirflowRefusedError     Airflow refuses a request  [run_client]

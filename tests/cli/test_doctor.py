@@ -19,7 +19,6 @@ from graph_compiler.cli.diagnosis.question import (
     Finding,
     Host,
     Need,
-    NoAnswerError,
     Question,
     State,
     ask,
@@ -27,6 +26,7 @@ from graph_compiler.cli.diagnosis.question import (
     host_of,
     ok,
 )
+from graph_compiler.cli.running.airflow_answers import NoAnswerError
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.deployment.documents.jvm_settings import HOST_ZONE_VARIABLE
 from graph_compiler.errors import StagingError

@@ -20,9 +20,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from graph_compiler.cli.running.airflow_answers import NoAnswerError
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.declaration.connectors.file_uris import local_path
-from graph_compiler.errors import ConfigurationError, GraphCompilerError, StagingError
+from graph_compiler.errors import ConfigurationError, StagingError
 from graph_compiler.projects.airflow_configuration import variable_of
 
 _PROGRAM = "graph_compiler.airflow_backend.installation.health_report"
@@ -59,10 +60,6 @@ def warning(found: str, cure: str | None = None) -> Finding:
 def failed(found: str, cure: str | None = None) -> Finding:
     """Return a finding that will cause a failure; without a cure, that of the question."""
     return Finding(state=State.FAILED, found=found, cure=cure)
-
-
-class NoAnswerError(GraphCompilerError):
-    """Airflow could not find out a fact; the message is its reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

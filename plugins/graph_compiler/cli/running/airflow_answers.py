@@ -20,7 +20,7 @@ from graph_compiler.cli.running.embedded_airflow import AirflowFailedError, Embe
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.submission import PipelineSubmission
 from graph_compiler.deployment.documents.wire import from_json, to_wire
-from graph_compiler.errors import StagingError
+from graph_compiler.errors import GraphCompilerError, StagingError
 from graph_compiler.projects.airflow_configuration import variable_of
 from graph_compiler.staging.gc.liveness import AirflowRunState
 from graph_compiler.staging.store.store_access import RootAccess, StoreConnection
@@ -28,12 +28,12 @@ from graph_compiler.staging.store.store_access import RootAccess, StoreConnectio
 _DATABASE = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
 
 
-class _SilenceError(Exception):
-    """A program failed; the message is the last line of its errors."""
+class NoAnswerError(GraphCompilerError):
+    """Airflow's process has no answer; the message is the reason, or the last line of its errors."""
 
 
 def _answer(program: str, *arguments: str, environment: Mapping[str, str], said: str = "") -> str:
-    """Return the last line that a program of `airflow_backend` prints; raises _SilenceError."""
+    """Return the last line that a program of `airflow_backend` prints; raises NoAnswerError."""
     done = subprocess.run(
         [sys.executable, "-m", f"graph_compiler.airflow_backend.{program}", *arguments],
         input=said,
@@ -43,7 +43,7 @@ def _answer(program: str, *arguments: str, environment: Mapping[str, str], said:
         check=False,
     )
     if done.returncode:
-        raise _SilenceError((done.stderr.strip().splitlines() or ["it printed nothing"])[-1])
+        raise NoAnswerError((done.stderr.strip().splitlines() or ["it printed nothing"])[-1])
     return done.stdout.strip().splitlines()[-1]
 
 
@@ -65,7 +65,7 @@ def ask_airflow(airflow: EmbeddedAirflow, runs: Iterable[RunIdentity]) -> Airflo
     environment, said = airflow.asking_environment(), json.dumps(to_wire(asked))
     try:
         states = json.loads(_answer("installation.run_states", environment=environment, said=said))
-    except _SilenceError as error:
+    except NoAnswerError as error:
         return AirflowWord(states={}, silence=str(error))
     found = zip(asked, states, strict=True)
     return AirflowWord(states={run: AirflowRunState(state) for run, state in found if state is not None}, silence=None)
@@ -81,7 +81,7 @@ def read_submit_commands(name: str) -> PipelineSubmission:
             environment[variable_of("staging_root")] = str(airflow.staging_root)
         try:
             answer = _answer("installation.submit_commands", name, environment=environment)
-        except _SilenceError as error:
+        except NoAnswerError as error:
             raise AirflowFailedError(f"Airflow could not prepare the tasks: {error}") from None
     return from_json(PipelineSubmission, answer)
 
@@ -100,7 +100,7 @@ def _connection(airflow: EmbeddedAirflow) -> StoreConnection | None:
         return None
     try:
         answer: dict[str, Any] = json.loads(_answer("connection_access", environment=airflow.asking_environment()))
-    except _SilenceError as error:
+    except NoAnswerError as error:
         raise StagingError(f"Airflow does not say how to reach the staging root's store: {error}") from None
     if "problem" in answer:
         raise StagingError(answer["problem"])
