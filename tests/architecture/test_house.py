@@ -20,11 +20,10 @@ SPLINTERS = {
 LARGE_MODULES: Mapping[str, str] = {}
 FULL_ROOMS = {"spark_runtime/spark_internals": "a module for each part of Spark's private API"}
 _COMMAND = "a command, or a route, is a function with the word that a user types"
-_CARRIERS = "each publication has the steps of its store"
 SHARED_NAMES = {
     "main": "each program has one",
     **dict.fromkeys(("cancel", "discard", "dry_run", "result", "run"), _COMMAND),
-    **dict.fromkeys(("carry_out", "remove_empty", "steps"), _CARRIERS),
+    "carry_out": "of files, and of a database's rows",
     "Preparation": "of a sink's files, and of a try",
     "published": "a client's answer, and the events of a task's assets",
     "run_json": "of a run, and of its documents",

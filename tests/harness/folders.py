@@ -10,7 +10,9 @@ from typing import Any
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.identifiers import OperatorId
+from graph_compiler.staging.publications.files_on_disk import FilesOnDisk
 from graph_compiler.staging.publications.publications import Intent
+from graph_compiler.staging.store.local_store import LocalStore
 
 SINK = OperatorId("ab" * 16)
 
@@ -61,6 +63,10 @@ def prepare(
         replaces=tuple(replaces),
         markers=(),
     )
+
+
+def on_disk(intent: Intent) -> FilesOnDisk:
+    return FilesOnDisk(intent, LocalStore())
 
 
 def seen(folder: Path) -> frozenset[str]:

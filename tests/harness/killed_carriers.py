@@ -19,11 +19,11 @@ from pathlib import Path
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import PublicationConflictError
-from graph_compiler.staging.publications.file_publication import carry_out
+from graph_compiler.staging.publications.carrier import carry_out
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import Intent, Publication
 from graph_compiler.staging.store.local_store import LocalStore
-from tests.harness.folders import SINK, prepare, put, seen
+from tests.harness.folders import SINK, on_disk, prepare, put, seen
 
 FILES = 6
 EVERY = 0.02
@@ -78,7 +78,7 @@ def _publish_for_ever(folder: Path, target: Path, name: str) -> None:
 
 def _finish(ledger: Ledger, intent: Publication) -> None:
     assert isinstance(intent, Intent)
-    carry_out(intent)
+    carry_out(on_disk(intent))
     ledger.finish(intent)
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from types import GeneratorType
 from typing import Any
 
-from graph_compiler.staging.publications.file_publication import carry_out, steps
+from graph_compiler.staging.publications.carrier import carry_out, steps
 from graph_compiler.staging.publications.publications import Intent
-from tests.harness.folders import prepare, put
+from tests.harness.folders import on_disk, prepare, put
 
 OLD, NEW = frozenset({"old-1", "old-2"}), frozenset({"new-1", "new-2"})
 
@@ -42,7 +42,7 @@ class World:
             known.add(state)
             check(target)
             waiting += [order + name for name in alive]
-            carry_out(intent)
+            carry_out(on_disk(intent))
             check(target)
             assert not any(_litter(folder) for folder in self._roots), order
         self.states = len(known)
@@ -56,7 +56,7 @@ class World:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
         intent = self.begin(self.root / "out")
-        carriers = {name: steps(intent, carrier=name) for name in "AB"}
+        carriers = {name: steps(on_disk(intent), carrier=name) for name in "AB"}
         alive = ["A", "B"]
         for name in order:
             if next(carriers[name], "ended") == "ended":

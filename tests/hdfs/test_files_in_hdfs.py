@@ -142,12 +142,12 @@ def test_nothing_is_seen_before_the_decision(
 def test_an_interrupted_overwrite_is_finished_by_the_next_execution(
     done: int, spark: SparkSession, store: HdfsStore, publisher: PublisherOf, target: str
 ) -> None:
-    from graph_compiler.staging.publications.hdfs_publication import steps
+    from graph_compiler.staging.publications.carrier import RenamedFiles, steps
 
     publisher("e0").publish(prepared(publisher("e0"), target, spark.range(3)))
     intent = prepared(publisher("e1", "dies"), target, spark.range(10, 12))
     publisher("e1", "dies").ledger.decide(intent)
-    carrier = steps(intent, store, "carrier")
+    carrier = steps(RenamedFiles(intent, store), "carrier")
     for _ in range(done):
         next(carrier, None)
         now = set(ids(spark, target))
@@ -161,11 +161,11 @@ def test_an_interrupted_overwrite_is_finished_by_the_next_execution(
 def test_a_carrier_that_wakes_after_a_later_publication_changes_nothing(
     done: int, spark: SparkSession, store: HdfsStore, publisher: PublisherOf, target: str
 ) -> None:
-    from graph_compiler.staging.publications.hdfs_publication import steps
+    from graph_compiler.staging.publications.carrier import RenamedFiles, steps
 
     first = prepared(publisher("e1"), target, spark.range(3))
     publisher("e1").ledger.decide(first)
-    sleeps = steps(first, store, "sleeps")
+    sleeps = steps(RenamedFiles(first, store), "sleeps")
     for _ in range(done):
         next(sleeps, None)
     later = prepared(publisher("e2", "later"), target, spark.range(10, 12))

@@ -35,7 +35,9 @@ KEPT_BY_CODE = "spark/region/test_kept_by_code.py"
 
 AWKWARD = "spark/publishing/test_awkward_targets.py"
 MANY = "staging/publications/test_many_partitions.py"
-_FILES_OF_FOLDER = "[name for name in intent.add if str(Path(name).parent) == folder]"
+_FILES_OF_FOLDER = "[name for name in add if str(Path(name).parent) == replaced]"
+_LOOKS = "if lost := [name for name in intent.add if name not in there]:"
+_TAKES_BACK = "if lost and no_reader_loses_rows and is_open():"
 _AS_IS = "in folders"
 RUN_DAYS_TESTS = "airflow/test_run_days.py"
 PRINTABLE = "compiler/test_printable_names.py"
@@ -80,6 +82,9 @@ SAME_VALUES = f"{AGAINST_READERS}::test_a_text_has_the_value_that_python_finds_o
 SAME_JSON = f"{JSON_TESTS}::test_each_record_has_the_values_that_python_finds_or_is_set_aside"
 HDFS_STEPS = "staging/publications/test_hdfs_publication.py"
 DISK_STEPS = "staging/publications/test_carry_out.py"
+BUCKET_STEPS = "staging/publications/test_bucket_publication.py"
+_ALL_OR_NONE = "test_if_prepared_files_are_removed_all_old_ones_or_all_new_ones_are_there"
+_NEW_ONES_STAY = "test_new_files_stay_if_one_of_them_is_removed_when_old_ones_are_gone"
 BUCKET_MACHINE, RESULTS_MACHINE, HDFS_MACHINE = ("machine: bucket", "machine: results", "machine: hdfs")
 
 FAULTS = (
@@ -546,17 +551,16 @@ FAULTS = (
         26,
         "in a bucket, old files are removed before the new ones are there",
         (
-            "steps",
-            "if written is not None:\n        missing =",
-            'store.delete_files(f"{intent.target}/{name}" for name in sorted(there & set(intent.remove)))\n'
-            "    if written is not None:\n        missing =",
+            "UploadedFiles.bring_in",
+            "missing = {",
+            "yield from self.remove(self.intent.remove, there)\n        missing = {",
         ),
         found_by=(f"{SEQUENCES}::test_old_files_stay_until_all_new_ones_are_there", BUCKET_MACHINE),
     ),
     _fault(
         27,
         "in a bucket, it is not looked whether completed files are there",
-        ("steps", "if lost := sorted(set(intent.add) - there):", "if lost := list[str]():"),
+        ("steps", _LOOKS, "if lost := list[str]():"),
         found_by=(
             f"{SEQUENCES}::test_files_that_are_not_there_after_their_completion_are_not_taken_for_published",
             BUCKET_MACHINE,
@@ -643,25 +647,25 @@ FAULTS = (
     _fault(
         35,
         "in a bucket, files of a publication that was given up appear, or stay",
-        ("steps", "stopped = _stop(intent, store, lost)", "stopped = frozenset[str]()"),
-        ("steps", "if lost and were_never_all_there and is_open():", "if lost and were_never_all_there and False:"),
+        ("steps", "stopped = files.stop(lost)", "stopped = frozenset[str]()"),
+        ("steps", _TAKES_BACK, "if False:"),
         found_by=f"{SEQUENCES}::test_what_is_given_up_never_appears_and_disappears_again",
     ),
     _fault(
         36,
         "in HDFS, old files are removed before the new ones are there",
         (
-            "steps",
-            "for number in count():\n        folders = store.folders(intent.prepared)",
-            "_remove(_names(store, intent.target) & set(intent.remove), intent, store)\n"
-            "    for number in count():\n        folders = store.folders(intent.prepared)",
+            "RenamedFiles.empty",
+            "names = _names(self.store, claimed) & add",
+            "names = _names(self.store, claimed) & add\n"
+            "        yield from self.remove(self.intent.remove, self.look(()))",
         ),
         found_by=(f"{SEQUENCES}::test_old_files_stay_until_all_new_ones_are_there", HDFS_MACHINE),
     ),
     _fault(
         37,
         "in HDFS, it is not looked whether all new files are in the target",
-        ("steps", "if lost := [name for name in intent.add if name not in there]:", "if lost := list[str]():"),
+        ("steps", _LOOKS, "if lost := list[str]():"),
         found_by=(
             f"{SEQUENCES}::test_files_that_are_not_there_after_their_completion_are_not_taken_for_published",
             HDFS_MACHINE,
@@ -676,7 +680,7 @@ FAULTS = (
     _fault(
         39,
         "in HDFS, files of a publication that was given up stay",
-        ("steps", "if is_open() and there.issuperset(intent.remove):", "if False:"),
+        ("steps", _TAKES_BACK, "if False:"),
         found_by=(
             f"{SEQUENCES}::test_what_is_given_up_never_appears_and_disappears_again",
             f"{HDFS_STEPS}::test_if_prepared_files_are_removed_all_old_ones_or_all_new_ones_are_there",
@@ -685,11 +689,7 @@ FAULTS = (
     _fault(
         39,
         "on a disk, files of a publication that was given up stay",
-        (
-            "steps",
-            "if is_open():\n            _take_back(target, intent)",
-            "if False:\n            _take_back(target, intent)",
-        ),
+        ("steps", _TAKES_BACK, "if False:"),
         found_by=(f"{DISK_STEPS}::test_if_prepared_files_are_removed_all_old_ones_or_all_new_ones_are_there",),
     ),
     _fault(
@@ -1137,7 +1137,7 @@ FAULTS = (
     _fault(
         103,
         "each folder of a publication is compared with all its files",
-        ("_empty", "by_folder.get(folder, ())", _FILES_OF_FOLDER),
+        ("FilesOnDisk._empty", "by_folder.get(replaced, ())", _FILES_OF_FOLDER),
         found_by=f"{MANY}::test_the_work_grows_as_the_partitions_do[exchanged]",
     ),
     _fault(
@@ -1204,6 +1204,31 @@ FAULTS = (
         "the store of an installed package replaces ours",
         ("store_kind", "for kind in BUILT_IN:", "for kind in () if registered_values(ENTRY_POINTS) else BUILT_IN:"),
         found_by="recipes/test_store.py::test_places_are_those_of_the_registered_store",
+    ),
+    _fault(
+        113,
+        "new files are removed again though old ones are gone",
+        ("steps", "no_reader_loses_rows = not stopped", "no_reader_loses_rows = True or not stopped"),
+        found_by=tuple(f"{each}::{_NEW_ONES_STAY}" for each in (BUCKET_STEPS, HDFS_STEPS, DISK_STEPS)),
+    ),
+    _fault(
+        114,
+        "new files are removed again only if this carrier has stopped an upload",
+        ("steps", "not stopped.isdisjoint(lost) or there >= set(intent.remove)", "not stopped.isdisjoint(lost)"),
+        found_by=(
+            f"{BUCKET_STEPS}::test_a_carrier_whose_uploads_others_have_stopped_removes_what_has_appeared",
+            *(f"{each}::{_ALL_OR_NONE}" for each in (HDFS_STEPS, DISK_STEPS)),
+        ),
+    ),
+    _fault(
+        115,
+        "files that appear while uploads are stopped are not seen",
+        (
+            "steps",
+            "yield\n        there = files.look((*intent.add, *intent.remove))",
+            "yield\n        there = there | files.look(intent.remove) - set(intent.add)",
+        ),
+        found_by=f"{BUCKET_STEPS}::test_files_that_appear_just_before_they_are_stopped_are_published",
     ),
     _fault(
         68,

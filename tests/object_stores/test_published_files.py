@@ -156,12 +156,12 @@ def test_nothing_is_seen_before_the_decision_and_each_byte_is_sent_once(
 def test_an_overwrite_adds_the_new_files_before_it_removes_the_old_ones(
     spark: SparkSession, store: DeferringStore, publisher: PublisherOf, root: str
 ) -> None:
-    from graph_compiler.staging.publications.bucket_publication import steps
+    from graph_compiler.staging.publications.carrier import UploadedFiles, steps
 
     publisher("e1").publish(prepared(publisher("e1"), root, spark.range(3)))
     intent = prepared(publisher("e2"), root, spark.range(10, 12))
     publisher("e2").ledger.decide(intent)
-    seen = [ids(spark, root) for _ in steps(intent, store)]
+    seen = [ids(spark, root) for _ in steps(UploadedFiles(intent, store), "carrier")]
     assert seen[0] == [0, 1, 2]
     assert all(set(rows) >= {0, 1, 2} or rows == [10, 11] for rows in seen)
     assert ids(spark, root) == [10, 11]
@@ -172,12 +172,12 @@ def test_an_overwrite_adds_the_new_files_before_it_removes_the_old_ones(
 def test_an_interrupted_publication_is_finished_by_the_next_execution(
     steps_done: int, spark: SparkSession, store: DeferringStore, publisher: PublisherOf, root: str
 ) -> None:
-    from graph_compiler.staging.publications.bucket_publication import steps
+    from graph_compiler.staging.publications.carrier import UploadedFiles, steps
 
     publisher("e0").publish(prepared(publisher("e0"), root, spark.range(3)))
     intent = prepared(publisher("e1", "dies"), root, spark.range(10, 12))
     publisher("e1", "dies").ledger.decide(intent)
-    carrier = steps(intent, store)
+    carrier = steps(UploadedFiles(intent, store), "carrier")
     for _ in range(steps_done):
         next(carrier, None)
     publisher("e2", "next").settle(SINK, root)
@@ -189,11 +189,11 @@ def test_an_interrupted_publication_is_finished_by_the_next_execution(
 def test_a_carrier_that_wakes_after_a_later_publication_changes_nothing(
     steps_done: int, spark: SparkSession, store: DeferringStore, publisher: PublisherOf, root: str
 ) -> None:
-    from graph_compiler.staging.publications.bucket_publication import steps
+    from graph_compiler.staging.publications.carrier import UploadedFiles, steps
 
     first = prepared(publisher("e1"), root, spark.range(3))
     publisher("e1").ledger.decide(first)
-    sleeps = steps(first, store)
+    sleeps = steps(UploadedFiles(first, store), "carrier")
     for _ in range(steps_done):
         next(sleeps, None)
     later = prepared(publisher("e2", "later"), root, spark.range(10, 12))
@@ -209,7 +209,7 @@ def test_a_carrier_that_wakes_after_a_later_publication_changes_nothing(
 def test_a_delayed_completion_does_not_bring_removed_files_back(
     spark: SparkSession, store: DeferringStore, publisher: PublisherOf, root: str
 ) -> None:
-    from graph_compiler.staging.publications.bucket_publication import DeferredFiles, files_document
+    from graph_compiler.staging.publications.carrier import DeferredFiles, files_document
     from graph_compiler.staging.store.read_document import get_document
 
     first = prepared(publisher("e1"), root, spark.range(3))
@@ -224,7 +224,7 @@ def test_a_delayed_completion_does_not_bring_removed_files_back(
 def test_an_error_counts_only_while_the_upload_is_there(
     spark: SparkSession, server: ObjectServer, store: DeferringStore, publisher: PublisherOf, root: str
 ) -> None:
-    from graph_compiler.staging.publications.bucket_publication import DeferredFiles, files_document
+    from graph_compiler.staging.publications.carrier import DeferredFiles, files_document
     from graph_compiler.staging.store.read_document import get_document
 
     intent = prepared(publisher("e1"), root, spark.range(3))
@@ -269,7 +269,7 @@ def test_files_that_are_neither_written_nor_there_are_given_up(
 def test_what_is_given_up_leaves_no_upload_and_no_file(
     completed: int, spark: SparkSession, server: ObjectServer, store: DeferringStore, publisher: PublisherOf, root: str
 ) -> None:
-    from graph_compiler.staging.publications.bucket_publication import DeferredFiles, files_document
+    from graph_compiler.staging.publications.carrier import DeferredFiles, files_document
     from graph_compiler.staging.store.read_document import get_document
 
     format = format_of("parquet", "k", "d")

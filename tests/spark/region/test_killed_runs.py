@@ -19,7 +19,7 @@ from graph_compiler.spark_runtime.results import staging_area as staging
 from graph_compiler.staging.gc.collection import Policy, Waste, collect
 from graph_compiler.staging.gc.removal import remove
 from graph_compiler.staging.gc.survey import survey
-from graph_compiler.staging.publications import file_publication as carry_out
+from graph_compiler.staging.publications import files_on_disk
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.reference import published
@@ -52,7 +52,7 @@ POINTS = {
     "behind a sink's rows": (local_target, "write_files", and_dies(write_files)),
     "before the intent": (Ledger, "decide", dies),
     "behind the intent": (Publisher, "_carry_out", dies),
-    "in the middle of publishing": (carry_out, "_rename", and_dies(carry_out._rename)),
+    "in the middle of publishing": (files_on_disk, "_rename", and_dies(files_on_disk._rename)),
     "before it is recorded as done": (Ledger, "finish", dies),
 }
 UNDONE = list(POINTS)[4:]

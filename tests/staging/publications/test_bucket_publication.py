@@ -11,7 +11,7 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
 from graph_compiler.identifiers import OperatorId
-from graph_compiler.staging.publications.bucket_publication import DeferredFiles, carry_out, files_document, steps
+from graph_compiler.staging.publications.carrier import DeferredFiles, UploadedFiles, carry_out, files_document, steps
 from graph_compiler.staging.publications.places import StorePlace
 from graph_compiler.staging.publications.preparations import inside_bucket
 from graph_compiler.staging.publications.publications import WHOLE, Intent
@@ -30,6 +30,15 @@ class MayNotList(BucketClient):
 
     def abort_uploads(self, folder: str, keys: Collection[str]) -> frozenset[str]:
         raise PermissionError(f"s3:ListBucketMultipartUploads of {folder} for {len(keys)} files")
+
+
+class OthersAreFaster(BucketClient):
+    """A process that stops uploads which another carrier has completed after this one has looked."""
+
+    def abort_uploads(self, folder: str, keys: Collection[str]) -> frozenset[str]:
+        for upload in list(self.bucket.uploads):
+            self.bucket.complete(upload)
+        return super().abort_uploads(folder, keys)
 
 
 @pytest.fixture
@@ -83,12 +92,12 @@ def taken(carrier: Iterator[None], most: int) -> None:
 @pytest.mark.parametrize("done", range(MOST_STEPS))
 def test_a_carrier_that_dies_is_followed_by_another(bucket: Bucket, store: BucketClient, done: int) -> None:
     old = prepared(bucket, "e0", "d=1/a", "b")
-    carry_out(old, store)
+    carry_out(UploadedFiles(old, store))
     intent = prepared(bucket, "e1", "d=1/a", "d=2/c", remove=old.add)
-    taken(steps(intent, store), done)
+    taken(steps(UploadedFiles(intent, store), "c"), done)
     assert there(bucket) >= set(old.add) or there(bucket) >= set(intent.add)
-    carry_out(intent, store)
-    carry_out(intent, store)  # repeating it changes nothing
+    carry_out(UploadedFiles(intent, store))
+    carry_out(UploadedFiles(intent, store))  # repeating it changes nothing
     assert there(bucket) == set(intent.add) == {name[15:] for name in bucket.objects}
 
 
@@ -97,11 +106,11 @@ def test_a_carrier_that_wakes_after_a_later_publication_changes_nothing(
     bucket: Bucket, store: BucketClient, done: int
 ) -> None:
     intent = prepared(bucket, "e1", "a", "d=2/c")
-    sleeps = steps(intent, store)
+    sleeps = steps(UploadedFiles(intent, store), "c")
     taken(sleeps, done)
-    carry_out(intent, store)
+    carry_out(UploadedFiles(intent, store))
     later = prepared(bucket, "e2", "a", remove=intent.add)
-    carry_out(later, store)
+    carry_out(UploadedFiles(later, store))
     with suppress(PublicationConflictError):  # it notices, unless it has looked before
         taken(sleeps, MOST_STEPS)
     assert there(bucket) == set(later.add)
@@ -112,7 +121,7 @@ def test_what_is_given_up_is_aborted_and_what_has_appeared_is_removed(bucket: Bu
     bucket.complete("upload-1")
     store.delete(files_document(intent.prepared))
     with pytest.raises(PublicationConflictError, match="is gone from"):
-        carry_out(intent, store, lambda: True)
+        carry_out(UploadedFiles(intent, store), lambda: True)
     assert there(bucket) == set()
     assert bucket.uploads == {}
 
@@ -122,7 +131,7 @@ def test_without_permission_to_list_uploads_they_are_left(bucket: Bucket, store:
     bucket.complete("upload-1")
     store.delete(files_document(intent.prepared))
     with pytest.raises(PublicationConflictError):
-        carry_out(intent, MayNotList(bucket, store.line), lambda: True)
+        carry_out(UploadedFiles(intent, MayNotList(bucket, store.line)), lambda: True)
     assert there(bucket) == set()
     assert list(bucket.uploads) == ["upload-2"]
 
@@ -132,16 +141,53 @@ def test_what_others_have_ended_is_left_as_it_is(bucket: Bucket, store: BucketCl
     bucket.complete("upload-1")
     store.delete(files_document(intent.prepared))
     with pytest.raises(PublicationConflictError):
-        carry_out(intent, store, lambda: False)
+        carry_out(UploadedFiles(intent, store), lambda: False)
     assert there(bucket) == {"a-e1"}
+
+
+def test_new_files_stay_if_one_of_them_is_removed_when_old_ones_are_gone(bucket: Bucket, store: BucketClient) -> None:
+    old = prepared(bucket, "e0", "a")
+    carry_out(UploadedFiles(old, store))
+    intent = prepared(bucket, "e1", "a", "b", remove=old.add)
+    carry_out(UploadedFiles(intent, store))
+    bucket.delete([f"{TARGET}/a-e1"])
+    with pytest.raises(PublicationConflictError):
+        carry_out(UploadedFiles(intent, store), lambda: True)
+    assert there(bucket) == {"b-e1"}
+
+
+def test_a_carrier_whose_uploads_others_have_stopped_removes_what_has_appeared(
+    bucket: Bucket, store: BucketClient
+) -> None:
+    old = prepared(bucket, "e0", "a")
+    carry_out(UploadedFiles(old, store))
+    intent = prepared(bucket, "e1", "a", "b", remove=old.add)
+    sleeps = steps(UploadedFiles(intent, store), "sleeps", lambda: True)
+    taken(sleeps, 1)  # it knows the files
+    bucket.complete(next(iter(bucket.uploads)))
+    store.delete(files_document(intent.prepared))
+    taken(steps(UploadedFiles(intent, store), "dies", lambda: True), 2)
+    assert bucket.uploads == {}
+    with pytest.raises(PublicationConflictError):
+        taken(sleeps, MOST_STEPS)
+    assert there(bucket) == set(old.add)
+
+
+def test_files_that_appear_just_before_they_are_stopped_are_published(bucket: Bucket, store: BucketClient) -> None:
+    old = prepared(bucket, "e0", "a")
+    carry_out(UploadedFiles(old, store))
+    intent = prepared(bucket, "e1", "a", "b", remove=old.add)
+    store.delete(files_document(intent.prepared))
+    carry_out(UploadedFiles(intent, OthersAreFaster(bucket, store.line)), lambda: True)
+    assert there(bucket) == set(intent.add)
 
 
 def test_a_store_that_does_not_answer_leaves_it_to_the_next_carrier(bucket: Bucket) -> None:
     intent = prepared(bucket, "e1", "a", "b")
     silent = client(bucket, Trouble("503 before", "complete", 1))
     with pytest.raises(PublicationPendingError, match="To give it up, remove"):
-        carry_out(intent, silent)
-    carry_out(intent, client(bucket))
+        carry_out(UploadedFiles(intent, silent))
+    carry_out(UploadedFiles(intent, client(bucket)))
     assert there(bucket) == set(intent.add)
 
 

@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.errors import PublicationConflictError
-from graph_compiler.staging.publications import file_publication as module
-from graph_compiler.staging.publications.file_publication import carry_out, steps
+from graph_compiler.staging.publications import files_on_disk as module
+from graph_compiler.staging.publications.carrier import carry_out, steps
+from graph_compiler.staging.publications.files_on_disk import FilesOnDisk
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 from graph_compiler.staging.store.local_store import LocalStore, exchange_folders
 from graph_compiler.stores.store_kind import Promises
-from tests.harness.folders import failing, in_memory, prepare, put, seen
+from tests.harness.folders import failing, in_memory, on_disk, prepare, put, seen
 from tests.harness.worlds import NEW, OLD, World, append, create, linked_partition, overwrite, partitions
 
 UNPROMISED = replace(LocalStore.promises, atomic_exchange=False)
@@ -101,18 +102,15 @@ def test_an_old_file_that_is_not_found_once_is_removed_all_the_same(
     intent = prepare(world / "out", add=["new"], remove=["old"])
     unlink = failing(os.unlink, 0, FileNotFoundError())
     monkeypatch.setattr(os, "unlink", unlink)
-    carry_out(intent)
+    carry_out(on_disk(intent))
     assert seen(world / "out") == {"new"}
 
 
 @pytest.mark.parametrize("is_promised", [True, False])
-def test_a_failed_folder_exchange_falls_back_to_files(
-    is_promised: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_folder_exchange_falls_back_to_files(is_promised: bool, tmp_path: Path) -> None:
     store = Refusing(Promises(conditional_put=False, atomic_move=True, atomic_exchange=is_promised))
-    monkeypatch.setattr(module, "target_store", lambda _: store)
     target = tmp_path / "out"
-    carry_out(overwrite(target))
+    carry_out(FilesOnDisk(overwrite(target), store))
     assert seen(target) == NEW
     assert bool(store.asked) is is_promised
     assert store.asked[1:2] == ([str(target)] if is_promised else [])
@@ -145,7 +143,7 @@ def test_hidden_files_and_the_folders_mode_are_kept(
     intent = overwrite(target)
     put(target, ["_meta/notes"], "mine")
     target.chmod(0o2751)
-    carry_out(intent)
+    carry_out(on_disk(intent))
     assert seen(target) == NEW
     assert (target / "_meta" / "notes").read_text() == "mine"
     assert (target / "_SUCCESS").exists()
@@ -159,10 +157,10 @@ def test_an_interrupted_file_publication_is_finished_by_folder_exchange(tmp_path
         intent = overwrite(target)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(LocalStore, "promises", UNPROMISED)
-            dying = steps(intent, carrier="dying")
+            dying = steps(on_disk(intent), carrier="dying")
             for _ in range(stop):
                 next(dying, None)
-        for _ in steps(intent, carrier="next"):
+        for _ in steps(on_disk(intent), carrier="next"):
             assert seen(target) >= OLD or seen(target) >= NEW, stop
         assert seen(target) == NEW, stop
 
@@ -171,7 +169,7 @@ def test_a_target_that_is_a_link_stays_a_link(tmp_path: Path) -> None:
     put(tmp_path / "elsewhere", OLD)
     target = tmp_path / "out"
     target.symlink_to(tmp_path / "elsewhere")
-    carry_out(prepare(target, add=sorted(NEW), remove=sorted(OLD), replaces=["."]))
+    carry_out(on_disk(prepare(target, add=sorted(NEW), remove=sorted(OLD), replaces=["."])))
     assert target.is_symlink()
     assert seen(tmp_path / "elsewhere") == NEW
 
@@ -189,7 +187,7 @@ def test_old_files_that_cannot_be_deleted_are_reported_once(
     target = tmp_path / "out"
     intent = overwrite(target)
     for carrier in ("one", "two"):
-        for number, _ in enumerate(steps(intent, carrier=carrier)):
+        for number, _ in enumerate(steps(on_disk(intent), carrier=carrier)):
             assert number < 100, "it never ends"
     assert seen(target) == NEW
     (left,) = Path(intent.prepared).iterdir()
@@ -202,12 +200,12 @@ def test_a_carrier_that_wakes_after_a_later_publication_changes_nothing(tmp_path
     for stop in range(20):
         shutil.rmtree(target, ignore_errors=True)
         intent = overwrite(target)
-        zombie = steps(intent, carrier="zombie")
+        zombie = steps(on_disk(intent), carrier="zombie")
         for _ in range(stop):
             next(zombie, None)
-        carry_out(intent)
+        carry_out(on_disk(intent))
         later = prepare(target, add=["later"], remove=sorted(NEW), replaces=["."], execution_id="e2")
-        carry_out(later)
+        carry_out(on_disk(later))
         try:
             for _ in zombie:
                 pass
@@ -225,12 +223,12 @@ def test_if_prepared_files_are_removed_all_old_ones_or_all_new_ones_are_there(
     put(target, OLD)
     intent = prepare(target, add=sorted(NEW), remove=sorted(OLD), replaces=replaces)
     ends: list[str] = []
-    sleeps = steps(intent, "sleeps", lambda: not ends)
+    sleeps = steps(on_disk(intent), "sleeps", lambda: not ends)
     for _ in range(done):
         next(sleeps, None)
     shutil.rmtree(intent.prepared, ignore_errors=True)
     with suppress(PublicationConflictError):
-        carry_out(intent, lambda: not ends)
+        carry_out(on_disk(intent), lambda: not ends)
     ends.append("done, or given up")
     found = seen(target)
     assert found in (OLD, NEW)
@@ -244,10 +242,10 @@ def test_new_files_stay_if_one_of_them_is_removed_when_old_ones_are_gone(tmp_pat
     target = tmp_path / "out"
     put(target, OLD)
     intent = prepare(target, add=sorted(NEW), remove=sorted(OLD))
-    carry_out(intent)
+    carry_out(on_disk(intent))
     (target / "new-1").unlink()
     with pytest.raises(PublicationConflictError):
-        carry_out(intent, lambda: True)
+        carry_out(on_disk(intent), lambda: True)
     assert seen(target) == {"new-2"}
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
-from graph_compiler.staging.publications import file_publication as module
-from graph_compiler.staging.publications.file_publication import carry_out, steps
+from graph_compiler.staging.publications import files_on_disk as module
+from graph_compiler.staging.publications.carrier import carry_out, steps
 from graph_compiler.staging.publications.listing import data_files
 from graph_compiler.staging.publications.mounts import preparation_folder
 from graph_compiler.staging.publications.publications import Intent
-from tests.harness.folders import in_memory, prepare, put, seen
+from tests.harness.folders import in_memory, on_disk, prepare, put, seen
 from tests.harness.worlds import NEW, OLD, World
 
 ROOT = Path(__file__).parents[3]
@@ -83,12 +83,12 @@ def test_a_carrier_that_wakes_in_a_copy_after_a_later_publication_changes_nothin
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
         intent = linked(target, elsewhere)
-        zombie = steps(intent, carrier="zombie")
+        zombie = steps(on_disk(intent), carrier="zombie")
         for _ in range(stop):
             next(zombie, None)
-        carry_out(intent)
+        carry_out(on_disk(intent))
         later = prepare(target, add=["later"], remove=["new"], replaces=["."], execution_id="e2")
-        carry_out(later)
+        carry_out(on_disk(later))
         try:
             for _ in zombie:
                 pass
@@ -107,7 +107,7 @@ def test_a_copy_has_the_bytes_and_the_mode_of_the_file(world: Path, elsewhere: P
     written.write_bytes(os.urandom(3 << 20))
     written.chmod(0o640)
     content = written.read_bytes()
-    carry_out(intent)
+    carry_out(on_disk(intent))
     assert (elsewhere / "new").read_bytes() == content
     assert (elsewhere / "new").stat().st_mode & 0o777 == 0o640
 
@@ -116,7 +116,7 @@ def test_a_file_for_a_partition_behind_a_link_to_another_mount_is_copied_there(w
     put(elsewhere, ["old"])
     put(world / "out", ["k=1/old"])
     (world / "out" / "k=2").symlink_to(elsewhere)
-    carry_out(prepare(world / "out", add=["k=1/new-1", "k=2/new-2"]))
+    carry_out(on_disk(prepare(world / "out", add=["k=1/new-1", "k=2/new-2"])))
     assert seen(elsewhere) == {"old", "new-2"}
     assert not list(world.rglob("*.graph_compiler")) + list(elsewhere.rglob("*.graph_compiler"))
 
@@ -150,10 +150,10 @@ def test_a_failed_step_names_its_place_and_succeeds_once_the_cause_is_gone(
         patch.setattr(Path, "rename", refuses)
         for _ in range(2):
             with pytest.raises(PublicationPendingError, match=os.strerror(code)) as refusal:
-                carry_out(intent)
+                carry_out(on_disk(intent))
     assert str(target) in str(refusal.value)
     assert "the next execution that writes to the target finishes it" in str(refusal.value)
-    carry_out(intent)
+    carry_out(on_disk(intent))
     assert seen(target) == OLD | NEW
     assert not Path(intent.prepared).parent.exists()
 
@@ -169,9 +169,9 @@ def test_a_file_in_place_of_a_folder_is_reported_until_removed(kind: str, world:
     else:
         put(target, ["k=1"])
     with pytest.raises(PublicationPendingError, match="does not accept what execution e1 of run r"):
-        carry_out(intent)
+        carry_out(on_disk(intent))
     (target / "k=1" if kind == "file for a partition" else target).unlink()
-    carry_out(intent)
+    carry_out(on_disk(intent))
     assert data_files(target) == {"k=1/new"}
 
 
@@ -189,16 +189,16 @@ def _can_mount() -> bool:
 def test_a_mount_point_can_be_published_to_repeatedly(place: str, mounted: str, tmp_path: Path) -> None:
     script = f"""
 from pathlib import Path
-from graph_compiler.staging.publications.file_publication import carry_out
+from graph_compiler.staging.publications.carrier import carry_out
 from graph_compiler.staging.publications.listing import data_files
 from graph_compiler.staging.publications.mounts import preparation_folder
-from tests.harness.folders import prepare
+from tests.harness.folders import on_disk, prepare
 target = Path({str(tmp_path)!r}, "out")
 for number in range(3):
     room = preparation_folder(target)
     old = sorted(data_files(target))
     add, execution = [f"k=1/new-{{number}}"], f"e{{number}}"
-    carry_out(prepare(target, add=add, remove=old, replaces=["."], execution_id=execution, room=room))
+    carry_out(on_disk(prepare(target, add=add, remove=old, replaces=["."], execution_id=execution, room=room)))
     litter = len(list(target.rglob("*.graph_compiler")))
     print(room.name, sorted(data_files(target)), litter, room.exists())
 """

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
 from graph_compiler.identifiers import OperatorId
-from graph_compiler.staging.publications.hdfs_publication import carry_out, steps
+from graph_compiler.staging.publications.carrier import RenamedFiles, carry_out, steps
 from graph_compiler.staging.publications.preparations import beside_in_store
 from graph_compiler.staging.publications.publications import WHOLE, Intent
 from graph_compiler.staging.store import conditional_put
@@ -71,7 +72,7 @@ def taken(carrier: Iterator[None], most: int) -> None:
 
 def test_a_new_target_appears_in_one_step(store: HdfsStore, hdfs: FakeHdfs) -> None:
     intent = prepared(store, "e1", "d=1/a", "d=2/b")
-    states = [seen(store) for _ in steps(intent, store, "c")]
+    states = [seen(store) for _ in steps(RenamedFiles(intent, store), "c")]
     assert [state for state in states if state not in (set(), set(intent.add))] == []
     assert seen(store) == set(intent.add)
     assert left(hdfs) == []
@@ -85,13 +86,13 @@ def test_a_carrier_that_dies_is_followed_by_another(
     old: tuple[str, ...] = ()
     if has_old:
         first = prepared(store, "e0", "d=1/a", "b")
-        carry_out(first, store)
+        carry_out(RenamedFiles(first, store))
         old = first.add
     intent = prepared(store, "e1", "d=1/a", "d=2/c", remove=old)
-    taken(steps(intent, store, "dies"), done)
+    taken(steps(RenamedFiles(intent, store), "dies"), done)
     assert seen(store) >= set(old) or seen(store) >= set(intent.add)
-    carry_out(intent, store)
-    carry_out(intent, store)  # repeating it changes nothing
+    carry_out(RenamedFiles(intent, store))
+    carry_out(RenamedFiles(intent, store))  # repeating it changes nothing
     assert seen(store) == set(intent.add)
     assert left(hdfs) == []
 
@@ -101,13 +102,13 @@ def test_a_carrier_that_wakes_after_a_later_publication_changes_nothing(
     store: HdfsStore, hdfs: FakeHdfs, done: int
 ) -> None:
     old = prepared(store, "e0", "a")
-    carry_out(old, store)
+    carry_out(RenamedFiles(old, store))
     intent = prepared(store, "e1", "d=1/a", "d=2/c", remove=old.add)
-    sleeps = steps(intent, store, "sleeps")
+    sleeps = steps(RenamedFiles(intent, store), "sleeps")
     taken(sleeps, done)
-    carry_out(intent, store)  # by the next execution, before it publishes
+    carry_out(RenamedFiles(intent, store))  # by the next execution, before it publishes
     later = prepared(store, "e2", "d=1/a", remove=intent.add)
-    carry_out(later, store)
+    carry_out(RenamedFiles(later, store))
     with suppress(PublicationConflictError):
         for _ in sleeps:
             pass
@@ -119,9 +120,9 @@ def test_a_carrier_that_wakes_after_a_later_publication_changes_nothing(
 @pytest.mark.parametrize("first", range(0, MOST_STEPS, 2))
 def test_two_carriers_in_any_order_bring_all_in(store: HdfsStore, hdfs: FakeHdfs, first: int, second: int) -> None:
     old = prepared(store, "e0", "a")
-    carry_out(old, store)
+    carry_out(RenamedFiles(old, store))
     intent = prepared(store, "e1", "b", "c", remove=old.add)
-    one, other = steps(intent, store, "one"), steps(intent, store, "other")
+    one, other = steps(RenamedFiles(intent, store), "one"), steps(RenamedFiles(intent, store), "other")
     taken(one, first)
     taken(other, second)
     taken(one, MOST_STEPS)
@@ -137,7 +138,7 @@ def test_a_step_that_is_not_answered_is_pending_and_then_finished(
     store: HdfsStore, hdfs: FakeHdfs, name: str, fault: str, number: int
 ) -> None:
     old = prepared(store, "e0", "a")
-    carry_out(old, store)
+    carry_out(RenamedFiles(old, store))
     intent = prepared(store, "e1", "b", "c", remove=old.add)
     before = hdfs.asked.count(name)
 
@@ -147,24 +148,36 @@ def test_a_step_that_is_not_answered_is_pending_and_then_finished(
 
     hdfs.before = break_later
     with suppress(PublicationPendingError):
-        carry_out(intent, store)
+        carry_out(RenamedFiles(intent, store))
     hdfs.before, hdfs.faults = (lambda _: None), []
-    carry_out(intent, store)
+    carry_out(RenamedFiles(intent, store))
     assert seen(store) == set(intent.add)
     assert left(hdfs) == []
+
+
+def test_an_error_that_looks_like_a_lost_claim_is_reported(store: HdfsStore, hdfs: FakeHdfs) -> None:
+    intent = prepared(store, "e1", "a")
+
+    def break_folders(asked: str) -> None:
+        if asked == "make_folder":
+            raise FileNotFoundError("no such file system")
+
+    hdfs.before = break_folders
+    with pytest.raises(FileNotFoundError):
+        list(islice(steps(RenamedFiles(intent, store), "c"), 2 * MOST_STEPS))
 
 
 @pytest.mark.parametrize("done", range(MOST_STEPS))
 def test_if_prepared_files_are_removed_all_old_ones_or_all_new_ones_are_there(store: HdfsStore, done: int) -> None:
     old = prepared(store, "e0", "a")
-    carry_out(old, store)
+    carry_out(RenamedFiles(old, store))
     intent = prepared(store, "e1", "b", "c", remove=old.add)
     ends: list[str] = []
-    sleeps = steps(intent, store, "sleeps", lambda: not ends)
+    sleeps = steps(RenamedFiles(intent, store), "sleeps", lambda: not ends)
     taken(sleeps, done)
     assert store.delete(intent.prepared)
     with suppress(PublicationConflictError):
-        carry_out(intent, store, lambda: not ends)
+        carry_out(RenamedFiles(intent, store), lambda: not ends)
     ends.append("done, or given up")
     found = seen(store)
     assert found in (set(old.add), set(intent.add))
@@ -175,12 +188,12 @@ def test_if_prepared_files_are_removed_all_old_ones_or_all_new_ones_are_there(st
 
 def test_new_files_stay_if_one_of_them_is_removed_when_old_ones_are_gone(store: HdfsStore) -> None:
     old = prepared(store, "e0", "a")
-    carry_out(old, store)
+    carry_out(RenamedFiles(old, store))
     intent = prepared(store, "e1", "b", "c", remove=old.add)
-    carry_out(intent, store)
+    carry_out(RenamedFiles(intent, store))
     assert store.delete(f"{TARGET}/{intent.add[1]}")
     with pytest.raises(PublicationConflictError):
-        carry_out(intent, store, lambda: True)
+        carry_out(RenamedFiles(intent, store), lambda: True)
     assert seen(store) == {intent.add[0]}
 
 
@@ -188,15 +201,15 @@ def test_files_that_are_neither_prepared_nor_there_are_a_conflict(store: HdfsSto
     intent = prepared(store, "e1", "a")
     store.delete(intent.prepared)
     with pytest.raises(PublicationConflictError, match="a-e1 is gone"):
-        carry_out(intent, store)
+        carry_out(RenamedFiles(intent, store))
 
 
 def test_files_of_others_and_hidden_ones_stay(store: HdfsStore) -> None:
     store.put(f"{TARGET}/d=1/theirs", b"")
     store.put(f"{TARGET}/d=1/_SUCCESS", b"")
     mine = prepared(store, "e1", "d=1/a", "d=2/b")
-    carry_out(replace(mine, replaces=()), store)
+    carry_out(RenamedFiles(replace(mine, replaces=()), store))
     later = prepared(store, "e2", "d=1/a", remove=mine.add)
-    carry_out(later, store)
+    carry_out(RenamedFiles(later, store))
     assert seen(store) == {"d=1/theirs", "d=1/_SUCCESS", *later.add}
     assert store.folders(TARGET) == ["d=1"]

@@ -7,11 +7,11 @@ import pytest
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.staging.publications.file_publication import carry_out
+from graph_compiler.staging.publications.carrier import carry_out
 from graph_compiler.staging.publications.ledger import Ledger, is_in_place
 from graph_compiler.staging.publications.publications import Intent, Publication
 from graph_compiler.staging.store.local_store import LocalStore
-from tests.harness.folders import SINK, prepare
+from tests.harness.folders import SINK, on_disk, prepare
 
 
 class Target:
@@ -31,7 +31,7 @@ class Target:
 
         def bring_in(publication: Publication) -> None:
             assert isinstance(publication, Intent)
-            carry_out(publication)
+            carry_out(on_disk(publication))
             ledger.finish(publication)
 
         number = ledger.settle(str(self.folder), SINK, bring_in)

@@ -23,14 +23,14 @@ from graph_compiler.errors import (
 )
 from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.staging.attempts.run_marker import VERSION, RunMarker, mark_run, same_root
-from graph_compiler.staging.publications.file_publication import carry_out
+from graph_compiler.staging.publications.carrier import carry_out
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.preparations import PlaceKind, Preparation, PreparedPlace, beside
 from graph_compiler.staging.publications.publications import GIVEN_UP, Confirmation, Ending, Intent, Publication, ending
 from graph_compiler.staging.publications.unexplained_attempts import TAKEN_AWAY
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.store.staging_store import MOST_BYTES
-from tests.harness.folders import SINK, prepare
+from tests.harness.folders import SINK, on_disk, prepare
 
 MOVED = OperatorId("cd" * 16)
 """The same sink's id, or another sink's: it depends on the plan."""
@@ -50,7 +50,7 @@ def target(tmp_path: Path) -> Path:
 def settle(ledger: Ledger, target: Path, sink: OperatorId = SINK) -> int:
     def bring_in(publication: Publication) -> None:
         assert isinstance(publication, Intent)
-        carry_out(publication)
+        carry_out(on_disk(publication))
         ledger.finish(publication)
 
     return ledger.settle(str(target), sink, bring_in)
@@ -236,7 +236,7 @@ def test_an_unmounted_staging_root_decides_no_publication(
 def test_prepared_rows_removed_by_hand_are_given_up_once(
     ledger: Ledger, target: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    carry_out(decided(ledger, target, "killed"))
+    carry_out(on_disk(decided(ledger, target, "killed")))
     shutil.rmtree(target)
     for _ in range(2):
         assert settle(ledger, target) == 1
@@ -259,10 +259,10 @@ def test_a_publication_finished_by_another_execution_is_not_given_up(ledger: Led
     intent = decided(ledger, target, "slow")
 
     def finished_and_replaced(_: Publication) -> None:
-        carry_out(intent)
+        carry_out(on_disk(intent))
         ledger.finish(intent)
         shutil.rmtree(target)
-        carry_out(intent)
+        carry_out(on_disk(intent))
 
     assert ledger.settle(str(target), SINK, finished_and_replaced) == 1
     assert own(ledger, target, SINK) == ["slow"]
@@ -371,7 +371,7 @@ def test_carrying_out_a_given_up_unreadable_intent_fails(ledger: Ledger, target:
     damage(ledger, target, 0, b"")
     later = replace(ledger, layout=replace(ledger.layout, identity=RunIdentity.own("p", "later")))
     settle(later, target)
-    carry_out(intent)
+    carry_out(on_disk(intent))
     with pytest.raises(PublicationConflictError, match="others have given it up"):
         ledger.finish(intent)
 
@@ -407,7 +407,7 @@ def decide_behind(ledger: Ledger, intent: Intent, seen: list[tuple[Publication, 
 
     def bring_in(publication: Publication) -> None:
         assert isinstance(publication, Intent)
-        carry_out(publication)
+        carry_out(on_disk(publication))
         ledger.finish(publication)
 
     def renew(own: Intent, others: tuple[Publication, ...]) -> Intent:
@@ -491,7 +491,7 @@ def test_a_target_may_have_another_zone_until_a_pinned_version_publishes(ledger:
     ledger.decide(old)
     record.write_text(to_json(old).replace(' "zone": null,\n', ""))
     assert "zone" not in record.read_text(), "records of earlier versions have none"
-    carry_out(old)
+    carry_out(on_disk(old))
     assert ledger.records.holds(old)
     ledger.finish(old)
     assert may(1)

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from graph_compiler.staging.publications import file_publication as module
-from graph_compiler.staging.publications.file_publication import carry_out, steps
+from graph_compiler.staging.publications import files_on_disk as module
+from graph_compiler.staging.publications.carrier import carry_out, steps
 from graph_compiler.staging.publications.listing import data_files
 from graph_compiler.staging.publications.publications import Intent
 from graph_compiler.staging.store.local_store import LocalStore
-from tests.harness.folders import in_memory, prepare, put
+from tests.harness.folders import in_memory, on_disk, prepare, put
 
 MOST = 5_000
 KINDS = ("exchanged", "file by file", "into other partitions")
@@ -61,7 +61,7 @@ def calls(do: Callable[[], None]) -> int:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_work_grows_as_the_partitions_do(lake: Path, kind: str) -> None:
     few, more = (intent_of(lake, kind, partitions) for partitions in (100, 400))
-    assert calls(lambda: carry_out(more)) < 4.5 * calls(lambda: carry_out(few))
+    assert calls(lambda: carry_out(on_disk(more))) < 4.5 * calls(lambda: carry_out(on_disk(few)))
 
 
 def per_day(target: Path) -> dict[str, set[str]]:
@@ -90,13 +90,13 @@ def test_a_publication_of_thousands_that_is_killed_again_and_again_is_finished(
     intent = intent_of(lake, kind, MOST)
     target = Path(intent.target)
     for number in range(3):  # each carrier dies after so many steps; the next claims what it had claimed
-        assert len(list(islice(steps(intent, f"carrier{number}"), MOST // 2 + 1))) == MOST // 2 + 1
+        assert len(list(islice(steps(on_disk(intent), f"carrier{number}"), MOST // 2 + 1))) == MOST // 2 + 1
         days = per_day(target)
         assert len(days) == MOST
         assert all(files in ({"old"}, {"new"}, {"old", "new"}) for files in days.values())
         assert not is_exchanged or {"old", "new"} not in days.values()
-    carry_out(intent)
+    carry_out(on_disk(intent))
     assert data_files(target) == set(intent.add)
     assert [path.name for path in lake.iterdir()] == [target.name], "nothing is left beside it"
-    carry_out(intent)
+    carry_out(on_disk(intent))
     assert data_files(target) == set(intent.add), "carrying it out again changes nothing"

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.errors import DamagedDocumentError, PublicationError, StagingError
+from graph_compiler.staging.store.hdfs_store import HdfsStore
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.store_access import opener
 from graph_compiler.staging.store.stores import committing, publishing, store_of, target_store
 from graph_compiler.stores.store_kind import Promises
+from tests.harness.fake_hdfs import FakeHdfs
 
 STORES: dict[str, Callable[[], StagingStore]] = {"local": LocalStore, "in memory": InMemoryStore}
 
@@ -73,6 +75,17 @@ def test_folders_are_moved_and_deleted_recursively(store: StagingStore, root: st
     assert store.delete(f"{root}/.trash/x")
     assert not store.is_there(f"{root}/.trash/x")
     assert store.get(f"{root}/runs/3.json") == b"{}"
+
+
+@pytest.mark.parametrize("kind", [*STORES, "hdfs"])
+def test_no_folder_is_moved_over_one_that_is_not_empty(kind: str, root: str) -> None:
+    store = STORES.get(kind, lambda: HdfsStore(FakeHdfs()))()
+    root = f"hdfs://nn{root}" if kind == "hdfs" else root
+    for name in ("mine/1.json", "theirs/2.json"):
+        store.put(f"{root}/{name}", b"{}")
+    with pytest.raises(FileExistsError):
+        store.move(f"{root}/mine", f"{root}/theirs")
+    assert {file.key.removeprefix(root) for file in store.files(root)} == {"/mine/1.json", "/theirs/2.json"}
 
 
 def test_folders_are_exchanged_where_supported(store: StagingStore, root: str) -> None:

@@ -20,7 +20,7 @@ from graph_compiler.spark_runtime.publishing.partition_names import watch_folder
 from graph_compiler.spark_runtime.publishing.store_target import StoreTarget
 from graph_compiler.spark_runtime.publishing.written_files import FileFormat, WrittenFile, read_aside, without_rows
 from graph_compiler.spark_runtime.spark_internals.direct_write import DirectWrite, write_directly
-from graph_compiler.staging.publications.bucket_publication import DeferredFiles, carry_out, files_document
+from graph_compiler.staging.publications.carrier import DeferredFiles, UploadedFiles, carry_out, files_document
 from graph_compiler.staging.publications.preparations import inside_bucket, written_in_bucket
 from graph_compiler.staging.publications.publications import Intent
 from graph_compiler.staging.store.deferred_files import DeferredFile, DeferringStore
@@ -105,7 +105,7 @@ class BucketTarget(StoreTarget):
 
     def carry_out(self, intent: Intent, is_open: Callable[[], bool]) -> None:
         """Let the files appear."""
-        carry_out(intent, self._store, is_open)
+        carry_out(UploadedFiles(intent, self._store), is_open)
 
     def discard(self, execution: str) -> None:
         """Abort what was written, and remove what is known of it; raises OSError if the store does not do it."""

@@ -22,7 +22,7 @@ from graph_compiler.spark_runtime.publishing.written_files import (
     write_empty_file,
     write_files,
 )
-from graph_compiler.staging.publications.hdfs_publication import carry_out, remove_empty
+from graph_compiler.staging.publications.carrier import RenamedFiles, carry_out, remove_empty
 from graph_compiler.staging.publications.preparations import beside_in_store
 from graph_compiler.staging.publications.publications import Intent
 
@@ -91,7 +91,7 @@ class HdfsTarget(StoreTarget):
 
     def carry_out(self, intent: Intent, is_open: Callable[[], bool]) -> None:
         """Rename the files into the target."""
-        carry_out(intent, self._store, is_open)
+        carry_out(RenamedFiles(intent, self._store), is_open)
 
     def discard(self, execution: str) -> None:
         """Remove an execution's folder; raises OSError if some of it is left."""

@@ -21,11 +21,13 @@ from graph_compiler.spark_runtime.publishing.written_files import (
     write_empty_file,
     write_files,
 )
-from graph_compiler.staging.publications.file_publication import carry_out, remove_empty
+from graph_compiler.staging.publications.carrier import carry_out, remove_empty
+from graph_compiler.staging.publications.files_on_disk import FilesOnDisk
 from graph_compiler.staging.publications.listing import data_files, first_link
 from graph_compiler.staging.publications.mounts import preparation_folder
 from graph_compiler.staging.publications.preparations import NAME_BYTES
 from graph_compiler.staging.publications.publications import WHOLE, Intent
+from graph_compiler.staging.store.stores import target_store
 
 _WRITTEN, _READY = "written", "ready"  # as Spark wrote it, and under final names
 _ASIDE = "aside"  # rows that are not merged yet
@@ -94,13 +96,13 @@ class LocalTarget:
 
     def carry_out(self, intent: Intent, is_open: Callable[[], bool]) -> None:
         """Rename the files into the target."""
-        carry_out(intent, is_open)
+        carry_out(FilesOnDisk(intent, target_store(intent.target)), is_open)
 
     def discard(self, execution: str) -> None:
         """Remove an execution's folder."""
-        folder = Path(self.prepared(execution))
+        folder = self.prepared(execution)
         shutil.rmtree(folder, ignore_errors=True)
-        remove_empty(folder)
+        remove_empty(folder, target_store(self.target))
 
     def _written(self, execution: str) -> str:
         return f"{self.prepared(execution)}/{_WRITTEN}"

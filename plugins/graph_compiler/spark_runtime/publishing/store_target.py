@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from graph_compiler.staging.publications.store_listing import files_seen
+from graph_compiler.staging.publications.listing import files_seen
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import target_store
 

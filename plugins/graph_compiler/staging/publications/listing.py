@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from graph_compiler.staging.store.conditional_put import ask_again
+from graph_compiler.staging.store.staging_store import StagingStore
 
 _SUMMARIES = ("_metadata", "_common_metadata")
 _BEING_COPIED = "._COPYING_"
@@ -38,6 +39,12 @@ def data_files(folder: Path) -> frozenset[str]:
     Raises OSError if it cannot be told: a file that is not listed would be neither merged nor replaced.
     """
     return frozenset(_walk(folder, "", is_hidden, _identity(folder)))
+
+
+def files_seen(store: StagingStore, folder: str) -> frozenset[str]:
+    """Return the same of a folder in a store, which has no links."""
+    names = (file.key.removeprefix(f"{folder}/") for file in store.files(folder))
+    return frozenset(name for name in names if not any(map(is_hidden, name.split("/"))))
 
 
 def has_data_files(folder: Path) -> bool:

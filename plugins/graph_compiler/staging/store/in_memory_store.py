@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import threading
 import time
@@ -122,6 +123,8 @@ class InMemoryStore:
 
     def _move(self, folder: str, to: str) -> bool:
         found = self._below(folder)
+        if found and self._below(to):
+            raise FileExistsError(errno.EEXIST, "exists", folder, None, to)
         for key in found:
             moved = f"{to}{key.removeprefix(folder)}"
             self.content[moved], self._times[moved] = self.content.pop(key), self._times.pop(key)

@@ -149,6 +149,10 @@ class LocalStore:
             os.rename(folder, to)
         except FileNotFoundError:
             return False
+        except OSError as error:
+            if error.errno != errno.ENOTEMPTY:
+                raise
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), folder, None, to) from None
         return True
 
     def exchange(self, one: str, other: str) -> bool:

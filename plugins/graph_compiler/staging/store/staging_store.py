@@ -91,7 +91,10 @@ class StagingStore(Protocol):
         """Whether there is a document under a key, or a folder of this name."""
 
     def move(self, folder: str, to: str) -> bool:
-        """Rename a folder, in one step if promised; False if it is missing."""
+        """Rename a folder, or a file, in one step if promised; False if it is missing.
+
+        Raises FileExistsError if the new name is a folder that is not empty: publications by rename depend on it.
+        """
 
     def exchange(self, one: str, other: str) -> bool:
         """Exchange two folders in one step; only called if that is promised.

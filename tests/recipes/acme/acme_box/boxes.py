@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -60,12 +59,7 @@ class Boxes(LocalStore):
         return super().is_there(self._path(key))
 
     def move(self, folder: str, to: str) -> bool:
-        try:
-            return super().move(self._path(folder), self._path(to))
-        except OSError as error:
-            if error.errno == errno.ENOTEMPTY:
-                raise FileExistsError(errno.EEXIST, "exists", to) from error
-            raise
+        return super().move(self._path(folder), self._path(to))
 
     def delete(self, key: str) -> bool:
         return super().delete(self._path(key))
