@@ -90,8 +90,14 @@ def load_kind(entry: EntryPoint, base: type[Kind]) -> type[Kind]:
     return kind
 
 
-def load_value(entry: EntryPoint, kind: type[Value]) -> Value:
-    """Import a registered value; raises ExtensionError if it cannot be imported, or is not of its kind."""
+def find_value(group: str, name: str, kind: type[Value]) -> Value | None:
+    """Import the value that a package registers in a group under a name; None if none does.
+
+    Raises ExtensionError if it cannot be imported, or is not of its kind.
+    """
+    entry = next((each for each in registered_values(group) if each.name == name), None)
+    if entry is None:
+        return None
     value = _load(entry)
     if not isinstance(value, kind):
         raise ExtensionError(f"'{entry.value}' is not of type {kind.__name__}")

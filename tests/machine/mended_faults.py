@@ -1202,7 +1202,11 @@ FAULTS = (
     _fault(
         112,
         "the store of an installed package replaces ours",
-        ("store_kind", "for kind in BUILT_IN:", "for kind in () if registered_values(ENTRY_POINTS) else BUILT_IN:"),
+        (
+            "store_kind",
+            "for kind in BUILT_IN if",
+            "for kind in (() if registered_values(ENTRY_POINTS) else BUILT_IN) if",
+        ),
         found_by="recipes/test_store.py::test_places_are_those_of_the_registered_store",
     ),
     _fault(

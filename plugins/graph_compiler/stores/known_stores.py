@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from graph_compiler.errors import ExtensionError
-from graph_compiler.extensions import load_value, registered_values
+from graph_compiler.extensions import find_value, registered_values
 from graph_compiler.stores.hdfs import HDFS
 from graph_compiler.stores.s3a import S3A
 from graph_compiler.stores.store_kind import DatasetNames, SparkPackage, StoreKind
@@ -26,16 +26,11 @@ _AUTHORITY = re.compile(r"([a-z][a-z0-9+.-]*)://")
 
 def store_kind(scheme: str) -> StoreKind | None:
     """Return the store of a scheme, None if there is none; raises ExtensionError if its package cannot be used."""
-    for kind in BUILT_IN:
-        if kind.scheme == scheme:
-            return kind
-    for entry in registered_values(ENTRY_POINTS):
-        if entry.name == scheme:
-            kind = load_value(entry, StoreKind)
-            if kind.scheme != scheme:
-                raise ExtensionError(f"the entry point '{scheme}' names the store of '{kind.scheme}:'")
-            return kind
-    return None
+    own = next((kind for kind in BUILT_IN if kind.scheme == scheme), None)
+    found = own or find_value(ENTRY_POINTS, scheme, StoreKind)
+    if found is not None and found.scheme != scheme:
+        raise ExtensionError(f"the entry point '{scheme}' names the store of '{found.scheme}:'")
+    return found
 
 
 def kind_of_place(place: str) -> StoreKind | None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from graph_compiler.cli.running.airflow_answers import NoAnswerError
+from graph_compiler.cli.running.airflow_answers import NoAnswerError, last_line
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.errors import ConfigurationError, StagingError
@@ -218,12 +218,12 @@ def host_of(airflow: EmbeddedAirflow) -> Iterator[Host]:
 
 def _report(process: subprocess.Popen[str]) -> AirflowReport:
     try:
-        said, errors = process.communicate(timeout=_SECONDS)
+        output, errors = process.communicate(timeout=_SECONDS)
+        return AirflowReport(facts=json.loads(last_line(process.returncode, output, errors)))
     except subprocess.TimeoutExpired:
         return AirflowReport(facts={}, silence=f"it did not answer within {_SECONDS} s")
-    if process.returncode:
-        return AirflowReport(facts={}, silence=(errors.strip().splitlines() or ["it printed nothing"])[-1])
-    return AirflowReport(facts=json.loads(said.strip().splitlines()[-1]))
+    except NoAnswerError as error:
+        return AirflowReport(facts={}, silence=str(error))
 
 
 def installed_version(package: str) -> str | None:

@@ -42,9 +42,14 @@ def _answer(program: str, *arguments: str, environment: Mapping[str, str], said:
         text=True,
         check=False,
     )
-    if done.returncode:
-        raise NoAnswerError((done.stderr.strip().splitlines() or ["it printed nothing"])[-1])
-    return done.stdout.strip().splitlines()[-1]
+    return last_line(done.returncode, done.stdout, done.stderr)
+
+
+def last_line(status: int, output: str, errors: str) -> str:
+    """Return the last line that a program has printed; raises NoAnswerError if it failed."""
+    if status:
+        raise NoAnswerError((errors.strip().splitlines() or ["it printed nothing"])[-1])
+    return output.strip().splitlines()[-1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from graph_compiler.deployment.targets.execution_target import DriverPlace, ExecutionTarget, SecretWay
 from graph_compiler.errors import ExtensionError
-from graph_compiler.extensions import load_value, registered_values
+from graph_compiler.extensions import find_value, registered_values
 
 ENTRY_POINTS = "graph_compiler.execution_targets"
 
@@ -24,16 +24,11 @@ def target_names() -> tuple[str, ...]:
 
 def target_named(name: str) -> ExecutionTarget | None:
     """Return the target of a name, None if there is none; raises ExtensionError if its package cannot be used."""
-    for target in BUILT_IN:
-        if target.name == name:
-            return target
-    for entry in registered_values(ENTRY_POINTS):
-        if entry.name == name:
-            target = load_value(entry, ExecutionTarget)
-            if target.name != name:
-                raise ExtensionError(f"the entry point '{name}' names target '{target.name}'")
-            return target
-    return None
+    own = next((target for target in BUILT_IN if target.name == name), None)
+    found = own or find_value(ENTRY_POINTS, name, ExecutionTarget)
+    if found is not None and found.name != name:
+        raise ExtensionError(f"the entry point '{name}' names target '{found.name}'")
+    return found
 
 
 def target_of(master: str) -> ExecutionTarget | None:

@@ -49,7 +49,7 @@ from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobVertex
 from graph_compiler.graphs.regions import DeploymentRegion
 from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
-from graph_compiler.identifiers import PIPELINES, RegionId, TaskName, listing
+from graph_compiler.identifiers import PIPELINES, OperatorId, RegionId, TaskName, listing
 from graph_compiler.options.effective_options import effective_options
 
 _MOST_COLUMNS = 500
@@ -60,7 +60,7 @@ def plan_of(compiled: CompiledPipeline, described: PipelineDescriptor | None = N
 
     `root` is the folder of the version: for comparisons, defaults that are paths below it are relative to it.
     """
-    columns = column_flow(compiled.stream_graph)
+    columns, ids = column_flow(compiled.stream_graph), operator_ids(compiled)
     options = effective_options(compiled.options, compiled.pipeline.config, compiled.deployment_options)
     return Plan(
         version=VERSION,
@@ -72,19 +72,21 @@ def plan_of(compiled: CompiledPipeline, described: PipelineDescriptor | None = N
             for option in options
             if option.is_changed
         ),
-        operators=tuple(_operators(compiled, columns)),
+        operators=tuple(_operators(compiled, columns, ids)),
         stream_edges=tuple(_stream_edges(compiled)),
         vertices=tuple(_vertices(compiled)),
         edges=tuple(_job_edges(compiled)),
         regions=tuple(_regions(compiled)),
         tasks=compiled.deployment.tasks,
         apart=compiled.deployment.apart,
-        compared_by=_summary(compiled, described, columns, root) if described else None,
+        compared_by=_summary(compiled, described, columns, ids, root) if described else None,
     )
 
 
-def _operators(compiled: CompiledPipeline, columns: Mapping[int, Known]) -> Iterator[PlanOperator]:
-    graph, ids = compiled.stream_graph, operator_ids(compiled)
+def _operators(
+    compiled: CompiledPipeline, columns: Mapping[int, Known], ids: Mapping[int, OperatorId]
+) -> Iterator[PlanOperator]:
+    graph = compiled.stream_graph
     for node in graph.nodes:
         words = None if isinstance(node.operator, Source) else column_words(columns[node.id])
         yield PlanOperator(
@@ -255,9 +257,13 @@ def _ancestors(graph: StreamGraph) -> Mapping[int, int]:
 
 
 def _summary(
-    compiled: CompiledPipeline, described: PipelineDescriptor, columns: Mapping[int, Known], root: str
+    compiled: CompiledPipeline,
+    described: PipelineDescriptor,
+    columns: Mapping[int, Known],
+    ids: Mapping[int, OperatorId],
+    root: str,
 ) -> PlanSummary:
-    graph, ids, planned = compiled.stream_graph, operator_ids(compiled), described.plan
+    graph, planned = compiled.stream_graph, described.plan
     digests = {node.id: operator.digest for node, operator in zip(graph.nodes, planned.operators, strict=True)}
     prints = fingerprints(graph, digests, dict(planned.session))
     places = {node.id: place for place, node in enumerate(graph.nodes)}

@@ -181,7 +181,7 @@ def _unlink(path: Path) -> None:
 
 
 def _rename(new: Path, place: Path) -> bool:
-    """Rename a folder to a free name; False if it is no longer free, or on another mount."""
+    """Rename a folder; False if something has the new name by now, or it is on another mount."""
     try:
         new.rename(place)
     except OSError as error:
@@ -232,8 +232,6 @@ def _remove_empty_folders(target: Path, names: Iterable[str]) -> None:
 
 
 # Move a file to its place, even from one mount to another.
-
-
 #
 #     mine/                  a folder only of this carrier, in the room beside the file's place
 #     look for the file      in the folder this carrier has claimed: if another has claimed it since, it is not there
