@@ -98,10 +98,15 @@ class IntermediateResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionEdge:
-    """A job edge with its consumers grouped by the partitions they read."""
+    """A job edge with its consumers grouped by the partitions they read.
+
+    `subpartition_count`: how many each partition has, if that is decided before its consumers are known, as in a
+    dynamic graph. None: one for each consumer of the partition.
+    """
 
     job_edge: JobEdge
     groups: tuple[PartitionGroup, ...]
+    subpartition_count: int | None = None
 
     def group_of(self, consumer: int) -> PartitionGroup:
         """Return the partitions that a consumer subtask reads."""
@@ -109,12 +114,18 @@ class ExecutionEdge:
             return self.groups[0]
         return next(group for group in self.groups if consumer in group.consumers)
 
-    def subpartition(self, consumer: int) -> int:
-        """Return the subpartition that a consumer reads of each of its partitions.
+    def subpartitions(self, consumer: int) -> tuple[int, int]:
+        """Return the first and the last subpartition that a consumer reads of each of its partitions.
 
         Flink takes the subtask's number modulo the number of the partition's consumers, not its place among them.
         """
-        return consumer % len(self.group_of(consumer).consumers)
+        consumers = len(self.group_of(consumer).consumers)
+        index, count = consumer % consumers, self.subpartition_count
+        if count is None:
+            return index, index
+        if self.job_edge.stream_edge.partitioner.is_broadcast:
+            return 0, 0
+        return index * count // consumers, (index + 1) * count // consumers - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graph_compiler.compiler.job_graph.coordinators import input_splits
+from graph_compiler.declaration.partitioners import DistributionPattern
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.graphs.execution_graph import (
     ExecutionEdge,
@@ -11,7 +12,7 @@ from graph_compiler.graphs.execution_graph import (
     IntermediateResult,
     partition_groups,
 )
-from graph_compiler.graphs.job_graph import JobGraph
+from graph_compiler.graphs.job_graph import JobEdge, JobGraph
 
 _MAX_PARALLELISM_BOUNDS = (128, 32768)
 
@@ -66,11 +67,25 @@ def build_execution_graph(graph: JobGraph) -> ExecutionGraph | None:
                     producers=parallelism[edge.source_id],
                     consumers=parallelism[edge.target_id],
                 ),
+                subpartition_count=_subpartition_count(
+                    edge, producers=parallelism[edge.source_id], consumers=parallelism[edge.target_id]
+                )
+                if graph.is_dynamic
+                else None,
             )
             for vertex in graph.vertices
             for edge in graph.in_edges[vertex.id]
         ),
     )
+
+
+def _subpartition_count(edge: JobEdge, *, producers: int, consumers: int) -> int:
+    """Return the number of subpartitions in a dynamic graph; all consumers read the one of a broadcast result."""
+    if edge.stream_edge.partitioner.is_broadcast:
+        return 1
+    if edge.distribution_pattern is DistributionPattern.ALL_TO_ALL:
+        return consumers
+    return -(-consumers // producers)
 
 
 def default_max_parallelism(parallelism: int) -> int:

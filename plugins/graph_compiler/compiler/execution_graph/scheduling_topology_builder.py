@@ -6,11 +6,12 @@ produced put their producers and consumers into one region; and regions that wai
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from graph_compiler.compiler.regions.deployment_regions import logical_pipelined_regions
 from graph_compiler.declaration.partitioners import DistributionPattern
-from graph_compiler.graphs.execution_graph import ExecutionEdge, ExecutionGraph, ExecutionVertexId
+from graph_compiler.errors import InvalidPipelineError, Problem
+from graph_compiler.graphs.execution_graph import ExecutionEdge, ExecutionGraph, ExecutionJobVertex, ExecutionVertexId
 from graph_compiler.graphs.job_graph import JobGraph
 from graph_compiler.graphs.scheduling_topology import ConsumedPartitionGroup, RegionIndex, SchedulingTopology
 from graph_compiler.graphs.topology import connected_components, strongly_connected_components
@@ -20,7 +21,10 @@ _Region = list[ExecutionVertexId]
 
 
 def build_scheduling_topology(job_graph: JobGraph, graph: ExecutionGraph) -> SchedulingTopology:
-    """Return the regions and the partition groups between them; linear in subtasks and groups."""
+    """Return the regions and the partition groups between them; linear in subtasks and groups.
+
+    Raises InvalidPipelineError if subtasks that must be in one place are in different regions.
+    """
     order = {id: number for number, id in enumerate(_execution_vertices(graph))}
     found = [
         region
@@ -31,11 +35,38 @@ def build_scheduling_topology(job_graph: JobGraph, graph: ExecutionGraph) -> Sch
         region.sort(key=order.__getitem__)
     found.sort(key=lambda region: order[region[0]])
     region_of = {id: index for index, region in enumerate(found) for id in region}
+    if problems := list(_co_location_problems(job_graph, graph, region_of)):
+        raise InvalidPipelineError(job_graph.job_name, problems)
     return SchedulingTopology(
         regions=tuple(tuple(region) for region in found),
         region_of=region_of,
         groups=tuple(group for edge in graph.edges for group in _groups(edge, region_of)),
     )
+
+
+def _co_location_problems(
+    job_graph: JobGraph, graph: ExecutionGraph, region_of: Mapping[ExecutionVertexId, RegionIndex]
+) -> Iterator[Problem]:
+    """Find co-located vertices whose subtasks of the same number can restart without each other."""
+    first: dict[tuple[str, int], ExecutionJobVertex] = {}
+    for vertex in graph.vertices:
+        group = job_graph.vertex[vertex.id].co_location_group
+        if group is None:
+            continue
+        others = [first.setdefault((group, id.subtask), vertex) for id in vertex.execution_vertices()]
+        apart = [
+            (number, other)
+            for number, other in enumerate(others)
+            if region_of[ExecutionVertexId(other.id, number)] != region_of[ExecutionVertexId(vertex.id, number)]
+        ]
+        if apart:
+            number, other = apart[0]
+            yield Problem(
+                operator=vertex.name,
+                message=f"its co-location group '{group}' is that of '{other.name}', but their subtasks "
+                f"{number + 1} are in different pipelined regions",
+                hint="connect them by a pipelined edge, or remove the co-location group of one",
+            )
 
 
 def _execution_vertices(graph: ExecutionGraph) -> Iterator[ExecutionVertexId]:

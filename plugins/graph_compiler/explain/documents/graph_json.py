@@ -6,7 +6,8 @@ The names are those of Flink's REST API. A job vertex is named by its number in 
 
 from __future__ import annotations
 
-from html import escape
+from collections.abc import Hashable, Sequence
+from html.entities import codepoint2name
 
 from graph_compiler.compiler.job_graph.chaining import chain_breaks
 from graph_compiler.compiler.job_graph.coordinators import slot_sharing_groups
@@ -161,7 +162,7 @@ def _resources(spec: ResourceSpec | None) -> Json:
     return None if spec is None else to_wire(spec)
 
 
-def _dense(names: list[str | None]) -> list[int | None]:
+def _dense(names: Sequence[Hashable]) -> list[int | None]:
     """Number names by first appearance."""
     known = {name: number for number, name in enumerate(dict.fromkeys(name for name in names if name is not None))}
     return [None if name is None else known[name] for name in names]
@@ -234,7 +235,7 @@ class ExecutionGraphJson:
                 "type": edge.job_edge.result_type,
                 "num_consumers": len(edge.group_of(subtask).consumers),
                 "partitions": list(edge.group_of(subtask).partitions),
-                "subpartition_range": [edge.subpartition(subtask)] * 2,
+                "subpartition_range": list(edge.subpartitions(subtask)),
             }
             for edge in self._graph.edges
             if edge.job_edge.target_id == vertex.id
@@ -242,7 +243,7 @@ class ExecutionGraphJson:
 
     def _produced(self, result: IntermediateResult, partition: int) -> Json:
         groups = [
-            (edge.job_edge.target_id, group.consumers)
+            (edge.job_edge.target_id, group.consumers, edge.subpartition_count or len(group.consumers))
             for edge in self._graph.edges
             if edge.job_edge.data_set_id == result.id
             for group in edge.groups
@@ -251,16 +252,18 @@ class ExecutionGraphJson:
         return {
             "dataset": self.data_set(result.id),
             "partition": partition,
-            "subpartitions": len(groups[0][1]),
+            "subpartitions": groups[0][2],
             "consumer_groups": [
                 [self.task(ExecutionVertexId(target, consumer)) for consumer in consumers]
-                for target, consumers in groups
+                for target, consumers, _ in groups
             ],
         }
 
 
 # Flink's two plan documents: that of its plan visualizer, and that of its REST API for a job.
 
+_ENTITIES = {code: f"&{name};" for code, name in codepoint2name.items()}
+"""All named characters of HTML 4, which an apostrophe is not (Flink's `escapeHtml4`)."""
 _EXCHANGES = {
     ResultPartitionType.PIPELINED_BOUNDED: "pipelined_bounded",
     ResultPartitionType.BLOCKING: "blocking",
@@ -305,9 +308,8 @@ def job_plan(graph: JobGraph) -> dict[str, Json]:
 
 
 def _vertex(vertex: JobVertex, graph: JobGraph) -> dict[str, Json]:
-    # Flink escapes it for HTML: quotes, but not apostrophes.
-    escaped = escape(vertex.description, quote=False).replace('"', "&quot;")
-    description = escaped.replace("\n", "<br/>")
+    # In Flink's order: entities first, so that no tag or entity that is added after them is escaped.
+    description = vertex.description.translate(_ENTITIES).replace("\n", "<br/>").replace("\\", "&#92;")
     found: dict[str, Json] = {
         "id": vertex.id,
         "parallelism": -1 if vertex.parallelism is None else vertex.parallelism,
