@@ -12,11 +12,15 @@ from graph_compiler.declaration.partitioners import (
     ForwardPartitioner,
     FunctionPartitioner,
     GlobalPartitioner,
+    HashPartitioner,
+    Partitioner,
     RebalancePartitioner,
     RescalePartitioner,
     ShufflePartitioner,
 )
+from graph_compiler.declaration.streams.settings_methods import CALLS
 from graph_compiler.declaration.streams.stream import Stream
+from graph_compiler.declaration.transformations import PartitionTransformation
 from graph_compiler.identifiers import listing, shown
 
 if TYPE_CHECKING:
@@ -66,18 +70,18 @@ class PartitioningMethods(Stream):
 
     def rebalance(self) -> DataStream:
         """Spread the rows evenly over all partitions of the next operator."""
-        return self._partition(RebalancePartitioner())
+        return self._repartition(RebalancePartitioner())
 
     def shuffle(self) -> DataStream:
         """Spread the rows evenly over all partitions of the next operator, like `rebalance`: in turn, not at random.
 
         A row then goes to the same partition when it is recomputed.
         """
-        return self._partition(ShufflePartitioner())
+        return self._repartition(ShufflePartitioner())
 
     def global_(self) -> DataStream:
         """Send every row to the first partition of the next operator."""
-        return self._partition(GlobalPartitioner())
+        return self._repartition(GlobalPartitioner())
 
     def partition_custom(self, partition: str | Callable[..., object], *keys: str) -> DataStream:
         """Send each row to the partition that an expression or a function returns.
@@ -87,15 +91,15 @@ class PartitioningMethods(Stream):
         Flink's Partitioner: `partition_custom(by_hub, "dest")`; a number out of range fails the task.
         """
         partitioner = self._custom_partitioner(partition, keys, self.environment.next_id())
-        return self._partition(partitioner, id=partitioner.selector)
+        return self._repartition(partitioner, id=partitioner.selector)
 
     def rescale(self) -> DataStream:
         """Spread each partition's rows over a share of the next operator's partitions."""
-        return self._partition(RescalePartitioner())
+        return self._repartition(RescalePartitioner())
 
     def forward(self) -> DataStream:
         """Keep every partition as it is; the next operator must have the same parallelism."""
-        return self._partition(ForwardPartitioner())
+        return self._repartition(ForwardPartitioner())
 
     def broadcast(self) -> DataStream:
         """Send every row to every partition of the next operator, to be joined there with the rows of another stream.
@@ -103,7 +107,19 @@ class PartitioningMethods(Stream):
         Spark gets it as a hint for a join: no row is repeated. Refused before an operator with no other input, where
         Flink would repeat each row in every subtask.
         """
-        return self._partition(BroadcastPartitioner())
+        return self._repartition(BroadcastPartitioner())
+
+    def _repartition(self, partitioner: Partitioner, id: int | None = None) -> DataStream:
+        """Move the rows in another way; refused after key_by, which would have no effect (Flink's KeyedStream)."""
+        before = self.environment.transformation(self.id)
+        if isinstance(before, PartitionTransformation) and isinstance(before.partitioner, HashPartitioner):
+            call = CALLS.get(partitioner.name, partitioner.name.lower())
+            self.refuse(
+                f"{call}() follows key_by({listing(before.partitioner.keys)}), which would have no effect",
+                allowed="an operator after key_by",
+                hint=f"remove key_by, or call {call}() before it",
+            )
+        return self._partition(partitioner, id=id)
 
     def _custom_partitioner(
         self, partition: str | Callable[..., object], keys: tuple[str, ...], selector: int

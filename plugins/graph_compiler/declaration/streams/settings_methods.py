@@ -152,14 +152,14 @@ def _call(transformation: Transformation) -> str:
         case PartitionTransformation(pipelining_text=str()):
             return "pipelined"
         case PartitionTransformation(partitioner=Partitioner() as by):
-            return _CALLS.get(by.name, by.name.lower())
+            return CALLS.get(by.name, by.name.lower())
         case SideOutputTransformation():
             return "get_side_output"
         case _:
             return label(transformation)
 
 
-_CALLS = {"HASH": "key_by", "GLOBAL": "global_", "CUSTOM": "partition_custom"}
+CALLS = {"HASH": "key_by", "GLOBAL": "global_", "CUSTOM": "partition_custom"}
 """The calls that are not named after their partitioner."""
 
 
