@@ -109,11 +109,15 @@ def test_operators_with_output_only_after_the_end_are_staged() -> None:
     assert edge.staging.reason is StagingReason.OUTPUT_ONLY_AFTER_END
 
 
-def test_operators_chained_after_it_also_have_output_only_after_the_end() -> None:
+@pytest.mark.parametrize(("later", "staged"), [(["y"], True), (["y", "z"], False)])
+def test_the_operator_chained_directly_after_it_also_has_output_only_after_the_end(
+    later: list[str], staged: bool
+) -> None:
     last = Filter("x", attributes=OperatorAttributes(outputs_only_after_end=True))
     env = StreamExecutionEnvironment("p")
-    rows = env.from_source(Csv("/in"), "in").apply(last).filter("y").filter("z")
+    rows = env.from_source(Csv("/in"), "in").apply(last)
+    for condition in later:
+        rows = rows.filter(condition)
     rows.rebalance().sink_to(Parquet("/out"))
     (edge,) = compile_pipeline(env.pipeline()).job_graph.edges
-    assert edge.staging is not None
-    assert edge.staging.reason is StagingReason.OUTPUT_ONLY_AFTER_END
+    assert (edge.staging is not None) is staged

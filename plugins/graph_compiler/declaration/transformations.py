@@ -75,16 +75,44 @@ class MultipleInputTransformation(PhysicalTransformation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackTransformation(Transformation):
-    """Virtual: its input, and the rows that flow back from `feedback` (iteration), which must have at least one."""
+    """Virtual: its input, and the rows that flow back from `feedback` (iteration), which must have at least one.
+
+    Of the settings, head and tail take the resources and both parallelisms. If no parallelism is set, they have their
+    input's.
+    """
 
     feedback: tuple[int, ...] = ()
+    settings: OperatorSettings = field(default=OperatorSettings())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkOperator:
+    """An operator that a sink adds. If its operator is a sink with a writer, that sink is expanded, too."""
+
+    name: str
+    operator: Operator
+    uid: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkTopology:
+    """What a sink adds around its writer (Flink's Sink V2): its own partitions and operators, and a committer.
+
+    `pre_commit` is between writer and committer, `post_commit` after the committer.
+    """
+
+    pre_write: tuple[Partitioner | SinkOperator, ...] = ()
+    has_committer: bool = False
+    pre_commit: tuple[Partitioner | SinkOperator, ...] = ()
+    post_commit: tuple[Partitioner | SinkOperator, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkTransformation(PhysicalTransformation):
-    """One input, no output; keyed by `state_keys` if there are any."""
+    """One input, no output; keyed by `state_keys` if there are any. A sink without a writer has no `topology`."""
 
     state_keys: tuple[str, ...] = ()
+    topology: SinkTopology = field(default=SinkTopology())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from functools import cache
@@ -11,7 +12,13 @@ from graph_compiler.declaration.call_checks import problems_at
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.operators import Operator, Sink, Source, WindowAggregate
 from graph_compiler.declaration.pipeline import Pipeline
-from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
+from graph_compiler.declaration.transformations import (
+    FeedbackTransformation,
+    OneInputTransformation,
+    PhysicalTransformation,
+    Transformation,
+    problem_at,
+)
 from graph_compiler.declaration.value_types import fits, value_words
 from graph_compiler.declaration.windows import Window
 from graph_compiler.errors import Problem, SourceLocation
@@ -47,14 +54,30 @@ def repeated_uids(operators: Iterable[tuple[str | None, str, SourceLocation | No
 
 def missing_uids(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem]:
     """Find operators without a uid, if every operator must have one."""
+    if options.auto_generate_uids:
+        return
+    read = reached(pipeline)
     for operator in pipeline.operators:
         ids = (operator.settings.uid, operator.settings.uid_hash)
-        if not options.auto_generate_uids and ids == (None, None):
+        if operator.id in read and ids == (None, None):
             yield problem_at(
                 operator,
                 "it has neither uid nor uid hash, but pipeline.auto-generate-uids is false",
                 hint='set .uid("…"), or remove the option',
             )
+
+
+def uid_hashes(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find uid hashes that are no hashes, or are set on a sink that becomes several operators."""
+    for operator in pipeline.operators:
+        uid_hash = operator.settings.uid_hash
+        if uid_hash is None:
+            continue
+        if isinstance(operator.operator, Sink) and operator.operator.has_writer:
+            hint = 'set .uid("…"): the uids of its operators begin with it'
+            yield problem_at(operator, "it has a uid hash, but it becomes several operators", hint=hint)
+        elif re.fullmatch("[0-9A-Fa-f]{32}", uid_hash) is None:
+            yield problem_at(operator, f"its uid hash is {shown(uid_hash)}", allowed="32 hexadecimal digits")
 
 
 def parallelism(pipeline: Pipeline) -> Iterator[Problem]:
@@ -80,6 +103,15 @@ def parallelism(pipeline: Pipeline) -> Iterator[Problem]:
                 f"its parallelism is {parallelism}, but all its rows go through one partition",
                 allowed="1, or unset",
             )
+        if operator.operator.is_non_parallel and most not in (None, 1):
+            yield problem_at(
+                operator,
+                f"its maximum parallelism is {most}, but all its rows go through one partition",
+                allowed="1, or unset",
+            )
+        if _is_non_parallel_source(operator) and parallelism not in (None, 1):
+            message = f"its parallelism is {parallelism}, but one subtask reads the whole source"
+            yield problem_at(operator, message, allowed="1, or unset")
 
 
 def incomplete_operators(pipeline: Pipeline) -> Iterator[Problem]:
@@ -120,8 +152,50 @@ def job_type(pipeline: Pipeline, options: PipelineOptions) -> JobType:
 
 
 def unbounded_sources(pipeline: Pipeline) -> list[PhysicalTransformation]:
-    """Return the unbounded sources."""
-    return [t for t in pipeline.operators if isinstance(t.operator, Source) and not t.operator.is_bounded]
+    """Return the unbounded sources that something reads; what only flows back into an iteration does not count."""
+    found = [t for t in pipeline.operators if isinstance(t.operator, Source) and not t.operator.is_bounded]
+    if not found:
+        return found
+    read = reached(pipeline, by_feedback=False)
+    return [source for source in found if source.id in read]
+
+
+def reached(pipeline: Pipeline, *, by_feedback: bool = True) -> frozenset[int]:
+    """Return the ids of what is translated: what is registered with the environment, and everything that it reads."""
+    by_id = {transformation.id: transformation for transformation in pipeline.transformations}
+    found: set[int] = set()
+    pending = [transformation.id for transformation in pipeline.transformations if transformation.is_root]
+    while pending:
+        id = pending.pop()
+        if id in found or id not in by_id:
+            continue
+        found.add(id)
+        transformation = by_id[id]
+        pending += transformation.inputs
+        if by_feedback and isinstance(transformation, FeedbackTransformation):
+            pending += transformation.feedback
+    return frozenset(found)
+
+
+def declared_parallelism(transformation: Transformation, by_id: Mapping[int, Transformation], default: int) -> int:
+    """Return the parallelism at a place of the declaration; what is no operator has that of its first input."""
+    for _ in by_id:  # so that a cycle, which another check finds, ends
+        if isinstance(transformation, PhysicalTransformation) and _is_non_parallel_source(transformation):
+            return 1
+        has_settings = isinstance(transformation, PhysicalTransformation | FeedbackTransformation)
+        if has_settings and (declared := transformation.settings.parallelism) is not None:
+            return declared
+        inherits = not isinstance(transformation, PhysicalTransformation) or (
+            isinstance(transformation, OneInputTransformation) and transformation.inherits_parallelism
+        )
+        if not inherits or (input := by_id.get(transformation.inputs[0])) is None:
+            break
+        transformation = input
+    return default
+
+
+def _is_non_parallel_source(transformation: PhysicalTransformation) -> bool:
+    return isinstance(transformation.operator, Source) and not transformation.operator.is_parallel
 
 
 _ALLOWED = {

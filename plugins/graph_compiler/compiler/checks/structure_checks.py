@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from graph_compiler.compiler.checks.operator_checks import job_type
+from graph_compiler.compiler.checks.operator_checks import declared_parallelism, job_type, reached
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.declaration.operators.combining import INSTEAD_OF_ITERATIONS
 from graph_compiler.declaration.partitioners import Partitioner
@@ -60,19 +60,48 @@ def cycles(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def iterations(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem]:
-    """Find iterations that Flink refuses: in a batch job, or without feedback."""
-    kind = job_type(pipeline, options)
-    for transformation in pipeline.transformations:
-        if not isinstance(transformation, FeedbackTransformation):
-            continue
-        if kind is JobType.BATCH:
+    """Find iterations that Flink refuses: in a batch job, without feedback, or with other rows as feedback."""
+    found = [one for one in pipeline.transformations if isinstance(one, FeedbackTransformation)]
+    if not found:
+        return
+    by_id = {transformation.id: transformation for transformation in pipeline.transformations}
+    kind, read = job_type(pipeline, options), reached(pipeline)
+    for iteration in found:
+        if iteration.id in read and kind is JobType.BATCH:
             yield problem_at(
-                transformation,
+                iteration,
                 "rows flow back into it, but the job is BATCH: as in Flink, iterations need STREAMING",
                 hint=INSTEAD_OF_ITERATIONS,
             )
-        if not transformation.feedback:
-            yield problem_at(transformation, "nothing flows back into it", hint=INSTEAD_OF_ITERATIONS)
+        if iteration.id in read and not iteration.feedback:
+            yield problem_at(iteration, "nothing flows back into it", hint=INSTEAD_OF_ITERATIONS)
+        size = declared_parallelism(iteration, by_id, options.parallelism)
+        for back in (by_id[id] for id in iteration.feedback if id in by_id):
+            if not _descends(back, iteration, by_id):
+                yield problem_at(
+                    iteration,
+                    f"the rows of '{label(back)}' flow back into it, but do not come from it",
+                    allowed="rows that an operator of the iteration returns",
+                )
+            own = declared_parallelism(back, by_id, options.parallelism)
+            if own != size:
+                yield problem_at(
+                    iteration,
+                    f"its parallelism is {size}, but '{label(back)}', which flows back into it, has {own}",
+                    hint="set the same parallelism on its input and on what flows back",
+                )
+
+
+def _descends(one: Transformation, from_: Transformation, by_id: Mapping[int, Transformation]) -> bool:
+    seen, pending = {one.id}, [one]
+    while pending:
+        current = pending.pop()
+        if current.id == from_.id:
+            return True
+        new = [input for input in current.inputs if input in by_id and input not in seen]
+        seen.update(new)
+        pending += [by_id[input] for input in new]
+    return False
 
 
 def side_outputs(pipeline: Pipeline) -> Iterator[Problem]:

@@ -39,6 +39,7 @@ CHECKS: Checks = (
     structure_checks.cycles,
     name_checks.unprintable_names,
     operator_checks.duplicate_uids,
+    operator_checks.uid_hashes,
     operator_checks.parallelism,
     resource_checks.resource_profiles,
     resource_checks.differing_profiles,

@@ -200,16 +200,14 @@ class _OpenChain:
         )
 
     def _after_end(self, graph: StreamGraph, breaks: Breaks) -> frozenset[int]:
-        """Propagate "no output before the end" down the chain, and from each node up to those before it."""
+        """Propagate "no output before the end" to the next operators only, and from each node up to those before it."""
         found = {id for id in self.node_ids if graph.node[id].operator.attributes.outputs_only_after_end}
         if not found:
             return frozenset()
         inside = [
             (e.source_id, e.target_id) for id in self.node_ids for e in graph.out_edges[id] if breaks[e.id] is None
         ]
-        for source_id, target_id in reversed(inside):  # starting at the head
-            if source_id in found:
-                found.add(target_id)
+        found |= {target_id for source_id, target_id in inside if source_id in found}
         for source_id, target_id in inside:  # starting at the ends
             if target_id in found:
                 found.add(source_id)

@@ -71,15 +71,15 @@ def _coordinators(operators: list[tuple[OperatorId, Operator]]) -> Iterator[Oper
 # logical pipelined region, since regions run one after the other and need not fit side by side.
 
 
-def slot_sharing_groups(graph: JobGraph) -> Mapping[JobVertexId, str]:
-    """Return a name for the group of each vertex; vertices share slots if their names are equal."""
+def slot_sharing_groups(graph: JobGraph) -> Mapping[JobVertexId, tuple[str, int | None]]:
+    """Return the group of each vertex, as its name and, for the default group, a region; equal ones share slots."""
     region_of: dict[JobVertexId, int] = {}
     if graph.job_type is JobType.BATCH:
         regions = logical_pipelined_regions(graph)
         region_of = {id: number for number, region in enumerate(regions) for id in region.vertex_ids}
     return {
-        vertex.id: vertex.slot_sharing_group
+        vertex.id: (vertex.slot_sharing_group, None)
         if vertex.slot_sharing_group != DEFAULT_SLOT_SHARING_GROUP
-        else f"{DEFAULT_SLOT_SHARING_GROUP}/{region_of.get(vertex.id, 0)}"
+        else (DEFAULT_SLOT_SHARING_GROUP, region_of.get(vertex.id, 0))
         for vertex in graph.vertices
     }

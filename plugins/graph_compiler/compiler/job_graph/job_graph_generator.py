@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from graph_compiler.compiler.checks.operator_checks import repeated_uids
 from graph_compiler.compiler.checks.resource_profiles import unmet_minimums
@@ -14,12 +14,13 @@ from graph_compiler.compiler.job_graph.chaining import (
     chain_breaks,
     find_chains,
 )
-from graph_compiler.compiler.job_graph.coordinators import coordination
+from graph_compiler.compiler.job_graph.coordinators import coordination, slot_sharing_groups
 from graph_compiler.compiler.job_graph.exchange_modes import result_type
 from graph_compiler.compiler.job_graph.hasher import hash_nodes
 from graph_compiler.compiler.stream_graph.stream_graph_draft import DEFAULT_SLOT_SHARING_GROUP
 from graph_compiler.declaration.operators import IterationHead
 from graph_compiler.declaration.partitioners import (
+    ExchangeMode,
     ForwardForConsecutiveHashPartitioner,
     ForwardForUnspecifiedPartitioner,
     Partitioner,
@@ -42,10 +43,14 @@ def is_configured(chain: OperatorChain, graph: StreamGraph) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class VertexSize:
-    """Parallelism and maximum of a vertex; None if not decided yet."""
+    """Parallelism and maximum of a vertex; None if not decided yet.
+
+    `is_configured`: an operator of it sets the parallelism, or another vertex decides it.
+    """
 
     parallelism: int | None
     max_parallelism: int | None
+    is_configured: bool = field(compare=False)
 
 
 def vertex_sizes(
@@ -54,7 +59,8 @@ def vertex_sizes(
     """Return the size of each vertex by chain head; `edges` are those between chains, their partitioners settled.
 
     In a dynamic graph, an unset parallelism is None, unless a forward edge ties the vertex to one whose parallelism is
-    set: rows of subtask i then stay in subtask i. Such vertices share their smallest maximum (Flink's forward groups).
+    set: rows of subtask i then stay in subtask i. Such vertices share their smallest maximum (Flink's forward groups),
+    and if their parallelism is decided, it counts as set. Raises InvalidPipelineError for a maximum that is too small.
     """
     chains = tuple(chains)
     found = {chain.head_id: _declared_size(chain, graph, options) for chain in chains}
@@ -62,18 +68,39 @@ def vertex_sizes(
         return found
     head_of = {id: chain.head_id for chain in chains for id in chain.node_ids}
     ties = [(head_of[edge.source_id], edge.target_id) for edge in edges if edge.partitioner.is_forward]
+    problems: list[Problem] = []
     for group in connected_components(found, ties):
+        if len(group) == 1:
+            continue
         decided = [number for head_id in group if (number := found[head_id].parallelism) is not None]
         bounds = [bound for head_id in group if (bound := found[head_id].max_parallelism) is not None]
-        size = VertexSize(decided[0] if decided else None, min(bounds, default=None))
+        parallelism, most = next(iter(decided), None), min(bounds, default=None)
+        if parallelism is not None and most is not None and parallelism > most:
+            problems.append(_too_small_for(group, parallelism, most, found, graph))
+        size = VertexSize(parallelism, most, is_configured=parallelism is not None)
         found.update(dict.fromkeys(group, size))
+    if problems:
+        raise InvalidPipelineError(graph.job_name, problems)
     return found
 
 
+def _too_small_for(
+    group: Sequence[int], parallelism: int, most: int, sizes: Mapping[int, VertexSize], graph: StreamGraph
+) -> Problem:
+    """Return the problem of a forward group, at the operator that has the smallest maximum."""
+    node = next(graph.node[id] for id in group if sizes[id].max_parallelism == most)
+    return Problem(
+        operator=node.declared_name,
+        message=f"its maximum parallelism is {most}, but a forward edge ties it to a parallelism of {parallelism}",
+        hint="raise the maximum, lower the parallelism, or use rebalance() between them",
+        declared_at=node.declared_at,
+    )
+
+
 def _declared_size(chain: OperatorChain, graph: StreamGraph, options: PipelineOptions) -> VertexSize:
-    head = graph.node[chain.head_id]
-    is_open = graph.is_dynamic and options.auto_parallelism and not is_configured(chain, graph)
-    return VertexSize(None if is_open else head.parallelism, head.max_parallelism)
+    head, configured = graph.node[chain.head_id], is_configured(chain, graph)
+    is_open = graph.is_dynamic and options.auto_parallelism and not configured
+    return VertexSize(None if is_open else head.parallelism, head.max_parallelism, configured)
 
 
 def generate_job_graph(graph: StreamGraph, options: PipelineOptions) -> JobGraph:
@@ -97,7 +124,7 @@ def generate_job_graph(graph: StreamGraph, options: PipelineOptions) -> JobGraph
         creation_order=creation_order,
         resource_profiles=graph.resource_profiles,
     )
-    check_job_graph(graph, job_graph)
+    check_job_graph(graph, job_graph, {id for chain in facts.chains for id in chain.after_end})
     return job_graph
 
 
@@ -151,11 +178,11 @@ def _vertex(chain: OperatorChain, facts: _Facts) -> JobVertex:
         description=chain_description(chain, graph, facts.breaks, facts.options.description_mode),
         node_ids=(*chain.source_ids, *reversed(chain.node_ids)),
         operator_ids=tuple(facts.operator_ids[id] for id in chain.node_ids),
-        user_hashes=tuple(graph.node[id].settings.uid_hash for id in chain.node_ids),
+        user_hashes=tuple(
+            uid_hash.lower() if (uid_hash := graph.node[id].settings.uid_hash) else None for id in chain.node_ids
+        ),
         parallelism=size.parallelism,
-        # A forward edge that ties it to a set parallelism also sets its own.
-        parallelism_configured=is_configured(chain, graph)
-        or (graph.is_dynamic and facts.options.auto_parallelism and size.parallelism is not None),
+        parallelism_configured=size.is_configured,
         max_parallelism=size.max_parallelism,
         slot_sharing_group=head.slot_sharing_group,
         min_resources=merge_resources(graph.node[id].settings.min_resources for id in chain.node_ids),
@@ -323,8 +350,11 @@ def check_stream_graph(graph: StreamGraph, options: PipelineOptions) -> None:
         raise InvalidPipelineError(graph.job_name, problems)
 
 
-def check_job_graph(stream_graph: StreamGraph, graph: JobGraph) -> None:
-    """Check for invalid hybrid results and unmet resource needs; raises InvalidPipelineError with all problems."""
+def check_job_graph(stream_graph: StreamGraph, graph: JobGraph, after_end: Collection[int]) -> None:
+    """Check what only the job graph shows; raises InvalidPipelineError with all problems.
+
+    `after_end` are the operators without output before the end of their input.
+    """
     hybrid = [data_set for data_set in graph.data_sets if data_set.result_type.is_hybrid]
     problems = [
         Problem(
@@ -344,18 +374,71 @@ def check_job_graph(stream_graph: StreamGraph, graph: JobGraph) -> None:
         for vertex in graph.vertices
         if hybrid and vertex.slot_sharing_group != DEFAULT_SLOT_SHARING_GROUP
     ]
+    problems += _buffer_timeout_problems(stream_graph, graph, after_end)
+    problems += _co_location_problems(graph)
     problems += unmet_minimums(stream_graph, graph)
     if problems:
         raise InvalidPipelineError(graph.job_name, problems)
 
 
+def _buffer_timeout_problems(stream_graph: StreamGraph, graph: JobGraph, after_end: Collection[int]) -> list[Problem]:
+    """Find operators with a buffer timeout whose rows are not read before they have finished.
+
+    Flink disables the timeout itself where only the end of the input makes a result BLOCKING.
+    """
+    found: dict[int, Problem] = {}
+    for edge in graph.edges:
+        source = stream_graph.node[edge.stream_edge.source_id]
+        timeout = source.settings.buffer_timeout
+        is_disabled = edge.stream_edge.exchange_mode is ExchangeMode.UNDEFINED and source.id in after_end
+        if timeout is not None and timeout >= 0 and edge.result_type.is_blocking and not is_disabled:
+            found[source.id] = Problem(
+                operator=source.declared_name,
+                message=f"its buffer timeout is {timeout} ms, but its result is {edge.result_type}: "
+                "nothing reads it before it is complete",
+                allowed="-1, or unset",
+                declared_at=source.declared_at,
+            )
+    return list(found.values())
+
+
+def _co_location_problems(graph: JobGraph) -> Iterator[Problem]:
+    """Find vertices of one co-location group in different slot sharing groups."""
+    located = [vertex for vertex in graph.vertices if vertex.co_location_group is not None]
+    if not located:
+        return
+    slots, first = slot_sharing_groups(graph), dict[str, JobVertex]()
+    for vertex in located:
+        assert vertex.co_location_group is not None
+        other = first.setdefault(vertex.co_location_group, vertex)
+        if slots[other.id] != slots[vertex.id]:
+            yield Problem(
+                operator=vertex.name,
+                message=f"its co-location group '{vertex.co_location_group}' is that of '{other.name}', "
+                f"but its slot sharing group is {_group_words(vertex, other)}",
+                hint="put both into one slot sharing group with a name, or remove the co-location group of one",
+            )
+
+
+def _group_words(vertex: JobVertex, other: JobVertex) -> str:
+    if vertex.slot_sharing_group != other.slot_sharing_group:
+        return f"'{vertex.slot_sharing_group}', not '{other.slot_sharing_group}'"
+    return "that of another region: in BATCH, each region has its own default group"
+
+
 def _checkpoint_problems(graph: StreamGraph, options: PipelineOptions) -> Iterator[Problem]:
     if graph.job_type is JobType.BATCH or options.checkpointing_interval is None:
         return
-    if not options.force_checkpointing and any(isinstance(node.operator, IterationHead) for node in graph.nodes):
+    is_iterative = any(isinstance(node.operator, IterationHead) for node in graph.nodes)
+    if is_iterative and not options.force_checkpointing:
         yield Problem(
             message="it has an iteration and takes checkpoints: rows in flight between its ends would be lost",
             hint="unset execution.checkpointing.interval, or accept it with execution.checkpointing.force",
+        )
+    if is_iterative and options.unaligned_checkpoints:
+        yield Problem(
+            message="it has an iteration, which unaligned checkpoints do not support",
+            hint="unset execution.checkpointing.unaligned.enabled",
         )
     for edge in graph.edges:
         if options.unaligned_checkpoints and edge.partitioner.is_custom:

@@ -9,8 +9,10 @@ partition on the way overwrites the exchange mode, so the one nearest to the pro
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from graph_compiler.compiler.checks.operator_checks import declared_parallelism
 from graph_compiler.declaration.operators import IterationHead, IterationTail, OperatorSettings, Source
 from graph_compiler.declaration.partitioners import (
     ExchangeMode,
@@ -20,11 +22,13 @@ from graph_compiler.declaration.partitioners import (
     Partitioner,
     RebalancePartitioner,
 )
+from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.declaration.transformations import (
     FeedbackTransformation,
     OneInputTransformation,
     PartitionTransformation,
     PhysicalTransformation,
+    Transformation,
 )
 from graph_compiler.errors import Problem
 from graph_compiler.graphs.stream_graph import (
@@ -54,11 +58,15 @@ class _Route:
 
 @dataclass(slots=True)
 class StreamGraphDraft:
-    """Mutable, local to one translation. `translated` maps a transformation id to the ids that represent it."""
+    """Mutable, local to one translation. `translated` maps a transformation id to the ids that represent it.
+
+    `declared` are the pipeline's transformations by id.
+    """
 
     options: PipelineOptions
     is_dynamic: bool
     last_id: int
+    declared: Mapping[int, Transformation]
     nodes: dict[int, StreamNode] = field(default_factory=dict)
     edges: list[StreamEdge] = field(default_factory=list)
     virtual: dict[int, VirtualPartition | VirtualSideOutput] = field(default_factory=dict)
@@ -86,38 +94,55 @@ class StreamGraphDraft:
         self.nodes[node_id] = StreamNode(
             id=node_id,
             name=name,
-            description=settings.description or name,
+            description=name if settings.description is None else settings.description,
             declared_name=transformation.name,
             operator=operator,
             settings=settings,
             parallelism=settings.parallelism or self._default_parallelism(transformation),
             max_parallelism=settings.max_parallelism or self.options.max_parallelism,
-            slot_sharing_group=settings.slot_sharing_group or self._common_group(transformation.inputs),
+            slot_sharing_group=self._common_group(transformation.inputs)
+            if settings.slot_sharing_group is None
+            else settings.slot_sharing_group,
             chaining_strategy=transformation.chaining_strategy,
             keys=keys,
             declared_at=transformation.declared_at,
         )
         return (node_id,)
 
-    def add_iteration(self, transformation: FeedbackTransformation) -> tuple[int, int]:
-        """Add head and tail of an iteration, which have separate, negative ids."""
+    def add_iteration(self, transformation: FeedbackTransformation) -> int:
+        """Add head and tail of an iteration and return the head's id; both are negative, the tail's is one less."""
         head_id, tail_id = self._last_iteration_id - 1, self._last_iteration_id - 2
         self._last_iteration_id = tail_id
-        self._add_iteration_end(head_id, IterationHead(), transformation, max_parallelism=None)
-        # In Flink, the tail's maximum is its parallelism, and the head has none.
-        self._add_iteration_end(tail_id, IterationTail(), transformation, max_parallelism=self.options.parallelism)
+        declared = transformation.settings
+        parallelism = declared_parallelism(transformation, self.declared, self.options.parallelism)
+        head = OperatorSettings(
+            parallelism=parallelism,
+            max_parallelism=declared.max_parallelism or self.options.max_parallelism,
+            co_location_group=f"IterationCoLocationGroup-{transformation.id}",
+            min_resources=declared.min_resources,
+            preferred_resources=declared.preferred_resources,
+        )
+        # In Flink, the tail's maximum is its parallelism; both are in one slot, so the head has all resources.
+        nothing = None if declared.min_resources is None else ResourceSpec(cpu_cores=0, memory="0m")
+        tail = replace(head, max_parallelism=parallelism, min_resources=nothing, preferred_resources=nothing)
+        self._add_iteration_end(head_id, IterationHead(), transformation, head)
+        self._add_iteration_end(tail_id, IterationTail(), transformation, tail)
         self.source_ids.append(head_id)
         self.sink_ids.append(tail_id)
-        return head_id, tail_id
+        return head_id
 
-    def close_iteration(self, transformation: FeedbackTransformation, head_id: int, tail_id: int) -> None:
-        """Connect the feedback to the tail; head and tail take its slot sharing group."""
-        group = self._common_group(transformation.feedback)
-        for id in (head_id, tail_id):
+    def add_feedback(self, iteration: FeedbackTransformation, feedback_id: int) -> None:
+        """Connect rows that flow back to the tail; they must have been translated."""
+        tail_id = self.translated[iteration.id][-1] - 1
+        for id in self.translated[feedback_id]:
+            self._add_edge(self._route(id), self.nodes[tail_id], type_number=0)
+
+    def close_iteration(self, iteration: FeedbackTransformation) -> None:
+        """Give head and tail the slot sharing group that all rows share which flow back."""
+        group = self._common_group(iteration.feedback)
+        head_id = self.translated[iteration.id][-1]
+        for id in (head_id, head_id - 1):
             self.nodes[id] = replace(self.nodes[id], slot_sharing_group=group)
-        for feedback_id in transformation.feedback:
-            for id in self.translated[feedback_id]:
-                self._add_edge(self._route(id), self.nodes[tail_id], type_number=0)
 
     def add_virtual_partition(self, origin_id: int, declared: PartitionTransformation) -> int:
         """Add a virtual node for one input of a partition."""
@@ -149,9 +174,9 @@ class StreamGraphDraft:
         id: int,
         operator: IterationHead | IterationTail,
         transformation: FeedbackTransformation,
-        *,
-        max_parallelism: int | None,
+        settings: OperatorSettings,
     ) -> None:
+        assert settings.parallelism is not None
         name = f"{operator.default_name}-{transformation.id}"
         self.nodes[id] = StreamNode(
             id=id,
@@ -159,11 +184,9 @@ class StreamGraphDraft:
             description=name,
             declared_name=name,
             operator=operator,
-            settings=OperatorSettings(
-                parallelism=self.options.parallelism, co_location_group=f"IterationCoLocationGroup-{transformation.id}"
-            ),
-            parallelism=self.options.parallelism,
-            max_parallelism=max_parallelism,
+            settings=settings,
+            parallelism=settings.parallelism,
+            max_parallelism=settings.max_parallelism,
             slot_sharing_group=DEFAULT_SLOT_SHARING_GROUP,
             chaining_strategy=None,
             keys=(),

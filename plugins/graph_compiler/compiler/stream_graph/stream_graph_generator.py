@@ -5,7 +5,7 @@ sink(5) → filter(2) → source(1)       roots are walked in declaration order,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from graph_compiler.compiler.checks.operator_checks import job_type
@@ -14,7 +14,7 @@ from graph_compiler.compiler.stream_graph.stream_graph_draft import StreamGraphD
 from graph_compiler.compiler.stream_graph.translators import TRANSLATORS
 from graph_compiler.declaration.partitioners import ExchangeMode
 from graph_compiler.declaration.pipeline import Pipeline
-from graph_compiler.declaration.transformations import FeedbackTransformation, Transformation
+from graph_compiler.declaration.transformations import FeedbackTransformation
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.graphs.stream_graph import JobType, StagingReason, StreamEdge, StreamGraph, StreamNode
 from graph_compiler.graphs.topology import post_order
@@ -28,8 +28,8 @@ def generate_stream_graph(pipeline: Pipeline, options: PipelineOptions) -> Strea
     is_dynamic = decided is JobType.BATCH and options.scheduler is Scheduler.ADAPTIVE_BATCH
     by_id = {transformation.id: transformation for transformation in pipeline.transformations}
     roots = [transformation.id for transformation in pipeline.transformations if transformation.is_root]
-    draft = StreamGraphDraft(options=options, is_dynamic=is_dynamic, last_id=max(by_id))
-    _translate(roots, by_id, draft, decided)
+    draft = StreamGraphDraft(options=options, is_dynamic=is_dynamic, last_id=max(by_id), declared=by_id)
+    _translate(roots, draft, decided)
     if draft.problems:
         raise InvalidPipelineError(pipeline.name, draft.problems)
     graph = StreamGraph(
@@ -46,23 +46,39 @@ def generate_stream_graph(pipeline: Pipeline, options: PipelineOptions) -> Strea
     return with_staging_reasons(graph)
 
 
-def _translate(ids: Sequence[int], by_id: Mapping[int, Transformation], draft: StreamGraphDraft, kind: JobType) -> None:
+def _translate(roots: Sequence[int], draft: StreamGraphDraft, kind: JobType) -> None:
     """Translate transformations and their inputs, each once.
 
     The feedback of an iteration is translated immediately after it, even if other consumers were declared earlier:
-    Flink translates it with the iteration.
+    Flink translates it with the iteration. `pending` is what is still to translate: of the whole, then of the feedback
+    of each open iteration, the innermost last.
     """
-    for id in post_order(ids, lambda id: by_id[id].inputs):
-        if id in draft.translated:
-            continue
-        transformation = by_id[id]
-        translator = TRANSLATORS[type(transformation)]
-        translate = translator.for_batch if kind is JobType.BATCH else translator.for_streaming
-        draft.translated[id] = translate(draft, transformation)
-        if isinstance(transformation, FeedbackTransformation):
-            head_id = draft.translated[id][-1]
-            _translate(transformation.feedback, by_id, draft, kind)
-            draft.close_iteration(transformation, head_id, tail_id=head_id - 1)
+    pending = [iter(_order(roots, draft))]
+    while pending:
+        id = next(pending[-1], None)
+        if id is None:
+            pending.pop()
+        elif id not in draft.translated:
+            transformation = draft.declared[id]
+            translator = TRANSLATORS[type(transformation)]
+            translate = translator.for_batch if kind is JobType.BATCH else translator.for_streaming
+            draft.translated[id] = translate(draft, transformation)
+            if isinstance(transformation, FeedbackTransformation):
+                pending.append(_feedback(transformation, draft))
+
+
+def _feedback(iteration: FeedbackTransformation, draft: StreamGraphDraft) -> Iterator[int]:
+    """Return what is to translate for the feedback of an iteration; each is connected before the next one begins."""
+    for id in iteration.feedback:
+        yield from _order([id], draft)
+        draft.add_feedback(iteration, id)
+    draft.close_iteration(iteration)
+
+
+def _order(ids: Sequence[int], draft: StreamGraphDraft) -> list[int]:
+    """Return what is still to translate, each after its inputs; what is translated already is not walked again."""
+    declared, translated = draft.declared, draft.translated
+    return post_order(ids, lambda id: [input for input in declared[id].inputs if input not in translated])
 
 
 # StreamGraph → StreamGraph: which edges should be staged for an expensive operator or a contract.

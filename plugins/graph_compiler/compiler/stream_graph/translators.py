@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from graph_compiler.compiler.stream_graph.sink_expansion import SinkExpansion
 from graph_compiler.compiler.stream_graph.stream_graph_draft import StreamGraphDraft
 from graph_compiler.declaration.operators import ChainingStrategy, Sink
 from graph_compiler.declaration.partitioners import ExchangeMode
@@ -62,16 +63,29 @@ def _several_inputs(draft: StreamGraphDraft, transformation: Transformation) -> 
 
 def _sink(draft: StreamGraphDraft, transformation: Transformation) -> tuple[int, ...]:
     assert isinstance(transformation, SinkTransformation)
-    assert isinstance(transformation.operator, Sink)
-    if transformation.operator.has_writer:
-        # Flink expands such a sink during translation, so the writer's id comes after all existing ones.
-        writer_id = draft.new_id()
-        ids = draft.add_node(transformation, name=f"{transformation.name}: Writer", id=writer_id)
-    else:
-        ids = draft.add_node(transformation, name=f"Sink: {transformation.name}", keys=transformation.state_keys)
-        draft.sink_ids.append(transformation.id)
-    draft.add_input(ids[0], transformation.inputs[0], type_number=0)
+    ids = draft.add_node(transformation, name=f"Sink: {transformation.name}", keys=transformation.state_keys)
+    draft.sink_ids.append(transformation.id)
+    draft.add_input(transformation.id, transformation.inputs[0], type_number=0)
     return ids
+
+
+def _expanding(side: Callable[[TransformationTranslator], Translate], legacy: Translate) -> Translate:
+    """Expand sinks with a writer during translation, as Flink does: ids of what they add come after all existing ones.
+
+    `side` chooses how the parts are translated. Their results are committed in BATCH between writer and committer, and
+    after the committer. No operator reads a sink.
+    """
+
+    def translate_sink(draft: StreamGraphDraft, transformation: Transformation) -> tuple[int, ...]:
+        assert isinstance(transformation, SinkTransformation)
+        assert isinstance(transformation.operator, Sink)
+        if not transformation.operator.has_writer:
+            return legacy(draft, transformation)
+        for part in SinkExpansion(draft, transformation).parts():
+            draft.translated[part.id] = side(TRANSLATORS[type(part)])(draft, part)
+        return ()
+
+    return translate_sink
 
 
 def _starting_a_chain(translate: Translate, applies: Callable[[Keyed], bool]) -> Translate:
@@ -121,8 +135,7 @@ def _partition_in_streaming(draft: StreamGraphDraft, transformation: Transformat
 def _feedback(draft: StreamGraphDraft, transformation: Transformation) -> tuple[int, ...]:
     """Return the inputs and the iteration's head; the generator closes the iteration after translating its feedback."""
     assert isinstance(transformation, FeedbackTransformation)
-    head_id, _ = draft.add_iteration(transformation)
-    return (*draft.translated[transformation.inputs[0]], head_id)
+    return (*draft.translated[transformation.inputs[0]], draft.add_iteration(transformation))
 
 
 def _either(translate: Translate) -> TransformationTranslator:
@@ -134,7 +147,10 @@ TRANSLATORS: Mapping[type[Transformation], TransformationTranslator] = {
     OneInputTransformation: _keyed(_one_input),
     TwoInputTransformation: _keyed(_several_inputs),
     MultipleInputTransformation: _either(_several_inputs),
-    SinkTransformation: _keyed(_sink),
+    SinkTransformation: TransformationTranslator(
+        for_batch=_expanding(lambda translator: translator.for_batch, _keyed(_sink).for_batch),
+        for_streaming=_expanding(lambda translator: translator.for_streaming, _keyed(_sink).for_streaming),
+    ),
     UnionTransformation: _either(_union),
     SideOutputTransformation: _either(_side_output),
     PartitionTransformation: TransformationTranslator(for_batch=_partition, for_streaming=_partition_in_streaming),

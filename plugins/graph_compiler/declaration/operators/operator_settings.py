@@ -31,7 +31,8 @@ class OperatorSettings(RuntimeSettings):
     """All settings, as declared; None means not set on this operator.
 
     `resource_profile` is the group as declared here, if more than its name was given; resources None are unknown.
-    `expensive`: recomputing it should be avoided, so AUTO stages its result.
+    `expensive`: recomputing it should be avoided, so AUTO stages its result. `buffer_timeout`: in milliseconds, after
+    which Flink sends a buffer that is not full; -1 waits until it is.
     """
 
     description: str | None = None
@@ -43,6 +44,7 @@ class OperatorSettings(RuntimeSettings):
     min_resources: ResourceSpec | None = None
     preferred_resources: ResourceSpec | None = None
     co_location_group: str | None = None
+    buffer_timeout: int | None = None
     task_id: str | None = None
     expensive: bool = False
 
