@@ -10,6 +10,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+from graph_compiler.compiler.checks.operator_checks import declared_parallelism
 from graph_compiler.compiler.checks.validation import STREAM_GRAPH_CHECKS, validated_options
 from graph_compiler.compiler.execution_graph.execution_graph_builder import build_execution_graph
 from graph_compiler.compiler.job_graph.job_graph_generator import generate_job_graph
@@ -48,7 +49,6 @@ from graph_compiler.declaration.transformations import (
     MultipleInputTransformation,
     OneInputTransformation,
     PartitionTransformation,
-    PhysicalTransformation,
     SideOutputTransformation,
     SinkOperator,
     SinkTopology,
@@ -110,7 +110,13 @@ TRIGGER_WINDOW = (
 )
 DESCRIPTIONS = {"window_reduce": WINDOW, "window_all": TRIGGER_WINDOW}
 UNKEYED = ("assign_watermarks",)  # Flink's API makes nothing keyed of these, whatever they read
-STRATEGIES = {"co_map": "HEAD", "co_process": "HEAD", "broadcast_process": "HEAD", "multi_input": "HEAD_WITH_SOURCES"}
+STRATEGIES = {
+    "full_window_partition": "NEVER",
+    "co_map": "HEAD",
+    "co_process": "HEAD",
+    "broadcast_process": "HEAD",
+    "multi_input": "HEAD_WITH_SOURCES",
+}
 ATTRIBUTES = {
     "async": OperatorAttributes(is_yielding=True),
     "full_window_partition": OperatorAttributes(outputs_only_after_end=True),
@@ -335,13 +341,10 @@ def physical(node: Json, kind: str, keys: tuple[str, ...], common: Json, found: 
         return MultipleInputTransformation(name=name, operator=operator, **common)
     if kind in ("co_map", "co_process", "broadcast_process"):
         return TwoInputTransformation(name=name, operator=operator, state_keys=keys, **common)
-    if kind == "full_window_partition":  # the API fixes both
-        before = found[common["inputs"][0] - 1]
-        assert isinstance(before, PhysicalTransformation)
-        common |= {
-            "chaining_strategy": ChainingStrategy.NEVER,
-            "settings": replace(common["settings"], parallelism=before.settings.parallelism or 2),
-        }
+    if kind == "full_window_partition" and "parallelism" not in node:  # the API sets that of its input
+        by_id = {each.id: each for each in found}
+        size = declared_parallelism(by_id[common["inputs"][0]], by_id, node["job"].get("parallelism", 1))
+        common["settings"] = replace(common["settings"], parallelism=size)
     if kind == "window_all":
         own = {"parallelism": node.get("parallelism", 1), "max_parallelism": node.get("max_parallelism", 1)}
         common["settings"] = replace(common["settings"], **own)

@@ -1,5 +1,7 @@
 """Declared partitioners, and how a plan and a fingerprint describe them."""
 
+from collections.abc import Callable
+
 import pytest
 
 from graph_compiler import Csv, DataStream, StreamExecutionEnvironment
@@ -82,3 +84,29 @@ def test_changing_the_functions_source_changes_the_fingerprint() -> None:
         graph = env.get_stream_graph()
         digests.append(list(fingerprints(graph, own_digests(graph), {}).values())[-1])
     assert digests[0] == digests[1] != digests[2]
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda rows: rows.rebalance(), "rebalance"),
+        (lambda rows: rows.shuffle(), "shuffle"),
+        (lambda rows: rows.rescale(), "rescale"),
+        (lambda rows: rows.forward(), "forward"),
+        (lambda rows: rows.broadcast(), "broadcast"),
+        (lambda rows: rows.global_(), "global_"),
+        (lambda rows: rows.partition_custom("a"), "partition_custom"),
+    ],
+)
+def test_a_call_that_would_undo_key_by_is_refused(
+    call: Callable[[DataStream], DataStream], name: str, stream: DataStream
+) -> None:
+    with pytest.raises(InvalidPipelineError) as refusal:
+        call(stream.key_by("a", "b"))
+    (problem,) = refusal.value.problems
+    assert problem.message == f"{name}() follows key_by(a and b), which would have no effect"
+    assert problem.hint == f"remove key_by, or call {name}() before it"
+
+
+def test_key_by_may_follow_another_partition(stream: DataStream) -> None:
+    stream.rebalance().key_by("a").key_by("b").aggregate(n="count(*)")

@@ -65,7 +65,7 @@ def iterations(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem
     if not found:
         return
     by_id = {transformation.id: transformation for transformation in pipeline.transformations}
-    kind, read = job_type(pipeline, options), reached(pipeline)
+    kind, read, before = job_type(pipeline, options), reached(pipeline), _iterations_before(by_id)
     for iteration in found:
         if iteration.id in read and kind is JobType.BATCH:
             yield problem_at(
@@ -77,7 +77,7 @@ def iterations(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem
             yield problem_at(iteration, "nothing flows back into it", hint=INSTEAD_OF_ITERATIONS)
         size = declared_parallelism(iteration, by_id, options.parallelism)
         for back in (by_id[id] for id in iteration.feedback if id in by_id):
-            if not _descends(back, iteration, by_id):
+            if before and not before[back.id] >> (before[iteration.id].bit_length() - 1) & 1:
                 yield problem_at(
                     iteration,
                     f"the rows of '{label(back)}' flow back into it, but do not come from it",
@@ -92,16 +92,25 @@ def iterations(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem
                 )
 
 
-def _descends(one: Transformation, from_: Transformation, by_id: Mapping[int, Transformation]) -> bool:
-    seen, pending = {one.id}, [one]
-    while pending:
-        current = pending.pop()
-        if current.id == from_.id:
-            return True
-        new = [input for input in current.inputs if input in by_id and input not in seen]
-        seen.update(new)
-        pending += [by_id[input] for input in new]
-    return False
+def _iterations_before(by_id: Mapping[int, Transformation]) -> Mapping[int, int]:
+    """Return the iterations that each transformation gets rows of: a bit for each, which the iteration itself sets too.
+
+    The highest bit of an iteration is its own. Empty if there is a cycle, which another check finds.
+    """
+    found: dict[int, int] = {}
+    own = 1
+    try:
+        order = post_order(by_id, lambda id: [input for input in by_id[id].inputs if input in by_id])
+    except CycleError:
+        return found
+    for id in order:
+        found[id] = 0
+        for input in by_id[id].inputs:
+            found[id] |= found.get(input, 0)
+        if isinstance(by_id[id], FeedbackTransformation):
+            found[id] |= own
+            own <<= 1
+    return found
 
 
 def side_outputs(pipeline: Pipeline) -> Iterator[Problem]:

@@ -90,9 +90,15 @@ class SinkExpansion:
         )
 
     def _settings(self, uid: str | None) -> OperatorSettings:
-        """Return those of the sink, as far as its parts have them: Flink leaves its description and resources out."""
+        """Return those of the sink, without those that Flink does not pass on to the parts."""
         return replace(
-            self.sink.settings, uid=uid, description=None, uid_hash=None, min_resources=None, preferred_resources=None
+            self.sink.settings,
+            uid=uid,
+            description=None,
+            uid_hash=None,
+            min_resources=None,
+            preferred_resources=None,
+            buffer_timeout=None,
         )
 
     def _add_operator(self, name: str, operator: Operator, settings: OperatorSettings) -> None:
