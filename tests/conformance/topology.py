@@ -324,12 +324,12 @@ def physical(node: Json, kind: str, keys: tuple[str, ...], common: Json, found: 
         )
     if kind == "sink":
         api = node.get("api", "legacy")
-        operator: Operator = replace(WRITER, connector=Parquet(f"/out/{common['id']}"))
-        if api in ("legacy", "print"):
-            operator = replace(operator, has_writer=False, attributes=OperatorAttributes())
+        writer = replace(WRITER, connector=Parquet(f"/out/{common['id']}"))
+        is_one = api in ("legacy", "print")
+        legacy = replace(writer, has_writer=False, attributes=OperatorAttributes())
         return SinkTransformation(
             name=node.get("name", SINK_NAMES.get(api, "Sink")),
-            operator=operator,
+            operator=legacy if is_one else writer,
             state_keys=keys,
             topology=topology_of(api.split("+")),
             **common,

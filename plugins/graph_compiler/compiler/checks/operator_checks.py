@@ -180,15 +180,16 @@ def reached(pipeline: Pipeline, *, by_feedback: bool = True) -> frozenset[int]:
 def declared_parallelism(transformation: Transformation, by_id: Mapping[int, Transformation], default: int) -> int:
     """Return the parallelism at a place of the declaration; what is no operator has that of its first input."""
     for _ in by_id:  # so that a cycle, which another check finds, ends
-        if isinstance(transformation, PhysicalTransformation) and _is_non_parallel_source(transformation):
-            return 1
-        has_settings = isinstance(transformation, PhysicalTransformation | FeedbackTransformation)
-        if has_settings and (declared := transformation.settings.parallelism) is not None:
-            return declared
-        inherits = not isinstance(transformation, PhysicalTransformation) or (
-            isinstance(transformation, OneInputTransformation) and transformation.inherits_parallelism
-        )
-        if not inherits or (input := by_id.get(transformation.inputs[0])) is None:
+        match transformation:
+            case PhysicalTransformation() if _is_non_parallel_source(transformation):
+                return 1
+            case PhysicalTransformation(settings=settings) | FeedbackTransformation(settings=settings):
+                if settings.parallelism is not None:
+                    return settings.parallelism
+        is_operator = isinstance(transformation, PhysicalTransformation)
+        inherits = isinstance(transformation, OneInputTransformation) and transformation.inherits_parallelism
+        input = by_id.get(transformation.inputs[0]) if inherits or not is_operator else None
+        if input is None:
             break
         transformation = input
     return default
