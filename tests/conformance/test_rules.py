@@ -278,3 +278,16 @@ def test_forced_checkpoints_of_an_iteration_may_not_be_unaligned() -> None:
     unaligned = {"execution.checkpointing.unaligned.enabled": "true"}
     assert refused_in(compiled(*loop(), config=forced, checkpoint_interval=1000)) is None
     assert refused_in(compiled(*loop(), config=forced | unaligned, checkpoint_interval=1000)) == "job_graph"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "phase"),
+    [
+        ([node("x", "side_output", "s", tag="a"), node("y", "side_output", "x", tag="b")], "stream_graph"),
+        ([node("x", "map", "s", name="two\nlines")], "stream_graph"),
+        ([node("x", "multi_input", *(64 * ["s"]))], None),
+    ],
+    ids=["side output of a side output", "line break in a name", "more than 63 inputs"],
+)
+def test_a_difference_on_purpose(nodes: list[Json], phase: str | None) -> None:
+    assert refused_in(compiled(SOURCE, *nodes, node("m", "map", nodes[-1]["id"]))) == phase

@@ -109,7 +109,7 @@ def parallelism(pipeline: Pipeline) -> Iterator[Problem]:
                 f"its maximum parallelism is {most}, but all its rows go through one partition",
                 allowed="1, or unset",
             )
-        if _is_non_parallel_source(operator) and parallelism not in (None, 1):
+        if parallelism not in (None, 1) and _is_non_parallel_source(operator):
             message = f"its parallelism is {parallelism}, but one subtask reads the whole source"
             yield problem_at(operator, message, allowed="1, or unset")
 
