@@ -55,14 +55,16 @@ def task_id(name: str) -> str:
 def distinct(names: Sequence[str]) -> tuple[str, ...]:
     """Return names with a suffix for repeated ones, in order of appearance: `("a", "a")` → `("a", "a_2")`."""
     taken: set[str] = set()
+    numbers: dict[str, int] = {}
     result = []
     for name in names:
-        candidate, number = name, 1
+        candidate, number = name, numbers.get(name, 1)
         while candidate in taken:
             number += 1
             suffix = f"_{number}"
             candidate = name[: TASK_ID_LENGTH - len(suffix)] + suffix
         taken.add(candidate)
+        numbers[name] = number  # all below it are taken
         result.append(candidate)
     return tuple(result)
 

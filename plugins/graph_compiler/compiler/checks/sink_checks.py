@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from graph_compiler.compiler.checks.connector_checks import beginning, connectors_of
 from graph_compiler.declaration.connectors import Connector, FileConnector, SinkMode
@@ -41,23 +42,55 @@ def targets_that_meet(pipeline: Pipeline) -> Iterator[Problem]:
     A target accepts one publication of a plan in each run, so a second sink would fail when it publishes.
     """
     endpoints = [*connectors_of(pipeline)]
-    sinks = [(t, connector) for t, connector in endpoints if isinstance(t.operator, Sink)]
-    for number, (transformation, connector) in enumerate(sinks):
-        for other, there in sinks[:number]:
-            if connector.meets(there):
+    meeting = _meeting([connector for _, connector in endpoints])
+    for number, (transformation, connector) in enumerate(endpoints):
+        if not isinstance(transformation.operator, Sink):
+            continue
+        others = [index for index in meeting(number) if connector.meets(endpoints[index][1])]
+        for other, there in (endpoints[index] for index in others if index < number):
+            if isinstance(other.operator, Sink):
                 yield problem_at(
                     transformation,
                     f"it writes {connector.place}, and '{other.name}' writes {there.place} ({other.declared_at})",
                     hint="give each its own target; union(…) combines two streams into one sink",
                 )
-        for other, there in endpoints:
-            if isinstance(other.operator, Source) and connector.meets(there):
-                assert isinstance(transformation.operator, Sink)
+        for other, there in (endpoints[index] for index in others):
+            if isinstance(other.operator, Source):
                 yield problem_at(
                     transformation,
                     f"it {transformation.operator.mode.verb} {connector.place}, and '{other.name}' reads {there.place}",
                     hint="write elsewhere: a retry would read what the first attempt wrote",
                 )
+
+
+def _meeting(connectors: Sequence[Connector]) -> Callable[[int], list[int]]:
+    """Return a function from the number of a connector to those of all that may meet it, in order.
+
+    It finds them by the places around and inside its own, so that many sinks need not be compared one by one. A kind
+    of another package that says itself what it meets is compared with all.
+    """
+    of_itself = {n for n, connector in enumerate(connectors) if type(connector).meets is not Connector.meets}
+    at: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
+    inside: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
+    keys = [connector.place_key() for connector in connectors]
+    for number, key in enumerate(keys):
+        if key is not None:
+            at[key].append(number)
+            for length in range(len(key) + 1):
+                inside[key[:length]].append(number)
+
+    def find(number: int) -> list[int]:
+        key = keys[number]
+        if number in of_itself:
+            return [other for other in range(len(connectors)) if other != number]
+        found = set(of_itself)
+        if key is not None:
+            found.update(inside[key])
+            for length in range(len(key)):
+                found.update(at.get(key[:length], ()))
+        return sorted(found - {number})
+
+    return find
 
 
 def _root(

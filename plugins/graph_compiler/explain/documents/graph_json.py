@@ -16,6 +16,7 @@ from graph_compiler.compiler.regions.deployment_regions import logical_pipelined
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.deployment.documents.wire import Json, to_wire
 from graph_compiler.graphs.execution_graph import (
+    ExecutionEdge,
     ExecutionGraph,
     ExecutionJobVertex,
     ExecutionVertexId,
@@ -23,7 +24,7 @@ from graph_compiler.graphs.execution_graph import (
 )
 from graph_compiler.graphs.job_graph import JobEdge, JobGraph, JobVertex, ResultPartitionType
 from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode, VirtualPartition, VirtualSideOutput
-from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId
 from graph_compiler.options.model import PipelineOptions
 
 
@@ -96,9 +97,9 @@ def job_graph_json(graph: JobGraph) -> dict[str, Json]:
     name_of = {
         data_set.id: f"{index[data_set.producer_id]}#{data_set.id.rpartition('-')[2]}" for data_set in graph.data_sets
     }
-    edges = {
-        data_set.id: [edge for edge in graph.edges if edge.data_set_id == data_set.id] for data_set in graph.data_sets
-    }
+    edges: dict[IntermediateDataSetId, list[JobEdge]] = {data_set.id: [] for data_set in graph.data_sets}
+    for edge in graph.edges:
+        edges[edge.data_set_id].append(edge)
     return {
         "job_type": graph.job_type,
         "dynamic": graph.is_dynamic,
@@ -180,6 +181,11 @@ class ExecutionGraphJson:
         self._graph = graph
         self._index = {vertex.id: number for number, vertex in enumerate(graph.vertices)}
         self._results = {result.id: result for result in graph.results}
+        self._read_by: dict[JobVertexId, list[ExecutionEdge]] = {vertex.id: [] for vertex in graph.vertices}
+        self._read_from: dict[IntermediateDataSetId, list[ExecutionEdge]] = {result.id: [] for result in graph.results}
+        for edge in graph.edges:
+            self._read_by[edge.job_edge.target_id].append(edge)
+            self._read_from[edge.job_edge.data_set_id].append(edge)
 
     def vertices(self) -> list[Json]:
         """Return the job vertices in topological order, each with its subtasks before they run."""
@@ -237,15 +243,13 @@ class ExecutionGraphJson:
                 "partitions": list(edge.group_of(subtask).partitions),
                 "subpartition_range": list(edge.subpartitions(subtask)),
             }
-            for edge in self._graph.edges
-            if edge.job_edge.target_id == vertex.id
+            for edge in self._read_by[vertex.id]
         ]
 
     def _produced(self, result: IntermediateResult, partition: int) -> Json:
         groups = [
             (edge.job_edge.target_id, group.consumers, edge.subpartition_count or len(group.consumers))
-            for edge in self._graph.edges
-            if edge.job_edge.data_set_id == result.id
+            for edge in self._read_from[result.id]
             for group in edge.groups
             if partition in group.partitions
         ]
