@@ -9,7 +9,8 @@ import pytest
 from graph_compiler import Csv, InvalidPipelineError, Parquet, SlotSharingGroup, extensions
 from graph_compiler import StreamExecutionEnvironment as Environment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS, DeployMode
+from graph_compiler.declaration.resources.application import DeployMode
+from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.deployment.targets.execution_target import DriverPlace, ExecutionTarget, SecretWay

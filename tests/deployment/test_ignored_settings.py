@@ -5,7 +5,7 @@ import pytest
 from graph_compiler import Csv, InvalidPipelineError, Parquet, SlotSharingGroup
 from graph_compiler import StreamExecutionEnvironment as Environment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration.resources.slot_sharing_group import DeployMode
+from graph_compiler.declaration.resources.application import DeployMode
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.targets.execution_target import ExecutionTarget, ignored_words
 from graph_compiler.deployment.targets.known_targets import target_of

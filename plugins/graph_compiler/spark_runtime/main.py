@@ -25,7 +25,7 @@ from pyspark.sql import SparkSession
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors.file_uris import local_path
-from graph_compiler.declaration.resources.slot_sharing_group import DeployMode
+from graph_compiler.declaration.resources.application import DeployMode
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.jvm_settings import OF_PANDAS, READS_DIFFERENTLY
 from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, Failure, ThrowableType

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import quote
 
-from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS, DeployMode, SlotSharingGroup
+from graph_compiler.declaration.resources.application import DeployMode
+from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS, SlotSharingGroup
 from graph_compiler.identifiers import listing
 
 

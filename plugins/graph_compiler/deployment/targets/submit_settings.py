@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from graph_compiler.declaration.resources.slot_sharing_group import DeployMode, SlotSharingGroup
+from graph_compiler.declaration.resources.application import DeployMode
+from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.options.flink_options import with_flink_settings
 from graph_compiler.options.spark_settings import spark_settings
