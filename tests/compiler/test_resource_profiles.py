@@ -122,8 +122,8 @@ def test_a_group_may_be_declared_once_and_used_by_name(env: Environment) -> None
         SlotSharingGroup("big")
     ).sink_to(Parquet("/out")).name("out")
     compiled = compile_pipeline(env.pipeline())
-    assert compiled.job_graph.resource_profile == {"big": BIG}
-    assert [region.slot_sharing_group for region in compiled.deployment.regions] == ["big"]
+    assert compiled.job_graph.resource_profiles == (BIG,)
+    assert [region.slot_sharing_group for region in compiled.deployment.regions] == [BIG]
     assert "task out    [slot sharing group big: driver 2g, executors with 4 cores and 8g]" in explain_text(
         plan_of(compiled)
     )

@@ -37,9 +37,7 @@ MUTANTS = (
         "chain over several inputs", "why_not_chainable", "if len(graph.in_edges[edge.target_id]) != 1:", "if False:"
     ),
     Mutant("chain with chaining off", "why_not_joined", "(not options.chaining_enabled,", "(False,"),
-    Mutant(
-        "chain over groups", "why_not_joined", "(source.slot_sharing_group != target.slot_sharing_group,", "(False,"
-    ),
+    Mutant("chain over groups", "why_not_joined", "(graph.changes_group(edge),", "(False,"),
     Mutant("chain behind NEVER", "why_not_joined", "(source.chaining_strategy is ChainingStrategy.NEVER,", "(False,"),
     Mutant("chain a hash", "why_not_joined", "(not edge.partitioner.is_forward,", "(False,"),
     Mutant("chain into HEAD", "why_not_joined", "(not _may_follow(source, target),", "(False,"),

@@ -77,7 +77,7 @@ class StreamNode:
     settings: OperatorSettings
     parallelism: int
     max_parallelism: int | None
-    slot_sharing_group: str
+    slot_sharing_group: SlotSharingGroup
     chaining_strategy: ChainingStrategy | None
     keys: tuple[str, ...]
     declared_at: SourceLocation | None
@@ -136,8 +136,7 @@ class StreamGraph:
     """Nodes in the order in which they were translated, edges in the order in which they were made.
 
     `is_dynamic`: a parallelism that is not set is decided at run time. `source_ids` and `sink_ids` are Flink's lists: a
-    sink whose writer is a separate operator is in neither. `resource_profiles` are the slot sharing groups that were
-    declared with settings. Derived maps list a node's edges in the graph's order.
+    sink whose writer is a separate operator is in neither. Derived maps list a node's edges in the graph's order.
     """
 
     job_name: str
@@ -148,12 +147,15 @@ class StreamGraph:
     virtual_nodes: tuple[VirtualPartition | VirtualSideOutput, ...]
     source_ids: tuple[int, ...]
     sink_ids: tuple[int, ...]
-    resource_profiles: tuple[SlotSharingGroup, ...] = ()
 
     @cached_property
     def node(self) -> Mapping[int, StreamNode]:
         """Nodes by id."""
         return {node.id: node for node in self.nodes}
+
+    def changes_group(self, edge: StreamEdge) -> bool:
+        """Whether an edge connects two slot sharing groups: its ends never share an application."""
+        return self.node[edge.source_id].slot_sharing_group != self.node[edge.target_id].slot_sharing_group
 
     @cached_property
     def in_edges(self) -> Mapping[int, Sequence[StreamEdge]]:

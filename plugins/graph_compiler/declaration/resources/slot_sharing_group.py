@@ -58,6 +58,9 @@ PLACES: Mapping[str, str] = {
 }
 """The settings of a group that say where its applications run, with the options that they override."""
 
+DEFAULT = "default"
+"""The group of operators whose inputs share no other."""
+
 _EXTENDED = "spark.executor.resource."
 _AMOUNT = ".amount"
 ConfValue = str | int | float | bool
@@ -93,6 +96,11 @@ class SlotSharingGroup(metaclass=HeldToForm):
     def is_only_a_name(self) -> bool:
         """Whether it sets nothing: operators may name a group that another operator declares."""
         return not self.settings() and not self.places()
+
+    @property
+    def is_default(self) -> bool:
+        """Whether it is the group of operators that name none, with settings or without."""
+        return self.name == DEFAULT
 
     def places(self) -> dict[str, str]:
         """Return where its applications run, as far as it says so, by the names of the options."""
