@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -160,6 +160,10 @@ class JobGraph:
         ordered = sorted(self.vertices, key=lambda vertex: min(vertex.node_ids))
         groups = dict.fromkeys(vertex.slot_sharing_group for vertex in ordered)
         return tuple(group for group in groups if not group.is_only_a_name)
+
+    def is_one_group(self, ids: Iterable[JobVertexId]) -> bool:
+        """Whether vertices have one slot sharing group, and may share an application."""
+        return len({self.vertex[id].slot_sharing_group for id in ids}) == 1
 
     @cached_property
     def vertex(self) -> Mapping[JobVertexId, JobVertex]:

@@ -153,9 +153,15 @@ class StreamGraph:
         """Nodes by id."""
         return {node.id: node for node in self.nodes}
 
+    def group_names(self, edge: StreamEdge) -> tuple[str, str]:
+        """Return the names of the slot sharing groups of an edge's ends."""
+        one, other = (self.node[id].slot_sharing_group.name for id in (edge.source_id, edge.target_id))
+        return one, other
+
     def changes_group(self, edge: StreamEdge) -> bool:
         """Whether an edge connects two slot sharing groups: its ends never share an application."""
-        return self.node[edge.source_id].slot_sharing_group != self.node[edge.target_id].slot_sharing_group
+        one, other = self.group_names(edge)
+        return one != other
 
     @cached_property
     def in_edges(self) -> Mapping[int, Sequence[StreamEdge]]:

@@ -30,7 +30,6 @@ from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescrip
 from graph_compiler.deployment.documents.jvm_settings import OF_PANDAS, READS_DIFFERENTLY
 from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, Failure, ThrowableType
 from graph_compiler.deployment.documents.staging_layout import root_of
-from graph_compiler.deployment.targets.execution_target import ignored_words
 from graph_compiler.deployment.targets.known_targets import target_of
 from graph_compiler.driver_jvm.pinned_process import host_zone, pin_process
 from graph_compiler.errors import ExecutionClaimedError, ExtensionError, StagingError, StagingRootNotSharedError
@@ -245,8 +244,8 @@ def _warn_about_ignored_settings(task: TaskDeploymentDescriptor, spark: SparkSes
         target = target_of(master)
     except ExtensionError:  # the package of another target need not be installed here
         return
-    if target is not None and (words := ignored_words(profile, target, master, DeployMode(mode))):
-        LOG.info("%s", words)
+    if target is not None and (words := target.ignored_words(profile.resources(), master, DeployMode(mode))):
+        LOG.info("slot sharing group '%s': %s", profile.name, words)
 
 
 if __name__ == "__main__":

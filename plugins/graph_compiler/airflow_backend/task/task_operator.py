@@ -80,7 +80,7 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
             conn_id=where.conn_id or settings.conn_id,
             inlets=inlets(regions, arguments.defaults),
             outlets=outlets(regions, arguments.defaults),
-            **submit_options(first.resource_profile, where, settings.spark_conf),
+            **submit_options(where, settings.spark_conf),
             **{**retry_arguments(restart, self._failures), **kwargs},
         )
         self.places = find_places(regions)

@@ -83,8 +83,7 @@ def _closing_edges(graph: JobGraph, *, merges: bool) -> list[JobEdgeId]:
 
 
 def _may_merge(inside: frozenset[JobVertexId], graph: JobGraph) -> bool:
-    groups = {graph.vertex[id].slot_sharing_group for id in inside}
-    return len(groups) == 1 and not any(edge.parts_regions for edge in _edges_inside(inside, graph))
+    return graph.is_one_group(inside) and not any(edge.parts_regions for edge in _edges_inside(inside, graph))
 
 
 def _closing_edges_inside(inside: frozenset[JobVertexId], graph: JobGraph) -> list[JobEdgeId]:
@@ -186,7 +185,7 @@ def staging_words(edge: JobEdge, reason: StagingReason, stream_graph: StreamGrap
         case StagingReason.OUTPUT_ONLY_AFTER_END:
             words = f"'{source.name}' produces no rows until it has read all its input"
         case StagingReason.SLOT_SHARING_GROUP_DIFFERS:
-            one, other = source.slot_sharing_group.name, target.slot_sharing_group.name
+            one, other = stream_graph.group_names(edge.stream_edge)
             words = f"slot sharing group '{one}' ends and '{other}' begins"
         case StagingReason.WOULD_CYCLE:
             words = f"'{target.name}' waits for staged rows, which one region with '{source.name}' would stage itself"

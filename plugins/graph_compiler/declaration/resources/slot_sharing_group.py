@@ -107,10 +107,13 @@ class SlotSharingGroup(metaclass=HeldToForm):
         named = {key: getattr(self, name) for name, key in PLACES.items()}
         return {key: str(value) for key, value in named.items() if value is not None}
 
+    def resources(self) -> dict[str, str | int]:
+        """Return the resources that it sets, by their names here."""
+        return {name: value for name in SPARK_SETTINGS if (value := getattr(self, name)) is not None}
+
     def settings(self) -> dict[str, str]:
         """Return everything it sets, by Spark's names."""
-        named = {key: getattr(self, name) for name, key in SPARK_SETTINGS.items()}
-        own = {key: str(value) for key, value in named.items() if value is not None}
+        own = {SPARK_SETTINGS[name]: str(value) for name, value in self.resources().items()}
         return own | {key: str(value) for key, value in self.conf.items()}
 
     def executor(self) -> Amounts:
