@@ -79,20 +79,17 @@ MUTANTS = (
     Mutant(
         "farthest partitioner",
         "StreamGraphDraft._route",
-        "partitioner = partitioner or virtual.partitioner",
-        "partitioner = virtual.partitioner or partitioner",
+        "partitioner = partitioner or declared.partitioner",
+        "partitioner = declared.partitioner or partitioner",
     ),
     Mutant(
         "nearest exchange mode",
         "StreamGraphDraft._route",
-        "exchange_mode = virtual.exchange_mode",
-        "exchange_mode = exchange_mode if exchange_mode.value != 'UNDEFINED' else virtual.exchange_mode",
+        "exchange_mode = declared.exchange_mode",
+        "exchange_mode = exchange_mode if exchange_mode.value != 'UNDEFINED' else declared.exchange_mode",
     ),
     Mutant(
-        "no group inheritance",
-        "StreamGraphDraft._common_group",
-        "return groups.pop() if len(groups) == 1 else",
-        "return",
+        "no group inheritance", "StreamGraphDraft._group", "group = shared.pop() if len(shared) == 1 else", "group ="
     ),
     Mutant(
         "keyed stays in its chain",

@@ -13,6 +13,7 @@ from functools import cached_property
 from graph_compiler.declaration.operators import ChainingStrategy, Operator, OperatorSettings
 from graph_compiler.declaration.partitioners import ExchangeMode, Partitioner
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
+from graph_compiler.declaration.transformations import PartitionTransformation
 from graph_compiler.errors import SourceLocation
 
 
@@ -111,15 +112,11 @@ class StreamEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VirtualPartition:
-    """A virtual node that determines how rows move from `origin_id`."""
+    """A virtual node that determines how rows move from `origin_id`, as `declared`."""
 
     id: int
     origin_id: int
-    partitioner: Partitioner | None
-    exchange_mode: ExchangeMode
-    staging_text: str | None
-    same_task: bool
-    pipelining_text: str | None
+    declared: PartitionTransformation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -126,15 +126,7 @@ class StreamGraphDraft:
     def add_virtual_partition(self, origin_id: int, declared: PartitionTransformation) -> int:
         """Add a virtual node for one input of a partition."""
         id = self.new_id()
-        self.virtual[id] = VirtualPartition(
-            id=id,
-            origin_id=origin_id,
-            partitioner=declared.partitioner,
-            exchange_mode=declared.exchange_mode,
-            staging_text=declared.staging_text,
-            same_task=declared.same_task,
-            pipelining_text=declared.pipelining_text,
-        )
+        self.virtual[id] = VirtualPartition(id=id, origin_id=origin_id, declared=declared)
         return id
 
     def add_virtual_side_output(self, origin_id: int, tag: str) -> int:
@@ -183,12 +175,13 @@ class StreamGraphDraft:
         pipelining_text: str | None = None
         while (virtual := self.virtual.get(id)) is not None:
             if isinstance(virtual, VirtualPartition):
-                partitioner = partitioner or virtual.partitioner
-                exchange_mode = virtual.exchange_mode
-                if virtual.staging_text and (same_task and not virtual.same_task):
-                    staging_text, same_task = virtual.staging_text, False  # it asks for more
-                staging_text = staging_text or virtual.staging_text
-                pipelining_text = pipelining_text or virtual.pipelining_text
+                declared = virtual.declared
+                partitioner = partitioner or declared.partitioner
+                exchange_mode = declared.exchange_mode
+                if declared.staging_text and (same_task and not declared.same_task):
+                    staging_text, same_task = declared.staging_text, False  # it asks for more
+                staging_text = staging_text or declared.staging_text
+                pipelining_text = pipelining_text or declared.pipelining_text
             else:
                 output_tag = output_tag or virtual.tag
             id = virtual.origin_id

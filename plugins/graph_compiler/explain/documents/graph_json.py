@@ -45,8 +45,8 @@ def stream_graph_json(graph: StreamGraph, options: PipelineOptions) -> dict[str,
                 {
                     "id": node.id,
                     "of": node.origin_id,
-                    "partitioner": node.partitioner.name if node.partitioner else None,
-                    "exchange_mode": node.exchange_mode,
+                    "partitioner": node.declared.partitioner.name if node.declared.partitioner else None,
+                    "exchange_mode": node.declared.exchange_mode,
                 }
                 for node in graph.virtual_nodes
                 if isinstance(node, VirtualPartition)
