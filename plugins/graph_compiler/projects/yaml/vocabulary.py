@@ -109,7 +109,7 @@ _KIND_TYPES: Mapping[Any, Any] = {
     str | SlotSharingGroup: either(str, make_form(SlotSharingGroup.__name__, make_call(None, SlotSharingGroup))),
 }
 
-RESOURCES = (ResourceSpec, SlotSharingGroup)
+SPECS = (ResourceSpec, SlotSharingGroup)
 """Values that are written as a mapping of their arguments, without a key of their own."""
 STREAMS = (DataStream, KeyedStream, WindowedStream, ConnectedStreams)
 PREFIXES = ("connect", "key_by", "grouping_sets", "rollup", "cube", "window", "window_all")

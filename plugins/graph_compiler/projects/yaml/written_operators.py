@@ -38,15 +38,7 @@ from graph_compiler.declaration.transformations import PhysicalTransformation
 from graph_compiler.declaration.windows import Window
 from graph_compiler.identifiers import quoted
 from graph_compiler.projects.yaml.forms import parameters
-from graph_compiler.projects.yaml.vocabulary import (
-    OPERATIONS,
-    OPERATORS,
-    RENAMED,
-    RESOURCES,
-    SETTINGS,
-    key_of_kind,
-    snake,
-)
+from graph_compiler.projects.yaml.vocabulary import OPERATIONS, OPERATORS, RENAMED, SETTINGS, SPECS, key_of_kind, snake
 
 Step = dict[str, Any]
 
@@ -61,7 +53,7 @@ def written_value(value: object) -> Any:
         return {"secret": value.conn_id, **_changed(value, "conn_id")}
     if isinstance(value, Connector | Operator | Window):
         return written_call(key_of_kind(type(value)), value)
-    if isinstance(value, RESOURCES):
+    if isinstance(value, SPECS):
         changed = _changed(value, None)
         return changed["name"] if changed.keys() == {"name"} else changed  # its name is enough
     return _written_collection(value)
