@@ -37,9 +37,7 @@ MUTANTS = (
         "chain over several inputs", "why_not_chainable", "if len(graph.in_edges[edge.target_id]) != 1:", "if False:"
     ),
     Mutant("chain with chaining off", "why_not_joined", "(not options.chaining_enabled,", "(False,"),
-    Mutant(
-        "chain over groups", "why_not_joined", "(source.slot_sharing_group != target.slot_sharing_group,", "(False,"
-    ),
+    Mutant("chain over groups", "why_not_joined", "(graph.changes_group(edge),", "(False,"),
     Mutant("chain behind NEVER", "why_not_joined", "(source.chaining_strategy is ChainingStrategy.NEVER,", "(False,"),
     Mutant("chain a hash", "why_not_joined", "(not edge.partitioner.is_forward,", "(False,"),
     Mutant("chain into HEAD", "why_not_joined", "(not _may_follow(source, target),", "(False,"),
@@ -81,20 +79,17 @@ MUTANTS = (
     Mutant(
         "farthest partitioner",
         "StreamGraphDraft._route",
-        "partitioner = partitioner or virtual.partitioner",
-        "partitioner = virtual.partitioner or partitioner",
+        "partitioner = partitioner or declared.partitioner",
+        "partitioner = declared.partitioner or partitioner",
     ),
     Mutant(
         "nearest exchange mode",
         "StreamGraphDraft._route",
-        "exchange_mode = virtual.exchange_mode",
-        "exchange_mode = exchange_mode if exchange_mode.value != 'UNDEFINED' else virtual.exchange_mode",
+        "exchange_mode = declared.exchange_mode",
+        "exchange_mode = exchange_mode if exchange_mode.value != 'UNDEFINED' else declared.exchange_mode",
     ),
     Mutant(
-        "no group inheritance",
-        "StreamGraphDraft._common_group",
-        "return groups.pop() if len(groups) == 1 else",
-        "return",
+        "no group inheritance", "StreamGraphDraft._group", "group = shared.pop() if len(shared) == 1 else", "group ="
     ),
     Mutant(
         "keyed stays in its chain",
@@ -180,10 +175,7 @@ MUTANTS = (
         "settings.description or name",
     ),
     Mutant(
-        "an empty group is none",
-        "StreamGraphDraft.add_node",
-        "if settings.slot_sharing_group is None",
-        "if not settings.slot_sharing_group",
+        "an empty group is none", "StreamGraphDraft._group", "if group is None:", "if group is None or not group.name:"
     ),
     Mutant("a sink's description for its writer", "SinkExpansion._settings", "description=None,", ""),
     Mutant("a sink's resources for its writer", "SinkExpansion._settings", "min_resources=None,", ""),
@@ -243,7 +235,7 @@ MUTANTS = (
     Mutant("maximum of what is not parallel", "parallelism", "and most not in (None, 1):", "and False:"),
     Mutant("a source that is not parallel", "parallelism", "and _is_non_parallel_source(operator):", "and False:"),
     Mutant("keys undone", "PartitioningMethods._repartition", "isinstance(before, PartitionTransformation)", "False"),
-    Mutant("co-location anywhere", "check_job_graph", "problems += _co_location_problems(graph)", "pass"),
+    Mutant("co-location anywhere", "group_problems", "yield from _co_location_problems(graph, regions_of)", "pass"),
     Mutant("co-location over regions", "build_scheduling_topology", "if problems := list(", "if problems := 0 * list("),
     Mutant("any buffer timeout", "check_job_graph", "_buffer_timeout_problems(stream_graph, graph, after_end)", "[]"),
     Mutant("buffer timeout of -1", "_buffer_timeout_problems", "timeout >= 0", "timeout >= -1"),

@@ -43,6 +43,7 @@ from graph_compiler.declaration.partitioners import (
 )
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.resources.resource_spec import CORES, MEMORY, OFF_HEAP, ResourceSpec
+from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.declaration.streams import KeyedStream
 from graph_compiler.declaration.transformations import (
     FeedbackTransformation,
@@ -287,12 +288,14 @@ def transformation(  # noqa: PLR0911  # one row of a table each
 
 
 def settings_of(node: Json) -> OperatorSettings:
-    names = ("uid", "uid_hash", "slot_sharing_group", "co_location_group", "max_parallelism", "buffer_timeout")
+    names = ("uid", "uid_hash", "co_location_group", "max_parallelism", "buffer_timeout")
     given = {key: node[key] for key in names if key in node}
+    group = node.get("slot_sharing_group")
     least, preferred = (resources_of(node.get(key, node.get("resources"))) for key in RESOURCES)
     return OperatorSettings(
         description=node.get("description", DESCRIPTIONS.get(node["kind"])),
         parallelism=None if node.get("parallelism") == -1 else node.get("parallelism"),  # Flink's "not set"
+        slot_sharing_group=None if group is None else SlotSharingGroup(group),
         min_resources=least,
         preferred_resources=preferred,
         **given,

@@ -50,7 +50,7 @@ def _co_location_problems(
     """Find co-located vertices whose subtasks of the same number can restart without each other."""
     first: dict[tuple[str, int], ExecutionJobVertex] = {}
     for vertex in graph.vertices:
-        group = job_graph.vertex[vertex.id].co_location_group
+        group = job_graph.vertex[vertex.id].head.settings.co_location_group
         if group is None:
             continue
         others = [first.setdefault((group, id.subtask), vertex) for id in vertex.execution_vertices()]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 
 from graph_compiler.compiler.checks.operator_checks import repeated_uids
-from graph_compiler.compiler.checks.resource_profiles import unmet_minimums
+from graph_compiler.compiler.checks.resource_checks import group_problems
 from graph_compiler.compiler.job_graph.chaining import (
     Breaks,
     OperatorChain,
@@ -14,10 +14,10 @@ from graph_compiler.compiler.job_graph.chaining import (
     chain_breaks,
     find_chains,
 )
-from graph_compiler.compiler.job_graph.coordinators import coordination, slot_sharing_groups
+from graph_compiler.compiler.job_graph.coordinators import coordination
 from graph_compiler.compiler.job_graph.exchange_modes import result_type
 from graph_compiler.compiler.job_graph.hasher import hash_nodes
-from graph_compiler.compiler.stream_graph.stream_graph_draft import DEFAULT_SLOT_SHARING_GROUP
+from graph_compiler.compiler.regions.deployment_regions import logical_pipelined_regions
 from graph_compiler.declaration.operators import IterationHead
 from graph_compiler.declaration.partitioners import (
     ExchangeMode,
@@ -122,7 +122,6 @@ def generate_job_graph(graph: StreamGraph, options: PipelineOptions) -> JobGraph
         data_sets=tuple(data_sets),
         edges=tuple(edges),
         creation_order=creation_order,
-        resource_profiles=graph.resource_profiles,
     )
     check_job_graph(graph, job_graph, {id for chain in facts.chains for id in chain.after_end})
     return job_graph
@@ -174,6 +173,7 @@ def _vertex(chain: OperatorChain, facts: _Facts) -> JobVertex:
     on_driver = coordination(chain, graph, facts.operator_ids)
     return JobVertex(
         id=JobVertexId(facts.operator_ids[head.id]),
+        head=head,
         name=chain_name(chain, graph, facts.breaks),
         description=chain_description(chain, graph, facts.breaks, facts.options.description_mode),
         node_ids=(*chain.source_ids, *reversed(chain.node_ids)),
@@ -184,10 +184,8 @@ def _vertex(chain: OperatorChain, facts: _Facts) -> JobVertex:
         parallelism=size.parallelism,
         parallelism_configured=size.is_configured,
         max_parallelism=size.max_parallelism,
-        slot_sharing_group=head.slot_sharing_group,
         min_resources=merge_resources(graph.node[id].settings.min_resources for id in chain.node_ids),
         preferred_resources=merge_resources(graph.node[id].settings.preferred_resources for id in chain.node_ids),
-        co_location_group=head.settings.co_location_group,
         initialize_on_master=on_driver.on_master,
         coordinators=on_driver.coordinators,
         input_split_sources=on_driver.split_sources,
@@ -365,18 +363,8 @@ def check_job_graph(stream_graph: StreamGraph, graph: JobGraph, after_end: Colle
         for data_set in hybrid
         if graph.job_type is JobType.STREAMING
     ]
-    problems += [
-        Problem(
-            operator=vertex.name,
-            message=f"its slot sharing group is '{vertex.slot_sharing_group}', but the job has hybrid results",
-            allowed="the default slot sharing group beside hybrid results",
-        )
-        for vertex in graph.vertices
-        if hybrid and vertex.slot_sharing_group != DEFAULT_SLOT_SHARING_GROUP
-    ]
     problems += _buffer_timeout_problems(stream_graph, graph, after_end)
-    problems += _co_location_problems(graph)
-    problems += unmet_minimums(stream_graph, graph)
+    problems += group_problems(stream_graph, graph, logical_pipelined_regions)
     if problems:
         raise InvalidPipelineError(graph.job_name, problems)
 
@@ -400,30 +388,6 @@ def _buffer_timeout_problems(stream_graph: StreamGraph, graph: JobGraph, after_e
                 declared_at=source.declared_at,
             )
     return list(found.values())
-
-
-def _co_location_problems(graph: JobGraph) -> Iterator[Problem]:
-    """Find vertices of one co-location group in different slot sharing groups."""
-    located = [vertex for vertex in graph.vertices if vertex.co_location_group is not None]
-    if not located:
-        return
-    slots, first = slot_sharing_groups(graph), dict[str, JobVertex]()
-    for vertex in located:
-        assert vertex.co_location_group is not None
-        other = first.setdefault(vertex.co_location_group, vertex)
-        if slots[other.id] != slots[vertex.id]:
-            yield Problem(
-                operator=vertex.name,
-                message=f"its co-location group '{vertex.co_location_group}' is that of '{other.name}', "
-                f"but its slot sharing group is {_group_words(vertex, other)}",
-                hint="put both into one slot sharing group with a name, or remove the co-location group of one",
-            )
-
-
-def _group_words(vertex: JobVertex, other: JobVertex) -> str:
-    if vertex.slot_sharing_group != other.slot_sharing_group:
-        return f"'{vertex.slot_sharing_group}', not '{other.slot_sharing_group}'"
-    return "that of another region: in BATCH, each region has its own default group"
 
 
 def _checkpoint_problems(graph: StreamGraph, options: PipelineOptions) -> Iterator[Problem]:

@@ -23,6 +23,7 @@ from graph_compiler.declaration.partitioners import (
     RebalancePartitioner,
 )
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
+from graph_compiler.declaration.resources.slot_sharing_group import DEFAULT, SlotSharingGroup
 from graph_compiler.declaration.transformations import (
     FeedbackTransformation,
     OneInputTransformation,
@@ -39,8 +40,6 @@ from graph_compiler.graphs.stream_graph import (
     VirtualSideOutput,
 )
 from graph_compiler.options.model import PipelineOptions
-
-DEFAULT_SLOT_SHARING_GROUP = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +59,14 @@ class _Route:
 class StreamGraphDraft:
     """Mutable, local to one translation. `translated` maps a transformation id to the ids that represent it.
 
-    `declared` are the pipeline's transformations by id.
+    `declared` are the pipeline's transformations by id, `groups` the slot sharing groups with settings by name.
     """
 
     options: PipelineOptions
     is_dynamic: bool
     last_id: int
     declared: Mapping[int, Transformation]
+    groups: Mapping[str, SlotSharingGroup]
     nodes: dict[int, StreamNode] = field(default_factory=dict)
     edges: list[StreamEdge] = field(default_factory=list)
     virtual: dict[int, VirtualPartition | VirtualSideOutput] = field(default_factory=dict)
@@ -100,9 +100,7 @@ class StreamGraphDraft:
             settings=settings,
             parallelism=settings.parallelism or self._default_parallelism(transformation),
             max_parallelism=settings.max_parallelism or self.options.max_parallelism,
-            slot_sharing_group=self._common_group(transformation.inputs)
-            if settings.slot_sharing_group is None
-            else settings.slot_sharing_group,
+            slot_sharing_group=self._group(settings.slot_sharing_group, transformation.inputs),
             chaining_strategy=transformation.chaining_strategy,
             keys=keys,
             declared_at=transformation.declared_at,
@@ -139,7 +137,7 @@ class StreamGraphDraft:
 
     def close_iteration(self, iteration: FeedbackTransformation) -> None:
         """Give head and tail the slot sharing group that all rows share which flow back."""
-        group = self._common_group(iteration.feedback)
+        group = self._group(None, iteration.feedback)
         head_id = self.translated[iteration.id][-1]
         for id in (head_id, head_id - 1):
             self.nodes[id] = replace(self.nodes[id], slot_sharing_group=group)
@@ -147,15 +145,7 @@ class StreamGraphDraft:
     def add_virtual_partition(self, origin_id: int, declared: PartitionTransformation) -> int:
         """Add a virtual node for one input of a partition."""
         id = self.new_id()
-        self.virtual[id] = VirtualPartition(
-            id=id,
-            origin_id=origin_id,
-            partitioner=declared.partitioner,
-            exchange_mode=declared.exchange_mode,
-            staging_text=declared.staging_text,
-            same_task=declared.same_task,
-            pipelining_text=declared.pipelining_text,
-        )
+        self.virtual[id] = VirtualPartition(id=id, origin_id=origin_id, declared=declared)
         return id
 
     def add_virtual_side_output(self, origin_id: int, tag: str) -> int:
@@ -187,7 +177,7 @@ class StreamGraphDraft:
             settings=settings,
             parallelism=settings.parallelism,
             max_parallelism=settings.max_parallelism,
-            slot_sharing_group=DEFAULT_SLOT_SHARING_GROUP,
+            slot_sharing_group=self._group(None, ()),
             chaining_strategy=None,
             keys=(),
             declared_at=transformation.declared_at,
@@ -202,12 +192,13 @@ class StreamGraphDraft:
         pipelining_text: str | None = None
         while (virtual := self.virtual.get(id)) is not None:
             if isinstance(virtual, VirtualPartition):
-                partitioner = partitioner or virtual.partitioner
-                exchange_mode = virtual.exchange_mode
-                if virtual.staging_text and (same_task and not virtual.same_task):
-                    staging_text, same_task = virtual.staging_text, False  # it asks for more
-                staging_text = staging_text or virtual.staging_text
-                pipelining_text = pipelining_text or virtual.pipelining_text
+                declared = virtual.declared
+                partitioner = partitioner or declared.partitioner
+                exchange_mode = declared.exchange_mode
+                if declared.staging_text and (same_task and not declared.same_task):
+                    staging_text, same_task = declared.staging_text, False  # it asks for more
+                staging_text = staging_text or declared.staging_text
+                pipelining_text = pipelining_text or declared.pipelining_text
             else:
                 output_tag = output_tag or virtual.tag
             id = virtual.origin_id
@@ -272,11 +263,14 @@ class StreamGraphDraft:
             return self.nodes[self._route(input_ids[0]).producer_id].parallelism
         return self.options.parallelism
 
-    def _common_group(self, input_ids: tuple[int, ...]) -> str:
-        """Return the slot sharing group that all inputs share, otherwise the default (Flink's inheritance)."""
-        producers = [self._route(id).producer_id for input_id in input_ids for id in self.translated[input_id]]
-        groups = {self.nodes[id].slot_sharing_group for id in producers}
-        return groups.pop() if len(groups) == 1 else DEFAULT_SLOT_SHARING_GROUP
+    def _group(self, declared: SlotSharingGroup | None, input_ids: tuple[int, ...]) -> SlotSharingGroup:
+        """Return the declared group, or that which all inputs share, or the default (Flink's inheritance)."""
+        group = declared
+        if group is None:
+            producers = [self._route(id).producer_id for input_id in input_ids for id in self.translated[input_id]]
+            shared = {self.nodes[id].slot_sharing_group for id in producers}
+            group = shared.pop() if len(shared) == 1 else SlotSharingGroup(DEFAULT)
+        return self.groups.get(group.name, group)
 
 
 def _staging_reason(route: _Route) -> StagingReason | None:

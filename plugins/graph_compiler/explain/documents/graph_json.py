@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from html.entities import codepoint2name
 
+from graph_compiler.compiler.checks.resource_checks import slot_sharing_groups
 from graph_compiler.compiler.job_graph.chaining import chain_breaks
-from graph_compiler.compiler.job_graph.coordinators import slot_sharing_groups
 from graph_compiler.compiler.job_graph.hasher import hash_nodes
 from graph_compiler.compiler.regions.deployment_regions import logical_pipelined_regions
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
@@ -47,8 +47,8 @@ def stream_graph_json(graph: StreamGraph, options: PipelineOptions) -> dict[str,
                 {
                     "id": node.id,
                     "of": node.origin_id,
-                    "partitioner": node.partitioner.name if node.partitioner else None,
-                    "exchange_mode": node.exchange_mode,
+                    "partitioner": node.declared.partitioner.name if node.declared.partitioner else None,
+                    "exchange_mode": node.declared.exchange_mode,
                 }
                 for node in graph.virtual_nodes
                 if isinstance(node, VirtualPartition)
@@ -60,7 +60,7 @@ def stream_graph_json(graph: StreamGraph, options: PipelineOptions) -> dict[str,
                 "name": node.name,
                 "parallelism": node.parallelism,
                 "max_parallelism": node.max_parallelism or -1,
-                "slot_sharing_group": node.slot_sharing_group,
+                "slot_sharing_group": node.slot_sharing_group.name,
                 "min_resources": _resources(node.settings.min_resources),
                 "preferred_resources": _resources(node.settings.preferred_resources),
                 "co_location_group": node.settings.co_location_group,
@@ -91,9 +91,9 @@ def stream_graph_json(graph: StreamGraph, options: PipelineOptions) -> dict[str,
 def job_graph_json(graph: JobGraph) -> dict[str, Json]:
     """Return vertices in topological order, edges by target and input, and logical regions."""
     index = {vertex.id: number for number, vertex in enumerate(graph.vertices)}
-    slots = slot_sharing_groups(graph)
+    slots = slot_sharing_groups(graph, logical_pipelined_regions)
     groups = _dense([slots[vertex.id] for vertex in graph.vertices])
-    locations = _dense([vertex.co_location_group for vertex in graph.vertices])
+    locations = _dense([vertex.head.settings.co_location_group for vertex in graph.vertices])
     name_of = {
         data_set.id: f"{index[data_set.producer_id]}#{data_set.id.rpartition('-')[2]}" for data_set in graph.data_sets
     }
