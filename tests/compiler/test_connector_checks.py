@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from graph_compiler import (
     Csv,
@@ -18,6 +20,9 @@ from graph_compiler import (
     Table,
     Values,
 )
+from graph_compiler.compiler.checks.connector_checks import connectors_of
+from graph_compiler.compiler.checks.sink_checks import targets_that_meet
+from graph_compiler.declaration.transformations import SinkTransformation, SourceTransformation
 
 URL = "jdbc:postgresql://db/sales"
 BOUNDS: dict[str, Any] = {"partition_column": "id", "lower_bound": 0, "upper_bound": 9}
@@ -271,3 +276,45 @@ def test_connectors_without_a_place_never_overlap(env: StreamExecutionEnvironmen
     env.from_source(Range(0, 9), "a").sink_to(Jdbc(URL, table="t")).name("x")
     env.from_source(Range(0, 9), "b").sink_to(Jdbc(URL, table="u")).name("y")
     env.get_stream_graph()
+
+
+FOLDERS = st.lists(st.sampled_from(["a", "b", "a b", ".", "{{ ds }}"]), max_size=3).map(
+    lambda names: "/".join(["/r", *names])
+)
+
+
+@given(st.lists(st.tuples(FOLDERS, st.booleans()), min_size=1, max_size=6))
+def test_targets_that_meet_are_those_of_which_one_is_in_the_other(places: list[tuple[str, bool]]) -> None:
+    env = StreamExecutionEnvironment("p")
+    rows = env.from_source(Csv("/elsewhere"), "rows")
+    for number, (folder, is_sink) in enumerate(places):
+        if is_sink:
+            rows.sink_to(Parquet(folder)).name(f"{number}")
+        else:
+            env.from_source(Csv(folder), f"{number}").filter("x")
+    endpoints = [*connectors_of(env.pipeline())]
+    expected = [
+        (one.name, other.name)
+        for number, (one, connector) in enumerate(endpoints)
+        if isinstance(one, SinkTransformation)
+        for kind, others in ((SinkTransformation, endpoints[:number]), (SourceTransformation, endpoints))
+        for other, there in others
+        if isinstance(other, kind) and connector.meets(there)
+    ]
+    found = [
+        (p.operator, p.message.rpartition("and '")[2].partition("'")[0]) for p in targets_that_meet(env.pipeline())
+    ]
+    assert found == expected
+
+
+def test_many_targets_are_not_compared_one_by_one(
+    env: StreamExecutionEnvironment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    key = Parquet.place_key
+    monkeypatch.setattr(Parquet, "place_key", lambda self: asked.append(self.path) or key(self))
+    rows = env.from_source(Csv("/in"), "in")
+    for number in range(200):
+        rows.sink_to(Parquet(f"/out/{number}")).name(f"{number}")
+    assert not [*targets_that_meet(env.pipeline())]
+    assert len(asked) == 200

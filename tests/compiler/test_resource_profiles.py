@@ -17,6 +17,7 @@ from graph_compiler.compiler.stream_graph.stream_graph_generator import generate
 from graph_compiler.declaration.operators import ChainingStrategy, Filter, OperatorSettings, Source
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import MultipleInputTransformation, SourceTransformation
+from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.explain.documents.graph_json import job_graph_json, stream_graph_json
 from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.explain.text.plan_text import explain_text
@@ -220,11 +221,13 @@ def test_groups_are_listed_in_the_order_of_the_declaration(env: StreamExecutionE
 
 
 @pytest.mark.parametrize("group", ["", SlotSharingGroup("")])
-def test_a_group_without_a_name_is_that_of_the_inputs(
+def test_a_group_without_a_name_is_a_group_of_its_own_as_in_flink(
     env: StreamExecutionEnvironment, group: str | SlotSharingGroup
 ) -> None:
-    env.from_source(Csv("/in"), "in").slot_sharing_group(BIG).filter("x").slot_sharing_group(group).sink_to(
-        Parquet("/out")
-    )
-    (vertex,) = compile_pipeline(env.pipeline()).job_graph.vertices
-    assert vertex.slot_sharing_group == BIG
+    big = env.from_source(Csv("/in"), "in").slot_sharing_group(BIG)
+    big.filter("x").slot_sharing_group(group).sink_to(Parquet("/out"))
+    compiled = compile_pipeline(env.pipeline())
+    first, second = compiled.job_graph.vertices
+    assert (first.slot_sharing_group, second.slot_sharing_group) == (BIG, SlotSharingGroup(""))
+    assert [task.slot_sharing_group.name for task in compiled.deployment.tasks] == ["big", ""]
+    describe_pipeline(compiled)

@@ -291,3 +291,20 @@ def test_forced_checkpoints_of_an_iteration_may_not_be_unaligned() -> None:
 )
 def test_a_difference_on_purpose(nodes: list[Json], phase: str | None) -> None:
     assert refused_in(compiled(SOURCE, *nodes, node("m", "map", nodes[-1]["id"]))) == phase
+
+
+@pytest.mark.parametrize(
+    ("description", "escaped"),
+    [
+        ("ö → \\", "&ouml; &rarr; &#92;"),
+        ("\"a\" <b> & 'c'", "&quot;a&quot; &lt;b&gt; &amp; 'c'"),
+        ("&lt;\n日本 😀", "&amp;lt;<br/>日本 😀"),
+        ("\u00a0Σ€", "&nbsp;&Sigma;&euro;"),
+    ],
+)
+def test_descriptions_are_escaped_in_the_job_plan_only(description: str, escaped: str) -> None:
+    answer = compiled(SOURCE | {"description": description}, sink("legacy", chaining="disable"))
+    *_, vertex = answer["job_graph"]["plan_json"]["nodes"]
+    assert vertex["description"] == f"{escaped}<br/>"
+    source, *_ = answer["stream_graph"]["plan_json"]["nodes"]
+    assert source["contents"] == description
