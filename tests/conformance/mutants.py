@@ -179,7 +179,6 @@ MUTANTS = (
     ),
     Mutant("a sink's description for its writer", "SinkExpansion._settings", "description=None,", ""),
     Mutant("a sink's resources for its writer", "SinkExpansion._settings", "min_resources=None,", ""),
-    Mutant("a committer that yields", "SinkExpansion.parts", "attributes=OperatorAttributes()", "files=None"),
     Mutant(
         "a committer in the writer's region",
         "SinkExpansion.parts",

@@ -109,14 +109,16 @@ def test_parts_of_a_sink_with_uids_need_one_on_the_sink_and_a_commit_needs_a_com
     assert refused_in(compiled(SOURCE, sink(api, **settings))) == phase
 
 
-def test_parts_of_a_sink_have_its_settings_and_not_its_description() -> None:
+def test_parts_of_a_sink_have_its_settings_and_neither_its_description_nor_its_resources() -> None:
     group = {"slot_sharing_group": "g", "co_location_group": "c", "max_parallelism": 8, "parallelism": 3}
-    every = sink("committing+pre_write+pre_commit+post_commit", name="N", uid="u", description="D", **group)
+    own = {"name": "N", "uid": "u", "description": "D", "resources": {"cpu": 1, "heap_mb": 100}}
+    every = sink("committing+pre_write+pre_commit+post_commit", **own, **group)
     answer = compiled(SOURCE | {"parallelism": 3}, every)
     nodes = answer["stream_graph"]["nodes"][1:]
     assert [each["name"] for each in nodes] == ["N: pre-write", "N: Writer", "N: Committer", "N: post-commit: Writer"]
     for each in nodes:
         assert {key: each[key] for key in group} == group
+        assert each["min_resources"] == each["preferred_resources"] == "ResourceSpec{UNKNOWN}"
     contents = [each["contents"] for each in answer["stream_graph"]["plan_json"]["nodes"]]
     assert contents == ["Source: Source", *(each["name"] for each in nodes)]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from graph_compiler.compiler.stream_graph.stream_graph_draft import StreamGraphDraft
-from graph_compiler.declaration.operators import Operator, OperatorAttributes, OperatorSettings, Sink
+from graph_compiler.declaration.operators import Operator, OperatorSettings, Sink
 from graph_compiler.declaration.partitioners import ExchangeMode, ForwardPartitioner, Partitioner
 from graph_compiler.declaration.transformations import (
     OneInputTransformation,
@@ -42,12 +42,11 @@ class SinkExpansion:
         uid = self.sink.settings.uid
         self._add_operator("Writer", self.sink.operator, self._settings(uid))
         if topology.has_committer:
-            committer = replace(self.sink.operator, attributes=OperatorAttributes())  # it yields to nobody
             self._add_partition(ForwardPartitioner(), ExchangeMode.BATCH)
             for step in topology.pre_commit:
                 self._add(step)
             settings = self._settings(None if uid is None else f"Sink Committer: {uid}")
-            self._add_operator("Committer", committer, settings)
+            self._add_operator("Committer", self.sink.operator, settings)
             if topology.post_commit:
                 self._add_partition(ForwardPartitioner(), ExchangeMode.BATCH)
             for step in topology.post_commit:
