@@ -1,4 +1,4 @@
-"""CPU time of compiling: a chain and a bush of joins, of 10 to 10,000 operators; and large execution graphs.
+"""CPU time of compiling: pipelines of four shapes, of 10 to 10,000 operators; and large execution graphs.
 
 Flink 1.20.1's warm JVM takes 58–110 ms of its main thread for declaring, StreamGraph and JobGraph of 1,000 operators,
 and 61–93 ms (20 MiB) for the execution graph of 4,000 × 4,000 subtasks with its 8,000 regions, on two cores like ours.
@@ -48,6 +48,25 @@ def bush(operators: int) -> StreamExecutionEnvironment:
     return env
 
 
+def steps(operators: int) -> StreamExecutionEnvironment:
+    """As many regions of one name as there are operators: every exchange is staged."""
+    env = StreamExecutionEnvironment("steps", config={"execution.batch-shuffle-mode": "ALL_EXCHANGES_BLOCKING"})
+    stream = env.from_source(Csv("/in"), "in")
+    for _ in range(operators - 2):
+        stream = stream.rebalance().filter("k > 0")
+    stream.sink_to(Parquet("/out"))
+    return env
+
+
+def fan(operators: int) -> StreamExecutionEnvironment:
+    """One source, and half as many targets as there are operators."""
+    env = StreamExecutionEnvironment("fan")
+    source = env.from_source(Csv("/in"), "in")
+    for number in range(operators // 2):
+        source.filter(f"k > {number}").sink_to(Parquet(f"/out/{number}")).name(f"out_{number}")
+    return env
+
+
 @pytest.mark.parametrize("operators", [10, 100, 1_000, 10_000])
 @pytest.mark.parametrize("shape", [chain, bush])
 def test_declare_to_job_graph(
@@ -57,8 +76,8 @@ def test_declare_to_job_graph(
     benchmark(lambda: generate_job_graph(shape(operators).get_stream_graph(), options))
 
 
-@pytest.mark.parametrize("operators", [10, 100, 1_000])
-@pytest.mark.parametrize("shape", [chain, bush])
+@pytest.mark.parametrize("operators", [10, 100, 1_000, 10_000])
+@pytest.mark.parametrize("shape", [chain, bush, steps, fan])
 def test_declare_and_compile(
     shape: Callable[[int], StreamExecutionEnvironment], operators: int, benchmark: BenchmarkFixture
 ) -> None:

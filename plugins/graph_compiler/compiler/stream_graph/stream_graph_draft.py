@@ -136,7 +136,7 @@ class StreamGraphDraft:
             self._add_edge(self._route(id), self.nodes[tail_id], type_number=0)
 
     def close_iteration(self, iteration: FeedbackTransformation) -> None:
-        """Give head and tail the slot sharing group that all rows share which flow back."""
+        """Set the slot sharing group of head and tail: the one that all producers of the feedback share."""
         group = self._group(None, iteration.feedback)
         head_id = self.translated[iteration.id][-1]
         for id in (head_id, head_id - 1):
