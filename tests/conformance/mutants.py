@@ -190,7 +190,12 @@ MUTANTS = (
     ),
     Mutant("parts of a sink without its uid", "SinkExpansion._add", "if step.uid and not uid:", "if False:"),
     Mutant("a commit without a committer", "SinkExpansion.parts", "elif topology.pre_commit or", "elif False and"),
-    Mutant("a broadcast result with many subpartitions", "_subpartition_count", "partitioner.is_broadcast:", "False:"),
+    Mutant(
+        "a broadcast result with many subpartitions",
+        "_subpartition_count",
+        "if edge.stream_edge.partitioner.is_broadcast:",
+        "if False:",
+    ),
     Mutant("subpartitions rounded down", "_subpartition_count", "-(-consumers // producers)", "consumers // producers"),
     Mutant("one subpartition for each consumer", "ExecutionEdge.subpartitions", "if count is None:", "if True:"),
     Mutant("a forward group of one", "vertex_sizes", "if len(group) == 1:", "if False:"),
