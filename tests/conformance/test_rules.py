@@ -166,6 +166,25 @@ def test_what_may_flow_back(between: list[Json], phase: str | None) -> None:
     assert refused_in(compiled(*nodes, *between, close)) == phase
 
 
+@pytest.mark.parametrize(
+    ("settings", "phase"),
+    [
+        ({"uid": "u", "uid_hash": HASH, "name": "N", "description": "D", "slot_sharing_group": "g"}, None),
+        ({"uid_hash": "zz"}, "stream_graph"),
+        ({"max_parallelism": 0}, "stream_graph"),
+        ({"chaining": "disable"}, "stream_graph"),
+        ({"chaining": "new_chain"}, "stream_graph"),
+    ],
+)
+def test_settings_of_an_iteration(settings: Json, phase: str | None) -> None:
+    answer = compiled(*loop(**settings))
+    assert refused_in(answer) == phase
+    if phase is None:
+        ends = [each for each in answer["stream_graph"]["nodes"] if each["id"] < 0]
+        assert [end["name"] for end in ends] == ["IterationSource-2", "IterationSink-2"]
+        assert [end["slot_sharing_group"] for end in ends] == ["default", "default"]
+
+
 def test_an_iteration_may_flow_back_into_itself() -> None:
     assert refused_in(compiled(*loop(feedback="i"))) is None
 

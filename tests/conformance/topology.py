@@ -118,6 +118,7 @@ STRATEGIES = {
     "broadcast_process": "HEAD",
     "multi_input": "HEAD_WITH_SOURCES",
 }
+CALLED = {"disable": "NEVER", "new_chain": "HEAD"}
 ATTRIBUTES = {
     "async": OperatorAttributes(is_yielding=True),
     "full_window_partition": OperatorAttributes(outputs_only_after_end=True),
@@ -272,7 +273,9 @@ def transformation(  # noqa: PLR0911  # one row of a table each
         case "side_output":
             return SideOutputTransformation(id=id, inputs=inputs, tag=node["tag"])
         case "iterate":
-            return FeedbackTransformation(id=id, inputs=inputs, settings=settings_of(node))
+            called = CALLED.get(node.get("chaining", ""))
+            strategy = None if called is None else ChainingStrategy(called)
+            return FeedbackTransformation(id=id, inputs=inputs, settings=settings_of(node), chaining_strategy=strategy)
         case "key_by":
             return PartitionTransformation(id=id, inputs=inputs, partitioner=HashPartitioner(KEYS, id))
         case "reinterpret_keyed":
@@ -316,7 +319,7 @@ def physical(node: Json, kind: str, keys: tuple[str, ...], common: Json, found: 
     is_legacy = node.get("api") == "legacy"
     default = "HEAD" if kind == "source" and is_legacy else STRATEGIES.get(kind, "ALWAYS")
     fixed = kind == "broadcast_process"  # its operator's factory decides, whatever the transformation says
-    declared = None if fixed else {"disable": "NEVER", "new_chain": "HEAD"}.get(node.get("chaining", ""))
+    declared = None if fixed else CALLED.get(node.get("chaining", ""))
     common["chaining_strategy"] = ChainingStrategy(declared or node.get("chaining_strategy", default))
     if kind == "source":
         bounded, parallel = node.get("bounded", True), node.get("parallel", True)

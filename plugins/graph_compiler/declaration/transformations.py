@@ -78,11 +78,12 @@ class FeedbackTransformation(Transformation):
     """Virtual: its input, and the rows that flow back from `feedback` (iteration), which must have at least one.
 
     Of the settings, head and tail take the resources and both parallelisms. If no parallelism is set, they have their
-    input's.
+    input's. A chaining strategy is refused, since neither is ever chained.
     """
 
     feedback: tuple[int, ...] = ()
     settings: OperatorSettings = field(default=OperatorSettings())
+    chaining_strategy: ChainingStrategy | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

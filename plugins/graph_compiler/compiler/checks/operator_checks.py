@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 
 from graph_compiler.declaration.call_checks import problems_at
 from graph_compiler.declaration.connectors import Connector
-from graph_compiler.declaration.operators import Operator, Sink, Source, WindowAggregate
+from graph_compiler.declaration.operators import Operator, OperatorSettings, Sink, Source, WindowAggregate
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import (
     FeedbackTransformation,
@@ -69,11 +69,14 @@ def missing_uids(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Probl
 
 def uid_hashes(pipeline: Pipeline) -> Iterator[Problem]:
     """Find uid hashes that are no hashes, or are set on a sink that becomes several operators."""
-    for operator in pipeline.operators:
+    for operator in pipeline.transformations:
+        if not isinstance(operator, PhysicalTransformation | FeedbackTransformation):
+            continue
         uid_hash = operator.settings.uid_hash
         if uid_hash is None:
             continue
-        if isinstance(operator.operator, Sink) and operator.operator.has_writer:
+        kind = operator.operator if isinstance(operator, PhysicalTransformation) else None
+        if isinstance(kind, Sink) and kind.has_writer:
             hint = 'set .uid("…"): the uids of its operators begin with it'
             yield problem_at(operator, "it has a uid hash, but it becomes several operators", hint=hint)
         elif re.fullmatch("[0-9A-Fa-f]{32}", uid_hash) is None:
@@ -82,21 +85,26 @@ def uid_hashes(pipeline: Pipeline) -> Iterator[Problem]:
 
 def parallelism(pipeline: Pipeline) -> Iterator[Problem]:
     """Find a parallelism that is not a number, or is out of bounds."""
+    allowed = f"a whole number from 1 to {MAX_PARALLELISM}, or unset"
+    for iteration in pipeline.transformations:
+        if isinstance(iteration, FeedbackTransformation) and (wrong := _out_of_bounds(iteration.settings)):
+            yield problem_at(iteration, listing(wrong), allowed=allowed)
     for operator in pipeline.operators:
         parallelism, most = operator.settings.parallelism, operator.settings.max_parallelism
-        wrong = [
-            f"{setting} is {value!r}"
-            for setting, value in (("parallelism", parallelism), ("max_parallelism", most))
-            if value is not None and not (isinstance(value, int) and 1 <= value <= MAX_PARALLELISM)
-        ]
-        if wrong:
-            yield problem_at(operator, listing(wrong), allowed=f"a whole number from 1 to {MAX_PARALLELISM}, or unset")
+        if wrong := _out_of_bounds(operator.settings):
+            yield problem_at(operator, listing(wrong), allowed=allowed)
         elif parallelism is not None and most is not None and parallelism > most:
             yield problem_at(
                 operator,
                 f"parallelism {parallelism} is higher than its maximum of {most}",
                 hint="raise the maximum, or lower the parallelism",
             )
+
+
+def never_parallel(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find operators with more than one subtask that may have only one."""
+    for operator in pipeline.operators:
+        parallelism, most = operator.settings.parallelism, operator.settings.max_parallelism
         if operator.operator.is_non_parallel and parallelism != 1:
             yield problem_at(
                 operator,
@@ -112,6 +120,14 @@ def parallelism(pipeline: Pipeline) -> Iterator[Problem]:
         if parallelism not in (None, 1) and _is_non_parallel_source(operator):
             message = f"its parallelism is {parallelism}, but one subtask reads the whole source"
             yield problem_at(operator, message, allowed="1, or unset")
+
+
+def _out_of_bounds(settings: OperatorSettings) -> list[str]:
+    return [
+        f"{setting} is {value!r}"
+        for setting, value in (("parallelism", settings.parallelism), ("max_parallelism", settings.max_parallelism))
+        if value is not None and not (isinstance(value, int) and 1 <= value <= MAX_PARALLELISM)
+    ]
 
 
 def incomplete_operators(pipeline: Pipeline) -> Iterator[Problem]:

@@ -60,12 +60,10 @@ def cycles(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def iterations(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem]:
-    """Find iterations that Flink refuses: in a batch job, without feedback, or with other rows as feedback."""
-    found = [one for one in pipeline.transformations if isinstance(one, FeedbackTransformation)]
-    if not found:
+    """Find iterations that Flink refuses: in a batch job, without feedback, or with a chaining strategy."""
+    if not (found := _iterations(pipeline)):
         return
-    by_id = {transformation.id: transformation for transformation in pipeline.transformations}
-    kind, read, before = job_type(pipeline, options), reached(pipeline), _iterations_before(by_id)
+    kind, read = job_type(pipeline, options), reached(pipeline)
     for iteration in found:
         if iteration.id in read and kind is JobType.BATCH:
             yield problem_at(
@@ -75,6 +73,20 @@ def iterations(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem
             )
         if iteration.id in read and not iteration.feedback:
             yield problem_at(iteration, "nothing flows back into it", hint=INSTEAD_OF_ITERATIONS)
+        if iteration.chaining_strategy is not None:
+            message = (
+                f"its chaining strategy is {iteration.chaining_strategy}, but the ends of a loop are never chained"
+            )
+            yield problem_at(iteration, message, allowed="none; set it on an operator of the loop")
+
+
+def feedback(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem]:
+    """Find rows that flow back into an iteration, and do not come from it or have another parallelism."""
+    if not (found := _iterations(pipeline)):
+        return
+    by_id = {transformation.id: transformation for transformation in pipeline.transformations}
+    before = _iterations_before(by_id)
+    for iteration in found:
         size = declared_parallelism(iteration, by_id, options.parallelism)
         for back in (by_id[id] for id in iteration.feedback if id in by_id):
             if before and not before[back.id] >> (before[iteration.id].bit_length() - 1) & 1:
@@ -90,6 +102,10 @@ def iterations(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem
                     f"its parallelism is {size}, but '{label(back)}', which flows back into it, has {own}",
                     hint="set the same parallelism on its input and on what flows back",
                 )
+
+
+def _iterations(pipeline: Pipeline) -> list[FeedbackTransformation]:
+    return [one for one in pipeline.transformations if isinstance(one, FeedbackTransformation)]
 
 
 def _iterations_before(by_id: Mapping[int, Transformation]) -> Mapping[int, int]:

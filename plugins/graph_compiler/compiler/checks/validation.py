@@ -41,6 +41,7 @@ CHECKS: Checks = (
     operator_checks.duplicate_uids,
     operator_checks.uid_hashes,
     operator_checks.parallelism,
+    operator_checks.never_parallel,
     resource_checks.invalid_groups,
     resource_checks.differing_groups,
     resource_checks.resources,
@@ -63,6 +64,7 @@ STREAM_GRAPH_CHECKS: Checks = tuple(check for check in CHECKS if check is not op
 OPTION_CHECKS: tuple[Callable[[Pipeline, PipelineOptions], Iterator[Problem]], ...] = (
     operator_checks.unbounded_in_batch,
     structure_checks.iterations,
+    structure_checks.feedback,
     operator_checks.missing_uids,
 )
 
