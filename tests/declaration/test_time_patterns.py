@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from graph_compiler import Csv, Files, Json, Parquet
 from graph_compiler.declaration.connectors import FileConnector
-from graph_compiler.declaration.time_patterns import mistake_in, patterns_in
+from graph_compiler.declaration.connectors.time_patterns import mistake_in, patterns_in
 
 WRONG = {
     "dd-mm-yyyy": ("dd-MM-yyyy", "m is the minute, and there is no month"),

@@ -21,7 +21,7 @@ from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.deployment.documents.report import ThrowableType
 from graph_compiler.errors import SchemaChangedError
 from graph_compiler.spark_runtime.connectors import read_source
-from graph_compiler.spark_runtime.connectors.folder_values import fits
+from graph_compiler.spark_runtime.connectors.folder_values import fits_folder
 from graph_compiler.spark_runtime.failures.failures import explain_failure
 
 pytestmark = pytest.mark.spark
@@ -198,27 +198,27 @@ def test_a_column_in_files_of_different_types_is_refused_too(spark: SparkSession
 
 @given(st.integers(-(2**63), 2**63 - 1))
 def test_whole_numbers_as_spark_writes_them_fit(number: int) -> None:
-    assert fits(str(number), LongType(), is_declared=False)
-    assert fits(str(number), IntegerType(), is_declared=True) == (-(2**31) <= number < 2**31)
-    assert not fits(f"0{number}", LongType(), is_declared=False)
+    assert fits_folder(str(number), LongType(), is_declared=False)
+    assert fits_folder(str(number), IntegerType(), is_declared=True) == (-(2**31) <= number < 2**31)
+    assert not fits_folder(f"0{number}", LongType(), is_declared=False)
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=2, min_value=-9_999_999, max_value=9_999_999))
 def test_decimals_fit_with_their_own_places_only(number: Decimal) -> None:
-    assert fits(f"{number:f}", DecimalType(9, 2), is_declared=True)
-    assert not fits(f"{number:f}0", DecimalType(10, 2), is_declared=True)
+    assert fits_folder(f"{number:f}", DecimalType(9, 2), is_declared=True)
+    assert not fits_folder(f"{number:f}0", DecimalType(10, 2), is_declared=True)
 
 
 @pytest.mark.parametrize("text", ["1.0", "-1.5", "1.0E30", "1.234E-7", "NaN", "Infinity", "-Infinity", "0.1"])
 def test_doubles_as_spark_writes_them_fit(text: str) -> None:
     for is_declared in (False, True):
-        assert fits(text, DoubleType(), is_declared=is_declared)
+        assert fits_folder(text, DoubleType(), is_declared=is_declared)
 
 
 @pytest.mark.parametrize("kind", [IntegerType(), DoubleType(), DecimalType(9, 2), LongType()])
 @pytest.mark.parametrize("text", ["", " 1", "1 ", "\u0661", "1d", "0x1", "1_000", "1,5", "1\n"])
 def test_texts_that_only_some_parser_takes_for_a_number_do_not_fit(kind: DataType, text: str) -> None:
-    assert not fits(text, kind, is_declared=True)
+    assert not fits_folder(text, kind, is_declared=True)
 
 
 def test_times_are_in_the_zone_of_sessions(spark: SparkSession, tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 
 from graph_compiler.declaration.connectors import Connector
+from graph_compiler.declaration.connectors.time_patterns import mistake_in, patterns_in
 from graph_compiler.declaration.operators import Operator, Sink, Source, Sql
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.sql_text import code_of, has_several_statements, unclosed_in
-from graph_compiler.declaration.time_patterns import mistake_in, patterns_in
 from graph_compiler.declaration.transformations import problem_at
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import did_you_mean, listing, shown

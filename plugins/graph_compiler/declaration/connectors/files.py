@@ -22,8 +22,8 @@ from graph_compiler.declaration.connectors.connector import (
 from graph_compiler.declaration.connectors.file_uris import lasting, place_uri
 from graph_compiler.declaration.connectors.secret import SecretText
 from graph_compiler.declaration.connectors.spark_options import WRITE_OPTIONS, find_unknown_options
+from graph_compiler.declaration.connectors.time_patterns import mistakes_in_options
 from graph_compiler.declaration.coordination import MasterHook
-from graph_compiler.declaration.time_patterns import mistakes_in_options
 from graph_compiler.errors import Problem
 from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import did_you_mean, listing

@@ -238,13 +238,13 @@ class TextFormat:
             f"AND contains({text}, ':') AND locate('.', {text}) IN (0, 20) "
             f"AND right({text}, 1) IN ('Z', {_DIGITS})"
         )
-        return self._unless(text, value, f"({usual}) OR {_matches(text, moment(TIME_OR_ZONE))}")
+        return self._unless(text, value, f"({usual}) OR {_matches(text, moment_pattern(TIME_OR_ZONE))}")
 
     @_misfit.register
     def _(self, kind: TimestampNTZType, text: str, value: str, depth: int) -> str | None:
         if self.timestamp_ntz is not None:
             return self._unless(text, value, _keeps_fraction(text, self.timestamp_ntz))
-        return self._unless(text, value, _matches(text, moment(TIME)))
+        return self._unless(text, value, _matches(text, moment_pattern(TIME)))
 
     @_misfit.register
     def _(self, kind: StructType, text: str, value: str, depth: int) -> str | None:
@@ -315,7 +315,7 @@ def _is_checked(kind: DataType) -> bool:
     return isinstance(kind, _LENIENT_IN_LISTS)
 
 
-def moment(rest: str) -> str:
+def moment_pattern(rest: str) -> str:
     """Return a pattern: a day, and a time with at most six digits of a second, or more of which the others are zeros.
 
     Java and Python understand it, and the other patterns here.

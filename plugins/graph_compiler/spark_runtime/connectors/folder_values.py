@@ -33,7 +33,7 @@ from pyspark.sql.types import (
 from graph_compiler.errors import SchemaChangedError
 from graph_compiler.identifiers import counted, listing, shown
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, parse_schema, type_words
-from graph_compiler.spark_runtime.columns.strict_values import DAY, NUMBER, TIME, TIME_OR_ZONE, moment
+from graph_compiler.spark_runtime.columns.strict_values import DAY, NUMBER, TIME, TIME_OR_ZONE, moment_pattern
 from graph_compiler.spark_runtime.publishing.partition_names import NULL_FOLDER, unescaped
 from graph_compiler.spark_runtime.spark_internals.file_listings import partition_folders
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import plan_leaves
@@ -69,11 +69,11 @@ def check_folder_values(rows: DataFrame, schema: StructType, declared: str | Non
             continue
         for value in _values(columns, folders):
             is_declared = value.field.name.lower() in known
-            if not fits(value.text, value.field.dataType, is_declared=is_declared):
+            if not fits_folder(value.text, value.field.dataType, is_declared=is_declared):
                 raise _refusal(value, schema, is_declared=is_declared)
 
 
-def fits(text: str, kind: DataType, *, is_declared: bool) -> bool:
+def fits_folder(text: str, kind: DataType, *, is_declared: bool) -> bool:
     """Whether a value has all of a text; if its type is not declared, the text must be the value's only form."""
     bits = _BITS.get(type(kind))
     if bits is not None:
@@ -86,7 +86,7 @@ def fits(text: str, kind: DataType, *, is_declared: bool) -> bool:
     if isinstance(kind, DateType):
         return _is(DAY if is_declared else r"\d{4,7}-\d\d-\d\d", text)
     if isinstance(kind, TimestampType | TimestampNTZType):
-        return _is(moment(TIME if isinstance(kind, TimestampNTZType) else TIME_OR_ZONE), text)
+        return _is(moment_pattern(TIME if isinstance(kind, TimestampNTZType) else TIME_OR_ZONE), text)
     return not isinstance(kind, BooleanType) or text.lower() in ("true", "false")
 
 

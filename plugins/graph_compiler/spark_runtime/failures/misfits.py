@@ -207,7 +207,9 @@ def _other_values(text: str, type: str, *, is_inferred: bool) -> Iterator[tuple[
     """Yield what text may mean that is no value of a declared type, or shows that an inferred type is too narrow."""
     if re.fullmatch(r"[+-]?0\d+", text):
         yield "a number loses the zeros in front: declare schema= with STRING for this column", None
-    elif is_inferred and not _NANOSECONDS.search(text):
+    elif _NANOSECONDS.search(text) and type.startswith("TIMESTAMP"):
+        yield "Spark keeps six digits of a second: declare STRING, and cast what you need", None
+    elif is_inferred:
         yield "Spark inferred this type from the files: declare schema= with STRING for this column", None
     elif type == "DATE":
         yield "if it is written in another way, declare ", ("dateFormat", "dd/MM/yyyy")
@@ -258,8 +260,6 @@ def _times(text: str, type: str) -> Iterator[tuple[str, Setting]]:
         yield (f'if it counts {unit} since 1970, declare BIGINT, and add with_columns(at="{function}(at)")', None)
     elif type == "TIMESTAMP_NTZ" and _ZONE.search(text):
         yield "it has a time zone: declare TIMESTAMP", None
-    elif _NANOSECONDS.search(text):
-        yield "Spark keeps six digits of a second: declare STRING, and cast what you need", None
     else:
         name = "timestampNTZFormat" if type == "TIMESTAMP_NTZ" else "timestampFormat"
         yield "if it is written in another way, declare ", (name, "dd/MM/yyyy HH:mm")

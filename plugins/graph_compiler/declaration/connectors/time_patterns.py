@@ -49,6 +49,7 @@ class PatternMistake:
 
     @property
     def problem(self) -> Problem:
+        """Return the message, with the pattern that was probably meant as its hint."""
         return Problem(
             message=f"in the pattern {shown(self.pattern)}, {self.reason}", hint=f"did you mean {shown(self.meant)}?"
         )
