@@ -422,6 +422,24 @@ CASES = {
         )
         for with_schema, schema in (("", None), (", declared", "at TIMESTAMP"))
     },
+    "backslashes before closing quotes": Case(
+        files={"in.csv": 'id,path,n\n1,"C:\\dir\\",5\n2,"D:\\",6\n'},
+        source=Csv("in.csv", schema="id INT, path STRING, n INT"),
+        refusals=(Refusal(words=("a quote is not closed",), hint=r'options={"escape": "\""}'),),
+        rows=[{"id": 1, "path": "C:\\dir\\", "n": 5}, {"id": 2, "path": "D:\\", "n": 6}],
+    ),
+    "brackets in the name of a file": Case(
+        files={"in/a[1].csv": "id\n1\n"},
+        source=Csv("in/a[1].csv", schema="id INT"),
+        refusals=(
+            Refusal(
+                words=("in/a[1].csv does not exist", "it is read as a pattern; a file of that name is written '"),
+                hint=r"in/a\[1].csv'",
+                changes={"path": r"in/a\[1].csv"},
+            ),
+        ),
+        rows=[{"id": 1}],
+    ),
     "nanoseconds by a pattern": Case(
         files={"in.csv": "id;at\n1;2024-03-15 12:30:00,123456000\n2;2024-03-15 12:30:00,123456789\n"},
         source=Csv(

@@ -58,6 +58,9 @@ def test_a_record_has_the_option_that_reads_it(
     ("record", "options", "expected"),
     [
         ('1,"Main St', {}, ["multiLine"]),
+        (r'1,"C:\dir\",x', {}, ["escape"]),
+        (r'1,"C:\dir\"', {}, ["escape"]),
+        (r'1,"C:\dir\"', {"escape": '"'}, ["multiLine"]),
         ('1,"say ""hi""",Rome', {}, ["escape", "multiLine"]),
         ('1,"a","Main St', {}, ["multiLine"]),
         ('1,"5 feet" tall', {}, ["quote"]),

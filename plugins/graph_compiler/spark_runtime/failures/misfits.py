@@ -41,6 +41,7 @@ _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 _PLAIN = re.compile(r"[+-]?\d*\.?(\d*)")
 _DOUBLED = re.compile(r'""(?!\s*(,|;|\t|\||$))|[^,;\t|]""')
 _BEHIND_QUOTES = re.compile(r'(?:^|[,;\t|])\s*"[^"]*"\s*[^\s,;\t|"]')
+_BACKSLASH_AT_END = re.compile(r'\\"\s*([,;\t|]|$)')
 _ZONE = re.compile(r"\d\s*(Z|[+-]\d\d:?\d\d)$")
 _NANOSECONDS = re.compile(r"[.,]\d{7,}")
 _SECONDS = 10
@@ -144,6 +145,9 @@ def _quotes(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Set
     is_whole = connector.is_multi_line
     are_doubled = options.get("escape") == '"'
     has_text_behind = _BEHIND_QUOTES.search(misfit.record) is not None
+    if "escape" not in options and _BACKSLASH_AT_END.search(misfit.record):
+        yield "if a backslash is part of the text also before a quote, declare ", ("escape", '"')
+        return
     if not are_doubled and (is_whole or _DOUBLED.search(misfit.record)):
         yield ("if a quote in a value is written twice, as Excel and RFC 4180 do, declare ", ("escape", '"'))
     if not is_whole and not has_text_behind:
