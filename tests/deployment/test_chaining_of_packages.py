@@ -1,4 +1,4 @@
-"""Operators of other packages with each chaining strategy, anywhere in a pipeline: deployed, or refused with a place."""
+"""Operators of other packages with each chaining strategy, in each place: deployed, or refused with the place."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -27,7 +27,7 @@ from graph_compiler import program_log
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.resources.slot_sharing_group import DeployMode
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.jvm_settings import OF_PANDAS, READS_DIFFERENTLY
+from graph_compiler.deployment.documents.jvm_settings import OF_PANDAS, READS_DIFFERENTLY, capped_partitions
 from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, Failure, ThrowableType
 from graph_compiler.deployment.documents.staging_layout import root_of
 from graph_compiler.deployment.targets.execution_target import ignored_words
@@ -133,6 +133,10 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"{task.region.pipeline}.{task.region.task_name}")
     settings = {**OF_PANDAS, **executor_pins(submitted), **dict(task.region.session)}
+    if capped := capped_partitions(submitted):
+        for key, most in capped.items():
+            LOG.info("%s is lowered to %s: pipeline.max-parallelism", key, most)
+        settings |= capped
     if local_path(task.staging_root) is None:
         from graph_compiler.spark_runtime.stores.hadoop_calls import executor_keys  # most drivers need none
 

@@ -10,7 +10,12 @@ from graph_compiler.declaration.operators.combining import INSTEAD_OF_ITERATIONS
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.resources.slot_sharing_group import PLACES, SlotSharingGroup
 from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
-from graph_compiler.deployment.documents.jvm_settings import SESSION, contradictions
+from graph_compiler.deployment.documents.jvm_settings import (
+    INITIAL_PARTITIONS,
+    SESSION,
+    SHUFFLE_PARTITIONS,
+    contradictions,
+)
 from graph_compiler.deployment.targets.execution_target import ExecutionTarget
 from graph_compiler.deployment.targets.known_targets import ENTRY_POINTS, target_named, target_names
 from graph_compiler.deployment.targets.submit_settings import SubmitSettings, submit_settings
@@ -38,6 +43,7 @@ def check_deployable(compiled: CompiledPipeline) -> None:
     settings = spark_settings(compiled.pipeline.config, compiled.deployment_options)
     wrong = (
         *pinned_settings(profiles, settings, SESSION),
+        *_too_many_partitions(compiled),
         *target_problems(compiled),
         *find_strangers(compiled.pipeline.airflow, compiled.deployment.slot_sharing_groups),
     )
@@ -173,6 +179,24 @@ def pinned_settings(
         for word, allowed in contradictions(key, value)
     ]
     return tuple(problems)
+
+
+def _too_many_partitions(compiled: CompiledPipeline) -> Iterator[Problem]:
+    """Find numbers of partitions, of the pipeline and its groups, above the maximum: the driver would lower them."""
+    most = compiled.options.max_parallelism
+    places = [("option '{}' is", compiled.pipeline.config)]
+    profiles = compiled.job_graph.resource_profiles
+    places += [(f"slot sharing group '{each.name}' sets {{}} to", tuple(each.conf.items())) for each in profiles]
+    for words, settings in places:
+        for key, value in settings:
+            number = str(value).strip()
+            is_counted = key in (SHUFFLE_PARTITIONS, INITIAL_PARTITIONS) and number.isdecimal()
+            if most is not None and is_counted and int(number) > most:
+                yield Problem(
+                    message=f"{words.format(key)} {number!r}",
+                    allowed=f"at most {most}: pipeline.max-parallelism",
+                    hint="rows are the same for every number: lower it, or raise pipeline.max-parallelism",
+                )
 
 
 _TARGET = PLACES["target"]

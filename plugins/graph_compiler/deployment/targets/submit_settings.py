@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graph_compiler.declaration.resources.slot_sharing_group import DeployMode, SlotSharingGroup
+from graph_compiler.deployment.documents.jvm_settings import INITIAL_PARTITIONS, MAX_PARALLELISM, SHUFFLE_PARTITIONS
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.options.flink_options import with_flink_settings
+from graph_compiler.options.model import PipelineOptions
 from graph_compiler.options.spark_settings import spark_settings
 
 
@@ -31,6 +33,7 @@ class SubmitSettings:
 
 
 UNDECLARED = SubmitSettings()
+_DEFAULT_PARALLELISM = str(PipelineOptions.model_fields["parallelism"].alias)
 
 
 def submit_settings(compiled: CompiledPipeline, profile: SlotSharingGroup | None) -> SubmitSettings:
@@ -51,4 +54,24 @@ def submit_settings(compiled: CompiledPipeline, profile: SlotSharingGroup | None
 def pipeline_settings(compiled: CompiledPipeline) -> dict[str, str]:
     """Return Spark's settings for all applications of a pipeline."""
     own = spark_settings(compiled.pipeline.config, compiled.deployment_options)
-    return with_flink_settings(own, compiled.options)
+    return with_flink_settings({**own, **_parallelism_settings(compiled)}, compiled.options)
+
+
+def _parallelism_settings(compiled: CompiledPipeline) -> dict[str, str]:
+    """Return what Spark is told of `parallelism.default` and `pipeline.max-parallelism` (decision 8).
+
+    Of the pipeline's options, then of the deployment's, the first that say something decide. Spark's own settings win
+    over `parallelism.default` beside them.
+    """
+    deployment = dict(compiled.deployment_options.values)
+    found: dict[str, str] = {}
+    for options in (dict(compiled.pipeline.config), deployment):
+        if SHUFFLE_PARTITIONS in options or INITIAL_PARTITIONS in options:
+            break
+        if _DEFAULT_PARALLELISM in options:
+            # Set by the deployment, the initial number would win over the pipeline's option.
+            keys = [SHUFFLE_PARTITIONS, *({INITIAL_PARTITIONS} & deployment.keys())]
+            found = dict.fromkeys(keys, str(compiled.options.parallelism))
+            break
+    most = compiled.options.max_parallelism
+    return found if most is None else {**found, MAX_PARALLELISM: str(most)}
