@@ -184,12 +184,13 @@ def pinned_settings(
 def _too_many_partitions(compiled: CompiledPipeline) -> Iterator[Problem]:
     """Find numbers of partitions, of the pipeline and its groups, above the maximum: the driver would lower them."""
     most = compiled.options.max_parallelism
-    places = [("option '{}' is", compiled.pipeline.config)]
-    profiles = compiled.job_graph.resource_profiles
-    places += [(f"slot sharing group '{each.name}' sets {{}} to", tuple(each.conf.items())) for each in profiles]
+    places = [("option '{}' is", dict(compiled.pipeline.config))]
+    for each in compiled.job_graph.resource_profiles:
+        conf = {key: str(value) for key, value in each.conf.items()}
+        places.append((f"slot sharing group '{each.name}' sets {{}} to", conf))
     for words, settings in places:
-        for key, value in settings:
-            number = str(value).strip()
+        for key, value in settings.items():
+            number = value.strip()
             is_counted = key in (SHUFFLE_PARTITIONS, INITIAL_PARTITIONS) and number.isdecimal()
             if most is not None and is_counted and int(number) > most:
                 yield Problem(
