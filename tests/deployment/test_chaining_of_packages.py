@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import ClassVar
 
 import pytest
 from hypothesis import given
@@ -11,53 +10,36 @@ from hypothesis import strategies as st
 
 from graph_compiler import Csv, DataStream, InvalidPipelineError, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration.operators import ChainingStrategy, Operator
+from graph_compiler.declaration.operators import ChainingStrategy, Operator, OperatorAttributes
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.explain.render import Format, Graph, render
 from tests.harness.registered_kinds import register
 
-
-@dataclass(frozen=True, slots=True)
-class Always(Operator):
-    """An operator of a package that leaves the strategy as it is."""
-
-    default_name: ClassVar[str] = "Foreign"
-
-
-@dataclass(frozen=True, slots=True)
-class Never(Operator):
-    """It stays alone."""
-
-    default_name: ClassVar[str] = "Foreign"
-    chaining_strategy: ClassVar[ChainingStrategy] = ChainingStrategy.NEVER
+FLAGS: dict[str, dict[str, object]] = {
+    "Plain": {},
+    "Gathering": {"gathers": True},
+    "Single": {"is_non_parallel": True},
+    "WithoutFactory": {"has_factory": False},
+    "ByKey": {"distributes_itself": False},
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Head(Operator):
-    """It starts a chain."""
-
-    default_name: ClassVar[str] = "Foreign"
-    chaining_strategy: ClassVar[ChainingStrategy] = ChainingStrategy.HEAD
-
-
-@dataclass(frozen=True, slots=True)
-class WithSources(Operator):
-    """It starts a chain to which its sources belong."""
-
-    default_name: ClassVar[str] = "Foreign"
-    chaining_strategy: ClassVar[ChainingStrategy] = ChainingStrategy.HEAD_WITH_SOURCES
+def kind_of(name: str, strategy: ChainingStrategy, flags: dict[str, object]) -> type[Operator]:
+    """Return an operator of another package, which a document finds by its name in this module."""
+    fields = {"chaining_strategy": strategy, "default_name": "Foreign", "__module__": __name__, **flags}
+    kind: type[Operator] = dataclass(frozen=True)(type(f"{name}_{strategy.name}", (Operator,), fields))
+    globals()[kind.__name__] = kind
+    return kind
 
 
-@dataclass(frozen=True, slots=True)
-class Alone(Operator):
-    """The same, with one subtask."""
-
-    default_name: ClassVar[str] = "Foreign"
-    chaining_strategy: ClassVar[ChainingStrategy] = ChainingStrategy.HEAD_WITH_SOURCES
-    is_non_parallel: ClassVar[bool] = True
-
-
-KINDS: tuple[type[Operator], ...] = (Always, Never, Head, WithSources, Alone)
+KINDS = tuple(kind_of(name, strategy, flags) for name, flags in FLAGS.items() for strategy in ChainingStrategy)
+ATTRIBUTES = (
+    OperatorAttributes(),
+    OperatorAttributes(is_yielding=True),
+    OperatorAttributes(outputs_only_after_end=True),
+    OperatorAttributes(sorts_input=True),
+    OperatorAttributes(output_tags=("rest",)),
+)
 BEFORE: dict[str, Callable[[DataStream], DataStream]] = {
     "a source": lambda s: s,
     "an operator": lambda s: s.filter("x > 1"),
@@ -67,7 +49,7 @@ BEFORE: dict[str, Callable[[DataStream], DataStream]] = {
     "an edge in memory": lambda s: s.pipelined("small"),
     "a side output": lambda s: s.filter("x > 1", rejects="rest").get_side_output("rest"),
     "a union": lambda s: s.union(s.filter("x > 2")),
-    "another of its kind": lambda s: s.apply(Always()),
+    "another operator of a package": lambda s: s.apply(KINDS[0]()),
     "a source with its own parallelism": lambda s: s.set_parallelism(3),
     "another slot sharing group": lambda s: s.slot_sharing_group("big"),
 }
@@ -95,28 +77,30 @@ def registered() -> Iterator[None]:
         yield
 
 
-def declare(kind: type[Operator], before: str, inputs: int, after: str, config: dict[str, str]) -> DataStream:
+def declare(operator: Operator, before: str, inputs: int, after: str, config: dict[str, str]) -> DataStream:
     env = StreamExecutionEnvironment("p", config=config)
     sources = [env.from_source(Csv(f"/in/{n}", schema="x INT"), f"in_{n}") for n in range(inputs)]
     streams = [BEFORE[before](source) for source in sources]
-    foreign = streams[0].apply(kind(), *streams[1:]).name("foreign")
+    foreign = streams[0].apply(operator, *streams[1:]).name("foreign")
     AFTER[after](foreign, sources[0]).sink_to(Parquet("/out")).name("out")
     return foreign
 
 
 @given(
     st.sampled_from(KINDS),
+    st.sampled_from(ATTRIBUTES),
     st.sampled_from(sorted(BEFORE)),
     st.sampled_from(INPUTS),
     st.sampled_from(sorted(AFTER)),
     st.sampled_from(CONFIGS),
 )
 def test_a_strategy_is_deployed_or_refused_with_its_place_and_every_graph_is_shown(
-    kind: type[Operator], before: str, inputs: int, after: str, config: dict[str, str]
+    kind: type[Operator], attributes: OperatorAttributes, before: str, inputs: int, after: str, config: dict[str, str]
 ) -> None:
     with registered():
         # An operator with one subtask reads one stream.
-        env = declare(kind, before, 1 if kind.is_non_parallel else inputs, after, config).environment
+        number = 1 if kind.is_non_parallel else inputs
+        env = declare(kind(attributes=attributes), before, number, after, config).environment
         compiled = compile_pipeline(env.pipeline())
         for graph in (None, *Graph):
             for format in (Format.TEXT, Format.JSON):
