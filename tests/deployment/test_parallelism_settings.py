@@ -1,4 +1,4 @@
-"""What Spark is told of `parallelism.default` and `pipeline.max-parallelism`, and who wins (decision 8)."""
+"""Settings of Spark for `parallelism.default` and `pipeline.max-parallelism`, and who wins (decision 8)."""
 
 import json
 
@@ -56,7 +56,7 @@ def compiled(
 
 
 @pytest.mark.parametrize(("own", "deployment", "wanted"), TABLE.values(), ids=TABLE)
-def test_spark_is_told_what_is_set(own: Options, deployment: Options, wanted: Options) -> None:
+def test_spark_gets_what_is_set(own: Options, deployment: Options, wanted: Options) -> None:
     found = compiled(own, deployment)
     settings = {key: str(value) for key, value in wanted.items()}
     assert pipeline_settings(found) == settings
@@ -122,6 +122,6 @@ def test_a_number_of_the_deployment_above_the_maximum_is_lowered() -> None:
 
 
 def test_neither_option_changes_a_plan_or_a_fingerprint() -> None:
-    plain, told = describe_pipeline(compiled({})), describe_pipeline(compiled({DEFAULT: 4, MOST: 128}))
-    assert [region.plan_id for region in plain.regions] == [region.plan_id for region in told.regions]
-    assert plain.plan == told.plan
+    plain, given_both = describe_pipeline(compiled({})), describe_pipeline(compiled({DEFAULT: 4, MOST: 128}))
+    assert [region.plan_id for region in plain.regions] == [region.plan_id for region in given_both.regions]
+    assert plain.plan == given_both.plan

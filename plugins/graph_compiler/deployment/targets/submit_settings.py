@@ -58,7 +58,7 @@ def pipeline_settings(compiled: CompiledPipeline) -> dict[str, str]:
 
 
 def _parallelism_settings(compiled: CompiledPipeline) -> dict[str, str]:
-    """Return what Spark is told of `parallelism.default` and `pipeline.max-parallelism` (decision 8).
+    """Return the settings of Spark for `parallelism.default` and `pipeline.max-parallelism` (decision 8).
 
     Of the pipeline's options, then of the deployment's, the first that say something decide. Spark's own settings win
     over `parallelism.default` beside them.
