@@ -135,7 +135,7 @@ def main(request_path: str) -> int:
     path = Path(request_path)
     request = from_json(InProcessRequest, path.read_text())
     begins = RegionsProgress(path.with_name(PROGRESS)).begins
-    seams, previewer = Seams(on_begin=begins, tells=Listeners.installed().tell), None
+    seams, previewer = Seams(on_begin=begins, notify=Listeners.installed().notify), None
     if request.preview is not None:
         previewer = Previewer(request.preview)
         seams = Seams(on_begin=begins, observed=previewer.observed, looks=previewer.look)

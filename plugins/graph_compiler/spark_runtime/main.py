@@ -25,7 +25,7 @@ from pyspark.sql import SparkSession
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors.file_uris import local_path
-from graph_compiler.declaration.region_listener import RegionEventKind
+from graph_compiler.declaration.coordination import RegionEventKind
 from graph_compiler.declaration.resources.slot_sharing_group import DeployMode
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.jvm_settings import OF_PANDAS, READS_DIFFERENTLY, capped_partitions
@@ -40,7 +40,7 @@ from graph_compiler.spark_runtime.driver_process import bound_output, end_proces
 from graph_compiler.spark_runtime.executor_probe import check_executors
 from graph_compiler.spark_runtime.failures.failures import explain_failure, root_cause
 from graph_compiler.spark_runtime.pinned_jvm import check_jvm, executor_pins
-from graph_compiler.spark_runtime.region.region import run_region, told
+from graph_compiler.spark_runtime.region.region import event_output, run_region
 from graph_compiler.spark_runtime.region.region_listeners import Listeners
 from graph_compiler.spark_runtime.region.running_code import RunningCode
 from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
@@ -105,7 +105,7 @@ def run_task(
     """Run the regions of one task in a session, the first of which is claimed already; return all failures."""
     code = RunningCode.of((task.region for task in tasks), spark)
     sources = TaskSources.of((task.region for task in tasks), PRODUCTION.read_source)
-    seams = replace(PRODUCTION, read_source=sources.read, tells=Listeners.installed().tell)
+    seams = replace(PRODUCTION, read_source=sources.read, notify=Listeners.installed().notify)
 
     def why_again(task: TaskDeploymentDescriptor, report: ExecutionReport) -> str | None:
         other = code.why_other(task.region, report.computed_by)
@@ -154,11 +154,10 @@ def execute(
 ) -> ExecutionReport:
     """Run the region in a session; write a report even if it fails. Without `code`, no later try keeps its work."""
     with program_log.about(task.log_fields):
-        seams.tells(task, RegionEventKind.STARTED, (), None)
         report = _execute(task, spark, seams, code)
         failure = report.failure
         kind = RegionEventKind.FINISHED if failure is None else RegionEventKind.FAILED
-        seams.tells(task, kind, map(told, report.outputs), None if failure is None else failure.message)
+        seams.notify(task, kind, map(event_output, report.outputs), None if failure is None else failure.message)
         return report
 
 
@@ -169,6 +168,7 @@ def _execute(
     metrics: RegionMetrics | None = None
     application_id: str | None = None  # not known if an earlier region's failure has ended Spark
     try:
+        seams.notify(task, RegionEventKind.STARTED, (), None)
         application_id = spark.sparkContext.applicationId
         hide_options(spark, task.region)
         _warn_about_ignored_settings(task, spark)

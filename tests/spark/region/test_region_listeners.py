@@ -1,4 +1,4 @@
-"""Listeners of other packages: what they are told of a region, and that none of them can fail one or hold it up."""
+"""Listeners of other packages: what they learn of a region, and that none of them can fail one or hold it up."""
 
 import logging
 import sys
@@ -12,13 +12,7 @@ from pyspark.sql import SparkSession
 
 from graph_compiler import Parquet, StreamExecutionEnvironment, Values, extensions, program_log
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration.region_listener import (
-    ENTRY_POINTS,
-    EventOutput,
-    RegionEvent,
-    RegionEventKind,
-    RegionListener,
-)
+from graph_compiler.declaration.coordination import LISTENERS, EventOutput, RegionEvent, RegionEventKind, RegionListener
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
@@ -51,7 +45,7 @@ def fail(_: RegionEvent) -> None:
     raise ValueError("the catalog is down")
 
 
-TOLD = Collector()
+USABLE = Collector()
 FAILING = Collector(fail)
 NOT_ONE = "a text"
 BREAKING: dict[str, Callable[[RegionEvent], object]] = {
@@ -73,7 +67,7 @@ def tasks(tmp_path: Path, condition: str = "v > 0") -> tuple[TaskDeploymentDescr
 
 def run(listeners: Listeners, spark: SparkSession, tmp_path: Path, condition: str = "v > 0") -> ExecutionReport:
     request = InProcessRequest(tasks=tasks(tmp_path, condition), preview=None)
-    return run_regions_of(request, spark, Seams(tells=listeners.tell))
+    return run_regions_of(request, spark, Seams(notify=listeners.notify))
 
 
 @pytest.fixture
@@ -82,31 +76,31 @@ def log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> py
     return caplog
 
 
-def test_a_listener_is_told_each_step_in_order(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_listener_is_notified_of_each_step_in_order(spark: SparkSession, tmp_path: Path) -> None:
     seen: list[bool] = []
-    told = Collector(lambda _: seen.append((tmp_path / "out").exists()))
-    assert run(Listeners({"told": told}, patience=600), spark, tmp_path).failure is None
-    assert told.kinds == [
+    other = Collector(lambda _: seen.append((tmp_path / "out").exists()))
+    assert run(Listeners({"other": other}, patience=600), spark, tmp_path).failure is None
+    assert other.kinds == [
         *("cut STARTED", "cut COMMITTED", "cut FINISHED"),
         *("out STARTED", "out PUBLISHING", "out PUBLISHED", "out FINISHED"),
     ]
-    by_kind = {event.kind: event for event in told.events}
+    by_kind = {event.kind: event for event in other.events}
     assert by_kind[RegionEventKind.PUBLISHING].outputs == (EventOutput(name="out", rows=2),)
     (published,) = by_kind[RegionEventKind.PUBLISHED].outputs
     assert (published.name, published.rows) == ("out", 2)
     assert str(tmp_path) in str(published.location)
     assert by_kind[RegionEventKind.COMMITTED].outputs[0].rows == 2
-    assert {(event.pipeline, event.run_id, event.attempt) for event in told.events} == {("audited", "r", 1)}
-    assert [event.execution_id for event in told.events] == [*("e-0",) * 3, *("e-1",) * 4]
-    assert seen == [*(False,) * 5, True, True], "nobody sees the rows while PUBLISHING is told"
+    assert {(event.pipeline, event.run_id, event.attempt) for event in other.events} == {("audited", "r", 1)}
+    assert [event.execution_id for event in other.events] == [*("e-0",) * 3, *("e-1",) * 4]
+    assert seen == [*(False,) * 5, True, True], "nobody sees the rows while PUBLISHING is handled"
 
 
-def test_a_failure_is_told_with_the_message_of_its_report(spark: SparkSession, tmp_path: Path) -> None:
-    told = Collector()
-    report = run(Listeners({"told": told}, patience=600), spark, tmp_path, "raise_error('broken') IS NULL")
+def test_the_event_of_a_failure_has_the_message_of_its_report(spark: SparkSession, tmp_path: Path) -> None:
+    other = Collector()
+    report = run(Listeners({"other": other}, patience=600), spark, tmp_path, "raise_error('broken') IS NULL")
     assert report.failure is not None
-    assert told.kinds[3:] == ["out STARTED", "out FAILED"]
-    assert told.events[-1].reason == report.failure.message
+    assert other.kinds[3:] == ["out STARTED", "out FAILED"]
+    assert other.events[-1].reason == report.failure.message
     assert not (tmp_path / "out").exists()
 
 
@@ -114,34 +108,34 @@ def test_a_failure_is_told_with_the_message_of_its_report(spark: SparkSession, t
 def test_a_listener_that_breaks_fails_nothing(
     act: Callable[[RegionEvent], object], spark: SparkSession, tmp_path: Path, log: pytest.LogCaptureFixture
 ) -> None:
-    broken, told = Collector(act), Collector()
-    assert run(Listeners({"broken": broken, "told": told}, patience=600), spark, tmp_path).failure is None
-    assert broken.kinds == told.kinds
-    assert len(told.kinds) == 7
+    broken, other = Collector(act), Collector()
+    assert run(Listeners({"broken": broken, "other": other}, patience=600), spark, tmp_path).failure is None
+    assert broken.kinds == other.kinds
+    assert len(other.kinds) == 7
     assert spark.read.parquet(f"{tmp_path}/out").count() == 2
     assert sum("listener 'broken' failed" in record.getMessage() for record in log.records) == 7
 
 
 def test_a_listener_that_hangs_is_left_out(spark: SparkSession, tmp_path: Path, log: pytest.LogCaptureFixture) -> None:
     never = threading.Event()
-    hangs, told = Collector(lambda _: never.wait()), Collector()
+    hangs, other = Collector(lambda _: never.wait()), Collector()
     try:
-        assert run(Listeners({"hangs": hangs, "told": told}, patience=0.0), spark, tmp_path).failure is None
+        assert run(Listeners({"hangs": hangs, "other": other}, patience=0.0), spark, tmp_path).failure is None
     finally:
         never.set()
     assert len(hangs.kinds) <= 1
-    assert any("it is told nothing more" in record.getMessage() for record in log.records)
+    assert any("it is not notified any more" in record.getMessage() for record in log.records)
     assert spark.read.parquet(f"{tmp_path}/out").count() == 2
 
 
 def test_registered_listeners_are_found_and_the_others_left_out(
     monkeypatch: pytest.MonkeyPatch, log: pytest.LogCaptureFixture
 ) -> None:
-    named = {"told": "TOLD", "not_one": "NOT_ONE", "gone": "GONE", "failing": "FAILING"}
+    named = {"other": "USABLE", "not_one": "NOT_ONE", "gone": "GONE", "failing": "FAILING"}
     entries = tuple(
-        EntryPoint(name=name, value=f"{__name__}:{value}", group=ENTRY_POINTS) for name, value in named.items()
+        EntryPoint(name=name, value=f"{__name__}:{value}", group=LISTENERS) for name, value in named.items()
     )
-    monkeypatch.setattr(extensions, "_registered", lambda group: entries * (group == ENTRY_POINTS))
-    assert Listeners.installed().known == {"told": TOLD, "failing": FAILING}
+    monkeypatch.setattr(extensions, "_registered", lambda group: entries * (group == LISTENERS))
+    assert Listeners.installed().known == {"other": USABLE, "failing": FAILING}
     warned = [record.getMessage() for record in log.records]
     assert [("'not_one'" in words, "'gone'" in words) for words in warned] == [(True, False), (False, True)]

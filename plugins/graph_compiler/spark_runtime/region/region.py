@@ -14,8 +14,8 @@ from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
+from graph_compiler.declaration.coordination import EventOutput, RegionEventKind
 from graph_compiler.declaration.operators import Sink
-from graph_compiler.declaration.region_listener import EventOutput, RegionEventKind
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, StagedInput, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.manifest import ContractCount, StagedRead
 from graph_compiler.deployment.documents.report import (
@@ -134,7 +134,7 @@ def _run(
                 run.evaluate(operator)
                 for staged in run.stage(operator):
                     outputs.append(staged)
-                    seams.tells(task, RegionEventKind.COMMITTED, [told(staged)], None)
+                    seams.notify(task, RegionEventKind.COMMITTED, [event_output(staged)], None)
         checked: list[tuple[OperatorDescriptor, DataFrame]] = []
         for sink in operators:
             if isinstance(sink.operator, Sink):
@@ -152,7 +152,7 @@ def _run(
         # Before anything is published: Spark is asked, and what it cannot answer then would fail a decided attempt.
         schemas = (*evaluation.source_schemas(), *(schema_of(sink, rows) for sink, rows in checked))
         prepared = [EventOutput(name=sink.name, rows=metrics.committed[sink.node_id, None]) for sink, _ in checked]
-        with _telling(partial(seams.tells, task), prepared) as published:
+        with _around_publication(partial(seams.notify, task), prepared) as published:
             published.extend(coordinators.commit())
         outputs.extend(published)
     return RegionResult(
@@ -167,20 +167,20 @@ def _run(
 
 
 @contextmanager
-def _telling(
-    tell: Callable[[RegionEventKind, Iterable[EventOutput], str | None], None], prepared: Sequence[EventOutput]
+def _around_publication(
+    notify: Callable[[RegionEventKind, Iterable[EventOutput], str | None], None], prepared: Sequence[EventOutput]
 ) -> Iterator[list[Output]]:
-    """Tell listeners that sinks are about to be published, and that they are; nothing if there are none."""
+    """Report to listeners that sinks are about to be published, and that they are; nothing if there are none."""
     published: list[Output] = []
     if prepared:
-        tell(RegionEventKind.PUBLISHING, prepared, None)
+        notify(RegionEventKind.PUBLISHING, prepared, None)
     yield published
     if prepared:
-        tell(RegionEventKind.PUBLISHED, map(told, published), None)
+        notify(RegionEventKind.PUBLISHED, map(event_output, published), None)
 
 
-def told(output: Output) -> EventOutput:
-    """Return what listeners are told of an output."""
+def event_output(output: Output) -> EventOutput:
+    """Return an output as listeners get it."""
     return EventOutput(name=output.name, location=output.location, rows=output.rows)
 
 

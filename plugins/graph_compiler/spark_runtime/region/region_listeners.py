@@ -1,7 +1,7 @@
 """Call the listeners that installed packages register; none of them can fail a region, or hold it up for long.
 
-    tell = Listeners.installed().tell
-    tell(task, RegionEventKind.PUBLISHING, outputs)   →   each listener's on_event(…), one after the other
+    notify = Listeners.installed().notify
+    notify(task, RegionEventKind.PUBLISHING, outputs)   →   each listener's on_event(…), one after the other
 
 Each call runs in a thread of its own, and the region waits for it: PUBLISHING is handled before anything is published.
 A listener that takes longer than `PATIENCE` is left out from then on; its thread ends with the driver.
@@ -16,13 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from graph_compiler import program_log
-from graph_compiler.declaration.region_listener import (
-    ENTRY_POINTS,
-    EventOutput,
-    RegionEvent,
-    RegionEventKind,
-    RegionListener,
-)
+from graph_compiler.declaration.coordination import LISTENERS, EventOutput, RegionEvent, RegionEventKind, RegionListener
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.errors import ExtensionError
 from graph_compiler.extensions import find_value, registered_values
@@ -44,9 +38,9 @@ class Listeners:
     def installed(cls) -> Listeners:
         """Import all that are registered; one that cannot be used is left out, and the log says why."""
         found = cls()
-        for entry in registered_values(ENTRY_POINTS):
+        for entry in registered_values(LISTENERS):
             try:
-                listener = find_value(ENTRY_POINTS, entry.name, RegionListener)
+                listener = find_value(LISTENERS, entry.name, RegionListener)
             except (ExtensionError, SystemExit) as error:  # a package may end the program when it is imported
                 LOG.warning("listener '%s' is left out: %s", entry.name, error)
                 continue
@@ -54,7 +48,7 @@ class Listeners:
                 found.known[entry.name] = listener
         return found
 
-    def tell(
+    def notify(
         self,
         task: TaskDeploymentDescriptor,
         kind: RegionEventKind,
@@ -84,7 +78,7 @@ class Listeners:
         def call() -> None:
             try:
                 listener.on_event(event)
-            except BaseException:  # also SystemExit: it would end the thread without a word
+            except BaseException:  # also SystemExit, which would end the thread in silence
                 failures.append(redact(traceback.format_exc().rstrip(), task))
 
         thread = threading.Thread(
@@ -93,12 +87,12 @@ class Listeners:
         try:
             thread.start()
         except RuntimeError as error:  # the system has no more threads
-            LOG.warning("listener '%s' was not told %s: %s", name, event.kind, error)
+            LOG.warning("listener '%s' was not notified of %s: %s", name, event.kind, error)
             return
         thread.join(self.patience)
         if thread.is_alive():
             del self.known[name]
-            words = "listener '%s' has not returned from %s within %g s: it is told nothing more"
+            words = "listener '%s' has not returned from %s within %g s: it is not notified any more"
             LOG.warning(words, name, event.kind, self.patience)
         elif failures:
             LOG.warning("listener '%s' failed for %s, which changes nothing else:\n%s", name, event.kind, failures[0])

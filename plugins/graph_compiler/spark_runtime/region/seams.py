@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.connectors import Connector
-from graph_compiler.declaration.region_listener import EventOutput, RegionEventKind
+from graph_compiler.declaration.coordination import EventOutput, RegionEventKind
 from graph_compiler.deployment.documents.descriptor import (
     OperatorDescriptor,
     RegionDescriptor,
@@ -29,7 +29,7 @@ Begins = Callable[[RegionDescriptor, OperatorDescriptor, Phase], None]
 """Receives each step before it begins."""
 Looks = Callable[[RegionRun], None]
 """Receives a region when its operators are evaluated and its sinks' rows are prepared, but not yet published."""
-Tells = Callable[[TaskDeploymentDescriptor, RegionEventKind, Iterable[EventOutput], str | None], None]
+Notify = Callable[[TaskDeploymentDescriptor, RegionEventKind, Iterable[EventOutput], str | None], None]
 """Receives the events of an attempt at a region, for listeners."""
 
 
@@ -50,7 +50,7 @@ class Seams:
     pins: bool = True
     on_begin: Begins = _ignore
     looks: Looks = _ignore
-    tells: Tells = _ignore
+    notify: Notify = _ignore
 
 
 PRODUCTION = Seams()
