@@ -139,7 +139,7 @@ def _too_many_partitions(compiled: CompiledPipeline) -> Iterator[Problem]:
             yield Problem(
                 message=f"{words} {number!r}",
                 allowed=f"at most {most}: pipeline.max-parallelism",
-                hint="rows are the same for every number: lower it, or raise pipeline.max-parallelism",
+                hint="lower it, or raise pipeline.max-parallelism",
             )
 
 
