@@ -57,8 +57,7 @@ def patterns_of_times(pipeline: Pipeline) -> Iterator[Problem]:
     for operator in pipeline.operators:
         for expression in operator.operator.expressions():
             for mistake in filter(None, map(mistake_in, dict.fromkeys(patterns_in(expression)))):
-                problem = mistake.problem
-                yield problem_at(operator, problem.message, hint=problem.hint)
+                yield problem_at(operator, mistake.message, hint=mistake.hint)
 
 
 def more_than_one_expression(pipeline: Pipeline) -> Iterator[Problem]:

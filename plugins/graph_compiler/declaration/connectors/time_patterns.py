@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from graph_compiler.declaration.sql_text import Token, tokens_of
@@ -48,11 +48,14 @@ class PatternMistake:
     meant: str
 
     @property
-    def problem(self) -> Problem:
-        """Return the message, with the pattern that was probably meant as its hint."""
-        return Problem(
-            message=f"in the pattern {shown(self.pattern)}, {self.reason}", hint=f"did you mean {shown(self.meant)}?"
-        )
+    def message(self) -> str:
+        """Return what is wrong in the pattern."""
+        return f"in the pattern {shown(self.pattern)}, {self.reason}"
+
+    @property
+    def hint(self) -> str:
+        """Return which pattern was probably meant."""
+        return f"did you mean {shown(self.meant)}?"
 
 
 def mistake_in(pattern: str) -> PatternMistake | None:
@@ -72,8 +75,7 @@ def mistakes_in_options(options: Iterable[tuple[str, object]]) -> Iterator[Probl
     """Yield the mistakes in each option that is a pattern."""
     for name, value in options:
         if str(name).lower() in OPTIONS and (mistake := mistake_in(str(value))):
-            problem = mistake.problem
-            yield replace(problem, message=f"option '{name}': {problem.message}")
+            yield Problem(message=f"option '{name}': {mistake.message}", hint=mistake.hint)
 
 
 def patterns_in(sql: str) -> Iterator[str]:
