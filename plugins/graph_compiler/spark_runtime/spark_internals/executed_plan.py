@@ -21,13 +21,32 @@ The names of physical nodes and of their metrics: 4.3.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.spark_runtime.region.region_graph import Output
+from graph_compiler.spark_runtime.spark_internals.executed_parts import (
+    BROADCAST,
+    HIDDEN_EXCHANGES,
+    SHUFFLE,
+    WRAPPERS,
+    WRITE,
+    Exchange,
+    PartitionRead,
+    exchange_of,
+    is_command,
+    is_repartition,
+    operators_of,
+    partitions_computed,
+    rdd_computed,
+    rdd_written,
+    reads_of,
+    splits_of,
+    was_executed,
+)
 from graph_compiler.spark_runtime.spark_internals.origins import outputs_at
 
 MOST_NODES = 400
@@ -51,7 +70,6 @@ _LEAVES = {
     "RDDScanExec": (),
     "RangeExec": (),
 }
-_WRITE = "DataWritingCommandExec"
 # Logical nodes that are rebuilt when a condition is pushed through them.
 _MADE_ANEW = frozenset(
     {"Aggregate", "Filter", "FlatMapGroupsInPandas", "Generate", "Join", "MapInArrow", "MapInPandas", "Project"}
@@ -60,11 +78,24 @@ _MADE_ANEW = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanNode:
-    """One node of an executed plan: the outputs that it returns, and their number of rows if Spark counts them."""
+    """One node of an executed plan: the outputs that it returns, and their number of rows if Spark counts them.
+
+    `operators` are those that it computes, as far as its logical nodes show. `rdd_id` is set at the top of a part that
+    ran in one stage. `exchange` is set if its child is another part; `reads` are what adaptive execution made tasks
+    read of the exchange below. `splits` are those of a leaf, `partitions` those of an input of a union.
+    """
 
     outputs: frozenset[Output]
     rows: int | None
     children: tuple[PlanNode, ...]
+    kind: str = ""
+    operators: frozenset[int] = frozenset()
+    has_run: bool = True
+    rdd_id: int | None = None
+    exchange: Exchange | None = None
+    reads: tuple[PartitionRead | None, ...] | None = None
+    splits: int | None = None
+    partitions: int | None = None
 
 
 def rows_by_output(plan: PlanNode) -> dict[Output, int]:
@@ -100,7 +131,7 @@ class WriteMetrics:
 def write_metrics(query: Any) -> WriteMetrics:
     """Return a file write's own metrics."""
     plan = query.executedPlan()
-    while (kind := _kind(plan)) != _WRITE:
+    while (kind := _kind(plan)) != WRITE:
         (plan,) = _children(plan, kind)
     metrics = plan.metrics()
     rows, files, size = (int(metrics.apply(name).value()) for name in ("numOutputRows", "numFiles", "numOutputBytes"))
@@ -118,18 +149,50 @@ class _Reader:
     spark: SparkSession
     left: int
 
-    def node(self, plan: Any) -> PlanNode:
+    def node(self, plan: Any, *, is_top: bool = True, stage: Any = None) -> PlanNode:
+        """Return a node; `stage` is the query stage whose exchange it is."""
         self.left -= 1
         if self.left < 0:
             raise PlanTooLargeError(f"the plan has more than {MOST_NODES} nodes")
         kind = _kind(plan)
-        children = tuple(self.node(child) for child in _children(plan, kind))
+        below = _children(plan, kind)
+        parts = (is_top and kind in WRAPPERS) or kind == BROADCAST or kind in HIDDEN_EXCHANGES
+        own = plan if kind in ("BroadcastQueryStageExec", "ShuffleQueryStageExec") else None
+        kept = stage if kind == "ReusedExchangeExec" else own
+        children = tuple(self.node(child, is_top=parts, stage=kept) for child in below)
         logical = _counterpart(plan, kind)
-        return PlanNode(
+        found = PlanNode(
             outputs=frozenset() if logical is None else outputs_at(self.spark, logical),
             rows=_rows(plan, kind, children),
             children=children,
+            kind=kind,
+            operators=frozenset(_operators(plan, kind, is_leaf=not children)),
+            has_run=all(child.has_run for child in children),
         )
+        if kind == "UnionExec" and found.has_run:
+            pairs = zip(children, below, strict=True)
+            counted = tuple(replace(child, partitions=partitions_computed(plan)) for child, plan in pairs)
+            found = replace(found, children=counted)
+        if kind in (SHUFFLE, BROADCAST):
+            return self._exchange(found, plan, stage)
+        if kind in HIDDEN_EXCHANGES:
+            found = replace(found, exchange=Exchange(kind="single"))
+        if kind == "AQEShuffleReadExec":
+            found = replace(found, reads=reads_of(plan))
+        if not children:
+            found = replace(found, splits=splits_of(plan, kind))
+        if is_top and found.has_run and kind not in WRAPPERS and not is_command(plan, kind):
+            found = replace(found, rdd_id=rdd_computed(plan))
+        return found
+
+    def _exchange(self, node: PlanNode, plan: Any, stage: Any) -> PlanNode:
+        if not was_executed(plan, node.kind, is_stage=stage is not None and bool(stage.isMaterialized())):
+            return replace(node, has_run=False, exchange=Exchange(kind="unknown"))
+        (child,) = node.children
+        if node.kind == SHUFFLE:
+            child = replace(child, rdd_id=rdd_written(plan))
+        exchange = exchange_of(self.spark, plan, node.kind, stage)
+        return replace(node, children=(child,), exchange=exchange, has_run=True)
 
 
 def _children(plan: Any, kind: str) -> list[Any]:
@@ -167,6 +230,25 @@ def _counterpart(plan: Any, kind: str) -> Any:
     if kind in ("FilterExec", "ProjectExec"):
         return _first(logical, lambda node: _kind(node) == kind.removesuffix("Exec"))
     return logical if logical is not None and _kind(logical) in _MADE_ANEW else None
+
+
+def _operators(plan: Any, kind: str, *, is_leaf: bool) -> Iterator[int]:
+    """Yield the operators that a physical node computes.
+
+    A leaf computes all that is linked to it; an exchange is an operator's own only if that asked for it.
+    """
+    link = plan.logicalLink()
+    if not link.isDefined() or kind.endswith("QueryStageExec") or kind in WRAPPERS or kind == "AQEShuffleReadExec":
+        return
+    logical = _unwrapped(link.get())
+    if kind == SHUFFLE and not is_repartition(logical):
+        return
+    if kind in ("FilterExec", "ProjectExec"):
+        logical = _first(logical, lambda node: _kind(node) == kind.removesuffix("Exec")) or logical
+    while logical is not None:
+        yield from operators_of(logical)
+        below = logical.children() if is_leaf else None
+        logical = below.apply(0) if below is not None and below.size() == 1 else None
 
 
 def _first(logical: Any, fits: Callable[[Any], bool]) -> Any:
