@@ -23,7 +23,7 @@ from tests.harness.reports import bare_report
 PIPELINE = """\
 name: sales
 sources:
-  numbers: {range: 0, end: 10, set_parallelism: 2}
+  numbers: {range: 0, end: 10, parallelism: 2}
 sinks:
   out: {from: numbers, sink_to: {parquet: /data/out}}
 """
@@ -69,9 +69,9 @@ def test_json_has_declared_and_actual(words: tuple[str, ...]) -> None:
     done = CliRunner().invoke(app, ["explain", *words, "--run", "r", "--json"])
     assert done.exit_code == 0, done.output
     (region,) = json.loads(done.stdout)["regions"]
-    (vertex,) = region["vertices"]
-    assert vertex["declared"] == {"parallelism": 2}
-    assert vertex["actual"] == {"parallelism": 4, "splits": 2, "stages": [7], "shares_stages_with": []}
+    numbers, out = region["vertices"]
+    assert numbers["declared"] == {"parallelism": 2}
+    assert numbers["actual"] == {"parallelism": 4, "splits": 2, "stages": [7], "shares_stages_with": [out["id"]]}
     assert [one["stage_id"] for one in region["stages"]] == [7]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -18,6 +20,7 @@ from graph_compiler.deployment.documents.actual_execution import (
 )
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.report import VertexMetrics
+from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.explain.text.actual_text import RegionAfterRun, actual_json, actual_text, remarks
 from graph_compiler.graphs.execution import ExecutionState
 from tests.harness.actual_executions import an_exchange, stage
@@ -50,6 +53,12 @@ def after(region: RegionDescriptor, *stages: StageRun, exchanges: tuple[Exchange
     )
     report = replace(bare_report(), actual=actual, vertices=measured)
     return RegionAfterRun(region=region, state=ExecutionState.FINISHED, attempt=1, report=report)
+
+
+def region_json(one: RegionAfterRun) -> Any:
+    """Return the JSON of a run of one region."""
+    (found,) = json.loads(to_json(actual_json("r", [one])))["regions"]
+    return found
 
 
 def test_declared_and_actual_are_side_by_side(region: RegionDescriptor) -> None:
@@ -97,9 +106,8 @@ def test_vertices_that_share_a_stage_say_so(region: RegionDescriptor) -> None:
     report = replace(bare_report(), actual=replace(one.actual, vertices=shared))
     (_, counted) = region.vertices
     assert f"stage 3, shared with '{counted.name}'" in actual_text("", [replace(one, report=report)])
-    found = actual_json("r", [replace(one, report=report)])
-    (json,) = found["regions"]  # type: ignore[misc]
-    assert json["vertices"][0]["actual"]["shares_stages_with"] == [counted.vertex_id]  # type: ignore[index,call-overload]
+    found = region_json(replace(one, report=report))
+    assert found["vertices"][0]["actual"]["shares_stages_with"] == [counted.vertex_id]
 
 
 def test_a_run_without_what_ran_says_why(region: RegionDescriptor) -> None:
@@ -108,9 +116,8 @@ def test_a_run_without_what_ran_says_why(region: RegionDescriptor) -> None:
         assert actual_text("t", [one]).splitlines()[-1] == (
             "  what ran is not known: it has no report, or an earlier version wrote it"
         )
-        (json,) = actual_json("r", [one])["regions"]  # type: ignore[misc]
-        assert json["vertices"][0]["declared"] == {"parallelism": 2}  # type: ignore[index,call-overload]
-        assert json["vertices"][0]["actual"] is None  # type: ignore[index,call-overload]
+        found = region_json(one)["vertices"][0]
+        assert (found["declared"], found["actual"]) == ({"parallelism": 2}, None)
 
 
 def test_skew_names_columns(region: RegionDescriptor) -> None:
@@ -136,5 +143,4 @@ def test_a_late_task_is_remarked(region: RegionDescriptor) -> None:
 def test_long_lists_are_cut_and_say_where_the_rest_is(region: RegionDescriptor) -> None:
     text = actual_text("t", [after(region, *(stage(id) for id in range(100)))])
     assert "60 more stages: --json has them" in text
-    (json,) = actual_json("r", [after(region, *(stage(id) for id in range(100)))])["regions"]  # type: ignore[misc]
-    assert len(json["stages"]) == 100  # type: ignore[index,call-overload,arg-type]
+    assert len(region_json(after(region, *(stage(id) for id in range(100))))["stages"]) == 100

@@ -186,7 +186,7 @@ class ExecutionLearner:
 
     def _exchange(self, exchange: Exchange, below: PlanNode, place: _Place, written_by: int | None) -> None:
         if (written_by is not None and written_by == place.stage_id) or not below.has_run:
-            return  # rows in one partition need no exchange; rows that nobody needed were not moved
+            return  # rows in one partition need no exchange; rows that were not needed were not moved
         sizes = exchange.sizes
         reads = place.reads
         if reads is None and sizes is not None:

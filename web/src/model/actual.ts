@@ -43,6 +43,6 @@ function exchangeWords(exchange: ExchangeRun, vertex: string, name: (id: string)
     parts.push(`${counted(exchange.partitions, 'partition')} in ${counted(exchange.tasks, 'task')}${joined}${exchange.split ? `, ${figure(exchange.split)} split` : ''}`)
   }
   const spread = exchange.bytes_by_task
-  if (spread) parts.push(`by task ${bytesWords(spread.minimum)} / ${bytesWords(spread.median)} / ${bytesWords(spread.maximum)}${spread.largest_task === null ? '' : ` (task ${spread.largest_task})`}`)
+  if (spread && exchange.tasks !== 1) parts.push(`by task ${bytesWords(spread.minimum)} / ${bytesWords(spread.median)} / ${bytesWords(spread.maximum)}${spread.largest_task === null ? '' : ` (task ${spread.largest_task})`}`)
   return parts.join(' · ')
 }

@@ -20,7 +20,6 @@ from graph_compiler.explain.documents.page import BUILT
 from graph_compiler.explain.render import Format, Graph, has_flink_plan, render
 from graph_compiler.explain.text.actual_text import RegionAfterRun, actual_json, actual_text
 from graph_compiler.explain.text.submit_text import submit_text
-from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.projects.pipeline_files import load_pipeline
 from graph_compiler.staging.attempts.attempts import attempt_documents, find_run, last_execution, regions_of
 from graph_compiler.staging.store.stores import store_of
@@ -65,7 +64,8 @@ def explain(
             return
         compiled = compile_named(pipeline)
         if submit:
-            raise typer.Exit(_show_submissions(pipeline, compiled, form))
+            describe_pipeline(compiled)  # its problems first
+            raise typer.Exit(_show_submissions(pipeline, form))
         typer.echo(render(compiled, graph, form, _page() if form is Format.HTML else ""))
         if spark:
             answer = ask_spark(Run.by_default(compiled), shows_plans=True)
@@ -99,8 +99,7 @@ def _why_contradictory(
     return next((words for words, is_there in contradictions.items() if is_there), None)
 
 
-def _show_submissions(pipeline: str, compiled: CompiledPipeline, form: Format) -> ExitCode:
-    describe_pipeline(compiled)  # its problems first
+def _show_submissions(pipeline: str, form: Format) -> ExitCode:
     found = read_submit_commands(pipeline)
     typer.echo(to_json(found) if form is Format.JSON else submit_text(found))
     is_refused = any(task.problem is not None for task in found.tasks)

@@ -179,7 +179,7 @@ def _exchange_words(exchange: ExchangeRun, names: dict[JobVertexId, str]) -> str
         moved = f"{counted(exchange.partitions, 'partition')} in {counted(exchange.tasks, 'task')}"
         moved += f", {exchange.joined} joined" if exchange.joined else ""
         parts.append(moved + (f", {exchange.split} split" if exchange.split else ""))
-    if exchange.bytes_by_task is not None:
+    if exchange.bytes_by_task is not None and exchange.tasks != 1:
         parts.append(f"by task {_spread_words(exchange.bytes_by_task)}")
     return " · ".join(parts)
 
