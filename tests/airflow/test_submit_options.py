@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from graph_compiler import Csv, Parquet, SlotSharingGroup, StreamExecutionEnvironment
-from graph_compiler.deployment.targets.submit_settings import UNDECLARED
+from graph_compiler.deployment.targets.submit_settings import UNDECLARED, SubmitSettings
 
 if TYPE_CHECKING:
     from airflow.sdk import DAG
@@ -76,8 +76,6 @@ def test_a_groups_setting_overrides_the_installations() -> None:
     from graph_compiler.airflow_backend.provider.submit_operator import submit_options
 
     installation = {"spark.driver.memory": "1g", "spark.ui.enabled": "false"}
-    assert submit_options(SlotSharingGroup("g", driver_memory="2g"), UNDECLARED, installation) == {
-        "conf": {"spark.ui.enabled": "false"},
-        "driver_memory": "2g",
-    }
-    assert submit_options(None, UNDECLARED, installation) == {"conf": installation}
+    where = SubmitSettings(profile=SlotSharingGroup("g", driver_memory="2g"))
+    assert submit_options(where, installation) == {"conf": {"spark.ui.enabled": "false"}, "driver_memory": "2g"}
+    assert submit_options(UNDECLARED, installation) == {"conf": installation}

@@ -199,3 +199,50 @@ def test_files_that_descriptions_name_are_there() -> None:
         if not any(f"/{one}".endswith(f"/{file}") for one in known)
     }
     assert lost == set()
+
+
+SETTING = {
+    "__init__": "the name that users import",
+    "declaration.__init__": "the same",
+    "declaration.resources.slot_sharing_group": "the value: what a group sets, and what is wrong with it",
+    "declaration.operators.operator_settings": "the field",
+    "declaration.streams.settings_methods": "the call",
+    "projects.yaml.vocabulary": "a name, or a mapping",
+    "compiler.checks.resource_checks": "groups that contradict each other, or what their operators need",
+    "compiler.stream_graph.stream_graph_draft": "an operator without a group has that of its inputs",
+    "graphs.stream_graph": "does an edge change the group",
+    "graphs.job_graph": "have vertices one group",
+    "graphs.regions": "a region has its vertices' group, a task its regions'",
+    "compiler.tasks.region_groups": "regions of two groups cannot share a task",
+    "deployment.describe.airflow_arguments": "`group_args` names groups",
+    "deployment.describe.deployability": "the same, for declared arguments",
+    "airflow_backend.dag.deployment_tasks": "a task has its group's arguments, and is submitted with its settings",
+    "deployment.targets.submit_settings": "where its applications run, and why that is refused",
+    "deployment.describe.region_descriptors": "a region's descriptor has its group",
+    "deployment.documents.descriptor": "the field of the document",
+    "spark_runtime.main": "the log has what the master ignores",
+    "spark_runtime.region.region_failover": "a lost result is recomputed only with the same resources",
+    "explain.plan.plan": "the fields of the document",
+    "explain.plan.plan_writer": "the same, written",
+    "explain.documents.plan_json": "`explain --json`",
+    "explain.documents.graph_json": "Flink's documents",
+}
+"""The modules that name one setting of operators, and why: the most that a setting passes (decision 75)."""
+_SETTING = re.compile(r"slot_sharing_groups?|SlotSharingGroup|resource_profiles?")
+
+
+def words_of(tree: ast.AST) -> Iterator[str]:
+    """Yield the names that code uses, and texts that are one word."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=word) | ast.Attribute(attr=word) | ast.arg(arg=word) | ast.keyword(arg=str(word)):
+                yield word
+            case ast.Constant(value=str(word)) | ast.FunctionDef(name=word) | ast.ClassDef(name=word):
+                yield word
+            case ast.alias(name=name) | ast.ImportFrom(module=str(name)):
+                yield from name.split(".")
+
+
+def test_a_setting_is_named_where_it_decides_something() -> None:
+    naming = {name for name, tree in modules().items() if any(map(_SETTING.fullmatch, words_of(tree)))}
+    assert naming == set(SETTING)

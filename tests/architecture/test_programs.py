@@ -1,5 +1,7 @@
 """What `scripts/make-venv` installs runs the Python beside it, also in a project that was copied or moved."""
 
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -28,3 +30,17 @@ def test_no_program_names_its_python_by_a_whole_path() -> None:
             if first.startswith(b"#!" + str(FOLDER.resolve()).encode()):
                 found.add(program.name)
     assert found <= BY_VENV
+
+
+def test_an_environment_that_others_use_is_not_emptied(tmp_path: Path) -> None:
+    """In a second checkout, `.venv` may be a link to the first one's."""
+    project, shared = tmp_path / "project", tmp_path / "shared"
+    for folder in (project / "scripts", shared):
+        folder.mkdir(parents=True)
+    shutil.copy(MAKER, project / "scripts")
+    (shared / "kept").touch()
+    (project / ".venv").symlink_to(shared)
+    done = subprocess.run([project / "scripts" / MAKER.name], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert f".venv is a link to {shared}" in done.stderr
+    assert (shared / "kept").is_file()

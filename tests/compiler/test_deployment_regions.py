@@ -81,7 +81,7 @@ def test_each_slot_sharing_group_is_a_separate_task_in_every_mode(env: StreamExe
     stream.sink_to(Parquet("/out")).name("out")
     for mode in ("AUTO", "ALL_EXCHANGES_PIPELINED"):
         compiled = compile_pipeline(with_options(env.pipeline(), shuffle_mode=mode))
-        assert [(region.id, region.slot_sharing_group) for region in compiled.deployment.regions] == [
+        assert [(region.id, region.slot_sharing_group.name) for region in compiled.deployment.regions] == [
             ("in", "default"),
             ("out", "big"),
         ]

@@ -171,7 +171,7 @@ def test_different_slot_sharing_groups_stay_apart(env: StreamExecutionEnvironmen
         totals.name(f"{name}_totals").sink_to(Parquet(f"/out/{name}")).name(name)
     found = compiled(env)
     assert tasks(found) == {"clean": ("clean",), "small": ("small",), "large": ("large", "also_large")}
-    assert {task.id: task.slot_sharing_group for task in found.deployment.tasks} == {
+    assert {task.id: task.slot_sharing_group.name for task in found.deployment.tasks} == {
         "clean": "default",
         "small": "small",
         "large": "big",

@@ -122,8 +122,8 @@ def test_a_group_may_be_declared_once_and_used_by_name(env: Environment) -> None
         SlotSharingGroup("big")
     ).sink_to(Parquet("/out")).name("out")
     compiled = compile_pipeline(env.pipeline())
-    assert compiled.job_graph.resource_profile == {"big": BIG}
-    assert [region.slot_sharing_group for region in compiled.deployment.regions] == ["big"]
+    assert compiled.job_graph.resource_profiles == (BIG,)
+    assert [region.slot_sharing_group for region in compiled.deployment.regions] == [BIG]
     assert "task out    [slot sharing group big: driver 2g, executors with 4 cores and 8g]" in explain_text(
         plan_of(compiled)
     )
@@ -207,3 +207,24 @@ def test_the_graph_documents_show_needed_and_given_resources(env: Environment) -
     assert job["resource_profiles"] == {
         "big": {"spark.driver.memory": "2g", "spark.executor.memory": "8g", "spark.executor.cores": "4"}
     }
+
+
+def test_groups_are_listed_in_the_order_of_the_declaration(env: StreamExecutionEnvironment) -> None:
+    first, second = env.from_source(Csv("/a"), "a"), env.from_source(Csv("/b"), "b")
+    one, other = SlotSharingGroup("one", driver_memory="2g"), SlotSharingGroup("other", driver_memory="3g")
+    second.filter("x").slot_sharing_group(one).sink_to(Parquet("/one")).name("one")
+    first.filter("x").slot_sharing_group(other).sink_to(Parquet("/other")).name("other")
+    graph = compile_pipeline(env.pipeline()).job_graph
+    assert [vertex.slot_sharing_group for vertex in graph.vertices[-2:]] == [other, one]
+    assert graph.resource_profiles == (one, other)
+
+
+@pytest.mark.parametrize("group", ["", SlotSharingGroup("")])
+def test_a_group_without_a_name_is_that_of_the_inputs(
+    env: StreamExecutionEnvironment, group: str | SlotSharingGroup
+) -> None:
+    env.from_source(Csv("/in"), "in").slot_sharing_group(BIG).filter("x").slot_sharing_group(group).sink_to(
+        Parquet("/out")
+    )
+    (vertex,) = compile_pipeline(env.pipeline()).job_graph.vertices
+    assert vertex.slot_sharing_group == BIG

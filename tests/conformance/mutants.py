@@ -37,9 +37,7 @@ MUTANTS = (
         "chain over several inputs", "why_not_chainable", "if len(graph.in_edges[edge.target_id]) != 1:", "if False:"
     ),
     Mutant("chain with chaining off", "why_not_joined", "(not options.chaining_enabled,", "(False,"),
-    Mutant(
-        "chain over groups", "why_not_joined", "(source.slot_sharing_group != target.slot_sharing_group,", "(False,"
-    ),
+    Mutant("chain over groups", "why_not_joined", "(graph.changes_group(edge),", "(False,"),
     Mutant("chain behind NEVER", "why_not_joined", "(source.chaining_strategy is ChainingStrategy.NEVER,", "(False,"),
     Mutant("chain a hash", "why_not_joined", "(not edge.partitioner.is_forward,", "(False,"),
     Mutant("chain into HEAD", "why_not_joined", "(not _may_follow(source, target),", "(False,"),
@@ -81,20 +79,17 @@ MUTANTS = (
     Mutant(
         "farthest partitioner",
         "StreamGraphDraft._route",
-        "partitioner = partitioner or virtual.partitioner",
-        "partitioner = virtual.partitioner or partitioner",
+        "partitioner = partitioner or declared.partitioner",
+        "partitioner = declared.partitioner or partitioner",
     ),
     Mutant(
         "nearest exchange mode",
         "StreamGraphDraft._route",
-        "exchange_mode = virtual.exchange_mode",
-        "exchange_mode = exchange_mode if exchange_mode.value != 'UNDEFINED' else virtual.exchange_mode",
+        "exchange_mode = declared.exchange_mode",
+        "exchange_mode = exchange_mode if exchange_mode.value != 'UNDEFINED' else declared.exchange_mode",
     ),
     Mutant(
-        "no group inheritance",
-        "StreamGraphDraft._common_group",
-        "return groups.pop() if len(groups) == 1 else",
-        "return",
+        "no group inheritance", "StreamGraphDraft._group", "group = shared.pop() if len(shared) == 1 else", "group ="
     ),
     Mutant(
         "keyed stays in its chain",

@@ -38,6 +38,7 @@ from graph_compiler.declaration.partitioners import (
     ShufflePartitioner,
 )
 from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.declaration.transformations import (
     FeedbackTransformation,
     MultipleInputTransformation,
@@ -203,6 +204,8 @@ def transformation(  # noqa: PLR0911  # one row of a table each
     settings = ("uid", "uid_hash", "slot_sharing_group", "co_location_group", "parallelism", "max_parallelism")
     description = node.get("description", DESCRIPTIONS.get(kind))
     given = {key: node[key] for key in settings if key in node}
+    if group := given.pop("slot_sharing_group", None):
+        given["slot_sharing_group"] = SlotSharingGroup(group)
     declared = OperatorSettings(description=description, **given)
     common: Json = {"id": id, "inputs": inputs, "settings": declared}
     return physical(node, kind, keys, common, found)

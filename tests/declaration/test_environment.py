@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from graph_compiler import Csv, DataStream, InvalidPipelineError, Parquet, StreamExecutionEnvironment
+from graph_compiler import Csv, DataStream, InvalidPipelineError, Parquet, SlotSharingGroup, StreamExecutionEnvironment
 from graph_compiler.declaration.operators import Filter, OperatorSettings, Source
 from graph_compiler.declaration.transformations import OneInputTransformation
 from graph_compiler.explain.documents.graph_json import streaming_plan
@@ -88,7 +88,7 @@ def test_settings_apply_to_the_operator_through_any_stream_object(env: StreamExe
     assert isinstance(transformation, OneInputTransformation)
     assert (transformation.name, transformation.chaining_strategy) == ("positive", "NEVER")
     assert transformation.settings == OperatorSettings(
-        uid="p", parallelism=3, description="keeps what is positive", slot_sharing_group="big"
+        uid="p", parallelism=3, description="keeps what is positive", slot_sharing_group=SlotSharingGroup("big")
     )
 
 

@@ -113,8 +113,7 @@ def test_a_group_by_name_replaces_an_earlier_declaration(env: Environment) -> No
     stream.slot_sharing_group(SlotSharingGroup("big", driver_memory="4g")).slot_sharing_group("small")
     source = env.transformation(stream.id)
     assert isinstance(source, PhysicalTransformation)
-    settings = source.settings
-    assert (settings.slot_sharing_group, settings.resource_profile) == ("small", None)
+    assert source.settings.slot_sharing_group == SlotSharingGroup("small")
 
 
 def test_preferred_resources_default_to_the_minimum(env: Environment) -> None:

@@ -9,7 +9,8 @@ import pytest
 from graph_compiler import Csv, InvalidPipelineError, Parquet, SlotSharingGroup, extensions
 from graph_compiler import StreamExecutionEnvironment as Environment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS, DeployMode
+from graph_compiler.declaration.resources.application import DeployMode
+from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.deployment.targets.execution_target import DriverPlace, ExecutionTarget, SecretWay
@@ -88,8 +89,8 @@ def test_only_local_executors_see_the_drivers_files() -> None:
 
 def test_without_a_deploy_mode_only_settings_ignored_in_all_are_listed() -> None:
     group = SlotSharingGroup("g", driver_cores=2, executor_cores=2)
-    assert YARN.ignored_settings(group, None) == ()
-    assert YARN.ignored_settings(group, DeployMode.CLIENT) == ("driver_cores",)
+    assert YARN.ignored_settings(group.resources(), None) == ()
+    assert YARN.ignored_settings(group.resources(), DeployMode.CLIENT) == ("driver_cores",)
 
 
 def registered(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
@@ -144,7 +145,7 @@ def test_a_group_wins_over_the_pipeline_and_that_over_the_deployment() -> None:
     compiled = compile_pipeline(declared(BIG, config).pipeline(), deployment)
     conf = (("spark.x", "pipeline"), ("spark.y", "deployment"), ("spark.z", "pipeline"))
     assert submit_settings(compiled, BIG) == SubmitSettings(
-        target="yarn", deploy_mode=DeployMode.CLUSTER, conn_id="yarn_big", conf=conf
+        profile=BIG, target="yarn", deploy_mode=DeployMode.CLUSTER, conn_id="yarn_big", conf=conf
     )
     assert submit_settings(compiled, None) == SubmitSettings(
         target="kubernetes", deploy_mode=None, conn_id="everyone", conf=conf

@@ -5,9 +5,9 @@ import pytest
 from graph_compiler import Csv, InvalidPipelineError, Parquet, SlotSharingGroup
 from graph_compiler import StreamExecutionEnvironment as Environment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration.resources.slot_sharing_group import DeployMode
+from graph_compiler.declaration.resources.application import DeployMode
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
-from graph_compiler.deployment.targets.execution_target import ExecutionTarget, ignored_words
+from graph_compiler.deployment.targets.execution_target import ExecutionTarget
 from graph_compiler.deployment.targets.known_targets import target_of
 
 ALL = SlotSharingGroup(
@@ -37,22 +37,22 @@ EXECUTOR = ("executor_memory", "executor_cores", "executor_instances")
 )
 def test_settings_that_a_master_ignores_are_listed(master: str, mode: str, ignored: tuple[str, ...]) -> None:
     target, deploy_mode = of(master), DeployMode(mode)
-    assert target.ignored_settings(ALL, deploy_mode) == ignored
-    assert (ignored_words(ALL, target, master, deploy_mode) is None) == (not ignored)
+    assert target.ignored_settings(ALL.resources(), deploy_mode) == ignored
+    assert (target.ignored_words(ALL.resources(), master, deploy_mode) is None) == (not ignored)
 
 
 def test_a_standalone_master_counts_cores_and_not_executors() -> None:
     group = SlotSharingGroup("some", executor_instances=3)
     master = "spark://h:7077"
-    assert ignored_words(group, of(master), master, DeployMode.CLIENT) == (
-        "slot sharing group 'some': spark://h:7077 ignores executor_instances in client mode"
+    assert of(master).ignored_words(group.resources(), master, DeployMode.CLIENT) == (
+        "spark://h:7077 ignores executor_instances in client mode"
     )
-    assert ignored_words(group, of("yarn"), "yarn", DeployMode.CLIENT) is None
+    assert of("yarn").ignored_words(group.resources(), "yarn", DeployMode.CLIENT) is None
 
 
 def test_unset_settings_are_not_listed() -> None:
     group = SlotSharingGroup("g", driver_memory="2g")
-    assert ignored_words(group, of("local[2]"), "local[2]", DeployMode.CLIENT) is None
+    assert of("local[2]").ignored_words(group.resources(), "local[2]", DeployMode.CLIENT) is None
 
 
 def test_a_setting_we_pin_cannot_be_set_by_a_group(env: Environment) -> None:

@@ -1235,6 +1235,16 @@ FAULTS = (
         found_by=f"{BUCKET_STEPS}::test_files_that_appear_just_before_they_are_stopped_are_published",
     ),
     _fault(
+        122,
+        "rows that equal a row which is taken away stay",
+        (
+            "UNRECORDED",
+            '"spark.sql.optimizer.replaceExceptWithFilter": "false"',
+            '"spark.sql.optimizer.replaceExceptWithFilter": "true"',
+        ),
+        found_by="spark/operators/test_readers_agree.py::test_what_equals_a_row_that_is_taken_away_goes_too[a double]",
+    ),
+    _fault(
         68,
         "files that change while a loop reads them are not noticed",
         ("RegionEvaluation._settle_reads", "if is_settled:", "if False:"),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from typer.testing import CliRunner
 
-from graph_compiler import Csv, DataStream, InvalidPipelineError, Parquet, StreamExecutionEnvironment
+from graph_compiler import Csv, DataStream, InvalidPipelineError, Parquet, SlotSharingGroup, StreamExecutionEnvironment
 from graph_compiler.cli.app import app
 from graph_compiler.declaration import Pipeline
 from graph_compiler.declaration.operators import Operator
@@ -126,3 +126,10 @@ def test_text_that_looks_like_another_type_stays_text() -> None:
     env.from_source(Csv("{{ params.x }}/in"), "s").with_columns(texts)
     found = parse_pipeline(export_pipeline(env.pipeline()), "p.yaml")
     assert without_lines(found) == without_lines(env.pipeline())
+
+
+@pytest.mark.parametrize("group", ["big", SlotSharingGroup("big")])
+def test_a_group_without_settings_is_written_as_its_name(group: str | SlotSharingGroup) -> None:
+    env = StreamExecutionEnvironment("p")
+    env.from_source(Csv("/in"), "in").slot_sharing_group(group).sink_to(Parquet("/out"))
+    assert "slot_sharing_group: big\n" in export_pipeline(env.pipeline())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -11,7 +11,7 @@ from graph_compiler.declaration.partitioners import DistributionPattern
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.graphs.coordination import InitializeOnMaster, OperatorCoordinatorProvider, SplitSource
-from graph_compiler.graphs.stream_graph import JobType, Staging, StreamEdge
+from graph_compiler.graphs.stream_graph import JobType, Staging, StreamEdge, StreamNode
 from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId, JobVertexId, OperatorId
 
 
@@ -51,7 +51,7 @@ class ResultPartitionType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobVertex:
-    """One chain of operators. `node_ids` starts with the head, `operator_ids` ends with it (Flink's order).
+    """One chain of operators. `node_ids` starts with the `head`, `operator_ids` ends with it (Flink's order).
 
     `user_hashes` are the operators' uid hashes, in the order of `operator_ids`. Sources that the chain absorbs are in
     `node_ids`, before the head, and have no operator id. If `parallelism` is None, it is decided at run time.
@@ -59,6 +59,7 @@ class JobVertex:
     """
 
     id: JobVertexId
+    head: StreamNode
     name: str
     description: str
     node_ids: tuple[int, ...]
@@ -67,13 +68,16 @@ class JobVertex:
     parallelism: int | None
     parallelism_configured: bool
     max_parallelism: int | None
-    slot_sharing_group: str
     min_resources: ResourceSpec | None
     preferred_resources: ResourceSpec | None
-    co_location_group: str | None
     initialize_on_master: tuple[InitializeOnMaster, ...]
     coordinators: tuple[OperatorCoordinatorProvider, ...]
     input_split_sources: tuple[SplitSource, ...]
+
+    @property
+    def slot_sharing_group(self) -> SlotSharingGroup:
+        """The group of its head, and so of all its operators."""
+        return self.head.slot_sharing_group
 
     @property
     def result_id(self) -> OperatorId:
@@ -149,12 +153,17 @@ class JobGraph:
     data_sets: tuple[IntermediateDataSet, ...]
     edges: tuple[JobEdge, ...]
     creation_order: tuple[JobVertexId, ...]
-    resource_profiles: tuple[SlotSharingGroup, ...] = ()
 
     @cached_property
-    def resource_profile(self) -> Mapping[str, SlotSharingGroup]:
-        """Resource profiles by the name of their group, without groups that are only known by name."""
-        return {profile.name: profile for profile in self.resource_profiles}
+    def resource_profiles(self) -> Sequence[SlotSharingGroup]:
+        """The groups that are more than a name, in the order in which operators were declared."""
+        ordered = sorted(self.vertices, key=lambda vertex: min(vertex.node_ids))
+        groups = dict.fromkeys(vertex.slot_sharing_group for vertex in ordered)
+        return tuple(group for group in groups if not group.is_only_a_name)
+
+    def is_one_group(self, ids: Iterable[JobVertexId]) -> bool:
+        """Whether vertices have one slot sharing group, and may share an application."""
+        return len({self.vertex[id].slot_sharing_group for id in ids}) == 1
 
     @cached_property
     def vertex(self) -> Mapping[JobVertexId, JobVertex]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from graph_compiler.graphs.job_graph import JobEdge
+from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
+from graph_compiler.graphs.job_graph import JobEdge, JobVertex
 from graph_compiler.identifiers import JobVertexId, RegionId, TaskName
 
 
@@ -23,7 +24,18 @@ class DeploymentRegion:
 
     id: RegionId
     vertex_ids: tuple[JobVertexId, ...]
-    slot_sharing_group: str
+    slot_sharing_group: SlotSharingGroup
+
+    @classmethod
+    def of(cls, id: RegionId, vertices: Sequence[JobVertex]) -> DeploymentRegion:
+        """Return the region of vertices, which have one slot sharing group."""
+        ids, group = tuple(vertex.id for vertex in vertices), vertices[0].slot_sharing_group
+        return cls(id=id, vertex_ids=ids, slot_sharing_group=group)
+
+    @property
+    def resource_profile(self) -> SlotSharingGroup | None:
+        """Its group if it is more than a name."""
+        return None if self.slot_sharing_group.is_only_a_name else self.slot_sharing_group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +47,13 @@ class DeploymentTask:
 
     id: TaskName
     region_ids: tuple[RegionId, ...]
-    slot_sharing_group: str
+    slot_sharing_group: SlotSharingGroup
+
+    @classmethod
+    def of(cls, id: TaskName, regions: Sequence[DeploymentRegion]) -> DeploymentTask:
+        """Return the task of regions, which have one slot sharing group."""
+        ids, group = tuple(region.id for region in regions), regions[0].slot_sharing_group
+        return cls(id=id, region_ids=ids, slot_sharing_group=group)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +93,8 @@ class Deployment:
 
     @cached_property
     def slot_sharing_groups(self) -> Mapping[TaskName, str]:
-        """The slot sharing group of each task."""
-        return {task.id: task.slot_sharing_group for task in self.tasks}
+        """The name of the slot sharing group of each task."""
+        return {task.id: task.slot_sharing_group.name for task in self.tasks}
 
     def task_of_vertex(self, vertex_id: JobVertexId) -> DeploymentTask:
         """Return the task that runs a vertex."""

@@ -13,6 +13,7 @@ from functools import cached_property
 from graph_compiler.declaration.operators import ChainingStrategy, Operator, OperatorSettings
 from graph_compiler.declaration.partitioners import ExchangeMode, Partitioner
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
+from graph_compiler.declaration.transformations import PartitionTransformation
 from graph_compiler.errors import SourceLocation
 
 
@@ -77,7 +78,7 @@ class StreamNode:
     settings: OperatorSettings
     parallelism: int
     max_parallelism: int | None
-    slot_sharing_group: str
+    slot_sharing_group: SlotSharingGroup
     chaining_strategy: ChainingStrategy | None
     keys: tuple[str, ...]
     declared_at: SourceLocation | None
@@ -111,15 +112,11 @@ class StreamEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VirtualPartition:
-    """A virtual node that determines how rows move from `origin_id`."""
+    """A virtual node that determines how rows move from `origin_id`, as `declared`."""
 
     id: int
     origin_id: int
-    partitioner: Partitioner | None
-    exchange_mode: ExchangeMode
-    staging_text: str | None
-    same_task: bool
-    pipelining_text: str | None
+    declared: PartitionTransformation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,8 +133,7 @@ class StreamGraph:
     """Nodes in the order in which they were translated, edges in the order in which they were made.
 
     `is_dynamic`: a parallelism that is not set is decided at run time. `source_ids` and `sink_ids` are Flink's lists: a
-    sink whose writer is a separate operator is in neither. `resource_profiles` are the slot sharing groups that were
-    declared with settings. Derived maps list a node's edges in the graph's order.
+    sink whose writer is a separate operator is in neither. Derived maps list a node's edges in the graph's order.
     """
 
     job_name: str
@@ -148,12 +144,21 @@ class StreamGraph:
     virtual_nodes: tuple[VirtualPartition | VirtualSideOutput, ...]
     source_ids: tuple[int, ...]
     sink_ids: tuple[int, ...]
-    resource_profiles: tuple[SlotSharingGroup, ...] = ()
 
     @cached_property
     def node(self) -> Mapping[int, StreamNode]:
         """Nodes by id."""
         return {node.id: node for node in self.nodes}
+
+    def group_names(self, edge: StreamEdge) -> tuple[str, str]:
+        """Return the names of the slot sharing groups of an edge's ends."""
+        one, other = (self.node[id].slot_sharing_group.name for id in (edge.source_id, edge.target_id))
+        return one, other
+
+    def changes_group(self, edge: StreamEdge) -> bool:
+        """Whether an edge connects two slot sharing groups: its ends never share an application."""
+        one, other = self.group_names(edge)
+        return one != other
 
     @cached_property
     def in_edges(self) -> Mapping[int, Sequence[StreamEdge]]:

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from graph_compiler.declaration.resources.slot_sharing_group import DeployMode
+from graph_compiler.declaration.resources.application import DeployMode
 from graph_compiler.declaration.retention import DEFAULT_TTL, HISTORY_SIZE, StagingRelease
 from graph_compiler.options.durations import Duration
 from graph_compiler.options.modes import DescriptionMode, RestartStrategyType, RuntimeMode, Scheduler, ShuffleMode

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graph_compiler.declaration.resources.slot_sharing_group import INSTEAD, secret_in_plain_text
+from graph_compiler.declaration.resources.application import INSTEAD, secret_in_plain_text
 from graph_compiler.errors import Problem
 from graph_compiler.options.modes import DeploymentOptions
 

@@ -25,12 +25,11 @@ from pyspark.sql import SparkSession
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors.file_uris import local_path
-from graph_compiler.declaration.resources.slot_sharing_group import DeployMode
+from graph_compiler.declaration.resources.application import DeployMode
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.jvm_settings import OF_PANDAS, READS_DIFFERENTLY
+from graph_compiler.deployment.documents.jvm_settings import READS_DIFFERENTLY, UNRECORDED
 from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, Failure, ThrowableType
 from graph_compiler.deployment.documents.staging_layout import root_of
-from graph_compiler.deployment.targets.execution_target import ignored_words
 from graph_compiler.deployment.targets.known_targets import target_of
 from graph_compiler.driver_jvm.pinned_process import host_zone, pin_process
 from graph_compiler.errors import ExecutionClaimedError, ExtensionError, StagingError, StagingRootNotSharedError
@@ -132,7 +131,7 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
         # Python workers need this process's environment; on a cluster they have their own Python.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"{task.region.pipeline}.{task.region.task_name}")
-    settings = {**OF_PANDAS, **executor_pins(submitted), **dict(task.region.session)}
+    settings = {**UNRECORDED, **executor_pins(submitted), **dict(task.region.session)}
     if local_path(task.staging_root) is None:
         from graph_compiler.spark_runtime.stores.hadoop_calls import executor_keys  # most drivers need none
 
@@ -247,8 +246,8 @@ def _warn_about_ignored_settings(task: TaskDeploymentDescriptor, spark: SparkSes
         target = target_of(master)
     except ExtensionError:  # the package of another target need not be installed here
         return
-    if target is not None and (words := ignored_words(profile, target, master, DeployMode(mode))):
-        LOG.info("%s", words)
+    if target is not None and (words := target.ignored_words(profile.resources(), master, DeployMode(mode))):
+        LOG.info("slot sharing group '%s': %s", profile.name, words)
 
 
 if __name__ == "__main__":

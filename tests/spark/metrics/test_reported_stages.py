@@ -16,6 +16,12 @@ from pipelines.flights import env as flights
 from tests.harness.event_log import LoggedStage, event_log
 from tests.spark import user_functions
 from tests.spark.conftest import RunPipeline
+from tests.spark.operators.test_operator_table import CASES, ROWS, Case
+from tests.tpch.queries.q03 import SHIPPING_PRIORITY
+from tests.tpch.queries.q05 import LOCAL_SUPPLIERS
+from tests.tpch.queries.q18 import LARGE_VOLUMES
+from tests.tpch.query import Query
+from tests.tpch.tables import write_tables
 
 pytestmark = pytest.mark.spark
 
@@ -78,6 +84,66 @@ def test_flights_agree_with_the_event_log(
     exchanges = [exchange for report in reports if report.actual for exchange in report.actual.exchanges]
     assert {exchange.kind for exchange in exchanges} >= {"hash", "broadcast"}
     assert {column for exchange in exchanges for column in exchange.columns} >= {"month"}
+
+
+@pytest.fixture(scope="module")
+def inputs(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the inputs of the table of operators."""
+    folder = tmp_path_factory.mktemp("inputs")
+    spark.range(0, 40, 1, 3).selectExpr(*ROWS.split(", ", 3)).write.parquet(f"{folder}/in")
+    other = [("a", 11), ("b", 22), ("b", 23), ("d", 44)]
+    spark.createDataFrame(other, "k STRING, w LONG").write.parquet(f"{folder}/other")
+    return folder
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_every_operator_agrees_with_the_event_log(
+    case: Case, inputs: Path, run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path
+) -> None:
+    env = StreamExecutionEnvironment("p")
+    streams = [env.from_source(Parquet(f"{inputs}/{name}"), name) for name in ("in", "other")]
+    case.declare(*streams).sink_to(Parquet(f"{tmp_path}/out")).name("out")
+    with event_log(spark, tmp_path / "events") as log:
+        reports = run_pipeline(env.pipeline())
+    found = [checked(report, log) for report in reports if report.actual is not None]
+    assert any(actual.stages for actual in found)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("query", [SHIPPING_PRIORITY, LOCAL_SUPPLIERS, LARGE_VOLUMES], ids=["q03", "q05", "q18"])
+def test_tpch_agrees_with_the_event_log(
+    query: Query, run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "tables").mkdir()
+    write_tables(tmp_path / "tables")
+    with event_log(spark, tmp_path / "events") as log:
+        reports = run_pipeline(query.declare(tmp_path / "tables", tmp_path).pipeline())
+    for report in reports:
+        assert report.failure is None
+        assert checked(report, log).exchanges
+
+
+def test_what_adaptive_execution_split_is_known(
+    env: StreamExecutionEnvironment, run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = env.from_source(Range(0, 200_000), "rows").with_columns(k="IF(id < 150000, 7, id % 100)").name("keyed")
+    names = env.from_source(Range(0, 100), "names").select(k="id", x="id * 2").name("named")
+    rows.join(names, on="k").name("joined").sink_to(Parquet(f"{tmp_path}/out")).name("out")
+    settings = {
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
+        "spark.sql.adaptive.advisoryPartitionSizeInBytes": "100000",
+        "spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes": "50000",
+    }
+    before = {key: str(spark.conf.get(key)) for key in settings}
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    with event_log(spark, tmp_path / "events") as log:
+        (report,) = run_pipeline(env.pipeline())
+    for key, value in before.items():
+        spark.conf.set(key, value)
+    actual = checked(report, log)
+    assert max(exchange.split or 0 for exchange in actual.exchanges) == 1
 
 
 def checked(report: ExecutionReport, log: dict[int, LoggedStage]) -> ActualExecution:

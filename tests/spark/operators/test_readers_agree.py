@@ -57,6 +57,21 @@ def test_two_filters_by_hand_put_each_row_into_one_output(
     assert found["minus"] + found["rest"] == found["all"]
 
 
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS.keys())
+def test_what_equals_a_row_that_is_taken_away_goes_too(
+    key: str, run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Spark would make one filter of it, `NOT condition`, which keeps the 0.0 beside a -0.0."""
+    query = f"SELECT {key} AS k, 1 AS v FROM VALUES ('0.0'), ('-0.0'), ('1.0') AS t(x)"
+    spark.sql(query).write.parquet(f"{tmp_path}/in")
+    env = StreamExecutionEnvironment("p")
+    rows = env.from_source(Parquet(f"{tmp_path}/in"), "in")
+    rows.except_(rows.filter(MINUS)).sink_to(Parquet(f"{tmp_path}/out"))
+    assert run_pipeline(env.pipeline())[-1].failure is None
+    (left,) = spark.read.parquet(f"{tmp_path}/out").selectExpr("cast(k AS STRING)").collect()
+    assert left[0] in ("1.0", "{1.0}")
+
+
 @pytest.mark.parametrize(
     ("key", "readers", "is_fixed"), [("DOUBLE", 2, True), ("DOUBLE", 1, False), ("BIGINT", 2, False)]
 )

@@ -31,7 +31,7 @@ from graph_compiler.airflow_backend.provider.submit_target import (
 from graph_compiler.declaration.artifacts.user_artifact import ArtifactKind
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.connectors.secret import Secret
-from graph_compiler.declaration.resources.slot_sharing_group import DeployMode
+from graph_compiler.declaration.resources.application import DeployMode
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.jvm_settings import with_pins
 from graph_compiler.deployment.documents.wire import values_within

@@ -22,7 +22,6 @@ from airflow.sdk import Context
 from graph_compiler.airflow_backend.provider.preparation import SubmitPlan
 from graph_compiler.airflow_backend.provider.submit_process import GRACE_SECONDS, end_driver, ended_unless_done, limited
 from graph_compiler.airflow_backend.provider.submit_target import ExecutionTargetError, SparkArguments
-from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.deployment.targets.known_targets import KUBERNETES
 from graph_compiler.deployment.targets.submit_settings import SubmitSettings
 
@@ -224,9 +223,7 @@ def _arguments(hook: SparkSubmitHook) -> SparkArguments:
     )
 
 
-def submit_options(
-    profile: SlotSharingGroup | None, where: SubmitSettings, installation: Mapping[str, str]
-) -> dict[str, Any]:
+def submit_options(where: SubmitSettings, installation: Mapping[str, str]) -> dict[str, Any]:
     """Return the arguments that are set: a profile overrides the pipeline's, and they override the installation's.
 
     SlotSharingGroup("big", executor_cores=4, executor_instances=3)
@@ -236,7 +233,7 @@ def submit_options(
     """
     common = {**installation, **dict(where.conf)}
     place = {"deploy_mode": str(where.deploy_mode)} if where.deploy_mode else {}
-    if profile is None:
+    if (profile := where.profile) is None:
         return {"conf": common} | place
     overridden = profile.settings()
     conf = {key: value for key, value in common.items() if key not in overridden}

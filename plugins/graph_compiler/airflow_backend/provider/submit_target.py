@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graph_compiler.declaration.resources.slot_sharing_group import DeployMode, secret_in_plain_text
+from graph_compiler.declaration.resources.application import DeployMode, secret_in_plain_text
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.targets.execution_target import ExecutionTarget
 from graph_compiler.deployment.targets.known_targets import BUILT_IN, ENTRY_POINTS, target_named, target_of

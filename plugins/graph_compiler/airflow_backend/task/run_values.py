@@ -21,7 +21,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import InvalidPipelineError, ParameterError
-from graph_compiler.staging.attempts.attempts import count_attempts
+from graph_compiler.staging.attempts.attempts import count_attempts, failure_times
 from graph_compiler.staging.store.stores import store_of
 
 
@@ -73,6 +73,14 @@ def try_of_run(
             for turn, region in enumerate(regions)
         ]
     )
+
+
+def earlier_failures(regions: Sequence[RegionDescriptor], staging_root: str, context: Context) -> tuple[float, ...]:
+    """Return when earlier tries of a task failed in this run."""
+    instance = context["ti"]
+    layout = StagingLayout(root=staging_root, identity=identity_of_task(regions[0], instance))
+    ids = [region.region_id for region in regions]
+    return failure_times(store_of(staging_root), layout, ids, but=str(instance.id))
 
 
 def _logical_date(context: Context) -> str | None:

@@ -20,7 +20,7 @@ from graph_compiler.airflow_backend.task.driver_tuning import WantedArchive, mak
 from graph_compiler.airflow_backend.task.execution_files import write_submission
 from graph_compiler.airflow_backend.task.secret_values import secrets_at_hand
 from graph_compiler.airflow_backend.task.task_try import TaskTry
-from graph_compiler.declaration.resources.slot_sharing_group import DeployMode
+from graph_compiler.declaration.resources.application import DeployMode
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.targets.submit_settings import SubmitSettings

@@ -22,14 +22,13 @@ from graph_compiler.airflow_backend.installation.settings import Settings
 from graph_compiler.airflow_backend.notify.lineage import ReportsLineage
 from graph_compiler.airflow_backend.provider.host_facts import APPLICATION
 from graph_compiler.airflow_backend.provider.submit_operator import submit_options
-from graph_compiler.airflow_backend.run_identities import identity_of_task
 from graph_compiler.airflow_backend.task.driver_end import read_reports, recording
 from graph_compiler.airflow_backend.task.driver_tuning import doubt_archive
 from graph_compiler.airflow_backend.task.execution_files import deploy, is_done, see_run
 from graph_compiler.airflow_backend.task.following.application_operator import ApplicationOperator
 from graph_compiler.airflow_backend.task.following.tracking import Application, check_lost, follow, store_execution
 from graph_compiler.airflow_backend.task.other_places import check_places, check_recorded_places
-from graph_compiler.airflow_backend.task.run_values import rendered, try_of_run
+from graph_compiler.airflow_backend.task.run_values import earlier_failures, rendered, try_of_run
 from graph_compiler.airflow_backend.task.stale_consumers import check_plan, check_reads, rerun_stale_consumers
 from graph_compiler.airflow_backend.task.submitting import Preparation, prepare_try
 from graph_compiler.airflow_backend.task.task_summary import FinishedTask, log_lines, summarize
@@ -37,14 +36,11 @@ from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.declaration.parameters.parameter import RUN_DATE, ParameterValue
 from graph_compiler.deployment.describe.templates import find_places
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
-from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.plans.plan_record import PlanRecord
 from graph_compiler.deployment.restart_strategy import RestartStrategy
 from graph_compiler.deployment.targets.submit_settings import UNDECLARED, SubmitSettings
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.program_log import with_fields
-from graph_compiler.staging.attempts.attempts import failure_times
-from graph_compiler.staging.store.stores import store_of
 
 
 class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
@@ -80,7 +76,7 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
             conn_id=where.conn_id or settings.conn_id,
             inlets=inlets(regions, arguments.defaults),
             outlets=outlets(regions, arguments.defaults),
-            **submit_options(first.resource_profile, where, settings.spark_conf),
+            **submit_options(where, settings.spark_conf),
             **{**retry_arguments(restart, self._failures), **kwargs},
         )
         self.places = find_places(regions)
@@ -200,12 +196,7 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
                 raise
 
     def _failures(self, context: Context) -> tuple[float, ...]:
-        """Return when earlier tries of this task failed."""
-        instance = context["ti"]
-        identity = identity_of_task(self._regions[0], instance)
-        layout = StagingLayout(root=self._settings.staging_root, identity=identity)
-        ids = [region.region_id for region in self._regions]
-        return failure_times(store_of(layout.root), layout, ids, but=str(instance.id))
+        return earlier_failures(self._regions, self._settings.staging_root, context)
 
     def prepare(self, task: TaskTry) -> Preparation:
         """Return what this task submits; nothing is written."""

@@ -36,12 +36,10 @@ def unprintable_names(pipeline: Pipeline) -> Iterator[Problem]:
 def _names(transformation: Transformation) -> Iterator[tuple[str, object]]:
     match transformation:
         case PhysicalTransformation():
-            settings, operator = transformation.settings, transformation.operator
+            operator = transformation.operator
             if transformation.name != operator.default_name:
                 yield "name", transformation.name
-            yield "uid", settings.uid
-            yield "slot sharing group", settings.slot_sharing_group
-            yield "co-location group", settings.co_location_group
+            yield from transformation.settings.names()
             if isinstance(operator, Expect):
                 yield "contract's name", operator.contract
         case PartitionTransformation():

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from graph_compiler.declaration.call_checks import problems_at
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.resources.resource_spec import SPEC_FORM, amount_words, exceeding
+from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
 from graph_compiler.errors import Problem
+from graph_compiler.graphs.job_graph import JobGraph, JobVertex
+from graph_compiler.graphs.stream_graph import StreamGraph
 from graph_compiler.identifiers import listing
 
 
-def resource_profiles(pipeline: Pipeline) -> Iterator[Problem]:
+def _groups(pipeline: Pipeline) -> Iterator[tuple[PhysicalTransformation, SlotSharingGroup]]:
+    """Yield each group with the operator that declares or names it."""
+    for operator in pipeline.operators:
+        if (group := operator.settings.slot_sharing_group) is not None:
+            yield operator, group
+
+
+def declared_groups(pipeline: Pipeline) -> Mapping[str, SlotSharingGroup]:
+    """Return the groups that are declared with more than a name, by name; the pipeline has been checked."""
+    return {group.name: group for _, group in _groups(pipeline) if not group.is_only_a_name}
+
+
+def invalid_groups(pipeline: Pipeline) -> Iterator[Problem]:
     """Find slot sharing groups that Spark would not start, each at its first declaration."""
     seen = []
-    for operator in pipeline.operators:
-        group = operator.settings.resource_profile
-        if group is None or group in seen:
+    for operator, group in _groups(pipeline):
+        if group in seen:
             continue
         seen.append(group)
         for problem in problems_at(operator, group):
@@ -26,19 +40,18 @@ def resource_profiles(pipeline: Pipeline) -> Iterator[Problem]:
             yield replace(problem, message=words)
 
 
-def differing_profiles(pipeline: Pipeline) -> Iterator[Problem]:
+def differing_groups(pipeline: Pipeline) -> Iterator[Problem]:
     """Find groups that two operators declare differently; a name alone does not declare a group."""
-    first: dict[str, PhysicalTransformation] = {}
-    for operator in pipeline.operators:
-        group = operator.settings.resource_profile
-        if group is None or group.is_only_a_name:
+    first: dict[str, tuple[PhysicalTransformation, SlotSharingGroup]] = {}
+    for operator, group in _groups(pipeline):
+        if group.is_only_a_name:
             continue
-        other = first.setdefault(group.name, operator)
-        if other.settings.resource_profile != group:
+        other, earlier = first.setdefault(group.name, (operator, group))
+        if earlier != group:
             yield problem_at(
                 operator,
                 f"it declares slot sharing group '{group}', but "
-                f"'{other.name}' declares '{other.settings.resource_profile}' ({other.declared_at})",
+                f"'{other.name}' declares '{earlier}' ({other.declared_at})",
                 hint="declare a group once and refer to it by name, or use a different name for the second",
             )
 
@@ -64,3 +77,45 @@ def resources(pipeline: Pipeline) -> Iterator[Problem]:
                 f"it needs at least {amount_words(over)}, but prefers {preferred}",
                 allowed="preferred resources of at least the minimum",
             )
+
+
+def group_problems(stream_graph: StreamGraph, graph: JobGraph) -> Iterator[Problem]:
+    """Find groups that hybrid results do not allow, and vertices that need more than an executor of theirs has."""
+    if any(data_set.result_type.is_hybrid for data_set in graph.data_sets):
+        for vertex in graph.vertices:
+            if not vertex.slot_sharing_group.is_default:
+                yield Problem(
+                    operator=vertex.name,
+                    message=f"its slot sharing group is '{vertex.slot_sharing_group.name}', but the job has hybrid "
+                    "results",
+                    allowed="the default slot sharing group beside hybrid results",
+                )
+    yield from _unmet_minimums(stream_graph, graph)
+
+
+def _unmet_minimums(stream_graph: StreamGraph, graph: JobGraph) -> Iterator[Problem]:
+    """Find vertices that need more than an executor of their group has.
+
+    Flink requests slots with the group's profile, and does not check the operators' minimum against it. Such a
+    pipeline contradicts itself, and would only fail when it runs out of memory.
+    """
+    for vertex in graph.vertices:
+        group = vertex.slot_sharing_group
+        given = group.executor()
+        if vertex.min_resources is not None and (over := exceeding(vertex.min_resources, given)):
+            known = {name: amount for name, amount in given.items() if amount is not None}
+            yield Problem(
+                operator=vertex.name,
+                message=f"it needs at least {amount_words(over)}{_shares(vertex, stream_graph)}, "
+                f"but slot sharing group '{group.name}' gives an executor {amount_words(known)}",
+                hint="give the group more, name another group, or split the chain: start_new_chain()",
+                declared_at=vertex.head.declared_at,
+            )
+
+
+def _shares(vertex: JobVertex, graph: StreamGraph) -> str:
+    """Return the share of each operator of a chain as text; empty if there is only one."""
+    nodes = [graph.node[id] for id in vertex.node_ids[-len(vertex.operator_ids) :]]
+    if len(nodes) == 1:
+        return ""
+    return f" ({'; '.join(f'{node.declared_name}: {node.settings.min_resources}' for node in nodes)})"

@@ -75,7 +75,7 @@ def why_not_joined(
     same_max = source.max_parallelism == target.max_parallelism or options.chaining_across_max_parallelism
     broken = (
         (not options.chaining_enabled, ChainBreak.CHAINING_DISABLED),
-        (source.slot_sharing_group != target.slot_sharing_group, ChainBreak.SLOT_SHARING_GROUP_DIFFERS),
+        (graph.changes_group(edge), ChainBreak.SLOT_SHARING_GROUP_DIFFERS),
         (not (source.operator.has_factory and target.operator.has_factory), ChainBreak.NO_FACTORY),
         (source.chaining_strategy is ChainingStrategy.NEVER, ChainBreak.PRODUCER_NEVER_CHAINS),
         (not edge.partitioner.is_forward, ChainBreak.NOT_FORWARD),

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from graph_compiler.compiler.job_graph.chaining import OperatorChain
-from graph_compiler.compiler.regions.deployment_regions import logical_pipelined_regions
-from graph_compiler.compiler.stream_graph.stream_graph_draft import DEFAULT_SLOT_SHARING_GROUP
 from graph_compiler.declaration.operators import Operator
 from graph_compiler.graphs.coordination import (
     InitializeOnMaster,
@@ -18,9 +16,9 @@ from graph_compiler.graphs.coordination import (
     OperatorCoordinatorProvider,
     SplitSource,
 )
-from graph_compiler.graphs.job_graph import JobGraph, JobVertex
-from graph_compiler.graphs.stream_graph import JobType, StreamGraph
-from graph_compiler.identifiers import JobVertexId, OperatorId
+from graph_compiler.graphs.job_graph import JobVertex
+from graph_compiler.graphs.stream_graph import StreamGraph
+from graph_compiler.identifiers import OperatorId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,23 +61,3 @@ def _coordinators(operators: list[tuple[OperatorId, Operator]]) -> Iterator[Oper
     for id, operator in operators:
         if (kind := operator.coordinator()) is not None:
             yield OperatorCoordinatorProvider(operator_id=id, kind=kind)
-
-
-# The job vertices that may share slots: Flink's slot sharing groups after chaining.
-#
-# A named group is one group. The default group is one group in a streaming job. In a batch job it is one group for each
-# logical pipelined region, since regions run one after the other and need not fit side by side.
-
-
-def slot_sharing_groups(graph: JobGraph) -> Mapping[JobVertexId, str]:
-    """Return a name for the group of each vertex; vertices share slots if their names are equal."""
-    region_of: dict[JobVertexId, int] = {}
-    if graph.job_type is JobType.BATCH:
-        regions = logical_pipelined_regions(graph)
-        region_of = {id: number for number, region in enumerate(regions) for id in region.vertex_ids}
-    return {
-        vertex.id: vertex.slot_sharing_group
-        if vertex.slot_sharing_group != DEFAULT_SLOT_SHARING_GROUP
-        else f"{DEFAULT_SLOT_SHARING_GROUP}/{region_of.get(vertex.id, 0)}"
-        for vertex in graph.vertices
-    }

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from graph_compiler.compiler.checks.operator_checks import repeated_uids
-from graph_compiler.compiler.checks.resource_profiles import unmet_minimums
+from graph_compiler.compiler.checks.resource_checks import group_problems
 from graph_compiler.compiler.job_graph.chaining import (
     Breaks,
     OperatorChain,
@@ -17,7 +17,6 @@ from graph_compiler.compiler.job_graph.chaining import (
 from graph_compiler.compiler.job_graph.coordinators import coordination
 from graph_compiler.compiler.job_graph.exchange_modes import result_type
 from graph_compiler.compiler.job_graph.hasher import hash_nodes
-from graph_compiler.compiler.stream_graph.stream_graph_draft import DEFAULT_SLOT_SHARING_GROUP
 from graph_compiler.declaration.operators import IterationHead
 from graph_compiler.declaration.partitioners import (
     ForwardForConsecutiveHashPartitioner,
@@ -95,7 +94,6 @@ def generate_job_graph(graph: StreamGraph, options: PipelineOptions) -> JobGraph
         data_sets=tuple(data_sets),
         edges=tuple(edges),
         creation_order=creation_order,
-        resource_profiles=graph.resource_profiles,
     )
     check_job_graph(graph, job_graph)
     return job_graph
@@ -147,6 +145,7 @@ def _vertex(chain: OperatorChain, facts: _Facts) -> JobVertex:
     on_driver = coordination(chain, graph, facts.operator_ids)
     return JobVertex(
         id=JobVertexId(facts.operator_ids[head.id]),
+        head=head,
         name=chain_name(chain, graph, facts.breaks),
         description=chain_description(chain, graph, facts.breaks, facts.options.description_mode),
         node_ids=(*chain.source_ids, *reversed(chain.node_ids)),
@@ -157,10 +156,8 @@ def _vertex(chain: OperatorChain, facts: _Facts) -> JobVertex:
         parallelism_configured=is_configured(chain, graph)
         or (graph.is_dynamic and facts.options.auto_parallelism and size.parallelism is not None),
         max_parallelism=size.max_parallelism,
-        slot_sharing_group=head.slot_sharing_group,
         min_resources=merge_resources(graph.node[id].settings.min_resources for id in chain.node_ids),
         preferred_resources=merge_resources(graph.node[id].settings.preferred_resources for id in chain.node_ids),
-        co_location_group=head.settings.co_location_group,
         initialize_on_master=on_driver.on_master,
         coordinators=on_driver.coordinators,
         input_split_sources=on_driver.split_sources,
@@ -324,7 +321,7 @@ def check_stream_graph(graph: StreamGraph, options: PipelineOptions) -> None:
 
 
 def check_job_graph(stream_graph: StreamGraph, graph: JobGraph) -> None:
-    """Check for invalid hybrid results and unmet resource needs; raises InvalidPipelineError with all problems."""
+    """Check for invalid hybrid results, and groups; raises InvalidPipelineError with all problems."""
     hybrid = [data_set for data_set in graph.data_sets if data_set.result_type.is_hybrid]
     problems = [
         Problem(
@@ -335,16 +332,7 @@ def check_job_graph(stream_graph: StreamGraph, graph: JobGraph) -> None:
         for data_set in hybrid
         if graph.job_type is JobType.STREAMING
     ]
-    problems += [
-        Problem(
-            operator=vertex.name,
-            message=f"its slot sharing group is '{vertex.slot_sharing_group}', but the job has hybrid results",
-            allowed="the default slot sharing group beside hybrid results",
-        )
-        for vertex in graph.vertices
-        if hybrid and vertex.slot_sharing_group != DEFAULT_SLOT_SHARING_GROUP
-    ]
-    problems += unmet_minimums(stream_graph, graph)
+    problems += group_problems(stream_graph, graph)
     if problems:
         raise InvalidPipelineError(graph.job_name, problems)
 

@@ -31,16 +31,14 @@ from graph_compiler.options.modes import ShuffleMode
 def cut_job_graph(stream_graph: StreamGraph, graph: JobGraph, options: PipelineOptions) -> JobGraph:
     """Stage what must be staged; components that still wait for each other may then be merged into one task."""
     merges = options.shuffle_mode is not ShuffleMode.ALL_EXCHANGES_BLOCKING
-    reasons = {edge.id: reason for edge in graph.edges if (reason := why_staged(edge, stream_graph, graph, options))}
+    reasons = {edge.id: reason for edge in graph.edges if (reason := why_staged(edge, stream_graph, options))}
     cut = _staged(reasons, stream_graph, graph)
     while closing := _closing_edges(cut, merges=merges):
         cut = _staged(dict.fromkeys(closing, StagingReason.WOULD_CYCLE), stream_graph, cut)
     return _with_data_sets(cut)
 
 
-def why_staged(
-    edge: JobEdge, stream_graph: StreamGraph, graph: JobGraph, options: PipelineOptions
-) -> StagingReason | None:
+def why_staged(edge: JobEdge, stream_graph: StreamGraph, options: PipelineOptions) -> StagingReason | None:
     """Return the reason why the edge itself must be staged; None if it can stay in memory."""
     if reason := why_declared_staged(edge.stream_edge, stream_graph, options):
         return reason
@@ -48,7 +46,7 @@ def why_staged(
         return StagingReason.ALL_EXCHANGES_BLOCKING
     if edge.result_type.is_blocking:
         return StagingReason.OUTPUT_ONLY_AFTER_END
-    if graph.vertex[edge.source_id].slot_sharing_group != graph.vertex[edge.target_id].slot_sharing_group:
+    if stream_graph.changes_group(edge.stream_edge):
         return StagingReason.SLOT_SHARING_GROUP_DIFFERS
     return None
 
@@ -85,8 +83,7 @@ def _closing_edges(graph: JobGraph, *, merges: bool) -> list[JobEdgeId]:
 
 
 def _may_merge(inside: frozenset[JobVertexId], graph: JobGraph) -> bool:
-    groups = {graph.vertex[id].slot_sharing_group for id in inside}
-    return len(groups) == 1 and not any(edge.parts_regions for edge in _edges_inside(inside, graph))
+    return graph.is_one_group(inside) and not any(edge.parts_regions for edge in _edges_inside(inside, graph))
 
 
 def _closing_edges_inside(inside: frozenset[JobVertexId], graph: JobGraph) -> list[JobEdgeId]:
@@ -188,7 +185,7 @@ def staging_words(edge: JobEdge, reason: StagingReason, stream_graph: StreamGrap
         case StagingReason.OUTPUT_ONLY_AFTER_END:
             words = f"'{source.name}' produces no rows until it has read all its input"
         case StagingReason.SLOT_SHARING_GROUP_DIFFERS:
-            one, other = source.slot_sharing_group, target.slot_sharing_group
+            one, other = stream_graph.group_names(edge.stream_edge)
             words = f"slot sharing group '{one}' ends and '{other}' begins"
         case StagingReason.WOULD_CYCLE:
             words = f"'{target.name}' waits for staged rows, which one region with '{source.name}' would stage itself"

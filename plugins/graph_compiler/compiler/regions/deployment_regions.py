@@ -28,9 +28,7 @@ def deployment_regions(stream_graph: StreamGraph, graph: JobGraph) -> tuple[Name
     names = name_regions(groups, staged_nodes, stream_graph, graph)
     named = [
         NamedRegion(
-            region=DeploymentRegion(
-                id=name.id, vertex_ids=tuple(group), slot_sharing_group=graph.vertex[group[0]].slot_sharing_group
-            ),
+            region=DeploymentRegion.of(name.id, [graph.vertex[id] for id in group]),
             order=name.node_id,
             pin=name.id if name.is_pinned else None,
             stages_source=isinstance(stream_graph.node[name.node_id].operator, Source),

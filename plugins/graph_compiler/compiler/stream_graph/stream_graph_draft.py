@@ -9,6 +9,7 @@ partition on the way overwrites the exchange mode, so the one nearest to the pro
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from graph_compiler.declaration.operators import IterationHead, IterationTail, OperatorSettings, Source
@@ -20,6 +21,7 @@ from graph_compiler.declaration.partitioners import (
     Partitioner,
     RebalancePartitioner,
 )
+from graph_compiler.declaration.resources.slot_sharing_group import DEFAULT, SlotSharingGroup
 from graph_compiler.declaration.transformations import (
     FeedbackTransformation,
     OneInputTransformation,
@@ -35,8 +37,6 @@ from graph_compiler.graphs.stream_graph import (
     VirtualSideOutput,
 )
 from graph_compiler.options.model import PipelineOptions
-
-DEFAULT_SLOT_SHARING_GROUP = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,15 @@ class _Route:
 
 @dataclass(slots=True)
 class StreamGraphDraft:
-    """Mutable, local to one translation. `translated` maps a transformation id to the ids that represent it."""
+    """Mutable, local to one translation. `translated` maps a transformation id to the ids that represent it.
+
+    `groups` are the slot sharing groups with settings, by name.
+    """
 
     options: PipelineOptions
     is_dynamic: bool
     last_id: int
+    groups: Mapping[str, SlotSharingGroup]
     nodes: dict[int, StreamNode] = field(default_factory=dict)
     edges: list[StreamEdge] = field(default_factory=list)
     virtual: dict[int, VirtualPartition | VirtualSideOutput] = field(default_factory=dict)
@@ -92,7 +96,7 @@ class StreamGraphDraft:
             settings=settings,
             parallelism=settings.parallelism or self._default_parallelism(transformation),
             max_parallelism=settings.max_parallelism or self.options.max_parallelism,
-            slot_sharing_group=settings.slot_sharing_group or self._common_group(transformation.inputs),
+            slot_sharing_group=self._group(settings.slot_sharing_group, transformation.inputs),
             chaining_strategy=transformation.chaining_strategy,
             keys=keys,
             declared_at=transformation.declared_at,
@@ -112,7 +116,7 @@ class StreamGraphDraft:
 
     def close_iteration(self, transformation: FeedbackTransformation, head_id: int, tail_id: int) -> None:
         """Connect the feedback to the tail; head and tail take its slot sharing group."""
-        group = self._common_group(transformation.feedback)
+        group = self._group(None, transformation.feedback)
         for id in (head_id, tail_id):
             self.nodes[id] = replace(self.nodes[id], slot_sharing_group=group)
         for feedback_id in transformation.feedback:
@@ -122,15 +126,7 @@ class StreamGraphDraft:
     def add_virtual_partition(self, origin_id: int, declared: PartitionTransformation) -> int:
         """Add a virtual node for one input of a partition."""
         id = self.new_id()
-        self.virtual[id] = VirtualPartition(
-            id=id,
-            origin_id=origin_id,
-            partitioner=declared.partitioner,
-            exchange_mode=declared.exchange_mode,
-            staging_text=declared.staging_text,
-            same_task=declared.same_task,
-            pipelining_text=declared.pipelining_text,
-        )
+        self.virtual[id] = VirtualPartition(id=id, origin_id=origin_id, declared=declared)
         return id
 
     def add_virtual_side_output(self, origin_id: int, tag: str) -> int:
@@ -164,7 +160,7 @@ class StreamGraphDraft:
             ),
             parallelism=self.options.parallelism,
             max_parallelism=max_parallelism,
-            slot_sharing_group=DEFAULT_SLOT_SHARING_GROUP,
+            slot_sharing_group=self._group(None, ()),
             chaining_strategy=None,
             keys=(),
             declared_at=transformation.declared_at,
@@ -179,12 +175,13 @@ class StreamGraphDraft:
         pipelining_text: str | None = None
         while (virtual := self.virtual.get(id)) is not None:
             if isinstance(virtual, VirtualPartition):
-                partitioner = partitioner or virtual.partitioner
-                exchange_mode = virtual.exchange_mode
-                if virtual.staging_text and (same_task and not virtual.same_task):
-                    staging_text, same_task = virtual.staging_text, False  # it asks for more
-                staging_text = staging_text or virtual.staging_text
-                pipelining_text = pipelining_text or virtual.pipelining_text
+                declared = virtual.declared
+                partitioner = partitioner or declared.partitioner
+                exchange_mode = declared.exchange_mode
+                if declared.staging_text and (same_task and not declared.same_task):
+                    staging_text, same_task = declared.staging_text, False  # it asks for more
+                staging_text = staging_text or declared.staging_text
+                pipelining_text = pipelining_text or declared.pipelining_text
             else:
                 output_tag = output_tag or virtual.tag
             id = virtual.origin_id
@@ -249,11 +246,14 @@ class StreamGraphDraft:
             return self.nodes[self._route(input_ids[0]).producer_id].parallelism
         return self.options.parallelism
 
-    def _common_group(self, input_ids: tuple[int, ...]) -> str:
-        """Return the slot sharing group that all inputs share, otherwise the default (Flink's inheritance)."""
-        producers = [self._route(id).producer_id for input_id in input_ids for id in self.translated[input_id]]
-        groups = {self.nodes[id].slot_sharing_group for id in producers}
-        return groups.pop() if len(groups) == 1 else DEFAULT_SLOT_SHARING_GROUP
+    def _group(self, declared: SlotSharingGroup | None, input_ids: tuple[int, ...]) -> SlotSharingGroup:
+        """Return the declared group, or that which all inputs share, or the default (Flink's inheritance)."""
+        group = declared
+        if group is None or not group.name:
+            producers = [self._route(id).producer_id for input_id in input_ids for id in self.translated[input_id]]
+            shared = {self.nodes[id].slot_sharing_group for id in producers}
+            group = shared.pop() if len(shared) == 1 else SlotSharingGroup(DEFAULT)
+        return self.groups.get(group.name, group)
 
 
 def _staging_reason(route: _Route) -> StagingReason | None:

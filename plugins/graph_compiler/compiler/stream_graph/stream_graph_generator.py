@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from graph_compiler.compiler.checks.operator_checks import job_type
-from graph_compiler.compiler.checks.resource_profiles import profiles_in
+from graph_compiler.compiler.checks.resource_checks import declared_groups
 from graph_compiler.compiler.stream_graph.stream_graph_draft import StreamGraphDraft
 from graph_compiler.compiler.stream_graph.translators import TRANSLATORS
 from graph_compiler.declaration.partitioners import ExchangeMode
@@ -28,7 +28,9 @@ def generate_stream_graph(pipeline: Pipeline, options: PipelineOptions) -> Strea
     is_dynamic = decided is JobType.BATCH and options.scheduler is Scheduler.ADAPTIVE_BATCH
     by_id = {transformation.id: transformation for transformation in pipeline.transformations}
     roots = [transformation.id for transformation in pipeline.transformations if transformation.is_root]
-    draft = StreamGraphDraft(options=options, is_dynamic=is_dynamic, last_id=max(by_id))
+    draft = StreamGraphDraft(
+        options=options, is_dynamic=is_dynamic, last_id=max(by_id), groups=declared_groups(pipeline)
+    )
     _translate(roots, by_id, draft, decided)
     if draft.problems:
         raise InvalidPipelineError(pipeline.name, draft.problems)
@@ -41,7 +43,6 @@ def generate_stream_graph(pipeline: Pipeline, options: PipelineOptions) -> Strea
         virtual_nodes=tuple(draft.virtual.values()),
         source_ids=tuple(sorted(draft.source_ids)),
         sink_ids=tuple(sorted(draft.sink_ids)),
-        resource_profiles=profiles_in(pipeline),
     )
     return with_staging_reasons(graph)
 
@@ -152,9 +153,5 @@ def _outputs(edges: Iterable[StreamEdge]) -> Collection[list[StreamEdge]]:
 
 def _is_committed(edge: StreamEdge, graph: StreamGraph) -> bool:
     """Whether the edge is staged in any case."""
-    source, target = graph.node[edge.source_id], graph.node[edge.target_id]
-    return (
-        edge.staging_reason is not None
-        or edge.exchange_mode is ExchangeMode.BATCH
-        or source.slot_sharing_group != target.slot_sharing_group
-    )
+    is_declared = edge.staging_reason is not None or edge.exchange_mode is ExchangeMode.BATCH
+    return is_declared or graph.changes_group(edge)

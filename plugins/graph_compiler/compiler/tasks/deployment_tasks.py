@@ -94,10 +94,9 @@ def _why_waiting(regions: RegionGraph, groups: list[Group], joined: Group) -> st
 def _with_siblings(regions: RegionGraph, groups: list[Group]) -> tuple[list[Group], Refusals]:
     """Join groups that become ready after the same ones, if no task waits for them."""
     graph = GroupGraph.of(groups, regions)
-    alike: dict[tuple[int, str], list[int]] = {}
+    alike: dict[tuple[int, object], list[int]] = {}
     for number, group in enumerate(groups):
-        resources = regions.named[group[0]].region.slot_sharing_group
-        alike.setdefault((graph.before[number], resources), []).append(number)
+        alike.setdefault((graph.before[number], regions.resources(group)), []).append(number)
     found: list[Group] = []
     refused: dict[Pair, str] = {}
     for numbers in alike.values():
@@ -183,7 +182,7 @@ class _Readers:
             hard=sum(1 << each for each in parted),
             awaited=(number,) if readers else (),
             pins=frozenset(self.regions.pins(group)),
-            resources=frozenset({self.regions.named[group[0]].region.slot_sharing_group}),
+            resources=self.regions.resources(group),
         )
 
     def _joined(self, parts: Sequence[_Task]) -> _Task:
@@ -196,7 +195,7 @@ class _Readers:
             hard=reduce(or_, (part.hard for part in parts)),
             awaited=tuple(member for part in parts for member in part.awaited if self._outside(member, bits)),
             pins=frozenset[str]().union(*(part.pins for part in parts)),
-            resources=frozenset[str]().union(*(part.resources for part in parts)),
+            resources=frozenset[object]().union(*(part.resources for part in parts)),
         )
 
     def _outside(self, member: int, bits: int) -> list[int]:
@@ -238,7 +237,7 @@ class _Task:
     hard: int
     awaited: tuple[int, ...]
     pins: frozenset[str]
-    resources: frozenset[str]
+    resources: frozenset[object]
 
 
 def _root(first_of: list[int], group: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.graphs.job_graph import JobGraph
 from graph_compiler.graphs.regions import DeploymentRegion, DeploymentTask
 from graph_compiler.graphs.stream_graph import StagingReason
@@ -70,15 +71,15 @@ class RegionGraph:
         """Return the task of a group: its name is pinned, or that of the region declared first."""
         members = [self.named[number] for number in group]
         first = min(members, key=lambda each: (each.pin is None, each.stages_source, each.order))
-        return DeploymentTask(
-            id=TaskName(first.region.id),
-            region_ids=tuple(each.region.id for each in members),
-            slot_sharing_group=first.region.slot_sharing_group,
-        )
+        return DeploymentTask.of(TaskName(first.region.id), [each.region for each in members])
+
+    def resources(self, group: Group) -> frozenset[SlotSharingGroup]:
+        """Return what regions run with: one value, or they cannot share a task."""
+        return frozenset(self.named[number].region.slot_sharing_group for number in group)
 
     def why_not_one(self, group: Group) -> str | None:
         """Return why regions cannot share a task whatever else there is, None if they can."""
-        if len({self.named[number].region.slot_sharing_group for number in group}) > 1:
+        if len(self.resources(group)) > 1:
             return RESOURCES_DIFFER
         if len(pins := self.pins(group)) > 1:
             return pinned_words(pins)

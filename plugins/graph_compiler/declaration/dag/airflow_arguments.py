@@ -206,10 +206,9 @@ class AirflowArguments(metaclass=HeldToForm):
             task_args=_merged(self.task_args, by.task_args),
         )
 
-    def of_task(self, name: str, slot_sharing_group: str) -> dict[str, Any]:
+    def of_task(self, name: str, group: str) -> dict[str, Any]:
         """Return the arguments of a task, besides the default ones: those of its group, then its own."""
-        of_group = self.group_args.get(slot_sharing_group, {})
-        return {**of_group, **self.task_args.get(name, {})}
+        return {**self.group_args.get(group, {}), **self.task_args.get(name, {})}
 
     def problems(self, function: str) -> Iterator[Problem]:
         """Find wrong names, and values that Airflow does not take.

@@ -8,6 +8,7 @@ The method's name is its key in YAML.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
@@ -30,7 +31,7 @@ class RuntimeSettings:
 class OperatorSettings(RuntimeSettings):
     """All settings, as declared; None means not set on this operator.
 
-    `resource_profile` is the group as declared here, if more than its name was given; resources None are unknown.
+    Resources None are unknown. A slot sharing group may be only a name, with settings that another operator declares.
     `expensive`: recomputing it should be avoided, so AUTO stages its result.
     """
 
@@ -38,13 +39,18 @@ class OperatorSettings(RuntimeSettings):
     uid: str | None = None
     uid_hash: str | None = None
     max_parallelism: int | None = None
-    slot_sharing_group: str | None = None
-    resource_profile: SlotSharingGroup | None = None
+    slot_sharing_group: SlotSharingGroup | None = None
     min_resources: ResourceSpec | None = None
     preferred_resources: ResourceSpec | None = None
     co_location_group: str | None = None
     task_id: str | None = None
     expensive: bool = False
+
+    def names(self) -> Iterator[tuple[str, object]]:
+        """Yield what each name among them is called, and the name: pages and logs show it as it is."""
+        yield "uid", self.uid
+        yield "slot sharing group", self.slot_sharing_group and self.slot_sharing_group.name
+        yield "co-location group", self.co_location_group
 
     @property
     def runtime(self) -> RuntimeSettings:

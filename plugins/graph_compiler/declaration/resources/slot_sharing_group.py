@@ -23,14 +23,12 @@ this target ignores is refused. What each target can do is a value: `deployment/
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from enum import StrEnum
 
-from graph_compiler.declaration.connectors.jdbc_url import is_in_url
 from graph_compiler.declaration.refusals.constructors import HeldToForm
+from graph_compiler.declaration.resources.application import INSTEAD, DeployMode, secret_in_plain_text
 from graph_compiler.declaration.resources.resource_spec import (
     CORES,
     MEMORY,
@@ -59,6 +57,9 @@ PLACES: Mapping[str, str] = {
     "conn_id": "airflow.conn-id",
 }
 """The settings of a group that say where its applications run, with the options that they override."""
+
+DEFAULT = "default"
+"""The group of operators whose inputs share no other."""
 
 _EXTENDED = "spark.executor.resource."
 _AMOUNT = ".amount"
@@ -96,15 +97,23 @@ class SlotSharingGroup(metaclass=HeldToForm):
         """Whether it sets nothing: operators may name a group that another operator declares."""
         return not self.settings() and not self.places()
 
+    @property
+    def is_default(self) -> bool:
+        """Whether it is the group of operators that name none, with settings or without."""
+        return self.name == DEFAULT
+
     def places(self) -> dict[str, str]:
         """Return where its applications run, as far as it says so, by the names of the options."""
         named = {key: getattr(self, name) for name, key in PLACES.items()}
         return {key: str(value) for key, value in named.items() if value is not None}
 
+    def resources(self) -> dict[str, str | int]:
+        """Return the resources that it sets, by their names here."""
+        return {name: value for name in SPARK_SETTINGS if (value := getattr(self, name)) is not None}
+
     def settings(self) -> dict[str, str]:
         """Return everything it sets, by Spark's names."""
-        named = {key: getattr(self, name) for name, key in SPARK_SETTINGS.items()}
-        own = {key: str(value) for key, value in named.items() if value is not None}
+        own = {SPARK_SETTINGS[name]: str(value) for name, value in self.resources().items()}
         return own | {key: str(value) for key, value in self.conf.items()}
 
     def executor(self) -> Amounts:
@@ -207,36 +216,3 @@ def _number(text: str) -> Decimal | None:
 
 def _as_text(value: ConfValue) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-INSTEAD: Mapping[str, str] = {
-    "spark.master": "conn_id=… or option airflow.conn-id: the Airflow connection has the master",
-    "spark.submit.deployMode": "deploy_mode=… or option execution.deploy-mode",
-}
-"""Spark's settings that say where an application runs, with what sets them here."""
-
-_SECRET = re.compile(r"(password|secret|secret[._-]?key|token|access[._-]?key)$", re.IGNORECASE)
-# The values are names of Kubernetes' Secrets.
-_NAMES_OF_SECRETS = re.compile(r"spark\.kubernetes\.(driver|executor)\.secret")
-
-
-def secret_in_plain_text(key: str, found: str, value: object = "") -> Problem | None:
-    """Return the problem of a setting that is, or holds, a secret; `found` says where it is set.
-
-    It is one by its name, or its value has a password as a url or a property of Java: `-D….password=…`.
-    """
-    is_named = _SECRET.search(key) is not None and not _NAMES_OF_SECRETS.match(key)
-    if not is_named and not (isinstance(value, str) and is_in_url(value)):
-        return None
-    return Problem(
-        message=f"{found} holds a secret in plain text",
-        allowed="spark-defaults.conf of the cluster, or a Hadoop credential provider",
-        hint="anyone who can see the code, the plan or the arguments of a process could read it",
-    )
-
-
-class DeployMode(StrEnum):
-    """Spark's `--deploy-mode`: CLIENT runs the driver where spark-submit runs, CLUSTER on a machine of the cluster."""
-
-    CLIENT = "client"
-    CLUSTER = "cluster"

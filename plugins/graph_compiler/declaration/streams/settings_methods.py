@@ -83,8 +83,8 @@ class HasSettings(Guided):
                 f"slot_sharing_group was given {shown(slot_sharing_group)}", allowed="a name, or a SlotSharingGroup"
             )
         if isinstance(slot_sharing_group, str):
-            return self._set(slot_sharing_group=slot_sharing_group, resource_profile=None)
-        return self._set(slot_sharing_group=slot_sharing_group.name, resource_profile=slot_sharing_group)
+            slot_sharing_group = SlotSharingGroup(slot_sharing_group)
+        return self._set(slot_sharing_group=slot_sharing_group)
 
     def set_resources(self, min_resources: ResourceSpec, preferred_resources: ResourceSpec | None = None) -> Self:
         """Set the minimum resources of the operator on an executor, and the preferred ones (by default the same).

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 
 from graph_compiler.declaration.dag.airflow_arguments import find_strangers
 from graph_compiler.declaration.operators import ChainingStrategy, IterationHead, Sink, UnionByName
 from graph_compiler.declaration.operators.combining import INSTEAD_OF_ITERATIONS
 from graph_compiler.declaration.pipeline import Pipeline
-from graph_compiler.declaration.resources.slot_sharing_group import PLACES, SlotSharingGroup
 from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
-from graph_compiler.deployment.documents.jvm_settings import SESSION, contradictions
-from graph_compiler.deployment.targets.execution_target import ExecutionTarget
-from graph_compiler.deployment.targets.known_targets import ENTRY_POINTS, target_named, target_names
-from graph_compiler.deployment.targets.submit_settings import SubmitSettings, submit_settings
-from graph_compiler.errors import ExtensionError, InvalidPipelineError, Problem
+from graph_compiler.deployment.targets.submit_settings import submit_problems
+from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.stream_graph import JobType, StreamGraph
-from graph_compiler.identifiers import did_you_mean, listing
 from graph_compiler.options.flink_options import why_without_meaning
 from graph_compiler.options.model import PipelineOptions
-from graph_compiler.options.spark_settings import spark_settings
 
 
 def check_deployable(compiled: CompiledPipeline) -> None:
@@ -34,11 +28,8 @@ def check_deployable(compiled: CompiledPipeline) -> None:
         raise InvalidPipelineError(compiled.pipeline.name, unsupported)
     if repeated := tuple(_sinks_of_one_name(compiled.pipeline)):
         raise InvalidPipelineError(compiled.pipeline.name, repeated)
-    profiles = compiled.job_graph.resource_profiles
-    settings = spark_settings(compiled.pipeline.config, compiled.deployment_options)
     wrong = (
-        *pinned_settings(profiles, settings, SESSION),
-        *target_problems(compiled),
+        *submit_problems(compiled),
         *find_strangers(compiled.pipeline.airflow, compiled.deployment.slot_sharing_groups),
     )
     if wrong:
@@ -124,110 +115,3 @@ def _why_not_deployable(compiled: CompiledPipeline) -> Problem | None:
     if any(data_set.result_type.is_hybrid for data_set in compiled.job_graph.data_sets):
         return Problem(message="it has hybrid results", allowed="AUTO, ALL_EXCHANGES_BLOCKING, ALL_EXCHANGES_PIPELINED")
     return None
-
-
-_WHY = "it changes results, so it is the same for every application"
-
-
-def pinned_settings(
-    profiles: Iterable[SlotSharingGroup], options: Mapping[str, str], session: Mapping[str, str]
-) -> tuple[Problem, ...]:
-    """Return settings of groups and options that `session` or the pins of JVMs contradict: they would be overridden."""
-    found = [(f"option '{key}'", "is", key, str(value)) for key, value in options.items()]
-    found += [
-        (f"slot sharing group '{profile.name}' sets {key}", "to", key, str(value))
-        for profile in profiles
-        for key, value in profile.conf.items()
-    ]
-    problems = [
-        Problem(message=f"{place} {verb} {value!r}", allowed=f"{session[key]!r}: {_WHY}")
-        for place, verb, key, value in found
-        if key in session
-    ]
-    problems += [
-        Problem(
-            message=f"{place}, which has {word!r}",  # other words of it may be secret
-            allowed=f"{allowed!r}: {_WHY}",
-            hint=f"remove {word!r}; other options are kept. For local time, write from_utc_timestamp(at, 'ZONE')",
-        )
-        for place, _, key, value in found
-        for word, allowed in contradictions(key, value)
-    ]
-    return tuple(problems)
-
-
-_TARGET = PLACES["target"]
-
-
-def target_problems(compiled: CompiledPipeline) -> Iterator[Problem]:
-    """Find every problem of the options, and of each slot sharing group that says more than they do.
-
-    A target that only the deployment's options declare may ignore settings: the same pipeline runs on a laptop and on a
-    cluster, and its log says what had no effect.
-    """
-    own = dict(compiled.pipeline.config)
-    says = any(key in own for key in (_TARGET, PLACES["deploy_mode"]))
-    origin = "the options" if says else compiled.deployment_options.origin
-    yield from _place_problems(submit_settings(compiled, None), origin)
-    for profile in compiled.job_graph.resource_profiles:
-        where, name = submit_settings(compiled, profile), f"slot sharing group '{profile.name}'"
-        if profile.target or profile.deploy_mode:
-            yield from _place_problems(where, name)
-        if profile.target or _TARGET in own:
-            yield from _ignored_settings(profile, where, name)
-
-
-def _place_problems(where: SubmitSettings, name: str) -> Iterator[Problem]:
-    if where.target is None:
-        return
-    try:
-        target = target_named(where.target)
-    except ExtensionError as error:
-        yield Problem(message=f"{name}: execution target '{where.target}' cannot be used: {error}")
-        return
-    if target is None:
-        yield Problem(
-            message=f"{name}: there is no execution target '{where.target}'",
-            allowed=listing(target_names()),
-            hint=did_you_mean(where.target, target_names())
-            or f"install the package that registers it under {ENTRY_POINTS}",
-        )
-    elif where.deploy_mode is not None and where.deploy_mode not in target.deploy_modes:
-        yield Problem(
-            message=f"{name}: execution target '{target.name}' does not have deploy mode "
-            f"'{where.deploy_mode}': {target.place(where.deploy_mode).refused}",
-            allowed=listing(target.deploy_modes),
-        )
-    elif where.defers and not _may_be_tracked(target, where):
-        refused = target.cluster.refused
-        why = f"; cluster mode is not possible: {refused}" if refused else ""
-        yield Problem(
-            message=f"{name}: execution.deferrable is true, but a task of execution target '{target.name}' cannot wait "
-            f"in Airflow's triggerer: its driver is a process of the Airflow worker{why}",
-            allowed="false, unset, or deploy mode cluster on yarn or kubernetes",
-        )
-
-
-def _may_be_tracked(target: ExecutionTarget, where: SubmitSettings) -> bool:
-    modes = target.deploy_modes if where.deploy_mode is None else (where.deploy_mode,)
-    return any(target.place(mode).is_tracked for mode in modes)
-
-
-def _ignored_settings(profile: SlotSharingGroup, where: SubmitSettings, name: str) -> Iterator[Problem]:
-    target = _usable(where)
-    ignored = target.ignored_settings(profile, where.deploy_mode) if target else ()
-    if target is not None and ignored:
-        mode = where.deploy_mode or listing(target.deploy_modes)
-        yield Problem(
-            message=f"{name} sets {listing(ignored)}, which execution target '{target.name}' ignores: "
-            f"{target.why_ignored or f'in {mode} mode'}",
-            allowed="unset, or another target",
-            hint=f"a pipeline for several targets leaves {_TARGET} to the deployment",
-        )
-
-
-def _usable(where: SubmitSettings) -> ExecutionTarget | None:
-    """Return the declared target, None if it is refused for another reason."""
-    if any(_place_problems(where, "")):
-        return None
-    return target_named(where.target) if where.target else None

@@ -223,7 +223,7 @@ def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> R
             _describe_result(output, id, facts) for output, id in facts.staged_results.items() if output[0] in node_ids
         ),
         session=tuple(_settings(facts.compiled).items()),
-        resource_profile=facts.compiled.job_graph.resource_profile.get(region.slot_sharing_group),
+        resource_profile=region.resource_profile,
         retention=Retention(
             release=facts.compiled.options.staging_release,
             ttl=facts.compiled.options.staging_ttl.total_seconds(),

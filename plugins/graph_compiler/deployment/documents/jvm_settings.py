@@ -109,14 +109,16 @@ RECORDED: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
 }
 """Settings that descriptors and fingerprints have."""
-OF_PANDAS: Mapping[str, str] = {
+UNRECORDED: Mapping[str, str] = {
+    # With true, `a EXCEPT a WHERE c` becomes `a WHERE NOT c`, which keeps 0.0 if only the equal -0.0 was taken away.
+    "spark.sql.optimizer.replaceExceptWithFilter": "false",
     # With false, numbers that pandas functions return wrap or lose digits without an error.
     "spark.sql.execution.pandas.convertToArrowArraySafely": "true",
     # With true, frames have columns of Int64, but pandas rounds some of their numbers (its issue 63903).
     "spark.sql.execution.pythonUDF.pandas.preferIntExtensionDtype": "false",
 }
-"""Defaults of Spark 4.3, pinned by the driver: they are in no fingerprint, so runs that began without them continue."""
-SESSION: Mapping[str, str] = {**RECORDED, **OF_PANDAS}
+"""Settings pinned by the driver that are in no fingerprint, so runs that began without them continue."""
+SESSION: Mapping[str, str] = {**RECORDED, **UNRECORDED}
 """Settings pinned for every application, since they can change a result."""
 STRICT_SOURCES = "spark.graph_compiler.strict_sources"
 """The setting that is "false" if sources read as in versions before 0.2: option `sources.strict`."""

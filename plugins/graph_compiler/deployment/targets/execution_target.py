@@ -8,11 +8,12 @@ Another package registers its own under `graph_compiler.execution_targets` (`ext
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import quote
 
-from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS, DeployMode, SlotSharingGroup
+from graph_compiler.declaration.resources.application import DeployMode
 from graph_compiler.identifiers import listing
 
 
@@ -34,7 +35,7 @@ class DriverPlace:
     refused: str | None = None
     """Why the target does not have this deploy mode, None if it does."""
     ignores: tuple[str, ...] = ()
-    """Settings of a SlotSharingGroup that have no effect."""
+    """Resources of a group that have no effect, by their names in its declaration."""
     secrets: SecretWay | None = None
     """How secrets reach the driver, None if they cannot: pipelines with secrets are refused."""
     is_elsewhere: bool = False
@@ -94,18 +95,16 @@ class ExecutionTarget:
         """Return the deploy modes that it has."""
         return tuple(mode for mode in DeployMode if self.place(mode).refused is None)
 
-    def ignored_settings(self, profile: SlotSharingGroup, mode: DeployMode | None) -> tuple[str, ...]:
-        """Return the settings of a profile that have no effect in this mode; in any mode, if it is None."""
+    def ignored_settings(self, given: Collection[str], mode: DeployMode | None) -> tuple[str, ...]:
+        """Return which of a group's resources have no effect in this mode; in any mode, if it is None."""
         modes = self.deploy_modes if mode is None else (mode,)
         ignored = set.intersection(*(set(self.place(each).ignores) for each in modes))
-        ignored |= {name for name, other in self.needed_with if getattr(profile, other) is None}
-        return tuple(name for name in SPARK_SETTINGS if name in ignored and getattr(profile, name) is not None)
+        ignored |= {name for name, other in self.needed_with if other not in given}
+        return tuple(name for name in given if name in ignored)
 
-
-def ignored_words(profile: SlotSharingGroup, target: ExecutionTarget, master: str, mode: DeployMode) -> str | None:
-    """Return a message with the settings that the master ignores, None if there are none."""
-    ignored = target.ignored_settings(profile, mode)
-    if not ignored:
-        return None
-    why = f": {target.why_ignored}" if target.why_ignored else f" in {mode} mode"
-    return f"slot sharing group '{profile.name}': {master} ignores {listing(ignored)}{why}"
+    def ignored_words(self, given: Collection[str], master: str, mode: DeployMode) -> str | None:
+        """Return a message with the resources of a group that the master ignores, None if there are none."""
+        if not (ignored := self.ignored_settings(given, mode)):
+            return None
+        why = f": {self.why_ignored}" if self.why_ignored else f" in {mode} mode"
+        return f"{master} ignores {listing(ignored)}{why}"

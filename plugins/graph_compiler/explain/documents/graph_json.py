@@ -6,10 +6,10 @@ The names are those of Flink's REST API. A job vertex is named by its number in 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 
 from graph_compiler.compiler.job_graph.chaining import chain_breaks
-from graph_compiler.compiler.job_graph.coordinators import slot_sharing_groups
 from graph_compiler.compiler.job_graph.hasher import hash_nodes
 from graph_compiler.compiler.regions.deployment_regions import logical_pipelined_regions
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
@@ -21,8 +21,8 @@ from graph_compiler.graphs.execution_graph import (
     IntermediateResult,
 )
 from graph_compiler.graphs.job_graph import JobEdge, JobGraph, JobVertex, ResultPartitionType
-from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode, VirtualPartition, VirtualSideOutput
-from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.graphs.stream_graph import JobType, StreamGraph, StreamNode, VirtualPartition, VirtualSideOutput
+from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId
 from graph_compiler.options.model import PipelineOptions
 
 
@@ -45,8 +45,8 @@ def stream_graph_json(graph: StreamGraph, options: PipelineOptions) -> dict[str,
                 {
                     "id": node.id,
                     "of": node.origin_id,
-                    "partitioner": node.partitioner.name if node.partitioner else None,
-                    "exchange_mode": node.exchange_mode,
+                    "partitioner": node.declared.partitioner.name if node.declared.partitioner else None,
+                    "exchange_mode": node.declared.exchange_mode,
                 }
                 for node in graph.virtual_nodes
                 if isinstance(node, VirtualPartition)
@@ -58,7 +58,7 @@ def stream_graph_json(graph: StreamGraph, options: PipelineOptions) -> dict[str,
                 "name": node.name,
                 "parallelism": node.parallelism,
                 "max_parallelism": node.max_parallelism or -1,
-                "slot_sharing_group": node.slot_sharing_group,
+                "slot_sharing_group": node.slot_sharing_group.name,
                 "min_resources": _resources(node.settings.min_resources),
                 "preferred_resources": _resources(node.settings.preferred_resources),
                 "co_location_group": node.settings.co_location_group,
@@ -91,7 +91,7 @@ def job_graph_json(graph: JobGraph) -> dict[str, Json]:
     index = {vertex.id: number for number, vertex in enumerate(graph.vertices)}
     slots = slot_sharing_groups(graph)
     groups = _dense([slots[vertex.id] for vertex in graph.vertices])
-    locations = _dense([vertex.co_location_group for vertex in graph.vertices])
+    locations = _dense([vertex.head.settings.co_location_group for vertex in graph.vertices])
     name_of = {
         data_set.id: f"{index[data_set.producer_id]}#{data_set.id.rpartition('-')[2]}" for data_set in graph.data_sets
     }
@@ -153,6 +153,23 @@ def job_graph_json(graph: JobGraph) -> dict[str, Json]:
         ],
         "resource_profiles": {group.name: to_wire(group.settings()) for group in graph.resource_profiles},
         "plan_json": job_plan(graph),
+    }
+
+
+def slot_sharing_groups(graph: JobGraph) -> Mapping[JobVertexId, str]:
+    """Return a name for the group of each vertex after chaining; vertices share Flink's slots if theirs are equal.
+
+    A named group is one group. The default group is one group in a streaming job. In a batch job it is one group for
+    each logical pipelined region, since regions run one after the other and need not fit side by side.
+    """
+    region_of: dict[JobVertexId, int] = {}
+    if graph.job_type is JobType.BATCH:
+        regions = logical_pipelined_regions(graph)
+        region_of = {id: number for number, region in enumerate(regions) for id in region.vertex_ids}
+    return {
+        vertex.id: f"{group.name}/{region_of.get(vertex.id, 0)}" if group.is_default else group.name
+        for vertex in graph.vertices
+        for group in (vertex.slot_sharing_group,)
     }
 
 

@@ -18,7 +18,7 @@ def deployment_json(plan: Plan) -> dict[str, Json]:
         "tasks": [
             {
                 "task": task.id,
-                "slot_sharing_group": task.slot_sharing_group,
+                "slot_sharing_group": task.slot_sharing_group.name,
                 "regions": [
                     {
                         "region": region.id,

@@ -154,7 +154,7 @@ def _vertices(compiled: CompiledPipeline) -> Iterator[PlanVertex]:
             parallelism=(own or vertex).parallelism,
             parallelism_configured=vertex.parallelism_configured,
             max_parallelism=(own or vertex).max_parallelism,
-            slot_sharing_group=vertex.slot_sharing_group,
+            slot_sharing_group=vertex.slot_sharing_group.name,
             needs=_needs(vertex, compiled.stream_graph),
             input_splits=sum(len(assigner.splits) for assigner in own.input_splits) if own else 0,
         )
@@ -195,14 +195,14 @@ def _job_edges(compiled: CompiledPipeline) -> Iterator[PlanJobEdge]:
 
 
 def _regions(compiled: CompiledPipeline) -> Iterator[PlanRegion]:
-    costs, group_of = failure_costs(compiled), compiled.job_graph.resource_profile
+    costs = failure_costs(compiled)
     for region in compiled.deployment.regions:
-        group = group_of.get(region.slot_sharing_group)
+        group = region.resource_profile
         yield PlanRegion(
             id=region.id,
             task=compiled.deployment.task_of_region[region.id].id,
             vertices=region.vertex_ids,
-            slot_sharing_group=region.slot_sharing_group,
+            slot_sharing_group=region.slot_sharing_group.name,
             resources=_resources(group) if group else (),
             failure_cost=costs[region.id],
             group_words=str(group) if group else None,

@@ -109,6 +109,8 @@ _KIND_TYPES: Mapping[Any, Any] = {
     str | SlotSharingGroup: either(str, make_form(SlotSharingGroup.__name__, make_call(None, SlotSharingGroup))),
 }
 
+SPECS = (ResourceSpec, SlotSharingGroup)
+"""Values that are written as a mapping of their arguments, without a key of their own."""
 STREAMS = (DataStream, KeyedStream, WindowedStream, ConnectedStreams)
 PREFIXES = ("connect", "key_by", "grouping_sets", "rollup", "cube", "window", "window_all")
 """Calls that may be in the same step as the call after them, in this order."""

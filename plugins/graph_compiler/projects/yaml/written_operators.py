@@ -33,13 +33,12 @@ from graph_compiler.declaration.operators import (
 )
 from graph_compiler.declaration.parameters.parameter import ParameterReference
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
-from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.declaration.streams import DataStream
 from graph_compiler.declaration.transformations import PhysicalTransformation
 from graph_compiler.declaration.windows import Window
 from graph_compiler.identifiers import quoted
 from graph_compiler.projects.yaml.forms import parameters
-from graph_compiler.projects.yaml.vocabulary import OPERATIONS, OPERATORS, RENAMED, SETTINGS, key_of_kind, snake
+from graph_compiler.projects.yaml.vocabulary import OPERATIONS, OPERATORS, RENAMED, SETTINGS, SPECS, key_of_kind, snake
 
 Step = dict[str, Any]
 
@@ -54,8 +53,9 @@ def written_value(value: object) -> Any:
         return {"secret": value.conn_id, **_changed(value, "conn_id")}
     if isinstance(value, Connector | Operator | Window):
         return written_call(key_of_kind(type(value)), value)
-    if isinstance(value, SlotSharingGroup | ResourceSpec):
-        return _changed(value, None)
+    if isinstance(value, SPECS):
+        changed = _changed(value, None)
+        return changed["name"] if changed.keys() == {"name"} else changed  # its name is enough
     return _written_collection(value)
 
 
@@ -81,8 +81,6 @@ def written_call(key: str, value: Any) -> Step:
 _SETTINGS: Mapping[str, Callable[[PhysicalTransformation], object]] = {
     # An operator that always has one partition needs no setting for it.
     "parallelism": lambda t: None if t.operator.is_non_parallel else t.settings.parallelism,
-    # A described group, or only its name.
-    "slot_sharing_group": lambda t: t.settings.resource_profile or t.settings.slot_sharing_group,
     # One call sets both; by default, the preferred resources are the minimum.
     "resources": lambda t: t.settings.min_resources,
     "preferred_resources": lambda t: _preferred(t.settings),
