@@ -27,7 +27,7 @@ from graph_compiler.deployment.documents.report import ActionMetrics, OperatorMe
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.execution_learner import ExecutionLearner
 from graph_compiler.spark_runtime.region.region_graph import OperatorGraph, Output
-from graph_compiler.spark_runtime.spark_internals.executed_plan import read_executed_plan, rows_by_output
+from graph_compiler.spark_runtime.spark_internals.executed_plan import PlanNode, read_executed_plan, rows_by_output
 from graph_compiler.spark_runtime.spark_internals.executed_queries import ExecutedQueries
 from graph_compiler.spark_runtime.spark_internals.origins import ACTION, OPERATOR, mark_output, origin
 from graph_compiler.spark_runtime.spark_internals.stages import ExecutedStage, StageTotals, executed_stages
@@ -198,15 +198,33 @@ class RegionMetrics:
         found: dict[Output, int] = {}
         try:
             for query in queries:
-                plan = read_executed_plan(self.spark, query)
+                plan, why_no_parts = read_executed_plan(self.spark, query)
                 for output, rows in rows_by_output(plan).items():
                     found[output] = max(rows, found.get(output, 0))
-                self._learner.learn(plan, operator.node_id, stages)
+                self._learn(operator, plan, why_no_parts, stages, description)
         except Exception as error:  # it reads private parts of Spark
             LOG.warning("%s: rows are unknown: %s", description, error)
             self._learner.note(f"{description}: its plan is unknown: {type(error).__name__}")
             return {}
         return found
+
+    def _learn(
+        self,
+        operator: OperatorDescriptor,
+        plan: PlanNode,
+        why_no_parts: Exception | None,
+        stages: Sequence[ExecutedStage],
+        description: str,
+    ) -> None:
+        """Learn where the operators in a plan ran; a failure costs no row counts."""
+        if why_no_parts is None:
+            try:
+                self._learner.learn(plan, operator.node_id, stages)
+            except Exception as error:  # a plan of a kind that was never seen
+                why_no_parts = error
+        if why_no_parts is not None:
+            LOG.warning("%s: where it ran is unknown: %s", description, why_no_parts)
+            self._learner.note(f"{description}: where it ran is unknown: {type(why_no_parts).__name__}")
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from graph_compiler import DataStream, Parquet, Range, StreamExecutionEnvironmen
 from graph_compiler.deployment.documents.actual_execution import ActualExecution, ActualVertex, ExchangeRun, Spread
 from graph_compiler.deployment.documents.report import ExecutionReport, Phase
 from graph_compiler.spark_runtime import region_metrics
+from graph_compiler.spark_runtime.spark_internals import executed_plan
 from pipelines.flights import env as flights
 from tests.harness.event_log import LoggedStage, event_log
 from tests.spark import user_functions
@@ -235,3 +236,19 @@ def test_a_failure_to_learn_fails_nothing(
     assert report.actual is not None
     assert report.actual.stages == ()
     assert "sales · out: prepare: stages are unknown: AttributeError" in report.actual.notes
+
+
+def test_what_is_missing_in_another_spark_costs_no_row_counts(
+    env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def is_missing(*_: object) -> None:
+        raise AttributeError("no such method in this Spark")
+
+    monkeypatch.setattr(executed_plan, "splits_of", is_missing)
+    env.from_source(Range(0, 10), "rows").sink_to(Parquet(f"{tmp_path}/out")).name("out")
+    (report,) = run_pipeline(env.pipeline())
+    assert report.vertices[0].rows == 10
+    assert report.actual is not None
+    assert [vertex.stage_ids for vertex in report.actual.vertices] == [()]
+    assert len(report.actual.stages) == 1
+    assert report.actual.notes == ("sales · out: prepare: where it ran is unknown: AttributeError",)

@@ -114,9 +114,10 @@ def _counts(node: PlanNode, above: frozenset[Output]) -> Iterator[tuple[Output, 
         yield from _counts(child, above | node.outputs)
 
 
-def read_executed_plan(spark: SparkSession, query: Any) -> PlanNode:
-    """Return a query's executed plan; raises PlanTooLargeError."""
-    return _Reader(spark, MOST_NODES).node(query.executedPlan())
+def read_executed_plan(spark: SparkSession, query: Any) -> tuple[PlanNode, Exception | None]:
+    """Return a query's executed plan, and why its parts are not known, None if they are; raises PlanTooLargeError."""
+    reader = _Reader(spark, MOST_NODES)
+    return reader.node(query.executedPlan()), reader.why_no_parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,48 +145,61 @@ class PlanTooLargeError(GraphCompilerError):
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads one plan, at most `left` nodes of it."""
+    """Reads one plan, at most `left` nodes of it.
+
+    Rows are read even if the parts cannot be: they need more of what is private to Spark.
+    """
 
     spark: SparkSession
     left: int
+    why_no_parts: Exception | None = None
 
     def node(self, plan: Any, *, is_top: bool = True, stage: Any = None) -> PlanNode:
-        """Return a node; `stage` is the query stage whose exchange it is."""
+        """Return a node; `is_top`: it is the first of its part. `stage` is the query stage whose exchange it is."""
         self.left -= 1
         if self.left < 0:
             raise PlanTooLargeError(f"the plan has more than {MOST_NODES} nodes")
         kind = _kind(plan)
         below = _children(plan, kind)
-        parts = (is_top and kind in WRAPPERS) or kind == BROADCAST or kind in HIDDEN_EXCHANGES
+        begins = (is_top and kind in WRAPPERS) or kind == BROADCAST or kind in HIDDEN_EXCHANGES
         own = plan if kind in ("BroadcastQueryStageExec", "ShuffleQueryStageExec") else None
         kept = stage if kind == "ReusedExchangeExec" else own
-        children = tuple(self.node(child, is_top=parts, stage=kept) for child in below)
+        children = tuple(self.node(child, is_top=begins, stage=kept) for child in below)
         logical = _counterpart(plan, kind)
         found = PlanNode(
             outputs=frozenset() if logical is None else outputs_at(self.spark, logical),
             rows=_rows(plan, kind, children),
             children=children,
             kind=kind,
-            operators=frozenset(_operators(plan, kind, is_leaf=not children)),
-            has_run=all(child.has_run for child in children),
         )
-        if kind == "UnionExec" and found.has_run:
-            pairs = zip(children, below, strict=True)
-            counted = tuple(replace(child, partitions=partitions_computed(plan)) for child, plan in pairs)
-            found = replace(found, children=counted)
-        if kind in (SHUFFLE, BROADCAST):
-            return self._exchange(found, plan, stage)
-        if kind in HIDDEN_EXCHANGES:
-            found = replace(found, exchange=Exchange(kind="single"))
-        if kind == "AQEShuffleReadExec":
-            found = replace(found, reads=reads_of(plan))
-        if not children:
-            found = replace(found, splits=splits_of(plan, kind))
-        if is_top and found.has_run and kind not in WRAPPERS and not is_command(plan, kind):
-            found = replace(found, rdd_id=rdd_computed(plan))
+        if self.why_no_parts is None:
+            try:
+                return self._with_part(found, plan, below, stage=stage, is_top=is_top and kind not in WRAPPERS)
+            except Exception as error:  # it reads more private parts of Spark
+                self.why_no_parts = error
         return found
 
-    def _exchange(self, node: PlanNode, plan: Any, stage: Any) -> PlanNode:
+    def _with_part(self, node: PlanNode, plan: Any, below: list[Any], *, stage: Any, is_top: bool) -> PlanNode:
+        kind = node.kind
+        operators = frozenset(_operators(plan, kind, is_leaf=not below))
+        node = replace(node, operators=operators, has_run=all(child.has_run for child in node.children))
+        if kind in (SHUFFLE, BROADCAST):
+            return self._with_exchange(node, plan, stage)
+        if kind == "UnionExec" and node.has_run:
+            pairs = zip(node.children, below, strict=True)
+            counted = tuple(replace(child, partitions=partitions_computed(plan)) for child, plan in pairs)
+            node = replace(node, children=counted)
+        if kind in HIDDEN_EXCHANGES:
+            node = replace(node, exchange=Exchange(kind="single"))
+        if kind == "AQEShuffleReadExec":
+            node = replace(node, reads=reads_of(plan))
+        if not below:
+            node = replace(node, splits=splits_of(plan, kind))
+        if is_top and node.has_run and not is_command(plan, kind):
+            node = replace(node, rdd_id=rdd_computed(plan))
+        return node
+
+    def _with_exchange(self, node: PlanNode, plan: Any, stage: Any) -> PlanNode:
         if not was_executed(plan, node.kind, is_stage=stage is not None and bool(stage.isMaterialized())):
             return replace(node, has_run=False, exchange=Exchange(kind="unknown"))
         (child,) = node.children
