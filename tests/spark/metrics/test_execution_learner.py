@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from graph_compiler import Parquet, Range, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
@@ -36,14 +38,19 @@ def executed(stage_id: int, *rdd_ids: int, tasks: int = 4) -> ExecutedStage:
     return ExecutedStage(run=run, rdd_ids=frozenset(rdd_ids), completed=tasks, is_repeated=False)
 
 
-@pytest.fixture
-def region() -> RegionDescriptor:
+def _region() -> RegionDescriptor:
     """numbers -> counted (by k) -> out."""
     env = StreamExecutionEnvironment("learned")
     numbers = env.from_source(Range(0, 10), "numbers").key_by("id")
     numbers.aggregate(n="count(*)").name("counted").sink_to(Parquet("/data/out")).name("out")
     (found,) = describe_regions(compile_pipeline(env.pipeline()))
     return found
+
+
+@pytest.fixture
+def region() -> RegionDescriptor:
+    """Return numbers -> counted -> out."""
+    return _region()
 
 
 def ids(region: RegionDescriptor) -> dict[str, int]:
@@ -203,3 +210,38 @@ def test_reads_of_the_same_exchange_are_listed_once(region: RegionDescriptor) ->
 def test_specifications_are_read_as_spark_writes_them() -> None:
     assert partition_reads("CoalescedPartitionSpec(0,3,Some(10))") == (PartitionRead(0, 3),)
     assert partition_reads("") == ()
+
+
+REGION = _region()
+KINDS = ["FilterExec", "ProjectExec", "AQEShuffleReadExec", "ShuffleQueryStageExec", "SortExec", "UnionExec"]
+
+
+@st.composite
+def plans(draw: st.DrawFn, depth: int = 5) -> PlanNode:
+    """Draw a plan whose parts, operators and exchanges are in any order."""
+    least = st.sampled_from(sorted(ids(REGION).values()))
+    children = draw(st.lists(plans(depth - 1), max_size=2)) if depth else []
+    exchange = Exchange(kind="hash", rows=draw(st.integers(0, 9)), sizes=tuple(draw(st.lists(st.integers(0, 99)))))
+    return node(
+        draw(st.sampled_from(KINDS)),
+        *children,
+        operators=frozenset(draw(st.lists(least, max_size=2))),
+        rdd_id=draw(st.none() | st.integers(0, 5)),
+        exchange=draw(st.none() | st.just(exchange)),
+        reads=draw(st.none() | st.just((PartitionRead(0, 2), None)) | st.just((PartitionRead(0, 1, 7),))),
+        splits=draw(st.none() | st.integers(1, 4)),
+        partitions=draw(st.none() | st.integers(1, 4)),
+        has_run=draw(st.booleans()),
+    )
+
+
+@given(plans(), st.lists(st.integers(0, 5), unique=True))
+def test_whatever_a_plan_is_only_stages_that_ran_are_named(plan: PlanNode, rdds: list[int]) -> None:
+    found = learned(REGION, node("DataWritingCommandExec", plan), *(executed(10 + rdd, rdd) for rdd in [*rdds, 99]))
+    ran = {run.stage_id for run in found.stages}
+    assert {id for vertex in found.vertices for id in vertex.stage_ids} <= ran
+    for run in found.exchanges:
+        assert {run.written_by, run.read_by} - {None} <= ran
+        assert run.written_by is None or run.written_by != run.read_by
+        assert run.bytes_by_task is None or run.tasks is not None
+    assert all((vertex.parallelism is None) or vertex.stage_ids for vertex in found.vertices)

@@ -175,7 +175,9 @@ def checked(report: ExecutionReport, log: dict[int, LoggedStage]) -> ActualExecu
     evaluated = {id for action in report.actions if action.phase is Phase.EVALUATE for id in action.stage_ids}
     writing = {id for id in stages if log[id].total(*WRITTEN)} - evaluated
     reading = {id for id in stages if log[id].total(*READ)} - evaluated
-    assert {exchange.written_by for exchange in shuffles} >= writing
+    if unread := writing - {exchange.written_by for exchange in shuffles}:
+        # Adaptive execution changed the plan while these ran, so no stage read their rows.
+        assert sum(log[id].total(*READ) for id in reading) == sum(exchange.rows or 0 for exchange in shuffles), unread
     assert {exchange.read_by for exchange in shuffles} >= reading
     for exchange in shuffles:
         if exchange.written_by is not None and exchange.rows is not None:

@@ -181,14 +181,15 @@ def operators_of(logical: Any) -> Iterator[int]:
     A rule that pushes a condition through a node makes that node again, with the origin of the condition. But it keeps
     the node's expressions, so these say more; a column alone says where the column comes from.
     """
-    found = []
+    found: list[int | None] = []
     if str(logical.productPrefix()) in _MADE_ANEW:
         expressions = logical.expressions()
         last = expressions.size()
         for number in range(max(0, last - _MOST_EXPRESSIONS), last):
-            found += [operator for each in _conjuncts(expressions.apply(number)) if (operator := _operator(each))]
-    own = None if found else _operator(logical)
-    yield from found if own is None else (own,)
+            found += [_operator(each) for each in _conjuncts(expressions.apply(number))]
+    known = [operator for operator in found if operator is not None]
+    own = None if known else _operator(logical)
+    yield from known if own is None else (own,)
 
 
 def _conjuncts(expression: Any) -> Iterator[Any]:
