@@ -31,6 +31,17 @@ SHUFFLE, BROADCAST = "ShuffleExchangeExec", "BroadcastExchangeExec"
 WRITE = "DataWritingCommandExec"
 WRAPPERS = frozenset({"AdaptiveSparkPlanExec", WRITE, "ResultQueryStageExec", "WriteFilesExec"})
 """What is around the topmost part."""
+OF_SPARK_ALONE = frozenset(
+    {
+        "AQEShuffleReadExec",
+        "ColumnarToRowExec",
+        "InputAdapter",
+        "ReusedExchangeExec",
+        "WholeStageCodegenExec",
+        BROADCAST,
+    }
+)
+"""Nodes that no operator asks for."""
 HIDDEN_EXCHANGES = frozenset({"CollectLimitExec", "CollectTailExec", "TakeOrderedAndProjectExec"})
 """Nodes that bring their rows into one partition by a shuffle that is not in the plan."""
 _REPARTITIONS = frozenset({"RebalancePartitions", "Repartition", "RepartitionByExpression"})
@@ -45,6 +56,8 @@ _KINDS = {
 _HAS_COLUMNS = frozenset({"HashPartitioning", "RangePartitioning"})
 # Logical nodes that rules make again.
 _MADE_ANEW = frozenset({"Aggregate", "Filter", "Generate", "Join", "Project", "Window"})
+_MERGED = frozenset({"Filter", "Project"})
+"""Those that rules merge, so that one has expressions of several operators."""
 _MOST_EXPRESSIONS = 4
 """The last expressions of a node that are asked for their operators: what an operator adds is at the end."""
 _LONGEST_NAME = 200
@@ -181,15 +194,17 @@ def operators_of(logical: Any) -> Iterator[int]:
     A rule that pushes a condition through a node makes that node again, with the origin of the condition. But it keeps
     the node's expressions, so these say more; a column alone says where the column comes from.
     """
-    found: list[int | None] = []
-    if str(logical.productPrefix()) in _MADE_ANEW:
+    kind, found = str(logical.productPrefix()), list[int]()
+    if kind in _MADE_ANEW:
         expressions = logical.expressions()
         last = expressions.size()
-        for number in range(max(0, last - _MOST_EXPRESSIONS), last):
-            found += [_operator(each) for each in _conjuncts(expressions.apply(number))]
-    known = [operator for operator in found if operator is not None]
-    own = None if known else _operator(logical)
-    yield from known if own is None else (own,)
+        for number in range(last - 1, max(0, last - _MOST_EXPRESSIONS) - 1, -1):
+            made_by = map(_operator, _conjuncts(expressions.apply(number)))
+            found += [operator for operator in made_by if operator is not None]
+            if found and kind not in _MERGED:
+                break
+    own = None if found else _operator(logical)
+    yield from found if own is None else (own,)
 
 
 def _conjuncts(expression: Any) -> Iterator[Any]:

@@ -31,6 +31,7 @@ from graph_compiler.spark_runtime.region.region_graph import Output
 from graph_compiler.spark_runtime.spark_internals.executed_parts import (
     BROADCAST,
     HIDDEN_EXCHANGES,
+    OF_SPARK_ALONE,
     SHUFFLE,
     WRAPPERS,
     WRITE,
@@ -251,8 +252,10 @@ def _operators(plan: Any, kind: str, *, is_leaf: bool) -> Iterator[int]:
 
     A leaf computes all that is linked to it; an exchange is an operator's own only if that asked for it.
     """
+    if kind in OF_SPARK_ALONE or kind in WRAPPERS or kind.endswith("QueryStageExec"):
+        return
     link = plan.logicalLink()
-    if not link.isDefined() or kind.endswith("QueryStageExec") or kind in WRAPPERS or kind == "AQEShuffleReadExec":
+    if not link.isDefined():
         return
     logical = _unwrapped(link.get())
     if kind == SHUFFLE and not is_repartition(logical):
