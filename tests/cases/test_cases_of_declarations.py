@@ -1,5 +1,6 @@
 """Declarations that `validate` refuses, before anything is read or written."""
 
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,7 @@ def test_a_command_as_sql_is_refused_and_what_follows_the_hint_is_published(
     assert archive.read_text() == "7\n8\n9\n"
 
 
+NOON = datetime(2024, 3, 15, 12, 30, tzinfo=UTC)
 BEFORE = """
 rows.groupBy("id").agg(n="count(*)").sink_to(Parquet("OUT/grouped")).name("grouped")
 rows.fillna({"id": 0}).sink_to(Parquet("OUT/filled")).name("filled")
@@ -85,3 +87,37 @@ def test_names_of_pyspark_are_refused_together_and_what_follows_the_hints_is_pub
     assert published(tmp_path / "grouped") == [{"id": 0, "n": 1}, {"id": 1, "n": 1}]
     assert published(tmp_path / "filled") == [{"id": 0}, {"id": 1}]
     assert published(tmp_path / "exploded") == [{"id": 0, "e": "0"}, {"id": 1, "e": "1"}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "patterns", "text", "value"),
+    [
+        ("DATE", ("dd-mm-yyyy", "dd-MM-yyyy"), "15-03-2024", date(2024, 3, 15)),
+        ("DATE", ("yyyy-MM-DD", "yyyy-MM-dd"), "2024-01-15", date(2024, 1, 15)),
+        ("DATE", ("YYYY-MM-dd", "yyyy-MM-dd"), "2024-12-30", date(2024, 12, 30)),
+        ("TIMESTAMP", ("yyyy-MM-dd hh:mm", "yyyy-MM-dd HH:mm"), "2024-03-15 12:30", NOON),
+        ("TIMESTAMP", ("yyyy-MM-dd HH:mm:SS", "yyyy-MM-dd HH:mm:ss"), "2024-03-15 12:30:00", NOON),
+    ],
+)
+def test_a_pattern_with_a_letter_for_another_is_refused_and_the_proposed_one_reads_the_file(
+    kind: str, patterns: tuple[str, str], text: str, value: object, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    (tmp_path / "in.csv").write_text(f"at\n{text}\n")
+    pattern, meant = patterns
+
+    def read_with(pattern: str) -> StreamExecutionEnvironment:
+        env = StreamExecutionEnvironment("patterns")
+        options = {f"{kind.lower()}Format": pattern}
+        rows = env.from_source(Csv(f"{tmp_path}/in.csv", schema=f"at {kind}", options=options), "rows")
+        texts = rows.select("at", same=f"to_{kind.lower()}('{text}', '{pattern}')").name("texts")
+        texts.sink_to(Parquet(f"{tmp_path}/out")).name("out")
+        return env
+
+    with pytest.raises(InvalidPipelineError) as refused:
+        compile_pipeline(read_with(pattern).pipeline())
+    message = str(refused.value)
+    assert f"rows: option '{kind.lower()}Format': in the pattern '{pattern}', " in message
+    assert f"texts: in the pattern '{pattern}', " in message
+    assert message.count(f"hint: did you mean '{meant}'?") == 2
+    assert [report.failure for report in run_pipeline(read_with(meant).pipeline())] == [None]
+    assert published(tmp_path / "out") == [{"at": value, "same": value}]

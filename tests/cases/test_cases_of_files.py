@@ -36,6 +36,7 @@ WIDENED = {
     "in/2.parquet": pyarrow.table({"id": pyarrow.array([2**40], pyarrow.int64())}),
 }
 WITH_NULLS = {"in/1.parquet": pyarrow.table({"n": [5, 6]}), "in/2.parquet": pyarrow.table({"n": [7.0, None]})}
+NOON = datetime(2024, 3, 15, 12, 30, tzinfo=UTC)
 TIMES = '{"id":1,"at":1711849800000}\n{"id":2,"at":1711849800123}\n'
 
 
@@ -49,6 +50,14 @@ def names(rows: DataStream) -> DataStream:
 
 def at_as_time(rows: DataStream) -> DataStream:
     return rows.with_columns(at="timestamp_millis(at)").name("timed")
+
+
+def at_in_microseconds(rows: DataStream) -> DataStream:
+    return rows.with_columns(at="to_timestamp(left(at, 26), 'yyyy-MM-dd HH:mm:ss,SSSSSS')").name("timed")
+
+
+def v_as_decimal(rows: DataStream) -> DataStream:
+    return rows.cast(v="DECIMAL(9, 2)").name("numbers")
 
 
 CASES = {
@@ -303,6 +312,150 @@ CASES = {
             ),
         ),
         rows=[],
+    ),
+    "zeros in the name of a folder, inferred": Case(
+        files={"in/code=00123/a.csv": "id\n1\n", "in/code=45/a.csv": "id\n2\n"},
+        source=Csv("in"),
+        refusals=(
+            Refusal(
+                words=("the value '00123' in the name of a folder does not fit column 'code', INT", "in/code=00123"),
+                hint='declare schema="id INT, code STRING"',
+                changes={"schema": "id INT, code STRING"},
+            ),
+        ),
+        rows=[{"id": 1, "code": "00123"}, {"id": 2, "code": "45"}],
+    ),
+    "a decimal in the name of a folder": Case(
+        files={"in/v=1.5/a.parquet": pyarrow.table({"id": [1]})},
+        source=Parquet("in", schema="id BIGINT, v DECIMAL(9, 2)"),
+        refusals=(
+            Refusal(
+                words=("the value '1.5' in the name of a folder", "'v', DECIMAL(9,2)", "in/v=1.5"),
+                hint="declare STRING for this column, and cast what you need",
+                changes={"schema": "id BIGINT, v STRING"},
+                then=v_as_decimal,
+            ),
+        ),
+        rows=[{"id": 1, "v": Decimal("1.50")}],
+    ),
+    "a key of JSON with the name of a folder's column": Case(
+        files={"in/v=1/a.json": '{"id": 1, "v": 1}\n{"id": 2, "v": 7}\n'},
+        source=Json("in", schema="id INT, v INT"),
+        refusals=(
+            Refusal(
+                words=("it has a key with the name of its folder's column, and another value", '"v": 7'),
+                hint='options={"recursiveFileLookup": "true"}',
+            ),
+        ),
+        rows=[{"id": 1, "v": 1}, {"id": 2, "v": 7}],
+    ),
+    "a file whose name Spark skips": Case(
+        files={"_in.csv": "id\n1\n", "in.csv": "id\n1\n"},
+        source=Csv("_in.csv", schema="id INT"),
+        refusals=(
+            Refusal(
+                words=("_in.csv would not be read: Spark skips hidden names",),
+                hint="rename the file, or read a copy with another name",
+                changes={"path": "in.csv"},
+            ),
+        ),
+        rows=[{"id": 1}],
+    ),
+    "comments above the header": Case(
+        files={"in.csv": "# made by hand\nid,name\n1,ann\n"},
+        source=Csv("in.csv", schema="id INT, name STRING"),
+        refusals=(Refusal(words=("begins with #: '# made by hand'",), hint='options={"comment": "#"}'),),
+        rows=[{"id": 1, "name": "ann"}],
+    ),
+    "comments above the header, inferred": Case(
+        files={"in.csv": "# made by hand\nid,name\n1,ann\n"},
+        source=Csv("in.csv"),
+        refusals=(Refusal(words=("record: 'id,name'",), hint='options={"comment": "#"}'),),
+        rows=[{"id": 1, "name": "ann"}],
+    ),
+    "another separator, with columns": Case(
+        files={"in.csv": "id;name\n1;ann\n"},
+        source=Csv("in.csv", schema="id INT, name STRING"),
+        refusals=(Refusal(words=("is one column, 'id;name'",), hint='options={"sep": ";"}'),),
+        rows=[{"id": 1, "name": "ann"}],
+    ),
+    "months, inferred": Case(
+        files={"in.csv": "month\n2024-01\n2024-02\n"},
+        source=Csv("in.csv"),
+        refusals=(
+            Refusal(
+                words=("the value '2024-0", "'month', TIMESTAMP"),
+                hint="Spark inferred this type from the files: declare schema= with STRING for this column",
+                changes={"schema": "month STRING"},
+            ),
+        ),
+        rows=[{"month": "2024-01"}, {"month": "2024-02"}],
+    ),
+    "a workbook with the name of a CSV": Case(
+        files={"in.csv": b"PK\x03\x04\x14\x00\x06\x00\xff\xfe", "saved.csv": "id\n1\n"},
+        source=Csv("in.csv", schema="id INT"),
+        refusals=(
+            Refusal(
+                words=("bytes that are not of its encoding",),
+                hint="the file is a zip archive or a workbook, which Spark cannot read: unpack it, or save it as CSV",
+                changes={"path": "saved.csv"},
+            ),
+        ),
+        rows=[{"id": 1}],
+    ),
+    **{
+        f"nanoseconds in Parquet{with_schema}": Case(
+            files={
+                "in/1.parquet": pyarrow.table({"at": pyarrow.array([NOON], pyarrow.timestamp("us", "UTC"))}),
+                "in/2.parquet": pyarrow.table({"at": pyarrow.array([NOON], pyarrow.timestamp("ns", "UTC"))}),
+                "us/1.parquet": pyarrow.table({"at": pyarrow.array([NOON], pyarrow.timestamp("us", "UTC"))}),
+            },
+            source=Parquet("in", schema=schema),
+            refusals=(
+                Refusal(
+                    words=("column 'at' has the type INT64 (TIMESTAMP(NANOS,true)), which Spark does not", "2.parquet"),
+                    hint="write microseconds: pandas' to_parquet(…, coerce_timestamps='us')",
+                    changes={"path": "us"},
+                ),
+            ),
+            rows=[{"at": NOON}],
+        )
+        for with_schema, schema in (("", None), (", declared", "at TIMESTAMP"))
+    },
+    "backslashes before closing quotes": Case(
+        files={"in.csv": 'id,path,n\n1,"C:\\dir\\",5\n2,"D:\\",6\n'},
+        source=Csv("in.csv", schema="id INT, path STRING, n INT"),
+        refusals=(Refusal(words=("a quote is not closed",), hint=r'options={"escape": "\""}'),),
+        rows=[{"id": 1, "path": "C:\\dir\\", "n": 5}, {"id": 2, "path": "D:\\", "n": 6}],
+    ),
+    "brackets in the name of a file": Case(
+        files={"in/a[1].csv": "id\n1\n"},
+        source=Csv("in/a[1].csv", schema="id INT"),
+        refusals=(
+            Refusal(
+                words=("in/a[1].csv does not exist", "it is read as a pattern; a file of that name is written '"),
+                hint=r"in/a\[1].csv'",
+                changes={"path": r"in/a\[1].csv"},
+            ),
+        ),
+        rows=[{"id": 1}],
+    ),
+    "nanoseconds by a pattern": Case(
+        files={"in.csv": "id;at\n1;2024-03-15 12:30:00,123456000\n2;2024-03-15 12:30:00,123456789\n"},
+        source=Csv(
+            "in.csv",
+            schema="id INT, at TIMESTAMP",
+            options={"sep": ";", "timestampFormat": "yyyy-MM-dd HH:mm:ss,SSSSSSSSS"},
+        ),
+        refusals=(
+            Refusal(
+                words=("the value '2024-03-15 12:30:00,123456789' does not fit column 'at', TIMESTAMP",),
+                hint="Spark keeps six digits of a second: declare STRING, and cast what you need",
+                changes={"schema": "id INT, at STRING"},
+                then=at_in_microseconds,
+            ),
+        ),
+        rows=[{"id": n, "at": datetime(2024, 3, 15, 12, 30, 0, 123_456, tzinfo=UTC)} for n in (1, 2)],
     ),
     "times in milliseconds": Case(
         files={"in.json": TIMES},

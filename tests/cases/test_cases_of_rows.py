@@ -88,3 +88,26 @@ def test_a_field_that_is_added_to_a_struct_evolves_the_target_or_is_left_out(
     files = sorted((tmp_path / "out").glob("*.parquet"))
     found = [row for file in files for row in pyarrow.parquet.read_table(file).to_pylist()]
     assert {row["id"]: row["s"] for row in found} == {0: {"a": 1}, 1: {"a": 2}, 2: {"a": 3, "b": 30}}
+
+
+def test_structs_whose_fields_are_in_another_order_are_not_joined_by_place(
+    run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    def joined(right: str) -> str | None:
+        env = StreamExecutionEnvironment(f"structs_{len(right)}")
+        one = env.from_source(Range(0, 1), "one").select(s="named_struct('x', 1, 'y', 2)", a="1").name("left")
+        other = env.from_source(Range(0, 1), "other").select(s="named_struct('y', 1, 'x', 2)", b="2").name("right")
+        other = other.with_columns(s=right).name("ordered")
+        one.join(other, on="s").name("pairs").sink_to(Parquet(f"{tmp_path}/out")).name("out")
+        failure = run_pipeline(env.pipeline())[-1].failure
+        assert failure is None or failure.operator == "pairs"
+        return None if failure is None else failure.message
+
+    message = joined("s")
+    assert message is not None, published(tmp_path / "out")
+    assert "Spark compares their fields by place" in message
+    assert "give both one order, before: with_columns(s=\"named_struct('x', …)\")" in message
+    assert joined("named_struct('x', s.x, 'y', s.y)") is None
+    assert published(tmp_path / "out") == []
+    assert joined("named_struct('x', s.y, 'y', s.x)") is None
+    assert published(tmp_path / "out") == [{"s": {"x": 1, "y": 2}, "a": 1, "b": 2}]

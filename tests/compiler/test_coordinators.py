@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler import Csv, Jdbc, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.job_graph.job_graph_generator import generate_job_graph
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.compiler.stream_graph.stream_graph_generator import generate_stream_graph
@@ -19,6 +19,7 @@ from graph_compiler.declaration.transformations import (
     SourceTransformation,
     Transformation,
 )
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.explain.documents.graph_json import ExecutionGraphJson
 from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.explain.text.plan_text import explain_text
@@ -147,3 +148,36 @@ def job_graph(*transformations: Transformation) -> JobGraph:
     options = PipelineOptions()
     pipeline = Pipeline(name="p", transformations=transformations)
     return generate_job_graph(generate_stream_graph(pipeline, options), options)
+
+
+@pytest.mark.parametrize("parts", [None, 3])
+@pytest.mark.parametrize("parallelism", [None, 2])
+@pytest.mark.parametrize(
+    "config", [{}, {"parallelism.default": 4}, {"parallelism.default": 4, "spark.sql.shuffle.partitions": 8}]
+)
+def test_a_database_shows_the_splits_that_its_task_reads(
+    parts: int | None, parallelism: int | None, config: dict[str, int]
+) -> None:
+    env = StreamExecutionEnvironment("p", config=config)
+    table = Jdbc(
+        "jdbc:postgresql://db/shop",
+        table="orders",
+        partition_column="id",
+        lower_bound=0,
+        upper_bound=100,
+        num_partitions=parts,
+    )
+    rows = env.from_source(table, "orders")
+    if parallelism is not None:
+        rows.set_parallelism(parallelism)
+    rows.sink_to(Parquet("/out")).name("out")
+    compiled = compile_pipeline(env.pipeline())
+    assert compiled.execution_graph is not None
+    shown = compiled.execution_graph.vertices[0].input_splits[0].splits
+    (region,) = describe_regions(compiled)
+    source = next(one for one in region.operators if one.name == "orders")
+    connector = source.operator.input_split_source()
+    assert connector is not None
+    # as the coordinator and the reader on the driver do
+    assert shown == connector.create_input_splits(source.settings.parallelism or 1)
+    assert len(shown) == (parts or parallelism or 1)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler import Csv, DataStream, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.checks.validation import validated_options
 from graph_compiler.compiler.job_graph.job_graph_generator import generate_job_graph
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
@@ -12,6 +14,9 @@ from graph_compiler.compiler.regions.deployment_regions import logical_pipelined
 from graph_compiler.compiler.stream_graph.stream_graph_generator import generate_stream_graph
 from graph_compiler.declaration.operators import Filter, OperatorAttributes
 from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.explain.documents.graph_json import stream_graph_json
+from graph_compiler.explain.plan.plan_writer import plan_of
+from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.graphs.job_graph import JobGraph, ResultPartitionType
 from graph_compiler.graphs.stream_graph import StagingReason
 from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId
@@ -117,3 +122,27 @@ def test_operators_chained_after_it_also_have_output_only_after_the_end() -> Non
     (edge,) = compile_pipeline(env.pipeline()).job_graph.edges
     assert edge.staging is not None
     assert edge.staging.reason is StagingReason.OUTPUT_ONLY_AFTER_END
+
+
+ORDERED: dict[str, Callable[[DataStream], DataStream]] = {
+    "sort": lambda rows: rows.sort("x"),
+    "top_n": lambda rows: rows.top_n(3, "x"),
+}
+
+
+@pytest.mark.parametrize("mode", ["AUTO", "ALL_EXCHANGES_PIPELINED"])
+@pytest.mark.parametrize("order", ORDERED.values(), ids=ORDERED)
+def test_sorts_say_that_they_emit_at_the_end_and_cut_nothing(
+    order: Callable[[DataStream], DataStream], mode: str
+) -> None:
+    env = StreamExecutionEnvironment("p", config={"execution.batch-shuffle-mode": mode})
+    ordered = order(env.from_source(Csv("/in", schema="x INT"), "in")).name("ordered")
+    ordered.key_by("x").aggregate(n="count(*)").limit(2).sink_to(Parquet("/out"))
+    compiled = compile_pipeline(env.pipeline())
+    assert not compiled.job_graph.staged_edges
+    assert all(edge.result_type is not BLOCKING for edge in compiled.job_graph.edges)
+    nodes = stream_graph_json(compiled.stream_graph, compiled.options)["nodes"]
+    assert isinstance(nodes, list)
+    said = {node["name"]: node["output_only_after_eos"] for node in nodes if isinstance(node, dict)}
+    assert [name for name, at_end in said.items() if at_end] == ["ordered"]
+    assert "ordered: emits rows when it has read all its input" in explain_text(plan_of(compiled))

@@ -99,6 +99,7 @@ MUTANTS = (
     ),
     Mutant("selective broadcast", "result_type", "and edge.partitioner.is_broadcast:", "and False:"),
     Mutant("after the end in memory", "result_type", "elif after_end:", "elif False:"),
+    Mutant("sorts do not say it", "Operator.outputs_only_after_end", "return self.waits_for_end or", "return False or"),
     Mutant(
         "share pipelined results",
         "_Produced.can_serve",

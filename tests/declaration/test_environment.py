@@ -1,13 +1,20 @@
 import json
+import os
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import graph_compiler
 from graph_compiler import Csv, DataStream, InvalidPipelineError, Parquet, SlotSharingGroup, StreamExecutionEnvironment
 from graph_compiler.declaration.operators import Filter, OperatorSettings, Source
 from graph_compiler.declaration.transformations import OneInputTransformation
 from graph_compiler.explain.documents.graph_json import streaming_plan
+from graph_compiler.projects.pipeline_files import load_pipeline
 from tests.conftest import word_count
 
 
@@ -71,6 +78,43 @@ def test_execute_is_refused_with_the_command_to_use(method: str) -> None:
     assert problem.declared_at.file == __file__
     for way in ("graph-compiler run NAME --in-process", "graph-compiler run NAME`", "build_dag(env)"):
         assert way in str(problem.hint)
+
+
+SCRIPT = """
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+
+env = StreamExecutionEnvironment("sales")
+env.from_source(Csv("/in", schema="id INT"), "orders").sink_to(Parquet("/out"))
+if __name__ == "__main__":
+    env.execute("Daily sales")
+"""
+
+
+@pytest.mark.parametrize("name", ["sales", "the sales"])
+def test_a_script_that_runs_its_pipeline_is_told_the_command_for_its_file(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "pipelines" / f"{name}.py"
+    file.parent.mkdir()
+    file.write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, f"pipelines/{name}.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(graph_compiler.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    words = shlex.quote(f"pipelines/{name}.py")
+    assert f"`graph-compiler run {words} --in-process` runs the pipeline now" in done.stderr
+    assert "`if __name__` block" in done.stderr
+
+
+def test_a_module_may_end_with_a_block_that_nobody_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "pipelines" / "guarded_sales.py"
+    file.parent.mkdir()
+    file.write_text(SCRIPT)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    assert [one.name for one in load_pipeline(str(file)).operators] == ["orders", "Sink"]
 
 
 def test_settings_apply_to_the_operator_through_any_stream_object(env: StreamExecutionEnvironment) -> None:

@@ -3,6 +3,7 @@
 import copy
 import inspect
 import pickle
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -55,6 +56,53 @@ def test_a_name_has_the_call_that_is_meant(name: str, call: str) -> None:
     found = foreign_name(name)
     assert found is not None
     assert found.code[0].startswith(f"{call}(")
+
+
+FLINKS_STREAMS = """
+    addSink assignTimestamps assignTimestampsAndWatermarks broadcast closeWith collectAsync connect countWindowAll
+    executeAndCollect filter flatMap forward fullWindowPartition getExecutionConfig getExecutionEnvironment getId
+    getMinResources getParallelism getPreferredResources getTransformation getType global_ iterate join coGroup
+    keyBy map partitionCustom print printToErr process project rebalance rescale shuffle sinkTo timeWindowAll
+    transform union windowAll writeAsCsv writeAsText writeToSocket writeUsingOutputFormat getName name uid
+    setUidHash setParallelism setMaxParallelism setDescription setBufferTimeout disableChaining startNewChain
+    slotSharingGroup forceNonParallel returns cache getSideOutput setResources getMaxParallelism executeInsert
+    aggregate asQueryableState countWindow getKeySelector getKeyType intervalJoin max maxBy min minBy reduce sum
+    timeWindow window apply allowedLateness evictor sideOutputLateData trigger mapPartition sortPartition
+    mapWithState filterWithState flatMapWithState orderedWait unorderedWait fold split select where equalTo between
+"""
+"""What Flink's DataStream API and PyFlink's call on a stream, in Flink's order or older versions."""
+FLINKS_ENVIRONMENTS = """
+    addClasspaths addDefaultKryoSerializer addJars addPythonArchive addPythonFile addSource clearJobListeners
+    configure createInput createLocalEnvironment createLocalEnvironmentWithWebUI createRemoteEnvironment
+    createTemporaryView disableOperatorChaining enableChangelogStateBackend enableCheckpointing execute executeAsync
+    executeSql fromCollection fromData fromElements fromParallelCollection fromPath fromSequence fromSource
+    generateSequence generateStreamGraph getBufferTimeout getCachedFiles getCheckpointConfig getCheckpointInterval
+    getCheckpointingMode getConfig getConfiguration getDefaultLocalParallelism getDefaultSavepointDirectory
+    getExecutionEnvironment getExecutionPlan getJobListeners getMaxParallelism getNumberOfExecutionRetries
+    getParallelism getRestartStrategy getStateBackend getStreamGraph getStreamTimeCharacteristic getTransformations
+    invalidateClusterDataset isChainingEnabled isChainingEnabledForOperatorsWithDifferentMaxParallelism
+    isChangelogStateBackendEnabled isForceCheckpointing isUnalignedCheckpointsEnabled readFile readFileStream
+    readTextFile registerCachedFile registerJobListener registerSlotSharingGroup registerType
+    registerTypeWithKryoSerializer setBufferTimeout setDefaultSavepointDirectory setMaxParallelism
+    setNumberOfExecutionRetries setParallelism setPythonExecutable setPythonRequirements setRestartStrategy
+    setRuntimeMode setStateBackend setStreamTimeCharacteristic socketTextStream sqlQuery
+"""
+
+
+def in_python(name: str) -> str:
+    return re.sub("([A-Z])", r"_\1", name).lower()
+
+
+@pytest.mark.parametrize("spelling", [str, in_python], ids=["Java", "Python"])
+def test_every_name_of_flinks_streams_and_environments_says_what_to_call(spelling: Callable[[str], str]) -> None:
+    env, rows = declared()
+    keyed = rows.key_by("country")
+    for thing, names in ((keyed, FLINKS_STREAMS), (env, FLINKS_ENVIRONMENTS)):
+        for name in map(spelling, names.split()):
+            if hasattr(thing, name):
+                continue
+            with pytest.raises(AttributeError, match="\n  hint: "):
+                getattr(thing, name)
 
 
 @pytest.mark.parametrize("name", ["show", "toPandas", "collect", "to_pandas"])

@@ -32,6 +32,22 @@ ALONE: dict[str, Declare] = {
     "a query of one stream": lambda s, _: s.environment.sql("SELECT * FROM {a}", a=s.broadcast()),
 }
 
+REPEATED: dict[str, tuple[Declare, str]] = {
+    "both sides of a join": (lambda s, o: s.broadcast().join(o.broadcast(), on="id"), "all its inputs are broadcast"),
+    "both inputs of a query": (
+        lambda s, o: s.environment.sql("SELECT * FROM {a}, {b}", a=s.broadcast(), b=o.broadcast().stage("expensive")),
+        "all its inputs are broadcast",
+    ),
+    "a side, and a part of the other": (
+        lambda s, o: s.broadcast().join(o.union(s.broadcast()), how="cross"),
+        "all its inputs are broadcast",
+    ),
+    "a part of one side": (
+        lambda s, o: s.join(o.union(s.broadcast()), how="cross"),
+        "a part of one of its inputs is broadcast",
+    ),
+}
+
 
 def describe(env: StreamExecutionEnvironment, declare: Declare) -> None:
     streams = (env.from_source(Csv(f"/{name}", schema="id INT"), name) for name in ("s", "o"))
@@ -50,6 +66,16 @@ def test_a_broadcast_that_would_repeat_rows_in_flink_is_refused(
 ) -> None:
     with pytest.raises(InvalidPipelineError, match="it reads broadcast rows, but no rows to join them with"):
         describe(env, declare)
+
+
+@pytest.mark.parametrize(("declare", "message"), REPEATED.values(), ids=REPEATED)
+def test_broadcasts_that_would_repeat_pairs_in_flink_are_refused(
+    env: StreamExecutionEnvironment, declare: Declare, message: str
+) -> None:
+    with pytest.raises(InvalidPipelineError, match=message) as caught:
+        describe(env, declare)
+    assert "hint: " in str(caught.value)
+    assert "declared at" in str(caught.value)
 
 
 def test_source_chaining_is_compiled_and_not_deployed(env: StreamExecutionEnvironment) -> None:

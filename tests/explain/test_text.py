@@ -64,3 +64,23 @@ def test_explain_text_is_the_golden_one(
     if request.config.getoption("--update-golden"):
         file.write_text(text)
     assert file.read_text() == text
+
+
+NO_EDGE = "no edge connects"
+
+
+def test_regions_that_share_a_task_without_an_edge_are_named() -> None:
+    env = StreamExecutionEnvironment("p")
+    sums = env.from_source(Csv("/in"), "in").filter("day > 1").name("sums").stage("expensive")
+    for key in ("day", "user"):
+        sums.key_by(key).aggregate(n="count(*)").name(f"by_{key}").sink_to(Parquet(f"/out/{key}")).name(f"out_{key}")
+    text = explain_text(plan_of(compile_pipeline(env.pipeline())))
+    words = "  no edge connects out_day and out_user: they become ready together, and share an application"
+    assert text.count(NO_EDGE) == 1
+    assert f"task out_day · 2 regions\n{words}\n  region out_day\n" in text
+
+
+def test_regions_that_an_edge_connects_through_a_third_one_need_no_word() -> None:
+    text = explain_text(plan_of(compile_pipeline(expensive_and_checked().pipeline())))
+    assert "· 4 regions" in text
+    assert NO_EDGE not in text

@@ -722,7 +722,7 @@ FAULTS = (
         "what follows a date is cut",
         (
             "TextFormat._",
-            'return self._unless(text, value, f"({usual}) OR {_matches(text, _DAY)}")',
+            'return self._unless(text, value, f"({usual}) OR {_matches(text, DAY)}")',
             "return self._unless(text, value, None)",
         ),
         found_by=SAME_VALUES,

@@ -9,7 +9,9 @@ from typing import Any
 
 from graph_compiler import StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.coordination import EventOutput, RegionEventKind
 from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.wire import from_json, from_wire, to_json, to_wire
@@ -65,6 +67,19 @@ def check_declared() -> None:
     sink: Any = region.operators[-1].operator
     assert asset_uri(sink.connector, {"folder": "/data"}) == "sqlite:///data/report.db/by_month"
     assert not {"pyspark", "acme_sqlite.spark", "acme_unpivot.spark"} & sys.modules.keys()
+
+
+def check_listener() -> None:
+    """The driver finds it by its entry point, and notifies it of a publication."""
+    from graph_compiler.spark_runtime.region.region_listeners import Listeners
+
+    found = Listeners.installed()
+    (region,) = describe_regions(compile_pipeline(in_python("/data")))
+    desk = DeskRun(day="2013-01-01", params={"folder": "/data"}, run_id="r", staging_root="/staging")
+    outputs = [EventOutput(name="by_month", location="/data/report.db", rows=3)]
+    found.notify(desk_task(region, desk, execution_id="e"), RegionEventKind.PUBLISHED, outputs)
+    audit: Any = found.known["audit"]
+    assert audit.lines == [f"{region.pipeline}: by_month has 3 rows"]
 
 
 def leave_descriptor(file: str) -> None:

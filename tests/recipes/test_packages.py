@@ -30,6 +30,12 @@ def test_python_and_yaml_declare_the_same_descriptors() -> None:
     assert run.returncode == 0, run.stderr
 
 
+@pytest.mark.spark  # the driver's modules are imported
+def test_the_driver_tells_a_listener() -> None:
+    run = in_use("check_listener")
+    assert run.returncode == 0, run.stderr
+
+
 @pytest.mark.long  # a session of its own
 @pytest.mark.spark
 def test_spark_reads_evaluates_and_writes_with_them(tmp_path: Path) -> None:

@@ -9,6 +9,9 @@ It counts ids and collects transformations; the compiler does everything else wi
 from __future__ import annotations
 
 import json
+import os
+import shlex
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
@@ -200,12 +203,17 @@ class StreamExecutionEnvironment(ArtifactMethods, Guided, metaclass=StandsIn):
 
     def _refuse_to_run(self, method: str, job_name: str | None) -> NoReturn:
         named = f"; the pipeline's name is that of its environment, '{self.name}'" if job_name else ""
+        script = getattr(sys.modules.get("__main__"), "__file__", None)
+        place = caller_location()
+        # Of a script that Python runs, the user sees what to type instead; a module may be imported by any name.
+        is_script = script is not None and place is not None and os.path.abspath(place.file) == os.path.abspath(script)
+        what = shlex.quote(os.path.relpath(script)) if is_script and script is not None else "NAME"
         self.refuse(
             f"{method}() was called, but a pipeline's module only declares the pipeline{named}",
             allowed="a module that ends after its last sink_to(…)",
-            hint="remove the call; `graph-compiler run NAME --in-process` runs the pipeline now, "
-            "`graph-compiler run NAME` under Airflow, `graph-compiler submit NAME` in an Airflow "
-            "with a scheduler, and build_dag(env) on a schedule",
+            hint=f"remove the call{', and its `if __name__` block' if is_script else ''}; "
+            f"`graph-compiler run {what} --in-process` runs the pipeline now, `graph-compiler run {what}` under "
+            f"Airflow, `graph-compiler submit {what}` in an Airflow with a scheduler, and build_dag(env) on a schedule",
         )
 
     def next_id(self) -> int:

@@ -62,7 +62,10 @@ _METRICS = (
     "Spark's own are spark.metrics.… among the options"
 )
 _RESUMED = "a run continues from what its tasks have staged: `graph-compiler resume`, or clear tasks"
-_LISTENERS = "callbacks are Airflow's, in default_args= of build_dag; listeners are its plugins'"
+_LISTENERS = (
+    "callbacks are Airflow's, in default_args= of build_dag; listeners are its plugins', or those of regions that a "
+    "package registers in the group graph_compiler.listeners"
+)
 _CLIENT = "each task starts its Spark application itself; nothing of Flink's client is called"
 _FILES = "env.add_files, env.add_jars, env.add_python_archive; pipeline.cached-files, pipeline.jars, python.archives"
 _PACKAGES = "pipeline.jars, or spark.jars.packages among the options"

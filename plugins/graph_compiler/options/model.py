@@ -50,14 +50,15 @@ class PipelineOptions(BaseModel):
         ge=1,
         le=MAX_PARALLELISM,
         alias="parallelism.default",
-        description="Parallelism of operators that set none, in graphs. In a run, Spark's adaptive execution decides.",
+        description="Parallelism of operators that set none, in graphs. If it is set, Spark's exchanges begin with it, "
+        "and adaptive execution joins their partitions (decision 8).",
     )
     max_parallelism: int | None = Field(
         default=None,
         ge=1,
         le=MAX_PARALLELISM,
         alias="pipeline.max-parallelism",
-        description="Upper bound of every parallelism that is set. What Spark decides is not bounded.",
+        description="Upper bound of every parallelism that is set, and of what Spark's exchanges begin with.",
     )
     chaining_enabled: bool = Field(
         default=True,

@@ -38,6 +38,7 @@ from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.spark_runtime import main as application
 from graph_compiler.spark_runtime.driver_process import bound_output, end_process
 from graph_compiler.spark_runtime.region.region_graph import OperatorGraph
+from graph_compiler.spark_runtime.region.region_listeners import Listeners
 from graph_compiler.spark_runtime.region.seams import Seams
 from graph_compiler.spark_runtime.region.task_sources import TaskSources
 from graph_compiler.spark_runtime.rehearsal.preview import Previewer
@@ -134,7 +135,7 @@ def main(request_path: str) -> int:
     path = Path(request_path)
     request = from_json(InProcessRequest, path.read_text())
     begins = RegionsProgress(path.with_name(PROGRESS)).begins
-    seams, previewer = Seams(on_begin=begins), None
+    seams, previewer = Seams(on_begin=begins, notify=Listeners.installed().notify), None
     if request.preview is not None:
         previewer = Previewer(request.preview)
         seams = Seams(on_begin=begins, observed=previewer.observed, looks=previewer.look)

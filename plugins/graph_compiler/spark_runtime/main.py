@@ -25,9 +25,10 @@ from pyspark.sql import SparkSession
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors.file_uris import local_path
+from graph_compiler.declaration.coordination import RegionEventKind
 from graph_compiler.declaration.resources.application import DeployMode
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.jvm_settings import READS_DIFFERENTLY, UNRECORDED
+from graph_compiler.deployment.documents.jvm_settings import READS_DIFFERENTLY, UNRECORDED, capped_partitions
 from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, Failure, ThrowableType
 from graph_compiler.deployment.documents.staging_layout import root_of
 from graph_compiler.deployment.targets.known_targets import target_of
@@ -38,7 +39,8 @@ from graph_compiler.spark_runtime.driver_process import bound_output, end_proces
 from graph_compiler.spark_runtime.executor_probe import check_executors
 from graph_compiler.spark_runtime.failures.failures import explain_failure, root_cause
 from graph_compiler.spark_runtime.pinned_jvm import check_jvm, executor_pins
-from graph_compiler.spark_runtime.region.region import run_region
+from graph_compiler.spark_runtime.region.region import event_output, run_region
+from graph_compiler.spark_runtime.region.region_listeners import Listeners
 from graph_compiler.spark_runtime.region.running_code import RunningCode
 from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
 from graph_compiler.spark_runtime.region.task_run import leave_out, run_regions
@@ -102,7 +104,7 @@ def run_task(
     """Run the regions of one task in a session, the first of which is claimed already; return all failures."""
     code = RunningCode.of((task.region for task in tasks), spark)
     sources = TaskSources.of((task.region for task in tasks), PRODUCTION.read_source)
-    seams = replace(PRODUCTION, read_source=sources.read)
+    seams = replace(PRODUCTION, read_source=sources.read, notify=Listeners.installed().notify)
 
     def why_again(task: TaskDeploymentDescriptor, report: ExecutionReport) -> str | None:
         other = code.why_other(task.region, report.computed_by)
@@ -132,6 +134,10 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"{task.region.pipeline}.{task.region.task_name}")
     settings = {**UNRECORDED, **executor_pins(submitted), **dict(task.region.session)}
+    if capped := capped_partitions(submitted):
+        for key, most in capped.items():
+            LOG.info("%s is lowered to %s: pipeline.max-parallelism", key, most)
+        settings |= capped
     if local_path(task.staging_root) is None:
         from graph_compiler.spark_runtime.stores.hadoop_calls import executor_keys  # most drivers need none
 
@@ -147,7 +153,11 @@ def execute(
 ) -> ExecutionReport:
     """Run the region in a session; write a report even if it fails. Without `code`, no later try keeps its work."""
     with program_log.about(task.log_fields):
-        return _execute(task, spark, seams, code)
+        report = _execute(task, spark, seams, code)
+        failure = report.failure
+        kind = RegionEventKind.FINISHED if failure is None else RegionEventKind.FAILED
+        seams.notify(task, kind, map(event_output, report.outputs), None if failure is None else failure.message)
+        return report
 
 
 def _execute(
@@ -157,6 +167,7 @@ def _execute(
     metrics: RegionMetrics | None = None
     application_id: str | None = None  # not known if an earlier region's failure has ended Spark
     try:
+        seams.notify(task, RegionEventKind.STARTED, (), None)
         application_id = spark.sparkContext.applicationId
         hide_options(spark, task.region)
         _warn_about_ignored_settings(task, spark)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 from pyspark.sql.types import (
     ArrayType,
@@ -381,3 +382,35 @@ def test_united_schemas_have_the_fields_of_both_and_fill_each(data: st.DataObjec
         full = with_all_fields(schema, both)
         assert not {change.kind for change in find_changes(both, full)} & gone
         assert not any(c.is_of_type for c in find_changes(schema, full))
+
+
+@pytest.mark.parametrize(
+    ("value", "schema"),
+    [
+        ("'abc'", "v VARCHAR(2)"),
+        ("'abc'", "v CHAR(2)"),
+        ("X'616263FF'", "v STRING"),
+        ("array(X'FF')", "v ARRAY<STRING>"),
+        ("named_struct('a', 'abc')", "v STRUCT<a: VARCHAR(2)>"),
+    ],
+)
+def test_text_that_is_too_long_and_bytes_that_are_no_text_fail(value: str, schema: str, spark: SparkSession) -> None:
+    rows = spark.range(1).selectExpr(f"{value} AS v")
+    with pytest.raises(PySparkException, match="does not fit"):
+        align(rows, parse_schema(schema)).collect()
+
+
+@pytest.mark.parametrize(
+    ("value", "schema", "expected"),
+    [
+        ("'ab'", "v VARCHAR(2)", "ab"),
+        ("'äö'", "v CHAR(2)", "äö"),
+        ("X'C3A4'", "v STRING", "ä"),
+        ("NULL", "v CHAR(1)", None),
+    ],
+)
+def test_text_that_fits_and_bytes_that_are_text_are_kept(
+    value: str, schema: str, expected: str | None, spark: SparkSession
+) -> None:
+    rows = spark.range(1).selectExpr(f"CAST({value} AS {'BINARY' if value[0] == 'X' else 'STRING'}) AS v")
+    assert [row["v"] for row in align(rows, parse_schema(schema)).collect()] == [expected]

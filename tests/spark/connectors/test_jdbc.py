@@ -3,14 +3,17 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Jdbc, Parquet, Range, Secret, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.documents.report import ThrowableType
+from graph_compiler.deployment.documents.report import ExecutionReport, ThrowableType
 from graph_compiler.errors import PublicationConflictError, PublicationError, SchemaChangedError, SecretError
 from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.explain.text.plan_text import explain_text
@@ -561,3 +564,62 @@ def tables(server: Postgres) -> list[str]:
             f"SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> '{MARKS}' ORDER BY 1"
         )
     ]
+
+
+NUMBERS = {
+    "more places than Spark keeps": ("NUMERIC", "0.1234567890123456789", "DECIMAL(38,18)"),
+    "a large number without a scale": ("NUMERIC", "1e30", "DECIMAL(38,18)"),
+    "more digits than a DECIMAL": ("NUMERIC(50, 10)", "12345678901234567890123456789012345678.5", "DECIMAL(38,0)"),
+    "more digits, most of them places": ("NUMERIC(40, 30)", "1.123456789012345678901234567891", "DECIMAL(38,28)"),
+    "no number": ("NUMERIC", "NaN", "DECIMAL(38,18)"),
+}
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_number_that_spark_would_round_fails_the_task_and_is_read_as_the_hint_says(
+    number: str, postgres: Postgres, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    type, text, words = NUMBERS[number]
+    postgres.sql(f"CREATE TABLE rates (id INT, \"a b\" {type}); INSERT INTO rates VALUES (1, '{text}')")
+
+    def read_with(source: Jdbc) -> ExecutionReport:
+        env = StreamExecutionEnvironment("rates")
+        env.from_source(source, "rates").sink_to(Parquet(f"{tmp_path}/out")).name("out")
+        return run_pipeline(env.pipeline())[-1]
+
+    failure = read_with(jdbc(postgres, "rates")).failure
+    assert failure is not None
+    assert failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR
+    assert "column 'a b' has the number " in failure.message
+    assert f", which {words} does not hold" in failure.message
+    assert "hint: in query=, cast a b to a NUMERIC with the digits that it needs, or to a text" in failure.message
+    query = replace(jdbc(postgres, "rates"), table=None, query='SELECT id, CAST("a b" AS TEXT) AS v FROM rates')
+    assert read_with(query).failure is None
+    (row,) = pyarrow.parquet.read_table(tmp_path / "out").to_pylist()
+    assert row["v"] == postgres.sql('SELECT "a b" FROM rates')[0][0]
+
+
+def test_numbers_that_fit_are_read_with_all_digits(postgres: Postgres, spark: SparkSession) -> None:
+    postgres.sql(
+        "CREATE TABLE rates (a NUMERIC, b NUMERIC(38, 10), c NUMERIC(10, 2), d NUMERIC(39, 0), id INT);"
+        "INSERT INTO rates VALUES (0.123456789012345678, 1234567890123456789012345678.0123456789, 1.50, 7, 1),"
+        "(1e3, -1e-10, NULL, NULL, 2), (NULL, NULL, 0, -1, 3)"
+    )
+    source = jdbc(postgres, "rates", partition_column="id", lower_bound=0, upper_bound=4, num_partitions=2)
+    rows = read_source(source, spark)
+    assert [field.dataType.simpleString() for field in rows.schema] == [
+        *("decimal(38,18)", "decimal(38,10)", "decimal(10,2)", "decimal(38,0)", "int")
+    ]
+    found = {row["id"]: tuple(row[:4]) for row in rows.where("a IS NULL OR a > 0").collect()}
+    large = Decimal("1234567890123456789012345678.0123456789")
+    assert found == {
+        1: (Decimal("0.123456789012345678"), large, Decimal("1.50"), 7),
+        2: (1000, Decimal("-1E-10"), None, None),
+        3: (None, None, 0, -1),
+    }
+
+
+def test_types_that_a_source_chooses_itself_are_spark_s(postgres: Postgres, spark: SparkSession) -> None:
+    postgres.sql("CREATE TABLE rates (a NUMERIC); INSERT INTO rates VALUES (0.1234567890123456789)")
+    source = jdbc(postgres, "rates", options={"customSchema": "a DECIMAL(38, 20)"})
+    assert [str(row["a"]) for row in read_source(source, spark).collect()] == ["0.12345678901234567890"]

@@ -73,6 +73,16 @@ KINDS = {
     "half of a surrogate pair: `\\ud800`": Kind("a STRING", None, one('{"a": "\\ud800"}\n')),
     "one list over several lines, without `multiLine`": Kind("a INT", None, one('[\n{"a": 1},\n{"a": 2}\n]\n')),
     "a line that is cut, or two objects in one line": Kind("a INT", None, one('{"a": 1}{"a": 2}\n{"a": 3\n')),
+    "a text longer than its CHAR or VARCHAR": Kind("a VARCHAR(2)", one("a\nabc\n"), one('{"a": "abc"}\n')),
+    "more than six digits of a second": Kind(
+        "t TIMESTAMP", one("t\n2024-03-15 10:00:00.1234567\n"), one('{"t": "2024-03-15 10:00:00.1234567"}\n')
+    ),
+    "a part of a time: `2024-01`, `10:30`": Kind(
+        "t TIMESTAMP", one("t\n2024-01\n10:30\n"), one('{"t": "2024-01"}\n{"t": "10:30"}\n')
+    ),
+    "a column that is in the file and in the name of its folder, with another value": Kind(
+        "a INT, v INT", {"v=1/a": b"a,v\n1,7\n"}, {"v=1/a": b'{"a": 1, "v": 7}\n'}
+    ),
     "a key that is missing": Kind("a INT, b INT", None, one('{"a": 1, "b": 2}\n{"a": 1}\n')),
 }
 CELLS = [
@@ -106,6 +116,7 @@ def test_a_misfit_is_treated_as_the_table_says(
 ) -> None:
     files = KINDS[kind].csv if format == "CSV" else KINDS[kind].json
     for name, content in (files or {}).items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
     schema = KINDS[kind].schema if is_declared else None
     options = dict(KINDS[kind].options)

@@ -175,3 +175,44 @@ def test_a_source_with_folders_below_fails_once(spark: SparkSession, run_pipelin
     assert report.failure.operator == "orders"
     assert "would not be read" in report.failure.message
     assert "old/2023/part-00000" in report.failure.message
+
+
+@pytest.mark.parametrize(
+    ("files", "path", "skipped"),
+    [
+        (("_a.csv",), "/_a.csv", "_a.csv"),
+        ((".a.csv",), "/.a.csv", ".a.csv"),
+        (("a._COPYING_",), "/a._COPYING_", "a._COPYING_"),
+        (("_a", "_b"), "/_*", "_a"),
+        (("_in/a",), "/_in", None),
+        (("_in/a",), "/_in/*", None),
+        (("in/_SUCCESS",), "/in", None),
+        (("in/_SUCCESS",), "/in/*", None),
+        (("_in/_SUCCESS",), "/_in", None),
+        (("_x=1/a",), "/_x=1", None),
+    ],
+)
+@pytest.mark.parametrize("schema", [None, "value STRING"])
+def test_a_file_that_a_source_names_and_spark_skips_is_refused(
+    files: tuple[str, ...], path: str, skipped: str | None, schema: str | None, spark: SparkSession, tmp_path: Path
+) -> None:
+    make(tmp_path, *files)
+    source = Text(f"{tmp_path}{path}", schema=schema)
+    if skipped is None:
+        found = {row["value"] for row in read_source(source, spark).select("value").collect()}
+        assert found == {name for name in files if not name.endswith("_SUCCESS")}
+        return
+    with pytest.raises(UnreadFilesError, match="would not be read: Spark skips hidden names") as refused:
+        read_source(source, spark)
+    assert f"{tmp_path}/{skipped}" in str(refused.value)
+    make(tmp_path, "renamed")
+    assert read(spark, tmp_path, "/renamed") == {"renamed"}
+
+
+def test_a_hidden_file_of_parquet_is_refused_with_and_without_a_schema(spark: SparkSession, tmp_path: Path) -> None:
+    spark.range(1).coalesce(1).write.parquet(f"{tmp_path}/in")
+    (file,) = (tmp_path / "in").glob("part-*")
+    file.rename(tmp_path / "_in.parquet")
+    for schema in (None, "id BIGINT"):
+        with pytest.raises(UnreadFilesError, match=r"_in\.parquet would not be read"):
+            read_source(Parquet(f"{tmp_path}/_in.parquet", schema=schema), spark)

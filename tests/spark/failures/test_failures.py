@@ -274,6 +274,26 @@ def test_a_misspelled_nested_field_is_matched_with_its_path(
     assert failure.message == f"{words}\n  hint: did you mean 's.total'?"
 
 
+@pytest.mark.parametrize(
+    ("uses", "hint"),
+    [
+        (lambda s: s.filter("a.b > 0"), "in an expression, quote this name: `a.b`"),
+        (lambda s: s.sort("a.b DESC"), "in an expression, quote this name: `a.b`"),
+        (lambda s: s.select("`a.b`"), "a name alone is not quoted: a.b"),
+    ],
+)
+def test_a_column_with_a_dot_in_its_name_is_found_by_the_hint(
+    uses: Callable[[DataStream], DataStream],
+    hint: str,
+    env: StreamExecutionEnvironment,
+    run_pipeline: RunPipeline,
+    tmp_path: Path,
+) -> None:
+    failure = failure_of_bad(lambda s: uses(s.select(**{"a.b": "x"})), env, run_pipeline, tmp_path)
+    assert failure.operator == "bad"
+    assert failure.message == f"there is no column 'a.b'\n  found: a.b int\n  hint: {hint}"
+
+
 def test_a_type_that_does_not_fit_shows_the_expression_and_its_input(
     env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:

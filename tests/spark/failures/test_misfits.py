@@ -25,6 +25,7 @@ def of_record(record: str, reason: str) -> Misfit:
 
 
 USES_COMMAS = 'if the comma is between thousands, declare options={"locale": "en-US"}'
+INFERRED = "Spark inferred this type from the files: declare schema= with STRING for this column"
 HAS_COMMA = 'if the comma is the decimal point, declare options={"locale": "de-DE"}'
 
 
@@ -57,6 +58,9 @@ def test_a_record_has_the_option_that_reads_it(
     ("record", "options", "expected"),
     [
         ('1,"Main St', {}, ["multiLine"]),
+        (r'1,"C:\dir\",x', {}, ["escape"]),
+        (r'1,"C:\dir\"', {}, ["escape"]),
+        (r'1,"C:\dir\"', {"escape": '"'}, ["multiLine"]),
         ('1,"say ""hi""",Rome', {}, ["escape", "multiLine"]),
         ('1,"a","Main St', {}, ["multiLine"]),
         ('1,"5 feet" tall', {}, ["quote"]),
@@ -82,7 +86,14 @@ def test_quotes_are_taken_as_text_only_if_nothing_else_is_likely(
         ("a,b\n".encode("utf-16"), '"encoding": "UTF-16"'),
         ("a,b\n".encode("utf-16-le"), '"encoding": "UTF-16LE"'),
         (gzip.compress(b"a", mtime=0), "compressed with gzip"),
-        (b"PK\x03\x04", "compressed with zip"),
+        (gzip.compress(b"PAR1\x15\xff", mtime=0), "compressed with gzip"),
+        (b"PK\x03\x04", "a zip archive or a workbook, which Spark cannot read"),
+        (b"\xfd7zXZ\x00", "compressed with xz, which Spark cannot read"),
+        (b"7z\xbc\xaf\x27", "a 7z archive, which Spark cannot read"),
+        (b"PAR1\x15\x04\xff", "the file is Parquet: read it with Parquet(path)"),
+        (b"ORC\x08\xff", "the file is ORC: read it with Orc(path)"),
+        (b"Obj\x01\xff", "the file is Avro: read it with format='avro'"),
+        (b"a.csv".ljust(257, b"\0") + b"ustar\xff", "a tar archive, which Spark cannot read"),
     ],
 )
 def test_the_first_bytes_of_a_file_show_its_encoding(head: bytes, expected: str) -> None:
@@ -105,6 +116,9 @@ def test_the_first_bytes_of_a_file_show_its_encoding(head: bytes, expected: str)
         ("1711849800000", "TIMESTAMP", ["milliseconds since 1970, declare BIGINT"]),
         ("1711849800", "TIMESTAMP", ["seconds since 1970, declare BIGINT"]),
         ("2024-01-05 10:00:00.1234567", "TIMESTAMP", ["six digits of a second"]),
+        ("2024-01-05T10:00:00+02:00", "TIMESTAMP_NTZ", ["it has a time zone: declare TIMESTAMP"]),
+        ("2024-01-05 10:00Z", "TIMESTAMP_NTZ", ["it has a time zone: declare TIMESTAMP"]),
+        ("2024-01-05 noon", "TIMESTAMP_NTZ", ['"timestampNTZFormat": "dd/MM/yyyy HH:mm"']),
         ("007", "INT", ["declare schema= with STRING"]),
     ],
 )
@@ -112,6 +126,34 @@ def test_a_value_has_the_declaration_that_reads_it(text: str, type: str, expecte
     found = hints(of_value(text, type), CSV)
     assert len(found) == len(expected)
     assert all(part in hint for part, hint in zip(expected, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "type", "expected"),
+    [
+        (
+            "2024-01",
+            "TIMESTAMP",
+            "Spark inferred this type from the files: declare schema= with STRING for this column",
+        ),
+        ("x", "INT", "Spark inferred this type from the files: declare schema= with STRING for this column"),
+        ("007", "INT", "a number loses the zeros in front: declare schema= with STRING for this column"),
+        ("10:00:00.1234567", "TIMESTAMP", "Spark keeps six digits of a second: declare STRING, and cast what you need"),
+    ],
+)
+def test_a_value_of_an_inferred_column_has_a_schema_as_its_hint(text: str, type: str, expected: str) -> None:
+    for connector in (Csv("/in"), Json("/in")):
+        assert hints(of_value(text, type), connector) == [expected]
+
+
+def test_a_file_that_begins_with_a_comment_has_the_option_for_it() -> None:
+    wrong = of_record("id,name", reasons.WRONG_NUMBER)
+    assert hints(wrong, Csv("/in"), b"# by hand\n") == [
+        'if lines that begin with # are comments, declare options={"comment": "#"}'
+    ]
+    assert hints(wrong, Csv("/in"), b"id\n") == []
+    assert hints(wrong, Csv("/in", header=False), b"# by hand\n") == []
+    assert hints(wrong, Csv("/in", options={"comment": "#"}), b"# by hand\n") == []
 
 
 @pytest.mark.parametrize(

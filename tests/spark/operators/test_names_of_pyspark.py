@@ -77,4 +77,20 @@ def test_the_code_of_a_hint_is_accepted(code: str, spark: SparkSession, tmp_path
 def test_the_names_of_pandas_exist() -> None:
     of_modules = {"merge_asof", "concat", "asof_join", "append", "applymap"}
     known = {name for name, found in foreign_names().items() if found.whose == "pandas'"}
+    of_modules |= {"get_dummies", "iteritems", "cumcount", "get_group", "last", "ngroup", "nth"}
     assert not known - of_modules - set(dir(pandas.DataFrame))
+
+
+WITHOUT_HINT = {
+    *("T", "attrs", "axes", "flags", "get", "items", "keys", "mode", "ndim", "pop", "style", "update", "xs"),
+    *("asfreq", "at_time", "combine", "dot", "isetitem", "set_flags", "sparse"),
+    *("from_arrow", "from_dict", "from_records"),
+    *("radd", "rdiv", "rfloordiv", "rmod", "rmul", "rpow", "rsub", "rtruediv"),
+}
+"""Names of pandas that are also names of columns, of mappings, or that nobody calls on a stream."""
+
+
+def test_the_other_names_of_pandas_have_a_hint() -> None:
+    ours = {call.replace("_", "").lower() for call in names_of(KeyedStream)}
+    names = {name for name in names_of(pandas.DataFrame) if name.replace("_", "").lower() not in ours}
+    assert {name for name in names - WITHOUT_HINT if foreign_name(name) is None} == set()

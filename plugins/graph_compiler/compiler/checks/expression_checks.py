@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from graph_compiler.declaration.connectors import Connector
+from graph_compiler.declaration.connectors.time_patterns import mistake_in, patterns_in
 from graph_compiler.declaration.operators import Operator, Sink, Source, Sql
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
 from graph_compiler.declaration.pipeline import Pipeline
@@ -49,6 +50,15 @@ def clocks_in_literals(pipeline: Pipeline) -> Iterator[Problem]:
                     allowed="current_timestamp(), current_date(): one value for the whole run",
                     hint="for the date of the run, use :run_date",
                 )
+
+
+def patterns_of_times(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find patterns in which Spark would read a letter as another part of a time: `dd-mm-yyyy`."""
+    for operator in pipeline.operators:
+        for expression in operator.operator.expressions():
+            for mistake in filter(None, map(mistake_in, dict.fromkeys(patterns_in(expression)))):
+                problem = mistake.problem
+                yield problem_at(operator, problem.message, hint=problem.hint)
 
 
 def more_than_one_expression(pipeline: Pipeline) -> Iterator[Problem]:

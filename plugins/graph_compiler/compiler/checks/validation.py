@@ -46,6 +46,7 @@ CHECKS: Checks = (
     operator_checks.incomplete_operators,
     expression_checks.templates_in_expressions,
     expression_checks.clocks_in_literals,
+    expression_checks.patterns_of_times,
     expression_checks.more_than_one_expression,
     expression_checks.unknown_parameters,
     structure_checks.side_outputs,

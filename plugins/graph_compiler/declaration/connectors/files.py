@@ -22,6 +22,7 @@ from graph_compiler.declaration.connectors.connector import (
 from graph_compiler.declaration.connectors.file_uris import lasting, place_uri
 from graph_compiler.declaration.connectors.secret import SecretText
 from graph_compiler.declaration.connectors.spark_options import WRITE_OPTIONS, find_unknown_options
+from graph_compiler.declaration.connectors.time_patterns import mistakes_in_options
 from graph_compiler.declaration.coordination import MasterHook
 from graph_compiler.errors import Problem
 from graph_compiler.extensions import UNSAID
@@ -133,7 +134,7 @@ class FileConnector(Connector):
         return WRITE_OPTIONS.get(self.spark_format.lower(), {})
 
     def problems(self) -> Iterator[Problem]:
-        """Yield an empty path, `evolve` where files contain no schema, and options that Spark would ignore."""
+        """Yield an empty path, `evolve` where files contain no schema, and options that Spark ignores or misreads."""
         if not self.path.strip():
             yield Problem(message="its path is empty", allowed="a path or a URI")
         evolves = self.on_schema_change == OnSchemaChange.EVOLVE
@@ -141,6 +142,8 @@ class FileConnector(Connector):
             message = f"on_schema_change is 'evolve', but {self.spark_format} files do not store their columns"
             yield Problem(message=message, allowed="fail, ignore")
         yield from find_unknown_options(self.spark_format, as_pairs(self.options))
+        if self.spark_format.lower() in UNTYPED:
+            yield from mistakes_in_options(as_pairs(self.options))
 
 
 @dataclass(frozen=True, slots=True)

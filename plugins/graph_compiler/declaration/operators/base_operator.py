@@ -28,7 +28,8 @@ class OperatorAttributes:
     """What the compiler must know about an operator beyond its kind; in Flink, the operator's factory knows it.
 
     `is_yielding`: it can block in the middle of a row (async, a sink's writer), so no legacy source may drive it.
-    `outputs_only_after_end`: it has no output before the end of its input, so a pipelined consumer would be idle.
+    `outputs_only_after_end`: it has no output before the end of its input, so a pipelined consumer would be idle: its
+    output is staged. Our own operators say it by `waits_for_end`, and are not staged for it (decision 7).
     `sorts_input`: it sorts keyed input itself, so a batch job need not.
     `output_tags`: the side outputs that its function may return.
     """
@@ -56,7 +57,13 @@ class Operator(Extensible):
     """Whether it always has exactly one subtask (Flink's `forceNonParallel`)."""
     keeps_order: ClassVar[bool] = False
     """Whether its rows come in the order of the rows that it reads."""
+    waits_for_end: ClassVar[bool] = False
+    """Whether it emits nothing before it has read all its input. Spark makes its readers wait, without staging."""
     attributes: OperatorAttributes = field(default=OperatorAttributes(), kw_only=True)
+
+    def outputs_only_after_end(self) -> bool:
+        """Whether it emits nothing before it has read all its input (Flink's `isOutputOnlyAfterEndOfStream`)."""
+        return self.waits_for_end or self.attributes.outputs_only_after_end
 
     def sorts_by(self) -> tuple[str, ...]:
         """Return the order that it gives its rows, none if it does not sort."""

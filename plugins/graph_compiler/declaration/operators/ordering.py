@@ -18,6 +18,7 @@ class Sort(Operator):
     """Sorts all rows, across all partitions."""
 
     default_name: ClassVar[str] = "Sort"
+    waits_for_end: ClassVar[bool] = True
     order_by: tuple[str, ...]
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
@@ -42,6 +43,7 @@ class TopN(Operator):
     """Keeps the first `n` rows of an order, in that order."""
 
     default_name: ClassVar[str] = "Top N"
+    waits_for_end: ClassVar[bool] = True
     gathers: ClassVar[bool] = True
     is_non_parallel: ClassVar[bool] = True
     n: int

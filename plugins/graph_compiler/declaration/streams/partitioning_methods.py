@@ -100,8 +100,8 @@ class PartitioningMethods(Stream):
     def broadcast(self) -> DataStream:
         """Send every row to every partition of the next operator, to be joined there with the rows of another stream.
 
-        Spark gets it as a hint for a join: no row is repeated. Refused before an operator with no other input, where
-        Flink would repeat each row in every subtask.
+        Spark gets it as a hint for a join: no row is repeated. Refused where Flink would repeat rows in every subtask:
+        before an operator with no other input, and if all its inputs are broadcast.
         """
         return self._partition(BroadcastPartitioner())
 

@@ -24,7 +24,7 @@ def check_deployable(compiled: CompiledPipeline) -> None:
     if not any(isinstance(node.operator, Sink) for node in compiled.stream_graph.nodes):
         problem = Problem(message="it has no sink, so it would produce nothing", hint="end a stream with sink_to(…)")
         raise InvalidPipelineError(compiled.pipeline.name, [problem])
-    if unsupported := (*_broadcasts_to_one_input(compiled.stream_graph), *_absorbed_sources(compiled.stream_graph)):
+    if unsupported := (*_unread_broadcasts(compiled.stream_graph), *_absorbed_sources(compiled.stream_graph)):
         raise InvalidPipelineError(compiled.pipeline.name, unsupported)
     if repeated := tuple(_sinks_of_one_name(compiled.pipeline)):
         raise InvalidPipelineError(compiled.pipeline.name, repeated)
@@ -45,22 +45,41 @@ def _checkpointing(options: PipelineOptions) -> str | None:
     return None
 
 
-def _broadcasts_to_one_input(graph: StreamGraph) -> Iterator[Problem]:
-    """Find operators to which Flink sends each row once for every subtask; Spark would send each row once."""
+def _unread_broadcasts(graph: StreamGraph) -> Iterator[Problem]:
+    """Find operators whose rows Flink would repeat once for every subtask; Spark sends each row once.
+
+    That is so if all inputs are broadcast. An input of which a part is broadcast is refused, too: Flink repeats only
+    these rows, and Spark's hint does not reach through the union.
+    """
     for node in graph.nodes:
         edges = graph.in_edges[node.id]
-        is_combined = len({edge.type_number for edge in edges}) > 1
-        if is_combined and not isinstance(node.operator, UnionByName):
+        as_one = isinstance(node.operator, UnionByName)
+        inputs: dict[int, list[bool]] = {}
+        for edge in edges:
+            inputs.setdefault(0 if as_one else edge.type_number, []).append(edge.partitioner.is_broadcast)
+        if not any(map(any, inputs.values())):
             continue
-        if any(edge.partitioner.is_broadcast for edge in edges):
-            yield Problem(
-                operator=node.declared_name,
-                message="it reads broadcast rows, but no rows to join them with",
-                allowed="broadcast() of one side of a join, or of an input of a function or query of several streams",
-                hint="leave out broadcast(): Flink would repeat each row in every subtask; "
-                "to repeat rows on purpose, join them with how='cross'",
-                declared_at=node.declared_at,
+        if len(inputs) == 1:
+            message = "it reads broadcast rows, but no rows to join them with"
+            hint = (
+                "leave out broadcast(): Flink would repeat each row in every subtask; "
+                "to repeat rows on purpose, join them with how='cross'"
             )
+        elif all(map(any, inputs.values())):
+            message = "all its inputs are broadcast"
+            hint = "leave out one broadcast(): Flink would repeat each result in every subtask"
+        elif any(any(flags) and not all(flags) for flags in inputs.values()):
+            message = "a part of one of its inputs is broadcast"
+            hint = "broadcast the union, a.union(b).broadcast(), or leave out broadcast()"
+        else:
+            continue
+        yield Problem(
+            operator=node.declared_name,
+            message=message,
+            allowed="broadcast() of one side of a join, or of an input of a function or query of several streams",
+            hint=hint,
+            declared_at=node.declared_at,
+        )
 
 
 def _absorbed_sources(graph: StreamGraph) -> Iterator[Problem]:

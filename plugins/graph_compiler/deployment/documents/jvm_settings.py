@@ -47,6 +47,7 @@ _PROPERTY = re.compile(
 )
 _WORD = re.compile(r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|[^\s'"\\])+""", re.DOTALL)
 _PART = re.compile(r""""((?:\\.|[^"\\])*)"|'([^']*)'|((?:\\.|[^\s'"\\])+)""", re.DOTALL)
+_NUMBER = re.compile(r"[0-9]+")
 _OPTIONS_OF = re.compile(
     r"spark\.(?:driver|executor)\.(?:default|extra)JavaOptions"
     r"|.*[eE]nv\.(?:JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS|_JAVA_OPTIONS|SPARK_SUBMIT_OPTS)"
@@ -122,3 +123,24 @@ SESSION: Mapping[str, str] = {**RECORDED, **UNRECORDED}
 """Settings pinned for every application, since they can change a result."""
 STRICT_SOURCES = "spark.graph_compiler.strict_sources"
 """The setting that is "false" if sources read as in versions before 0.2: option `sources.strict`."""
+SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+INITIAL_PARTITIONS = "spark.sql.adaptive.coalescePartitions.initialPartitionNum"
+"""Into how many partitions an exchange goes at first, if adaptive execution may join them; unset, the one above."""
+MAX_PARALLELISM = "spark.graph_compiler.max_parallelism"
+"""The setting with which the driver learns option `pipeline.max-parallelism`."""
+_SPARKS_OWN = {SHUFFLE_PARTITIONS: "200"}
+"""Spark's default."""
+
+
+def capped_partitions(submitted: Mapping[str, str]) -> dict[str, str]:
+    """Return the numbers of partitions of exchanges that are above the maximum, with the maximum; often none.
+
+    The driver asks, because only there all settings are known: those of the connection and of `spark-defaults.conf`,
+    too. A text that is no number is Spark's to refuse.
+    """
+    most = submitted.get(MAX_PARALLELISM, "")
+    if not _NUMBER.fullmatch(most):
+        return {}
+    found = {**_SPARKS_OWN, **submitted}
+    numbers = {key: found.get(key, "").strip() for key in (SHUFFLE_PARTITIONS, INITIAL_PARTITIONS)}
+    return {key: most for key, number in numbers.items() if _NUMBER.fullmatch(number) and int(number) > int(most)}

@@ -11,13 +11,20 @@ from dataclasses import dataclass
 
 from graph_compiler.declaration.resources.application import DeployMode
 from graph_compiler.declaration.resources.slot_sharing_group import PLACES, SlotSharingGroup
-from graph_compiler.deployment.documents.jvm_settings import SESSION, contradictions
+from graph_compiler.deployment.documents.jvm_settings import (
+    INITIAL_PARTITIONS,
+    MAX_PARALLELISM,
+    SESSION,
+    SHUFFLE_PARTITIONS,
+    contradictions,
+)
 from graph_compiler.deployment.targets.execution_target import ExecutionTarget
 from graph_compiler.deployment.targets.known_targets import ENTRY_POINTS, target_named, target_names
 from graph_compiler.errors import ExtensionError, Problem
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import did_you_mean, listing
 from graph_compiler.options.flink_options import with_flink_settings
+from graph_compiler.options.model import PipelineOptions
 from graph_compiler.options.spark_settings import spark_settings
 
 
@@ -39,6 +46,7 @@ class SubmitSettings:
 
 
 UNDECLARED = SubmitSettings()
+_DEFAULT_PARALLELISM = str(PipelineOptions.model_fields["parallelism"].alias)
 
 
 def submit_settings(compiled: CompiledPipeline, profile: SlotSharingGroup | None) -> SubmitSettings:
@@ -60,7 +68,27 @@ def submit_settings(compiled: CompiledPipeline, profile: SlotSharingGroup | None
 def pipeline_settings(compiled: CompiledPipeline) -> dict[str, str]:
     """Return Spark's settings for all applications of a pipeline."""
     own = spark_settings(compiled.pipeline.config, compiled.deployment_options)
-    return with_flink_settings(own, compiled.options)
+    return with_flink_settings({**own, **_parallelism_settings(compiled)}, compiled.options)
+
+
+def _parallelism_settings(compiled: CompiledPipeline) -> dict[str, str]:
+    """Return the settings of Spark for `parallelism.default` and `pipeline.max-parallelism` (decision 8).
+
+    Of the pipeline's options, then of the deployment's, the first that say something decide. Spark's own settings win
+    over `parallelism.default` beside them.
+    """
+    deployment = dict(compiled.deployment_options.values)
+    found: dict[str, str] = {}
+    for options in (dict(compiled.pipeline.config), deployment):
+        if SHUFFLE_PARTITIONS in options or INITIAL_PARTITIONS in options:
+            break
+        if _DEFAULT_PARALLELISM in options:
+            # Set by the deployment, the initial number would win over the pipeline's option.
+            keys = [SHUFFLE_PARTITIONS, *({INITIAL_PARTITIONS} & deployment.keys())]
+            found = dict.fromkeys(keys, str(compiled.options.parallelism))
+            break
+    most = compiled.options.max_parallelism
+    return found if most is None else {**found, MAX_PARALLELISM: str(most)}
 
 
 _WHY = "it changes results, so it is the same for every application"
@@ -68,8 +96,9 @@ _TARGET = PLACES["target"]
 
 
 def submit_problems(compiled: CompiledPipeline) -> Iterator[Problem]:
-    """Find every problem of what options and slot sharing groups set: pinned values, targets, and what these ignore."""
+    """Find every problem of what options and groups set: pinned values, partitions, targets, and what these ignore."""
     yield from _overridden_settings(compiled)
+    yield from _too_many_partitions(compiled)
     yield from _target_problems(compiled)
 
 
@@ -91,6 +120,26 @@ def _overridden_settings(compiled: CompiledPipeline) -> Iterator[Problem]:
                 message=f"{place}, which has {word!r}",  # other words of it may be secret
                 allowed=f"{allowed!r}: {_WHY}",
                 hint=f"remove {word!r}; other options are kept. For local time, write from_utc_timestamp(at, 'ZONE')",
+            )
+
+
+def _too_many_partitions(compiled: CompiledPipeline) -> Iterator[Problem]:
+    """Find numbers of partitions, of the pipeline and its groups, above the maximum: the driver would lower them."""
+    most = compiled.options.max_parallelism
+    found = [(f"option '{key}' is", key, value) for key, value in compiled.pipeline.config]
+    found += [
+        (f"slot sharing group '{profile.name}' sets {key} to", key, str(value))
+        for profile in compiled.job_graph.resource_profiles
+        for key, value in profile.conf.items()
+    ]
+    for words, key, value in found:
+        number = value.strip()
+        is_counted = key in (SHUFFLE_PARTITIONS, INITIAL_PARTITIONS) and number.isdecimal()
+        if most is not None and is_counted and int(number) > most:
+            yield Problem(
+                message=f"{words} {number!r}",
+                allowed=f"at most {most}: pipeline.max-parallelism",
+                hint="lower it, or raise pipeline.max-parallelism",
             )
 
 

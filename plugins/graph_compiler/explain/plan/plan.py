@@ -61,6 +61,8 @@ class PlanOperator:
     uid_hash: str | None = field(metadata={EXPLAIN_ONLY: True})
     sink_columns: str | None = field(metadata={EXPLAIN_ONLY: True})
     """The columns that a sink is given, as text."""
+    waits_for_end: bool = field(metadata={EXPLAIN_ONLY: True})
+    """Whether it emits nothing before it has read all its input."""
     staged_once: str | None = field(metadata={EXPLAIN_ONLY: True})
     """That its rows are staged once for all readers, and why."""
 

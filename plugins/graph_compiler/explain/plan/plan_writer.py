@@ -104,6 +104,7 @@ def _operators(
             display_name=node.name,
             uid_hash=node.settings.uid_hash,
             sink_columns=words if isinstance(node.operator, Sink) else None,
+            waits_for_end=node.operator.outputs_only_after_end(),
             staged_once=_staged_once(node, len(graph.out_edges[node.id])),
         )
 

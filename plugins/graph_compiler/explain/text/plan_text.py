@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from graph_compiler.explain.plan.plan import FailureCost, Plan, PlanJobEdge, PlanRegion, PlanVertex
+from graph_compiler.graphs.regions import DeploymentTask
+from graph_compiler.graphs.topology import connected_components
 from graph_compiler.identifiers import TaskName, counted, listing
 
 _NAMED = 3
@@ -54,6 +56,9 @@ def _task_lines(plan: Plan) -> Iterator[tuple[TaskName, list[str]]]:
             for apart in plan.apart
             if apart.task == task.id
         ]
+        parts = _unconnected(task, plan)
+        if len(parts) > 1:
+            lines.append(f"  no edge connects {listing(parts)}: they become ready together, and share an application")
         for region in regions:
             own = _region_lines(region, plan)
             if len(regions) == 1:
@@ -61,6 +66,18 @@ def _task_lines(plan: Plan) -> Iterator[tuple[TaskName, list[str]]]:
             else:
                 lines += [f"  region {region.id}", *(f"  {line}" for line in own)]
         yield task.id, lines
+
+
+def _unconnected(task: DeploymentTask, plan: Plan) -> list[str]:
+    """Return the first region of each part of a task: no edge leads from one part to another."""
+    inside = [
+        (producer.id, id)
+        for id in task.region_ids
+        for vertex in plan.region[id].vertices
+        for edge in plan.inputs[vertex]
+        if (producer := plan.region_of(edge.source)).task == task.id
+    ]
+    return [part[0] for part in connected_components(task.region_ids, inside)]
 
 
 def _region_lines(region: PlanRegion, plan: Plan) -> Iterator[str]:
@@ -97,6 +114,7 @@ def _vertex_lines(vertex: PlanVertex, plan: Plan) -> Iterator[str]:
     )
     yield "".join((f"  {vertex.name}", *(f"    [{words}]" for words in about if words)))
     operators = [plan.operator[id] for id in vertex.operators]
+    yield from (f"    {one.name}: emits rows when it has read all its input" for one in operators if one.waits_for_end)
     yield from (f"    {one.name}: {one.staged_once}" for one in operators if one.staged_once)
     yield from (f"    columns of {one.name}: {one.sink_columns}" for one in operators if one.sink_columns)
     for edge in plan.inputs[vertex.id]:

@@ -11,12 +11,25 @@ from collections.abc import Iterator
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import abs as absolute
-from pyspark.sql.functions import array, btrim, call_function, coalesce, concat, expr, lit, raise_error, when
+from pyspark.sql.functions import (
+    array,
+    btrim,
+    call_function,
+    char_length,
+    coalesce,
+    concat,
+    expr,
+    hex,
+    lit,
+    raise_error,
+    when,
+)
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     BooleanType,
     ByteType,
+    CharType,
     DataType,
     DateType,
     DecimalType,
@@ -32,6 +45,7 @@ from pyspark.sql.types import (
     StructType,
     TimestampNTZType,
     TimestampType,
+    VarcharType,
 )
 
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
@@ -61,10 +75,8 @@ def exact_cast(value: Column, found: DataType, wanted: DataType) -> Column:
     kept = None if is_wider(wanted, found) else _kept(value, cast, found, wanted)
     if kept is None:
         return cast
-    lost = concat(
-        lit(f"a {type_words(found)} does not fit {type_words(wanted)}: "),
-        coalesce(value.cast(StringType()), lit("NULL")),
-    )
+    shown = hex(value) if isinstance(found, BinaryType) else value.cast(StringType())
+    lost = concat(lit(f"a {type_words(found)} does not fit {type_words(wanted)}: "), coalesce(shown, lit("NULL")))
     return when(value.isNull() | kept, cast).otherwise(raise_error(lost).cast(wanted))
 
 
@@ -85,7 +97,9 @@ def is_wider(wide: DataType, narrow: DataType) -> bool:
 def _kept(value: Column, cast: Column, found: DataType, wanted: DataType) -> Column | None:
     """Return the condition that the cast has kept a value; None for casts that fail or keep it by themselves."""
     if isinstance(found, StringType):
-        return _kept_from_text(value, wanted)
+        return kept_from_text(value, wanted)
+    if isinstance(found, BinaryType) and isinstance(wanted, StringType):
+        return call_function("is_valid_utf8", cast)
     if isinstance(found, DoubleType) and isinstance(wanted, FloatType):
         return (absolute(cast) == float("inf")) == (absolute(value) == float("inf"))
     if not isinstance(found, _COMPARED) or not isinstance(wanted, _COMPARED):
@@ -98,13 +112,15 @@ def _kept(value: Column, cast: Column, found: DataType, wanted: DataType) -> Col
     return kept
 
 
-def _kept_from_text(value: Column, wanted: DataType) -> Column | None:
+def kept_from_text(value: Column, wanted: DataType) -> Column | None:
     """Return the condition that text fits a type, as in a file of CSV; None for types whose cast fails by itself.
 
     Spark's cast rounds decimals, makes 1e400 infinite, cuts dates and times, and adds parts that they do not have.
     Unlike in CSV, blanks around a value are allowed, and yes and no are Booleans, which loses nothing. The check is a
     lambda, since `value` may be an item of a list, for which SQL has no name.
     """
+    if isinstance(wanted, CharType | VarcharType):
+        return char_length(value) <= wanted.length
     if not isinstance(wanted, _CHECKED_AS_TEXT):
         return None
     misfit = _TEXT.misfit("text", _TEXT.value("text", wanted), wanted)

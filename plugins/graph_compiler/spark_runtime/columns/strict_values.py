@@ -19,6 +19,7 @@ from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     BooleanType,
+    CharType,
     DataType,
     DateType,
     DecimalType,
@@ -32,15 +33,17 @@ from pyspark.sql.types import (
     StructType,
     TimestampNTZType,
     TimestampType,
+    VarcharType,
     VariantType,
 )
 
 from graph_compiler.identifiers import quoted
 
-_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
-_DAY = r"[+-]?\d{4,7}-\d{1,2}-\d{1,2}"
-_TIME = r"[\d:.]*\d"
+NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+DAY = r"[+-]?\d{4,7}-\d{1,2}-\d{1,2}"
+TIME = r"[\d:.]*\d"
 """Without a time zone."""
+TIME_OR_ZONE = ".*[!-~]"
 _DIGITS = ", ".join(f"'{digit}'" for digit in range(10))
 _LARGEST: dict[type[DataType], str] = {DoubleType: "1.7976931348623157E308D", FloatType: "3.4028235E38D"}
 _MOST_DIGITS = 38
@@ -180,6 +183,10 @@ class TextFormat:
         return None
 
     @_misfit.register
+    def _(self, kind: CharType | VarcharType, text: str, value: str, depth: int) -> str | None:
+        return self._unless(text, value, f"char_length({text}) <= {kind.length}")
+
+    @_misfit.register
     def _(self, kind: IntegralType, text: str, value: str, depth: int) -> str | None:
         digits = r"[+-]?(0|[1-9]\d*)" if self.keeps_digits else r"[+-]?\d+"
         return self._unless(text, value, f"CAST({value} AS STRING) = {text} OR {_matches(text, digits)}")
@@ -193,7 +200,7 @@ class TextFormat:
         fraction = rf"length(regexp_extract({point}, '[.](\\d*)[eE]', 1))"
         exponent = f"try_cast(regexp_extract({point}, '[eE](.*)', 1) AS INT)"
         power = (
-            f"{_matches(point, _NUMBER)} AND {value} = try_cast({point} AS {largest.simpleString()}) "
+            f"{_matches(point, NUMBER)} AND {value} = try_cast({point} AS {largest.simpleString()}) "
             f"AND coalesce({fraction} - {exponent} <= {largest.scale}, false)"
         )
         return self._unless(text, value, f"{plain} OR ({power})")
@@ -202,7 +209,7 @@ class TextFormat:
     @_misfit.register(FloatType)
     def _(self, kind: DataType, text: str, value: str, depth: int) -> str | None:
         largest = _LARGEST[type(kind)]
-        is_number = f"{_matches(text, _NUMBER)} AND abs({value}) <= {largest}"
+        is_number = f"{_matches(text, NUMBER)} AND abs({value}) <= {largest}"
         if self.keeps_digits:  # a double has 15 to 17 digits
             exact = [f"try_cast({each} AS DECIMAL(38, 18))" for each in (text, value)]
             is_number += f" AND (length({text}) <= 15 OR {' <=> '.join(exact)})"
@@ -219,25 +226,25 @@ class TextFormat:
             f"octet_length({text}) = 10 AND {text} >= '+' AND substr({text}, 10, 1) IN ({_DIGITS}) "
             f"AND NOT contains({text}, ' ') AND NOT contains({text}, 'T')"
         )
-        return self._unless(text, value, f"({usual}) OR {_matches(text, _DAY)}")
+        return self._unless(text, value, f"({usual}) OR {_matches(text, DAY)}")
 
     @_misfit.register
     def _(self, kind: TimestampType, text: str, value: str, depth: int) -> str | None:
         if self.timestamp is not None:
-            return self._unless(text, value, None)
+            return self._unless(text, value, _keeps_fraction(text, self.timestamp))
         # Spark keeps six digits of a second, and takes a time without a day for one of today.
         usual = (
             f"octet_length({text}) BETWEEN 16 AND 26 AND locate('-', {text}) = 5 "
             f"AND contains({text}, ':') AND locate('.', {text}) IN (0, 20) "
             f"AND right({text}, 1) IN ('Z', {_DIGITS})"
         )
-        return self._unless(text, value, f"({usual}) OR {_is_moment(text, '.*[!-~]')}")
+        return self._unless(text, value, f"({usual}) OR {_matches(text, moment_pattern(TIME_OR_ZONE))}")
 
     @_misfit.register
     def _(self, kind: TimestampNTZType, text: str, value: str, depth: int) -> str | None:
         if self.timestamp_ntz is not None:
-            return self._unless(text, value, None)
-        return self._unless(text, value, _is_moment(text, _TIME))
+            return self._unless(text, value, _keeps_fraction(text, self.timestamp_ntz))
+        return self._unless(text, value, _matches(text, moment_pattern(TIME)))
 
     @_misfit.register
     def _(self, kind: StructType, text: str, value: str, depth: int) -> str | None:
@@ -308,9 +315,22 @@ def _is_checked(kind: DataType) -> bool:
     return isinstance(kind, _LENIENT_IN_LISTS)
 
 
-def _is_moment(text: str, rest: str) -> str:
-    """Match a day, and a time with at most six digits of a second, or more of which the others are zeros."""
-    return _matches(text, rf"{_DAY}([ T](?!.*\.\d{{6}}\d*[1-9]){rest})?")
+def moment_pattern(rest: str) -> str:
+    """Return a pattern: a day, and a time with at most six digits of a second, or more of which the others are zeros.
+
+    Java and Python understand it, and the other patterns here.
+    """
+    return rf"{DAY}([ T](?!.*\.\d{{6}}\d*[1-9]){rest})?"
+
+
+def _keeps_fraction(text: str, pattern: str) -> str | None:
+    """Return a condition: whether a time has at most six digits of a second; None if its pattern has no more.
+
+    They are behind a point or a comma, or behind the 14 digits of a time.
+    """
+    if "SSSSSSS" not in pattern:
+        return None
+    return f"NOT {text} RLIKE {sql_literal(r'([.,]|[0-9]{14})[0-9]{6}[0-9]*[1-9]')}"
 
 
 def _matches(text: str, pattern: str) -> str:

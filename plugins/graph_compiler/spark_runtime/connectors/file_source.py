@@ -9,7 +9,7 @@ import re
 from itertools import islice
 from urllib.parse import unquote
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import DateType, NumericType, StructType, TimestampNTZType, TimestampType
 
@@ -18,13 +18,18 @@ from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.connectors.files import UNTYPED, SchemaInFiles
 from graph_compiler.deployment.documents.jvm_settings import STRICT_SOURCES
 from graph_compiler.errors import SchemaChangedError
+from graph_compiler.identifiers import shown
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.connectors.first_bytes import encoding_hints, is_utf8
+from graph_compiler.spark_runtime.connectors.folder_values import refuse_columns_in_both
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.connectors.text_records import TextFiles, list_lines
 from graph_compiler.spark_runtime.connectors.typed_files import TypedFiles, held_schema, no_columns, or_no_files
+from graph_compiler.spark_runtime.failures.causes import read_cause
 from graph_compiler.spark_runtime.secret_values import reveal_all
+from graph_compiler.spark_runtime.spark_internals.file_listings import columns_in_files_and_folders
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import first_bytes
+from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
 
 _CORRUPT = "_corrupt_record"
 _UNREADABLE = re.compile("[\ufffd\\0]")
@@ -66,6 +71,8 @@ def _columns(connector: FileConnector, spark: SparkSession) -> StructType:
             f"keys or attributes below {connector.path} differ only in case: '{name}' is written in several ways\n"
             "  hint: declare schema=; then a message names each record with another key"
         ) from error
+    if rows is not None and connector.has_header:
+        refuse_columns_in_both(columns_in_files_and_folders(rows), connector.path)
     fields = [] if rows is None else [f for f in rows.schema if f.name != _CORRUPT]
     if rows is not None and rows.columns and not fields:
         raise SchemaChangedError(
@@ -134,18 +141,25 @@ def _refuse_header_in_another_encoding(connector: FileConnector, columns: Struct
     raise SchemaChangedError("\n".join(lines))
 
 
-def _refuse_one_column(connector: FileConnector, columns: StructType) -> None:
-    """Raise SchemaChangedError if an inferred column has a name like a header with another separator."""
-    if connector.schema is not None or not connector.has_header or len(columns) != 1:
+def _refuse_one_column(connector: RecordFiles, columns: StructType) -> None:
+    """Raise SchemaChangedError if the only column has a name like a header with another separator, or a comment."""
+    options = {name.lower(): str(value) for name, value in connector.spark_options().items()}
+    is_one = connector.schema is not None and len(parse_schema(connector.schema)) == 1
+    if is_one or not connector.has_header or len(columns) != 1:
         return
     (name,) = columns.names
-    found = next((each for each in (";", "\t", "|") if each in name), None)
+    if connector.schema is not None and name.startswith("#") and "comment" not in options:
+        raise SchemaChangedError(
+            f"the first line of a file below {connector.path} begins with #: {shown(name)}\n"
+            '  hint: if such lines are comments, declare options={"comment": "#"}'
+        )
+    found = next((each for each in (";", "\t", "|", ",") if each in name), None)
     if found is not None:
         written = "\\t" if found == "\t" else found
+        one = "if it is one column, declare schema=" if connector.schema is None else "otherwise declare its name"
         raise SchemaChangedError(
-            f"the header below {connector.path} is one column, {name!r}\n"
-            f'  hint: if its fields have another separator, declare options={{"sep": "{written}"}}; '
-            "if it is one column, declare schema="
+            f"the header below {connector.path} is one column, {shown(name)}\n"
+            f'  hint: if its fields have another separator, declare options={{"sep": "{written}"}}; {one}'
         )
 
 
@@ -211,7 +225,18 @@ def _typed(connector: FileConnector, spark: SparkSession) -> Found:
         format=connector.spark_format.lower(),
         options=reveal_all(connector.spark_options()),
         where=(connector.path,),
+        is_source=True,
     )
+    try:
+        return _found(connector, files)
+    except (PySparkException, Py4JJavaError) as error:
+        cause = read_cause(error)
+        if cause.condition != "PARQUET_TYPE_ILLEGAL":
+            raise
+        raise files.illegal_type(cause.message) from error
+
+
+def _found(connector: FileConnector, files: TypedFiles) -> Found:
     if connector.schema is None:
         part = files.one_schema(None)
         if part is None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 
-_COMPRESSED = (
-    (b"\x1f\x8b", "gzip", ".gz"),
-    (b"BZh", "bzip2", ".bz2"),
-    (b"(\xb5/\xfd", "zstd", ".zst"),
-    (b"PK\x03\x04", "zip", ""),
+_COMPRESSED = ((b"\x1f\x8b", "gzip", ".gz"), (b"BZh", "bzip2", ".bz2"), (b"(\xb5/\xfd", "zstd", ".zst"))
+_UNREADABLE = (
+    (b"PK\x03\x04", "a zip archive or a workbook"),
+    (b"\xfd7zXZ", "compressed with xz"),
+    (b"7z\xbc\xaf", "a 7z archive"),
+    (b"\xd0\xcf\x11\xe0", "a document of Office"),
 )
+"""How files begin that no reader of text can read, and no name makes readable."""
+_TYPED = ((b"PAR1", "Parquet", "Parquet(path)"), (b"ORC", "ORC", "Orc(path)"), (b"Obj\x01", "Avro", "format='avro'"))
 _WITH_HEADER = 31
 """zlib's number for the format of gzip."""
 _BYTE_ORDER = {b"\xff\xfe": "UTF-16LE", b"\xfe\xff": "UTF-16BE"}
@@ -35,15 +38,10 @@ def encoding_hints(head: bytes, path: str, *, needs_line_end: bool = False) -> I
 
     `needs_line_end`: a reader of lines finds them in UTF-16 only if the order of bytes and the end of lines are known.
     """
-    for magic, name, suffix in _COMPRESSED:
-        if head.startswith(magic) and not (suffix and path.endswith(suffix)):
-            ends = f"a name that ends in {suffix}" if suffix else "other files: Spark cannot read it"
-            yield (
-                f"the file is compressed with {name}, which Spark recognizes only by the name: it needs {ends}",
-                None,
-            )
-            return
     text = _decompressed(head, path)
+    if (found := _other_kind(head, text, path)) is not None:
+        yield found, None
+        return
     order = _BYTE_ORDER.get(text[:2])
     with_end = ' lineSep "\\n", and' if needs_line_end else ""
     if order is not None:
@@ -55,6 +53,22 @@ def encoding_hints(head: bytes, path: str, *, needs_line_end: bool = False) -> I
         yield ("if it was written by an older program of Windows, declare ", ("encoding", "windows-1252"))
     else:
         yield "if it was written in Western European letters, declare ", ("encoding", "ISO-8859-1")
+
+
+def _other_kind(head: bytes, text: bytes, path: str) -> str | None:
+    """Return what a file is that is not text, and what to do; None if its first bytes do not show it."""
+    for magic, name, suffix in _COMPRESSED:
+        if head.startswith(magic) and not path.endswith(suffix):
+            recognized = f"compressed with {name}, which Spark recognizes only by the name"
+            return f"the file is {recognized}: it needs a name that ends in {suffix}"
+    for magic, name in _UNREADABLE:
+        if text.startswith(magic):
+            return f"the file is {name}, which Spark cannot read: unpack it, or save it as CSV"
+    for magic, name, connector in _TYPED:
+        if text.startswith(magic) and not is_utf8(head, path):
+            return f"the file is {name}: read it with {connector}"
+    is_tar = text[257:262] == b"ustar"
+    return "the file is a tar archive, which Spark cannot read: unpack it" if is_tar else None
 
 
 def _decompressed(head: bytes, path: str) -> bytes:

@@ -3,21 +3,31 @@
 If a parallelism is set, partition i reads the splits that the ExecutionGraph gives subtask i, one after the other:
 
     5 splits, parallelism 2      0 2 4 │ 1 3 –      Spark joins neighbors, so a short subtask has a split without rows
+
+Spark reads a number of a database as DECIMAL, of at most 38 digits, and rounds what has more: 18 decimal places of a
+`NUMERIC` without a scale. So numbers of such columns are read as text, and made here, or fail the task.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.functions import col, concat, lit, raise_error, when
+from pyspark.sql.types import DecimalType, StructField, StructType
 
 from graph_compiler.declaration.connectors import Jdbc
 from graph_compiler.declaration.connectors.jdbc import PredicateSplit
 from graph_compiler.graphs.coordination import dealt
+from graph_compiler.identifiers import quoted
+from graph_compiler.spark_runtime.columns.declared_schema import type_words
+from graph_compiler.spark_runtime.columns.exact_casts import kept_from_text
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 
 _NO_ROWS = "1 = 0"
+_MOST_DIGITS = 38
+"""Of Spark's DECIMAL."""
 
 
 @read.register
@@ -29,15 +39,50 @@ def _(connector: Jdbc, reading: Reading) -> Found:
     named = None if connector.table is None else database.name(connector.table)
     table = named or f"({connector.query}) graph_compiler_query"
     url, properties = database.url, database.properties
-    reader = reading.spark.read
-    rows = (
-        reader.jdbc(url, table, predicates=predicates, properties=properties)
-        if predicates
-        else reader.jdbc(url, table, properties=properties)
-    )
+
+    def read_as(columns: Mapping[str, str]) -> DataFrame:
+        reader = reading.spark.read.options(**columns)
+        if predicates:
+            return reader.jdbc(url, table, predicates=predicates, properties=properties)
+        return reader.jdbc(url, table, properties=properties)
+
+    rows = read_as({})
+    schema = rows.schema
+    is_chosen = "customschema" in {name.lower() for name in properties}
+    if not is_chosen and (cut := [field for field in schema if _may_be_rounded(field)]):
+        texts = ", ".join(f"{quoted(field.name)} STRING" for field in cut)
+        rows = _with_numbers(read_as({"customSchema": texts}), schema, cut)
     if subtasks and is_dealt:
         rows = rows.coalesce(subtasks)
-    return Found(rows=rows, schema=_with_not_null_of(rows.schema, database, table))
+    return Found(rows=rows, schema=_with_not_null_of(schema, database, table))
+
+
+def _may_be_rounded(field: StructField) -> bool:
+    """Whether a column's numbers may have more digits than its DECIMAL: Spark gives such a column the largest one."""
+    return isinstance(field.dataType, DecimalType) and field.dataType.precision == _MOST_DIGITS
+
+
+def _with_numbers(rows: DataFrame, schema: StructType, cut: Sequence[StructField]) -> DataFrame:
+    """Return rows with numbers in place of their texts, all of whose digits they have."""
+    names = {field.name for field in cut}
+    columns = [
+        _number(col(quoted(field.name)), field).alias(field.name) if field.name in names else col(quoted(field.name))
+        for field in schema
+    ]
+    return rows.select(*columns)
+
+
+def _number(text: Column, field: StructField) -> Column:
+    words = type_words(field.dataType)
+    hint = f"in query=, cast {field.name} to a NUMERIC with the digits that it needs, or to a text"
+    failed = concat(
+        lit(f"column '{field.name}' has the number "),
+        text,
+        lit(f", which {words} does not hold\n  Spark reads this type from the database\n  hint: {hint}"),
+    )
+    is_held = kept_from_text(text, field.dataType)
+    assert is_held is not None, "a DECIMAL"
+    return when(text.isNull() | is_held, text.try_cast(field.dataType)).otherwise(raise_error(failed))
 
 
 def _predicates(splits: Iterable[PredicateSplit]) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import singledispatch
 
 from pyspark import RDD
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
@@ -23,6 +24,7 @@ from graph_compiler.spark_runtime.columns.schema_change import (
     Part,
     conform,
 )
+from graph_compiler.spark_runtime.connectors.folder_values import check_folder_values, folder_refusal
 from graph_compiler.spark_runtime.repeatability.source_files import refuse_unread_files
 from graph_compiler.spark_runtime.secret_values import reveal_all
 
@@ -70,15 +72,22 @@ def read_source(
     raises PATH_NOT_FOUND for a missing path.
     """
     load_spark_half(type(connector))
+    path = connector.path if isinstance(connector, FileConnector) else None
     try:
         found = read(connector, Reading(spark=spark, parallelism=parallelism, scans=scans))
     except SchemaChangedError:  # perhaps all files are in folders below
         if isinstance(connector, FileConnector):
             lines = spark.read.format("text").options(**reveal_all(connector.spark_options()))
-            refuse_unread_files(lines.load(connector.path))
+            refuse_unread_files(lines.load(connector.path), path)
         raise
+    except PySparkException as error:
+        if not isinstance(connector, FileConnector) or (refusal := folder_refusal(error)) is None:
+            raise
+        raise refusal from error
     if spark.conf.get(STRICT_SOURCES, "true") != "false":
-        refuse_unread_files(found.rows)
+        refuse_unread_files(found.rows, path)
+        if isinstance(connector, FileConnector):
+            check_folder_values(found.rows, found.schema, connector.schema)
     return as_declared(connector, found)
 
 

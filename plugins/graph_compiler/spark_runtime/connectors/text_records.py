@@ -43,6 +43,7 @@ WRONG_NUMBER = "it does not have as many fields as there are columns"
 NOT_JSON = "it is not one JSON object, or a field in it has another type"
 ODD_KEY = "one of its keys differs from the name of a column in case only"
 HALF_A_PAIR = "it has half of a surrogate pair (\\ud800 or the like), which is no character"
+OTHER_FOLDER = "it has a key with the name of its folder's column, and another value"
 IS_NULL = "it is NULL, and the column is NOT NULL"
 LINE_BREAK = "it has a line break outside quotes, and other lines of the file end in another way"
 _MORE = 100
@@ -363,9 +364,17 @@ class TextFiles:
         one = f"locate('}}', {_RECORD}) = length(rtrim({_RECORD})) OR size({whole}) = 2"
         yield MisfitRule(f"NOT coalesce({is_object} AND ({one}), false)", NOT_JSON)
         yield MisfitRule(_HAS_HALF_A_PAIR, HALF_A_PAIR)
+        yield from map(self._another_folder, self.folders)
         parsed = self._texts.text_type(self.columns)
         if odd := self._odd_keys(parsed, _RECORD, _FIELDS, 0):
             yield MisfitRule(f"CASE WHEN {_has_missing(parsed, _FIELDS, 0)} THEN {odd} ELSE false END", ODD_KEY)
+
+    def _another_folder(self, folder: StructField) -> MisfitRule:
+        """Return the rule for a key with the name of a folder's column: Spark reads the folder's value."""
+        key = sql_literal(f'"{folder.name}"')
+        own = f"get_json_object({_RECORD}, {sql_literal(f'$[{chr(39)}{folder.name}{chr(39)}]')})"
+        same = f"{self._texts.value(own, folder.dataType)} <=> {quoted(folder.name)}"
+        return MisfitRule(f"contains({_RECORD}, {key}) AND {own} IS NOT NULL AND NOT ({same})", OTHER_FOLDER)
 
     def _odd_keys(self, kind: DataType, json: str, value: str, depth: int) -> str | None:
         """Return a condition: whether an object has a key that is a name in another case, where that is missing.

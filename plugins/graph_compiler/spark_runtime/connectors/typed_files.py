@@ -12,6 +12,7 @@ the rest:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -28,12 +29,18 @@ from graph_compiler.errors import SchemaChangedError
 from graph_compiler.spark_runtime.columns.alignment import all_nullable, by_name, united, with_all_fields
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, type_words
 from graph_compiler.spark_runtime.columns.schema_change import Origin, Part, SchemaChange, common_schema, find_changes
+from graph_compiler.spark_runtime.connectors.folder_values import refuse_columns_in_both
 from graph_compiler.spark_runtime.failures.causes import read_cause
 from graph_compiler.spark_runtime.publishing.literal_paths import literal_path, reads_everything
 from graph_compiler.spark_runtime.publishing.partition_names import unescaped
 from graph_compiler.spark_runtime.secret_values import reveal_all
-from graph_compiler.spark_runtime.spark_internals.file_listings import FileVersion, file_versions, listed_paths
-from graph_compiler.spark_runtime.spark_internals.hadoop_files import orc_columns, parquet_columns
+from graph_compiler.spark_runtime.spark_internals.file_listings import (
+    FileVersion,
+    columns_in_files_and_folders,
+    file_versions,
+    listed_paths,
+)
+from graph_compiler.spark_runtime.spark_internals.hadoop_files import orc_columns, parquet_columns, parquet_columns_of
 from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import plan_leaves
 
@@ -42,6 +49,7 @@ _FOOTERS: Mapping[str, Callable[[SparkSession], Callable[[str], StructType]]] = 
     "orc": orc_columns,
 }
 """How a file's columns are read from its footer."""
+_ILLEGAL = re.compile(r"Illegal Parquet type: (.*?)\.?(?: SQLSTATE|$)", re.MULTILINE)
 _AT_A_TIME = 8
 _MOST_FILES_OF_A_MESSAGE = 1_000
 """Maximum number of files among which a refusal looks for an example."""
@@ -49,12 +57,16 @@ _MOST_FILES_OF_A_MESSAGE = 1_000
 
 @dataclass(frozen=True, kw_only=True)
 class TypedFiles:
-    """Files of one format: the paths or patterns they match, and the options they are read with."""
+    """Files of one format: the paths or patterns they match, and the options they are read with.
+
+    `is_source`: a column must not be in the files and in names of their folders, too.
+    """
 
     spark: SparkSession
     format: str
     options: Mapping[str, str]
     where: tuple[str, ...]
+    is_source: bool = False
 
     def parts(self, expected: StructType | None) -> tuple[Part, ...]:
         """Return all rows, with the columns of all files; none if there are no files.
@@ -97,6 +109,18 @@ class TypedFiles:
                 found = ", ".join(f"{words} in {file}" for words, file in files.items())
                 yield f"files differ in column '{column}': {found}"
 
+    def illegal_type(self, message: str) -> SchemaChangedError:
+        """Return the refusal of files with a type that Spark does not read, with a column and a file that have it."""
+        found = _ILLEGAL.search(message)
+        kind = found[1] if found else "?"
+        columns = parquet_columns_of(self.spark, kind)
+        with_it = ((file, names[0]) for file in self._files[:_MOST_FILES_OF_A_MESSAGE] if (names := columns(file)))
+        file, name = next(with_it, (self.where[0], "?"))
+        lines = [f"column '{name}' has the type {kind}, which Spark does not read", f"  file: {file}"]
+        if "NANOS" in kind:
+            lines.append("  hint: write microseconds: pandas' to_parquet(…, coerce_timestamps='us')")
+        return SchemaChangedError("\n".join(lines))
+
     def one_schema(self, expected: StructType | None) -> Part | None:
         """Return all rows if every column has one type; None if there are no files.
 
@@ -138,6 +162,8 @@ class TypedFiles:
             if is_ours and read_cause(error).condition == "CANNOT_MERGE_SCHEMAS":
                 return None
             raise
+        if rows is not None and self.is_source:
+            refuse_columns_in_both(columns_in_files_and_folders(rows), self.where[0])
         return _NoFiles() if rows is None else rows
 
     def _apart(self, expected: StructType) -> Iterator[Part]:
@@ -149,6 +175,8 @@ class TypedFiles:
         for own, files in groups:
             schema = with_all_fields(own, everything)
             in_folders = by_name(folders)
+            if self.is_source:
+                refuse_columns_in_both([f.name for f in own if f.name.lower() in in_folders], self.where[0])
             kept = [in_folders.get(field.name.lower(), field) for field in schema]
             known = by_name(schema)
             kept += [field for field in folders if field.name.lower() not in known]
@@ -325,6 +353,8 @@ def held_schema(
     if connector.schema_in_files is SchemaInFiles.NAMES:
         named = reader.options(**options, inferSchema="false")
         rows = or_no_files(lambda: named.load(where))
+        if rows is not None and target is None:
+            refuse_columns_in_both(columns_in_files_and_folders(rows), connector.path)
         return _with_known_types(rows.columns, expected) if rows and rows.columns else expected
     files = TypedFiles(spark=spark, format=connector.spark_format.lower(), options=options, where=tuple(where))
     part = files.one_schema(expected)

@@ -17,8 +17,8 @@ cannot look into, or if the user has set the consumer's parallelism.
 
 For a rescale in memory, Spark chooses which partitions are joined (those on one host), and the producer's work then
 runs in the consumer's tasks; a staged rescale follows Flink, partition by partition. If p does not divide the
-producer's parallelism, rows are redistributed in turn. Broadcasting is a hint for a join: for other operators, rows are
-not duplicated.
+producer's parallelism, rows are redistributed in turn. Broadcasting is a hint for a join; a pipeline in which Flink
+would repeat broadcast rows is not deployed (`deployability`).
 """
 
 from __future__ import annotations

@@ -208,8 +208,17 @@ def does_not_exist(path: str) -> str:
     """
     name = path.rpartition("/")[2]
     is_folder = not Path(name).suffix and not _PATTERN & set(name)
-    hint = _similar(path) or (_MAY_BE_MISSING if is_folder else None)
+    hint = _escaped(path) or _similar(path) or (_MAY_BE_MISSING if is_folder else None)
     return f"its input {path} does not exist" + (f"\n  hint: {hint}" if hint else "")
+
+
+def _escaped(path: str) -> str | None:
+    """Return how a path is written that exists, but is read as a pattern."""
+    local = local_path(path)
+    if local is None or not _PATTERN & set(str(local)) or not Path(local).exists():
+        return None
+    literal = "".join(f"\\{letter}" if letter in _PATTERN else letter for letter in str(local))
+    return f"it is read as a pattern; a file of that name is written '{literal}'"
 
 
 def _similar(path: str) -> str | None:

@@ -14,7 +14,7 @@ from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
 from graph_compiler.deployment.documents.report import Failure, ThrowableType
 from graph_compiler.errors import GraphCompilerError, InitializeOnMasterError
-from graph_compiler.identifiers import did_you_mean, plain
+from graph_compiler.identifiers import did_you_mean, plain, quoted
 from graph_compiler.spark_runtime.exchange.distribution import misrouting
 from graph_compiler.spark_runtime.failures.bad_records import read_failure, source_of
 from graph_compiler.spark_runtime.failures.causes import (
@@ -211,9 +211,14 @@ def _missing_column(cause: Cause, inputs: tuple[InputSchema, ...]) -> Iterator[s
     else:
         missing = cause.parameters.get("objectName") or cause.parameters.get("colName", "?")
         noun = "column"
+    is_quoted_twice = "``" in missing
     missing = missing.replace("`", "")
     yield f"there is no {noun} '{missing}'"
     yield from _found(inputs)
+    if missing in {column.name for given in inputs for column in given.schema.fields}:
+        where = "a name alone is not quoted" if is_quoted_twice else "in an expression, quote this name"
+        yield f"hint: {where}: {missing if is_quoted_twice else quoted(missing)}"
+        return
     names = list(dict.fromkeys(name for given in inputs for name in _paths(given.schema)))
     expression, renamed, name = missing.upper().partition(" AS ")
     if expression in _LITERALS:

@@ -26,6 +26,7 @@ from graph_compiler.spark_runtime.connectors.text_records import (
     ODD_KEY,
     OPEN_QUOTE,
     OPEN_TO_THE_END,
+    OTHER_FOLDER,
     WRONG_ENCODING,
     WRONG_NUMBER,
 )
@@ -40,6 +41,9 @@ _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 _PLAIN = re.compile(r"[+-]?\d*\.?(\d*)")
 _DOUBLED = re.compile(r'""(?!\s*(,|;|\t|\||$))|[^,;\t|]""')
 _BEHIND_QUOTES = re.compile(r'(?:^|[,;\t|])\s*"[^"]*"\s*[^\s,;\t|"]')
+_BACKSLASH_AT_END = re.compile(r'\\"\s*([,;\t|]|$)')
+_ZONE = re.compile(r"\d\s*(Z|[+-]\d\d:?\d\d)$")
+_NANOSECONDS = re.compile(r"[.,]\d{7,}")
 _SECONDS = 10
 """The digits of a time in seconds since 1970, in our days."""
 
@@ -126,6 +130,8 @@ def _settings(
             needs_line_end=connector.spark_format.lower() == "json" and not connector.is_multi_line,
         )
     elif of_record := _OF_RECORDS.get(misfit.reason):
+        if misfit.reason == WRONG_NUMBER and connector.has_header and first_bytes(misfit.file).startswith(b"#"):
+            yield "if lines that begin with # are comments, declare ", ("comment", "#")
         yield from of_record(misfit, connector)
     elif misfit.reason in _OTHERS:
         yield _OTHERS[misfit.reason]
@@ -139,6 +145,9 @@ def _quotes(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Set
     is_whole = connector.is_multi_line
     are_doubled = options.get("escape") == '"'
     has_text_behind = _BEHIND_QUOTES.search(misfit.record) is not None
+    if "escape" not in options and _BACKSLASH_AT_END.search(misfit.record):
+        yield "if a backslash is part of the text also before a quote, declare ", ("escape", '"')
+        return
     if not are_doubled and (is_whole or _DOUBLED.search(misfit.record)):
         yield ("if a quote in a value is written twice, as Excel and RFC 4180 do, declare ", ("escape", '"'))
     if not is_whole and not has_text_behind:
@@ -169,6 +178,7 @@ _OF_RECORDS: dict[str, Callable[[Misfit, FileConnector], Iterator[tuple[str, Set
     NOT_JSON: _json,
     WRONG_NUMBER: _separators,
 }
+_FILES_ONLY = ("recursiveFileLookup", "true")
 _OTHERS: dict[str, tuple[str, Setting]] = {
     ODD_KEY: ("keys of JSON keep their case: write this key as the column is declared", None),
     LINE_BREAK: ("if all lines end in a line feed, declare ", ("lineSep", "\\n")),
@@ -176,6 +186,7 @@ _OTHERS: dict[str, tuple[str, Setting]] = {
         "JSON writes a character beyond \\uffff as a pair, as \\ud83d\\ude00; a text may have been cut in it",
         None,
     ),
+    OTHER_FOLDER: ("to read the files' own values, and none from names of folders, declare ", _FILES_ONLY),
     IS_NULL: ("leave out NOT NULL if values may be missing", None),
 }
 
@@ -193,12 +204,21 @@ def _values(text: str, type: str, connector: FileConnector) -> Iterator[tuple[st
         if scale > int(decimal[2]):
             wider = f"DECIMAL({min(38, digits - int(decimal[2]) + scale)}, {scale})"
             yield f"to keep all digits, declare {wider}", None
-    if type == "DATE":
-        yield "if it is written in another way, declare ", ("dateFormat", "dd/MM/yyyy")
-    if type.startswith("TIMESTAMP"):
-        yield from _times(text, type)
+    yield from _other_values(text, type, is_inferred=connector.schema is None)
+
+
+def _other_values(text: str, type: str, *, is_inferred: bool) -> Iterator[tuple[str, Setting]]:
+    """Yield what text may mean that is no value of a declared type, or shows that an inferred type is too narrow."""
     if re.fullmatch(r"[+-]?0\d+", text):
         yield "a number loses the zeros in front: declare schema= with STRING for this column", None
+    elif _NANOSECONDS.search(text) and type.startswith("TIMESTAMP"):
+        yield "Spark keeps six digits of a second: declare STRING, and cast what you need", None
+    elif is_inferred:
+        yield "Spark inferred this type from the files: declare schema= with STRING for this column", None
+    elif type == "DATE":
+        yield "if it is written in another way, declare ", ("dateFormat", "dd/MM/yyyy")
+    elif type.startswith("TIMESTAMP"):
+        yield from _times(text, type)
 
 
 def _values_of_csv(text: str, type: str, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
@@ -242,8 +262,8 @@ def _times(text: str, type: str) -> Iterator[tuple[str, Setting]]:
         function = "timestamp_seconds" if len(text) <= _SECONDS else "timestamp_millis"
         unit = "seconds" if len(text) <= _SECONDS else "milliseconds"
         yield (f'if it counts {unit} since 1970, declare BIGINT, and add with_columns(at="{function}(at)")', None)
-    elif re.search(r"\.\d{7,}", text):
-        yield "Spark keeps six digits of a second: declare STRING, and cast what you need", None
+    elif type == "TIMESTAMP_NTZ" and _ZONE.search(text):
+        yield "it has a time zone: declare TIMESTAMP", None
     else:
         name = "timestampNTZFormat" if type == "TIMESTAMP_NTZ" else "timestampFormat"
         yield "if it is written in another way, declare ", (name, "dd/MM/yyyy HH:mm")

@@ -91,10 +91,13 @@ _MISTAKES_IN_CODE = frozenset(
         "UnboundLocalError",
     }
 )  # fmt: skip
-# SQL's classes: 21 a subquery with too many rows, 22 data that an expression cannot take; P0001 is raise_error(…).
+# SQL's classes: 21 a subquery with too many rows, 22 data that an expression cannot take; P0001 is raise_error(…),
+# 42K0B a pattern of times that Spark does not know.
 DATABASE = "FAILED_JDBC"
+_WRONG_RESULT = "[RESULT_"
+"""Where a condition of PySpark begins that a function's result has not the columns of its schema."""
 _TOO_DEEP = "StackOverflowError"
-_BAD_DATA = re.compile(r"21|22|P0001")
+_BAD_DATA = re.compile(r"21|22|P0001|42K0B")
 _ENVIRONMENT = re.compile(
     r"OutOfMemoryError|Cannot allocate memory|MemoryError"
     r"|ExecutorLostFailure|Executor heartbeat timed out|Container killed|exit code (137|143)"
@@ -123,7 +126,7 @@ def throwable_type(error: BaseException, cause: Cause) -> ThrowableType:
 
 def _of_python(error: BaseException, cause: Cause) -> ThrowableType:
     """Return the type of a Python exception, on the driver or in a worker that reported it through the JVM."""
-    if cause.kind in _MISTAKES_IN_CODE or refusal(cause.message):
+    if cause.kind in _MISTAKES_IN_CODE or refusal(cause.message) or _WRONG_RESULT in cause.message:
         return ThrowableType.NON_RECOVERABLE_ERROR
     is_lost_connection = isinstance(error, ConnectionError) and not isinstance(error, Py4JJavaError)
     # NumPy's and Arrow's exceptions are subclasses with longer names.

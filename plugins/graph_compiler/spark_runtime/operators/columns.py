@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructField
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import did_you_mean, listing
@@ -56,10 +56,18 @@ def has_column(rows: DataFrame, name: str) -> bool:
 def require_comparable(left: DataFrame, right: DataFrame, pairs: Iterable[tuple[str, str]]) -> None:
     """Raise ColumnsError for columns of two sides that Spark compares only after it has changed their values."""
     ones, others = ({field.name.lower(): field for field in rows.schema} for rows in (left, right))
-    wrong = _unlike((ones[one.lower()], others[other.lower()]) for one, other in pairs)
+    compared = [(ones[one.lower()], others[other.lower()]) for one, other in pairs]
+    wrong = _unlike(compared)
     if wrong:
         shown = [f"{_shown(one)} with {_shown(other)}" for one, other in wrong]
         raise _changes(f"it joins {listing(shown)}", wrong, ("on the left", "on the right"))
+    for one, other in compared:
+        if _has_another_order(one.dataType, other.dataType):
+            raise ColumnsError(
+                f"it joins {_shown(one)} with {_shown(other)}, and Spark compares their fields by place\n"
+                "  allowed: fields in the same order",
+                f"give both one order, before: with_columns({other.name}=\"named_struct('{_first(one)}', …)\")",
+            )
 
 
 def require_common_types(streams: Sequence[DataFrame], what: str) -> None:
@@ -75,6 +83,25 @@ def require_common_types(streams: Sequence[DataFrame], what: str) -> None:
         firsts = [wrong[0] for wrong in found]
         shown = [f"{_shown(one)} with {_shown(other)}" for one, other in firsts]
         raise _changes(f"{what} that has {listing(shown)}", firsts, ("in that stream",) * 2)
+
+
+def _has_another_order(one: DataType, other: DataType) -> bool:
+    """Whether structs, at any depth, have the same fields in another order."""
+    match one, other:
+        case ArrayType(), ArrayType():
+            return _has_another_order(one.elementType, other.elementType)
+        case MapType(), MapType():
+            return _has_another_order(one.valueType, other.valueType)
+        case StructType(), StructType():
+            names, others = ([name.lower() for name in each.names] for each in (one, other))
+            if names != others:
+                return sorted(names) == sorted(others)
+            return any(_has_another_order(a.dataType, b.dataType) for a, b in zip(one, other, strict=True))
+    return False
+
+
+def _first(field: StructField) -> str:
+    return field.dataType.names[0] if isinstance(field.dataType, StructType) else "…"
 
 
 def _unlike(pairs: Iterable[_Pair]) -> list[_Pair]:

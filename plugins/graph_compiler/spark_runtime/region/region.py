@@ -7,11 +7,14 @@ read gates ─▶ one DataFrame expression ─▶ stage results in order
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
+from graph_compiler.declaration.coordination import EventOutput, RegionEventKind
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, StagedInput, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.manifest import ContractCount, StagedRead
@@ -129,7 +132,9 @@ def _run(
         for operator in operators:
             if not isinstance(operator.operator, Sink):
                 run.evaluate(operator)
-                outputs.extend(run.stage(operator))
+                for staged in run.stage(operator):
+                    outputs.append(staged)
+                    seams.notify(task, RegionEventKind.COMMITTED, [event_output(staged)], None)
         checked: list[tuple[OperatorDescriptor, DataFrame]] = []
         for sink in operators:
             if isinstance(sink.operator, Sink):
@@ -146,7 +151,10 @@ def _run(
         failover.check_reads()
         # Before anything is published: Spark is asked, and what it cannot answer then would fail a decided attempt.
         schemas = (*evaluation.source_schemas(), *(schema_of(sink, rows) for sink, rows in checked))
-        outputs.extend(coordinators.commit())
+        prepared = [EventOutput(name=sink.name, rows=metrics.committed[sink.node_id, None]) for sink, _ in checked]
+        with _around_publication(partial(seams.notify, task), prepared) as published:
+            published.extend(coordinators.commit())
+        outputs.extend(published)
     return RegionResult(
         outputs=tuple(outputs),
         contracts=counts,
@@ -156,6 +164,24 @@ def _run(
         uncompared=tuple(evaluation.uncompared),
         schemas=schemas,
     )
+
+
+@contextmanager
+def _around_publication(
+    notify: Callable[[RegionEventKind, Iterable[EventOutput], str | None], None], prepared: Sequence[EventOutput]
+) -> Iterator[list[Output]]:
+    """Report to listeners that sinks are about to be published, and that they are; nothing if there are none."""
+    published: list[Output] = []
+    if prepared:
+        notify(RegionEventKind.PUBLISHING, prepared, None)
+    yield published
+    if prepared:
+        notify(RegionEventKind.PUBLISHED, map(event_output, published), None)
+
+
+def event_output(output: Output) -> EventOutput:
+    """Return an output as listeners get it."""
+    return EventOutput(name=output.name, location=output.location, rows=output.rows)
 
 
 def _check_current(task: TaskDeploymentDescriptor, store: StagingStore) -> None:

@@ -6,13 +6,18 @@ preview reads the rows of one operator. Everything in between is the same code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.connectors import Connector
-from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, RegionDescriptor
+from graph_compiler.declaration.coordination import EventOutput, RegionEventKind
+from graph_compiler.deployment.documents.descriptor import (
+    OperatorDescriptor,
+    RegionDescriptor,
+    TaskDeploymentDescriptor,
+)
 from graph_compiler.deployment.documents.report import Phase
 from graph_compiler.spark_runtime.connectors import SinkOpener, open_sink, read_source
 from graph_compiler.spark_runtime.region.region_graph import Output
@@ -24,6 +29,8 @@ Begins = Callable[[RegionDescriptor, OperatorDescriptor, Phase], None]
 """Receives each step before it begins."""
 Looks = Callable[[RegionRun], None]
 """Receives a region when its operators are evaluated and its sinks' rows are prepared, but not yet published."""
+Notify = Callable[[TaskDeploymentDescriptor, RegionEventKind, Iterable[EventOutput], str | None], None]
+"""Receives the events of an attempt at a region, for listeners."""
 
 
 def _ignore(*_: object) -> None:
@@ -43,6 +50,7 @@ class Seams:
     pins: bool = True
     on_begin: Begins = _ignore
     looks: Looks = _ignore
+    notify: Notify = _ignore
 
 
 PRODUCTION = Seams()

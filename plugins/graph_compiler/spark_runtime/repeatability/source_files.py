@@ -13,6 +13,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
@@ -26,6 +27,7 @@ from graph_compiler.spark_runtime.spark_internals.file_listings import (
     Listing,
     file_versions,
     listed_paths,
+    skipped_file,
     unread_files,
     versions_again,
     versions_below,
@@ -37,6 +39,7 @@ from graph_compiler.spark_runtime.spark_internals.plan_leaves import (
     plan_leaves,
     with_listing,
 )
+from graph_compiler.staging.publications.listing import is_hidden
 
 _SHOWN = 3
 """How many unread files a message names."""
@@ -239,9 +242,19 @@ def _text_digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def refuse_unread_files(rows: DataFrame) -> None:
-    """Raise UnreadFilesError if there are files below the folders of a source that Spark does not read."""
+def refuse_unread_files(rows: DataFrame, named: str | None = None) -> None:
+    """Raise UnreadFilesError if Spark does not read files below the folders of a source, or the one that it names.
+
+    `named` is its path: Spark skips `_orders.csv`, and what `in/_*.csv` matches.
+    """
+    is_hidden_name = named is not None and is_hidden(PurePosixPath(named).name)
     for leaf in plan_leaves(rows):
+        if is_hidden_name and leaf.listing is not None and (skipped := skipped_file(leaf.listing)):
+            raise UnreadFilesError(
+                f"the file {skipped} would not be read: Spark skips hidden names\n"
+                "  allowed: names that neither begin with _ or . nor end in ._COPYING_\n"
+                "  hint: rename the file, or read a copy with another name"
+            )
         paths = [] if leaf.listing is None else unread_files(leaf.listing)
         if leaf.listing is None or not paths:
             continue

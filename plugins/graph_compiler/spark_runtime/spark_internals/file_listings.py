@@ -8,6 +8,7 @@ that are not named `column=value`, and those beside such folders.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from graph_compiler.spark_runtime.spark_internals.java import (
     Py4JJavaError,
@@ -26,6 +28,7 @@ from graph_compiler.spark_runtime.spark_internals.java import (
     scala_sequence,
 )
 from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan, elements
+from graph_compiler.staging.publications.listing import is_hidden
 
 _FILE_SOURCES = "org.apache.spark.sql.execution.datasources"
 _FILTERS = ("pathGlobFilter", "modifiedBefore", "modifiedAfter")
@@ -128,6 +131,36 @@ def listed_paths(listing: Listing) -> tuple[str, ...]:
 def file_versions(listing: Listing) -> Iterator[FileVersion]:
     """Yield the files that are read."""
     yield from _versions(listing.index.allFiles())
+
+
+def partition_folders(listing: Listing) -> tuple[StructType, list[str]]:
+    """Return the columns that are names of folders, and the folders with files; Spark has read types from the names."""
+    columns = StructType.fromJson(json.loads(listing.index.partitionSpec().partitionColumns().json()))
+    if not columns:
+        return columns, []
+    return columns, str(listing.index.leafDirToChildrenFiles().keySet().mkString("\n")).split("\n")
+
+
+def columns_in_files_and_folders(rows: DataFrame) -> list[str]:
+    """Return the columns that a read of files only finds in the files and in names of folders; it reads the latter."""
+    plan = analyzed_plan(rows)
+    if listing_of(plan) is None:
+        return []
+    relation = plan.relation()
+    of_folders = {str(name).lower() for name in relation.partitionSchema().fieldNames()}
+    return [str(name) for name in relation.dataSchema().fieldNames() if str(name).lower() in of_folders]
+
+
+def skipped_file(listing: Listing) -> str | None:
+    """Return a file that a read names and Spark's listing leaves out; None if there is none."""
+    if not listing.index.leafFiles().isEmpty():
+        return None
+    for path in elements(listing.index.rootPaths()):
+        if is_hidden(str(path.getName())):
+            files = path.getFileSystem(listing.index.hadoopConf())
+            if files.exists(path) and files.getFileStatus(path).isFile():
+                return str(path.toString())
+    return None
 
 
 def unread_files(listing: Listing) -> list[str]:

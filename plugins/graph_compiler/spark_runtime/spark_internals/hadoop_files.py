@@ -104,6 +104,26 @@ def parquet_columns(spark: SparkSession) -> Callable[[str], StructType]:
     return columns
 
 
+def parquet_columns_of(spark: SparkSession, kind: str) -> Callable[[str], list[str]]:
+    """Return a function that finds a Parquet file's columns of one type, as in Spark's messages: `INT64 (DATE)`."""
+    open_file = _parquet_opener(spark)
+
+    def columns(path: str) -> list[str]:
+        reader = open_file(path)
+        try:
+            found = list(reader.getFooter().getFileMetaData().getSchema().getColumns())
+        finally:
+            reader.close()
+        return [".".join(column.getPath()) for column in found if _words(column.getPrimitiveType()) == kind]
+
+    return columns
+
+
+def _words(primitive: Any) -> str:
+    name, annotation = str(primitive.getPrimitiveTypeName().toString()), primitive.getLogicalTypeAnnotation()
+    return name if annotation is None else f"{name} ({annotation.toString()})"
+
+
 def orc_columns(spark: SparkSession) -> Callable[[str], StructType]:
     """Return a function that reads an ORC file's columns from its footer. `OrcUtils`: 4.3."""
     hadoop_path = java_class(spark, "org.apache.hadoop.fs.Path")
