@@ -103,6 +103,15 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
+def size_words(size: float) -> str:
+    """Return a number of bytes as text: `12.3 MB`."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
 def listing(names: Iterable[str]) -> str:
     """Return names as a list in a sentence: `a, b and c`."""
     *rest, last = list(names) or ["nothing"]

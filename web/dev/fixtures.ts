@@ -1,6 +1,7 @@
 /** Made-up documents, the same on each call: for the development server and for tests. */
 
 import type { Attempt, DagOutcomes, ExecutionState, JobEdge, Operator, PlanDiff, RegionRun, RowSample, StagedResult, StreamEdge, Vertex, ViewPlan, ViewRun } from '../src/documents'
+import { madeUpActual } from './actual'
 
 function randomNumbers(): () => number {
   let seed = 7
@@ -197,6 +198,8 @@ function attempt(plan: ViewPlan, region: string, number: number, state: Executio
     application_id: 'local-1700000000000',
     spark_url: null,
     log_url: `/dags/example/runs/r/tasks/${region}?try_number=${number + 1}`,
+    actual: isFinished ? madeUpActual(own.map((vertex) => vertex.id)) : null,
+    remarks: isFinished && number > 0 ? ['stage 5: its tasks wrote 7.0 MB to disk, because their rows did not fit into memory\n  hint: give its slot sharing group more executor memory'] : [],
   }
 }
 

@@ -157,7 +157,8 @@ export type ExecutionState = 'CREATED' | 'SCHEDULED' | 'DEPLOYING' | 'INITIALIZI
  * One execution of the region. `number` counts them from 0, `try_number` is that of Airflow's try, from 1.
  *
  * Airflow queued it at `queued`. While it runs, and after it died without a report, `vertices` and `work` are the last
- * known ones; otherwise, `current` is null.
+ * known ones; otherwise, `current` is null. `actual` is what ran, of an attempt with a report, and `remarks` what was
+ * skewed, late or spilled.
  */
 export interface Attempt {
   number: number
@@ -180,6 +181,8 @@ export interface Attempt {
   application_id: string | null
   spark_url: string | null
   log_url: string
+  actual: ActualExecution | null
+  remarks: string[]
 }
 
 /** The type of a failure, which determines whether a retry can help (Flink's noun). */
@@ -259,6 +262,93 @@ export interface SlowestTask {
   median_seconds: number
   longest_seconds: number
   is_skewed: boolean
+}
+
+/** All that was learned about an execution; `notes` say what is left out, and why. */
+export interface ActualExecution {
+  vertices: ActualVertex[]
+  stages: StageRun[]
+  exchanges: ExchangeRun[]
+  notes: string[]
+}
+
+/**
+ * Where a vertex ran. `stage_ids` are the stages that returned its operators' rows, in order.
+ *
+ * `parallelism` is the number of tasks of the last of them, without tasks of other inputs of a union. `splits` are
+ * those that its sources were read in. null: not known, because Spark merged its operators into those of others.
+ */
+export interface ActualVertex {
+  vertex_id: string
+  parallelism: number | null
+  splits: number | null
+  stage_ids: number[]
+}
+
+/**
+ * A stage of Spark: sums over the tasks of all its `attempts`.
+ *
+ * Rows and bytes that were read are those of files and of exchanges; other connectors count none. `rows_by_task` are
+ * the rows that each task of the last attempt read from exchanges. `milliseconds` are run times of its tasks. Both are
+ * null if Spark did not keep the tasks, or if there are too many to sort.
+ */
+export interface StageRun {
+  stage_id: number
+  attempts: number
+  tasks: number
+  failed_tasks: number
+  run_milliseconds: number
+  input_rows: number
+  input_bytes: number
+  output_rows: number
+  output_bytes: number
+  exchange_rows_read: number
+  exchange_bytes_read: number
+  exchange_rows_written: number
+  exchange_bytes_written: number
+  memory_spilled: number
+  disk_spilled: number
+  rows_by_task: Spread | null
+  milliseconds: Spread | null
+}
+
+/**
+ * A number's distribution over tasks; `largest_task` is the index of the one with the maximum, null if unknown.
+ *
+ * Of an even number of tasks, the median is the lower one of the two.
+ */
+export interface Spread {
+  minimum: number
+  median: number
+  maximum: number
+  largest_task: number | null
+}
+
+/**
+ * Rows that Spark moved between two stages, or sent to all tasks (`kind` is "broadcast").
+ *
+ * `target` is the vertex that required it, and `source` the one whose rows it moved, perhaps after a partial
+ * aggregation: the same vertex if the exchange is between two steps of one operator. `kind` is Spark's partitioning:
+ * hash, range, round robin, single, by id. `columns` are those that it distributes by, at most `MOST_COLUMNS`.
+ *
+ * `partitions` were written, and read by `tasks`: adaptive execution `joined` small ones (the number that ended up
+ * with others in one task), and `split` large ones (the number that several tasks read). `bytes_by_task` are
+ * approximate, as Spark keeps sizes of partitions rounded. What is not known is null.
+ */
+export interface ExchangeRun {
+  source: string | null
+  target: string | null
+  kind: string
+  columns: string[]
+  written_by: number | null
+  read_by: number | null
+  rows: number | null
+  bytes: number | null
+  partitions: number | null
+  tasks: number | null
+  joined: number | null
+  split: number | null
+  bytes_by_task: Spread | null
 }
 
 /** The compiled pipelines that a user may read. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { madeUpPlan, madeUpRun } from '../dev/fixtures'
 import type { Attempt } from '../src/documents'
-import { attemptSeconds, attemptWords, leftOutWords, runMarks, statesShown } from '../src/model/runState'
+import { actualWords } from '../src/model/actual'
+import { attemptSeconds, attemptWords, currentAttempt, leftOutWords, runMarks, statesShown } from '../src/model/runState'
 import { failureNotes, shortReason, shortRecomputed, timeline } from '../src/model/timeline'
 
 const plan = madeUpPlan('flights', 3, 4)
@@ -108,5 +109,27 @@ describe('a run', () => {
   it('has a timeline before anything began', () => {
     const run = { ...madeUpRun(plan, 'success', 1000, 2000), started: null, ended: null, regions: [] }
     expect(timeline(run, [], 5)).toMatchObject({ start: 5, rows: [] })
+  })
+})
+
+describe('what ran', () => {
+  const run = madeUpRun(plan, 'success', 1000, 2000)
+  const done = currentAttempt(run, 'task_0')
+  const [first, , third, last] = plan.vertices.map((vertex) => vertex.id)
+  const lastName = plan.vertices[3]!.name
+  it('is beside a vertex: its tasks, stages and the exchanges before it', () => {
+    expect(actualWords(done, plan, first!)).toEqual(['ran in 4 tasks, 8 splits · stage 0', 'stage 0: 4 tasks'])
+    expect(actualWords(done, plan, third!)).toEqual([
+      `ran in 4 tasks · stage 2, shared with ${lastName}`,
+      'stage 2: 4 tasks · from exchanges 1,200 rows, 24 kB · spilled 7.0 MB',
+      `exchange: hash by day from ${plan.vertices[1]!.name} · stage 1 → 2 · 1,200 rows, 24 kB · 200 partitions in 4 tasks, 200 joined · by task 1.0 kB / 2.0 kB / 19 kB (task 3)`,
+    ])
+  })
+  it('says where Spark does not know it, and nothing before there is a report', () => {
+    const actual = done!.actual!
+    const merged = { ...done!, actual: { ...actual, vertices: actual.vertices.map((vertex) => ({ ...vertex, parallelism: null, stage_ids: [] })) } }
+    expect(actualWords(merged, plan, last!)).toEqual(['where it ran is not known: Spark merged it into other operators'])
+    expect(actualWords({ ...done!, actual: null }, plan, last!)).toEqual([])
+    expect(actualWords(null, plan, last!)).toEqual([])
   })
 })

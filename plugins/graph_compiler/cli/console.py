@@ -90,15 +90,6 @@ def _refuse(words: str) -> NoReturn:
     raise typer.Exit(ExitCode.WRONG) from None
 
 
-def size_words(size: float) -> str:
-    """Return a number of bytes as text: `12.3 MB`."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} TB"
-
-
 def age_words(seconds: float) -> str:
     """Return an age in its largest unit: `3 d`."""
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.text import Text
 
 from graph_compiler.cli.arguments.runs import run_words
-from graph_compiler.cli.console import age_words, size_words
+from graph_compiler.cli.console import age_words
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.identifiers import counted, listing
+from graph_compiler.identifiers import counted, listing, size_words
 from graph_compiler.staging.gc.collection import Collection, Policy, verdict
 from graph_compiler.staging.gc.inventory import ResultFolder, StagedEpoch, StagedRun, StagingInventory
 from graph_compiler.staging.gc.liveness import RunOfAirflow

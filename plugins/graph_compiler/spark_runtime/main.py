@@ -191,6 +191,7 @@ def _execute(
             uncompared=result.uncompared,
             schemas=result.schemas,
             computed_by=None if code is None else code.at_end(task.region),
+            actual=metrics.actual(),
         )
     except BaseException as error:  # every exception is reported: a function may call sys.exit(0), too
         LOG.error("traceback of the failure:\n%s", redact(_traceback(), task))
@@ -221,6 +222,7 @@ def _failed(
         reads=(),
         recomputed=(),
         failure=redacted_failure(explain_failure(error), task),
+        actual=metrics.actual() if metrics else None,
     )
 
 

@@ -14,20 +14,23 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler import program_log
 from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.documents.actual_execution import ActualExecution
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, RegionDescriptor
 from graph_compiler.deployment.documents.progress import VERSION, CurrentStep, ExecutionProgress
 from graph_compiler.deployment.documents.report import ActionMetrics, OperatorMetrics, Phase, VertexMetrics
 from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.spark_runtime.execution_learner import ExecutionLearner
 from graph_compiler.spark_runtime.region.region_graph import OperatorGraph, Output
-from graph_compiler.spark_runtime.spark_internals.executed_plan import read_executed_plan, rows_by_output
+from graph_compiler.spark_runtime.spark_internals.executed_plan import PlanNode, read_executed_plan, rows_by_output
 from graph_compiler.spark_runtime.spark_internals.executed_queries import ExecutedQueries
 from graph_compiler.spark_runtime.spark_internals.origins import ACTION, OPERATOR, mark_output, origin
-from graph_compiler.spark_runtime.spark_internals.stages import stage_totals
+from graph_compiler.spark_runtime.spark_internals.stages import ExecutedStage, StageTotals, executed_stages
 
 LOG = program_log.logger(__name__)
 
@@ -58,11 +61,13 @@ class RegionMetrics:
     """The operators that are running, nested or in parallel."""
     _told: tuple[int, ...] = ()
     """How much was known when `_progress` was last computed."""
+    _learner: ExecutionLearner = field(init=False)
     _graph: OperatorGraph = field(init=False)
     _progress: ExecutionProgress = field(init=False)
 
     def __post_init__(self) -> None:
         self._graph = OperatorGraph.of(self.region)
+        self._learner = ExecutionLearner(self.region)
         self._progress = ExecutionProgress(
             version=VERSION,
             application_id=str(self.spark.sparkContext.applicationId),
@@ -118,10 +123,12 @@ class RegionMetrics:
         seconds = time.monotonic() - started
         # A preview stops early, so its counts are not the numbers of rows.
         is_whole = phase not in (Phase.EVALUATE, Phase.PREVIEW)
-        counted = self._count(group, description) if is_whole else {}
-        stages = stage_totals(self.spark, group)
-        if phase is Phase.EVALUATE and not stages.stage_ids:
+        queries = self._queries_of(group, description) if is_whole else ()
+        ran = self._stages_of(group, description)
+        counted = self._count(operator, queries, ran or (), description)
+        if ran is None or (phase is Phase.EVALUATE and not ran):
             return
+        stages = StageTotals.of(ran)
         self.actions.append(
             ActionMetrics(
                 name=description,
@@ -161,20 +168,63 @@ class RegionMetrics:
         )
         return vertex_metrics(self.region, known, tuple(self.actions))
 
-    def _count(self, group: str, description: str) -> dict[Output, int]:
-        """Count the operators' output rows in the plans of an action."""
-        found: dict[Output, int] = {}
-        if self._queries is None:
-            return found
+    def actual(self) -> ActualExecution | None:
+        """Return what is known so far of stages, exchanges and where vertices ran; None if nothing ran."""
+        return self._learner.actual()
+
+    def _queries_of(self, group: str, description: str) -> tuple[Any, ...]:
         try:
-            for query in self._queries.of_action(group):
-                plan = read_executed_plan(self.spark, query)
+            return self._queries.of_action(group) if self._queries is not None else ()
+        except Exception as error:  # Spark's listener bus is too far behind
+            LOG.warning("%s: rows are unknown: %s", description, error)
+            self._learner.note(f"{description}: plans are unknown: {type(error).__name__}")
+            return ()
+
+    def _stages_of(self, group: str, description: str) -> tuple[ExecutedStage, ...] | None:
+        """Return the stages of an action, None if Spark does not say: a failure to learn fails nothing."""
+        try:
+            found = executed_stages(self.spark, group)
+        except Exception as error:  # it reads private parts of Spark
+            LOG.warning("%s: its stages are unknown: %s", description, error)
+            self._learner.note(f"{description}: stages are unknown: {type(error).__name__}")
+            return None
+        self._learner.ran(found)
+        return found
+
+    def _count(
+        self, operator: OperatorDescriptor, queries: Sequence[Any], stages: Sequence[ExecutedStage], description: str
+    ) -> dict[Output, int]:
+        """Count the operators' output rows in the plans of an action, and learn where they ran."""
+        found: dict[Output, int] = {}
+        try:
+            for query in queries:
+                plan, why_no_parts = read_executed_plan(self.spark, query)
                 for output, rows in rows_by_output(plan).items():
                     found[output] = max(rows, found.get(output, 0))
+                self._learn(operator, plan, why_no_parts, stages, description)
         except Exception as error:  # it reads private parts of Spark
             LOG.warning("%s: rows are unknown: %s", description, error)
+            self._learner.note(f"{description}: its plan is unknown: {type(error).__name__}")
             return {}
         return found
+
+    def _learn(
+        self,
+        operator: OperatorDescriptor,
+        plan: PlanNode,
+        why_no_parts: Exception | None,
+        stages: Sequence[ExecutedStage],
+        description: str,
+    ) -> None:
+        """Learn where the operators in a plan ran; a failure costs no row counts."""
+        if why_no_parts is None:
+            try:
+                self._learner.learn(plan, operator.node_id, stages)
+            except Exception as error:  # a plan of a kind that was never seen
+                why_no_parts = error
+        if why_no_parts is not None:
+            LOG.warning("%s: where it ran is unknown: %s", description, why_no_parts)
+            self._learner.note(f"{description}: where it ran is unknown: {type(why_no_parts).__name__}")
 
 
 @contextmanager

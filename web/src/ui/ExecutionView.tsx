@@ -1,6 +1,7 @@
 import { memo, useEffect, useMemo, useRef, useState, type KeyboardEvent, type PointerEvent } from 'react'
 import type { ExecutionState, Vertex, VertexRun, ViewPlan, ViewRun } from '../documents'
 import { statePaint, type Theme } from '../export/palette'
+import { actualWords } from '../model/actual'
 import { connections, gridSize, subtaskAt } from '../model/executionGrid'
 import { counted, parallelismWords, rowsWords, secondsWords } from '../model/words'
 import { currentAttempt, vertexRun } from '../model/runState'
@@ -31,6 +32,11 @@ export const ExecutionView = memo(function ExecutionView({ plan, run, theme }: P
             <h2>
               {region.id} {run && <StateBadge paint={statePaint(state, theme)} />}
             </h2>
+            {attempt?.remarks.map((remark, at) => (
+              <p key={at} className="remark">
+                {remark}
+              </p>
+            ))}
             {region.vertices.map((id) => {
               const { vertex, inputs = [] } = vertices.get(id) ?? {}
               const figures = vertexRun(attempt, id)
@@ -43,6 +49,9 @@ export const ExecutionView = memo(function ExecutionView({ plan, run, theme }: P
                         {vertex.parallelism === null ? `parallelism ${parallelismWords(null)}` : `${counted(vertex.parallelism, 'subtask')}${vertex.parallelism_configured ? '' : ' (default)'}`}
                         {figures && figureWords(figures)}
                       </div>
+                      {actualWords(attempt, plan, id).map((line, at) => (
+                        <div key={at}>{line}</div>
+                      ))}
                       <details>
                         <summary>inputs</summary>
                         {inputs.map((line, at) => (

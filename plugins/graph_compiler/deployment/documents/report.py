@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from graph_compiler.deployment.documents.actual_execution import ActualExecution
 from graph_compiler.deployment.documents.computed_by import ComputedBy
 from graph_compiler.deployment.documents.manifest import ContractCount, StagedRead
 from graph_compiler.deployment.documents.wire import from_json
@@ -228,7 +229,7 @@ class ExecutionReport:
 
     `sources` are the files that operators have read, as far as they are known; `uncompared` is what else they have
     read. `schemas` are those of all sources and sinks of a finished execution. `computed_by` None: an earlier version
-    wrote it, or it failed.
+    wrote it, or it failed. `actual` None: an earlier version wrote it, or nothing ran.
     """
 
     version: int
@@ -244,6 +245,7 @@ class ExecutionReport:
     uncompared: tuple[UncomparedRead, ...] = field(default=(), metadata={UNSAID: True})
     schemas: tuple[OperatorSchema, ...] = field(default=(), metadata={UNSAID: True})
     computed_by: ComputedBy | None = field(default=None, metadata={UNSAID: True})
+    actual: ActualExecution | None = field(default=None, metadata={UNSAID: True})
 
     @classmethod
     def from_json(cls, text: str) -> ExecutionReport:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from graph_compiler.deployment.documents.actual_execution import ActualExecution
 from graph_compiler.deployment.documents.report import Phase, ThrowableType
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId
@@ -96,7 +97,8 @@ class ViewAttempt:
     """One execution of the region. `number` counts them from 0, `try_number` is that of Airflow's try, from 1.
 
     Airflow queued it at `queued`. While it runs, and after it died without a report, `vertices` and `work` are the last
-    known ones; otherwise, `current` is None.
+    known ones; otherwise, `current` is None. `actual` is what ran, of an attempt with a report, and `remarks` what was
+    skewed, late or spilled.
     """
 
     number: int
@@ -119,6 +121,8 @@ class ViewAttempt:
     application_id: str | None
     spark_url: str | None
     log_url: str
+    actual: ActualExecution | None = None
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

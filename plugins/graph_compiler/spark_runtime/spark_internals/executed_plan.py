@@ -21,13 +21,33 @@ The names of physical nodes and of their metrics: 4.3.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.spark_runtime.region.region_graph import Output
+from graph_compiler.spark_runtime.spark_internals.executed_parts import (
+    BROADCAST,
+    HIDDEN_EXCHANGES,
+    OF_SPARK_ALONE,
+    SHUFFLE,
+    WRAPPERS,
+    WRITE,
+    Exchange,
+    PartitionRead,
+    exchange_of,
+    is_command,
+    is_repartition,
+    operators_of,
+    partitions_computed,
+    rdd_computed,
+    rdd_written,
+    reads_of,
+    splits_of,
+    was_executed,
+)
 from graph_compiler.spark_runtime.spark_internals.origins import outputs_at
 
 MOST_NODES = 400
@@ -51,7 +71,6 @@ _LEAVES = {
     "RDDScanExec": (),
     "RangeExec": (),
 }
-_WRITE = "DataWritingCommandExec"
 # Logical nodes that are rebuilt when a condition is pushed through them.
 _MADE_ANEW = frozenset(
     {"Aggregate", "Filter", "FlatMapGroupsInPandas", "Generate", "Join", "MapInArrow", "MapInPandas", "Project"}
@@ -60,11 +79,24 @@ _MADE_ANEW = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanNode:
-    """One node of an executed plan: the outputs that it returns, and their number of rows if Spark counts them."""
+    """One node of an executed plan: the outputs that it returns, and their number of rows if Spark counts them.
+
+    `operators` are those that it computes, as far as its logical nodes show. `rdd_id` is set at the top of a part that
+    ran in one stage. `exchange` is set if its child is another part; `reads` are what adaptive execution made tasks
+    read of the exchange below. `splits` are those of a leaf, `partitions` those of an input of a union.
+    """
 
     outputs: frozenset[Output]
     rows: int | None
     children: tuple[PlanNode, ...]
+    kind: str = ""
+    operators: frozenset[int] = frozenset()
+    has_run: bool = True
+    rdd_id: int | None = None
+    exchange: Exchange | None = None
+    reads: tuple[PartitionRead | None, ...] | None = None
+    splits: int | None = None
+    partitions: int | None = None
 
 
 def rows_by_output(plan: PlanNode) -> dict[Output, int]:
@@ -83,9 +115,10 @@ def _counts(node: PlanNode, above: frozenset[Output]) -> Iterator[tuple[Output, 
         yield from _counts(child, above | node.outputs)
 
 
-def read_executed_plan(spark: SparkSession, query: Any) -> PlanNode:
-    """Return a query's executed plan; raises PlanTooLargeError."""
-    return _Reader(spark, MOST_NODES).node(query.executedPlan())
+def read_executed_plan(spark: SparkSession, query: Any) -> tuple[PlanNode, Exception | None]:
+    """Return a query's executed plan, and why its parts are not known, None if they are; raises PlanTooLargeError."""
+    reader = _Reader(spark, MOST_NODES)
+    return reader.node(query.executedPlan()), reader.why_no_parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +133,7 @@ class WriteMetrics:
 def write_metrics(query: Any) -> WriteMetrics:
     """Return a file write's own metrics."""
     plan = query.executedPlan()
-    while (kind := _kind(plan)) != _WRITE:
+    while (kind := _kind(plan)) != WRITE:
         (plan,) = _children(plan, kind)
     metrics = plan.metrics()
     rows, files, size = (int(metrics.apply(name).value()) for name in ("numOutputRows", "numFiles", "numOutputBytes"))
@@ -113,23 +146,68 @@ class PlanTooLargeError(GraphCompilerError):
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads one plan, at most `left` nodes of it."""
+    """Reads one plan, at most `left` nodes of it.
+
+    Rows are read even if the parts cannot be: they need more of what is private to Spark.
+    """
 
     spark: SparkSession
     left: int
+    why_no_parts: Exception | None = None
 
-    def node(self, plan: Any) -> PlanNode:
+    def node(self, plan: Any, *, is_top: bool = True, stage: Any = None) -> PlanNode:
+        """Return a node; `is_top`: it is the first of its part. `stage` is the query stage whose exchange it is."""
         self.left -= 1
         if self.left < 0:
             raise PlanTooLargeError(f"the plan has more than {MOST_NODES} nodes")
         kind = _kind(plan)
-        children = tuple(self.node(child) for child in _children(plan, kind))
+        below = _children(plan, kind)
+        begins = (is_top and kind in WRAPPERS) or kind == BROADCAST or kind in HIDDEN_EXCHANGES
+        own = plan if kind in ("BroadcastQueryStageExec", "ShuffleQueryStageExec") else None
+        kept = stage if kind == "ReusedExchangeExec" else own
+        children = tuple(self.node(child, is_top=begins, stage=kept) for child in below)
         logical = _counterpart(plan, kind)
-        return PlanNode(
+        found = PlanNode(
             outputs=frozenset() if logical is None else outputs_at(self.spark, logical),
             rows=_rows(plan, kind, children),
             children=children,
+            kind=kind,
         )
+        if self.why_no_parts is None:
+            try:
+                return self._with_part(found, plan, below, stage=stage, is_top=is_top and kind not in WRAPPERS)
+            except Exception as error:  # it reads more private parts of Spark
+                self.why_no_parts = error
+        return found
+
+    def _with_part(self, node: PlanNode, plan: Any, below: list[Any], *, stage: Any, is_top: bool) -> PlanNode:
+        kind = node.kind
+        operators = frozenset(_operators(plan, kind, is_leaf=not below))
+        node = replace(node, operators=operators, has_run=all(child.has_run for child in node.children))
+        if kind in (SHUFFLE, BROADCAST):
+            return self._with_exchange(node, plan, stage)
+        if kind == "UnionExec" and node.has_run:
+            pairs = zip(node.children, below, strict=True)
+            counted = tuple(replace(child, partitions=partitions_computed(plan)) for child, plan in pairs)
+            node = replace(node, children=counted)
+        if kind in HIDDEN_EXCHANGES:
+            node = replace(node, exchange=Exchange(kind="single"))
+        if kind == "AQEShuffleReadExec":
+            node = replace(node, reads=reads_of(plan))
+        if not below:
+            node = replace(node, splits=splits_of(plan, kind))
+        if is_top and node.has_run and not is_command(plan, kind):
+            node = replace(node, rdd_id=rdd_computed(plan))
+        return node
+
+    def _with_exchange(self, node: PlanNode, plan: Any, stage: Any) -> PlanNode:
+        if not was_executed(plan, node.kind, is_stage=stage is not None and bool(stage.isMaterialized())):
+            return replace(node, has_run=False, exchange=Exchange(kind="unknown"))
+        (child,) = node.children
+        if node.kind == SHUFFLE:
+            child = replace(child, rdd_id=rdd_written(plan))
+        exchange = exchange_of(self.spark, plan, node.kind, stage)
+        return replace(node, children=(child,), exchange=exchange, has_run=True)
 
 
 def _children(plan: Any, kind: str) -> list[Any]:
@@ -167,6 +245,27 @@ def _counterpart(plan: Any, kind: str) -> Any:
     if kind in ("FilterExec", "ProjectExec"):
         return _first(logical, lambda node: _kind(node) == kind.removesuffix("Exec"))
     return logical if logical is not None and _kind(logical) in _MADE_ANEW else None
+
+
+def _operators(plan: Any, kind: str, *, is_leaf: bool) -> Iterator[int]:
+    """Yield the operators that a physical node computes.
+
+    A leaf computes all that is linked to it; an exchange is an operator's own only if that asked for it.
+    """
+    if kind in OF_SPARK_ALONE or kind in WRAPPERS or kind.endswith("QueryStageExec"):
+        return
+    link = plan.logicalLink()
+    if not link.isDefined():
+        return
+    logical = _unwrapped(link.get())
+    if kind == SHUFFLE and not is_repartition(logical):
+        return
+    if kind in ("FilterExec", "ProjectExec"):
+        logical = _first(logical, lambda node: _kind(node) == kind.removesuffix("Exec")) or logical
+    while logical is not None:
+        yield from operators_of(logical)
+        below = logical.children() if is_leaf else None
+        logical = below.apply(0) if below is not None and below.size() == 1 else None
 
 
 def _first(logical: Any, fits: Callable[[Any], bool]) -> Any:

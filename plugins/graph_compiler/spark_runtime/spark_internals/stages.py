@@ -1,21 +1,42 @@
 """What the stages of a job group did, from Spark's status store (which also exists without its UI).
 
-`SparkContext.statusStore`, `AppStatusStore.stageData` and `taskSummary`, private to Spark in Scala: 4.3.
+The store keeps the newest stages and tasks (`spark.ui.retainedStages`, `spark.ui.retainedTasks`): what it no longer has
+is not known.
+
+`SparkContext.statusStore`, `AppStatusStore.stageData`, `taskSummary` and `taskList`, `TaskIndexNames`, private to Spark
+in Scala: 4.3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import SparkSession
 
+from graph_compiler.deployment.documents.actual_execution import MOST_STAGES, Spread, StageRun
 from graph_compiler.deployment.documents.report import SlowestTask
 from graph_compiler.spark_runtime.spark_internals.java import java_class
 
 LONG = 1_000
 """The total time in milliseconds that a stage's tasks must have run before its slowest task is looked for."""
+_MOST_TASKS = 20_000
+"""Tasks of a stage whose distribution is asked for: Spark sorts them once for each of its thirty metrics."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutedStage:
+    """A stage that ran, and the ids of the RDDs that its tasks computed.
+
+    `completed` counts the tasks of all attempts; `is_repeated`: some of them had already succeeded.
+    """
+
+    run: StageRun
+    rdd_ids: frozenset[int]
+    completed: int
+    is_repeated: bool
+    slowest_task: SlowestTask | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,31 +53,41 @@ class StageTotals:
     shuffle_written_bytes: int
     slowest_task: SlowestTask | None
 
+    @classmethod
+    def of(cls, stages: Sequence[ExecutedStage]) -> StageTotals:
+        """Add up stages."""
+        runs = [stage.run for stage in stages]
+        return cls(
+            stage_ids=tuple(run.stage_id for run in runs),
+            tasks=sum(stage.completed for stage in stages),
+            failed_tasks=sum(run.failed_tasks for run in runs),
+            repeated_stages=sum(stage.is_repeated for stage in stages),
+            input_bytes=sum(run.input_bytes for run in runs),
+            spilled_bytes=sum(run.disk_spilled for run in runs),
+            shuffle_read_bytes=sum(run.exchange_bytes_read for run in runs),
+            shuffle_written_bytes=sum(run.exchange_bytes_written for run in runs),
+            slowest_task=max(
+                (stage.slowest_task for stage in stages if stage.slowest_task),
+                key=lambda slowest: slowest.excess,
+                default=None,
+            ),
+        )
 
-def stage_totals(spark: SparkSession, group: str) -> StageTotals:
-    """Add up a job group; a stage whose shuffle files already exist has not run."""
+
+def executed_stages(spark: SparkSession, group: str) -> tuple[ExecutedStage, ...]:
+    """Return the stages of a job group by id; a stage whose shuffle files already exist has not run."""
     context = spark.sparkContext
     assert context._jsc is not None
     store = context._jsc.sc().statusStore()
     jobs = [store.job(id) for id in context.statusTracker().getJobIdsForGroup(group)]
     ids = sorted({int(id) for job in jobs for id in _each(job.stageIds())})
-    attempts = {id: [a for a in _attempts(spark, store, id) if _has_run(a)] for id in ids}
-    ran = [attempt for found in attempts.values() for attempt in found]
-    return StageTotals(
-        stage_ids=tuple(id for id in ids if attempts[id]),
-        tasks=sum(attempt.numCompleteTasks() for attempt in ran),
-        failed_tasks=sum(attempt.numFailedTasks() for attempt in ran),
-        repeated_stages=sum(_is_repeated(found) for found in attempts.values()),
-        input_bytes=sum(attempt.inputBytes() for attempt in ran),
-        spilled_bytes=sum(attempt.diskBytesSpilled() for attempt in ran),
-        shuffle_read_bytes=sum(attempt.shuffleReadBytes() for attempt in ran),
-        shuffle_written_bytes=sum(attempt.shuffleWriteBytes() for attempt in ran),
-        slowest_task=max(
-            (found for attempt in ran if (found := _slowest_task(spark, store, attempt))),
-            key=lambda slowest: slowest.excess,
-            default=None,
-        ),
-    )
+    found = {id: [attempt for attempt in _attempts(spark, store, id) if _has_run(attempt)] for id in ids}
+    ran = {id: _stage(id, attempts) for id, attempts in found.items() if attempts}
+    longest = sorted(ran.values(), key=lambda stage: -stage.run.run_milliseconds)[:MOST_STAGES]
+    for stage in longest:
+        id = stage.run.stage_id
+        ran[id] = _with_tasks(spark, store, stage, found[id][-1])
+    return tuple(ran.values())
 
 
 def _has_run(attempt: Any) -> bool:
@@ -64,38 +95,105 @@ def _has_run(attempt: Any) -> bool:
 
 
 def _attempts(spark: SparkSession, store: Any, id: int) -> list[Any]:
-    gateway = spark.sparkContext._gateway
-    assert gateway is not None
     no_statuses = java_class(spark, "java.util.ArrayList")()
-    no_quantiles = gateway.new_array(java_class(spark, "double"), 0)
-    return list(_each(store.stageData(id, False, no_statuses, False, no_quantiles)))
+    found = _each(store.stageData(id, False, no_statuses, False, _doubles(spark)))
+    return sorted(found, key=lambda attempt: int(attempt.attemptId()))
 
 
-def _slowest_task(spark: SparkSession, store: Any, attempt: Any) -> SlowestTask | None:
-    """Return a stage's slowest successful task. Spark has to sort the tasks, so not if all were short."""
-    tasks = int(attempt.numCompleteTasks())
-    if tasks < 2 or attempt.executorRunTime() < LONG:
-        return None
-    gateway = spark.sparkContext._gateway
-    assert gateway is not None
-    quantiles = gateway.new_array(java_class(spark, "double"), 2)
-    # Spark takes the task at quantile · tasks, of two the longer one; the median should be the shorter.
-    quantiles[0], quantiles[1] = ((tasks - 1) // 2 + 0.5) / tasks, 1.0
-    found = store.taskSummary(attempt.stageId(), attempt.attemptId(), quantiles)
-    if found.isEmpty():  # Spark has not kept its tasks (spark.ui.retainedTasks)
-        return None
-    median, longest = _each(found.get().executorRunTime())
-    return SlowestTask(
-        stage_id=int(attempt.stageId()),
+def _stage(id: int, attempts: list[Any]) -> ExecutedStage:
+    tasks = max(int(attempt.numTasks()) for attempt in attempts)  # a later attempt runs only what was lost
+    completed = sum(int(attempt.numCompleteTasks()) for attempt in attempts)
+
+    def total(name: str) -> int:
+        return sum(int(getattr(attempt, name)()) for attempt in attempts)
+
+    run = StageRun(
+        stage_id=id,
+        attempts=len(attempts),
         tasks=tasks,
-        median_seconds=round(median / 1000, 3),
-        longest_seconds=round(longest / 1000, 3),
+        failed_tasks=total("numFailedTasks"),
+        run_milliseconds=total("executorRunTime"),
+        input_rows=total("inputRecords"),
+        input_bytes=total("inputBytes"),
+        output_rows=total("outputRecords"),
+        output_bytes=total("outputBytes"),
+        exchange_rows_read=total("shuffleReadRecords"),
+        exchange_bytes_read=total("shuffleReadBytes"),
+        exchange_rows_written=total("shuffleWriteRecords"),
+        exchange_bytes_written=total("shuffleWriteBytes"),
+        memory_spilled=total("memoryBytesSpilled"),
+        disk_spilled=total("diskBytesSpilled"),
+    )
+    rdd_ids = str(attempts[-1].rddIds().mkString(","))
+    return ExecutedStage(
+        run=run,
+        rdd_ids=frozenset(int(each) for each in rdd_ids.split(",") if each),
+        completed=completed,
+        is_repeated=completed > tasks,
     )
 
 
-def _is_repeated(attempts: list[Any]) -> bool:
-    completed = sum(int(attempt.numCompleteTasks()) for attempt in attempts)
-    return completed > max((int(attempt.numTasks()) for attempt in attempts), default=0)
+def _with_tasks(spark: SparkSession, store: Any, stage: ExecutedStage, attempt: Any) -> ExecutedStage:
+    """Return a stage with what is known by task. Spark has to sort the tasks, so not if nothing depends on it."""
+    run, tasks = stage.run, int(attempt.numCompleteTasks())
+    reads = run.exchange_rows_read > 0
+    is_long = int(attempt.executorRunTime()) >= LONG
+    if tasks == 1 and run.attempts == 1:
+        rows, time = run.exchange_rows_read, run.run_milliseconds
+        return replace(
+            stage,
+            run=replace(
+                run,
+                rows_by_task=Spread(minimum=rows, median=rows, maximum=rows, largest_task=0) if reads else None,
+                milliseconds=Spread(minimum=time, median=time, maximum=time, largest_task=0),
+            ),
+        )
+    if not 2 <= tasks <= _MOST_TASKS or not (reads or is_long):
+        return stage
+    # Spark takes the task at quantile · tasks, of two the longer one; the median should be the shorter.
+    quantiles = _doubles(spark, 0.0, ((tasks - 1) // 2 + 0.5) / tasks, 1.0)
+    found = store.taskSummary(attempt.stageId(), attempt.attemptId(), quantiles)
+    if found.isEmpty():  # Spark has not kept its tasks (spark.ui.retainedTasks)
+        return stage
+    summary = found.get()
+    indices = java_class(spark, "org.apache.spark.status.TaskIndexNames")
+
+    def spread(values: Any, index: str) -> Spread:
+        minimum, median, maximum = (int(value) for value in _each(values))
+        largest = _largest_task(spark, store, attempt, index) if maximum > minimum else None
+        return Spread(minimum=minimum, median=median, maximum=maximum, largest_task=largest)
+
+    times = spread(summary.executorRunTime(), str(indices.EXEC_RUN_TIME()))
+    records = summary.shuffleReadMetrics().readRecords()
+    rows_by_task = spread(records, str(indices.SHUFFLE_READ_RECORDS())) if reads else None
+    slowest = SlowestTask(
+        stage_id=run.stage_id,
+        tasks=tasks,
+        median_seconds=round(times.median / 1000, 3),
+        longest_seconds=round(times.maximum / 1000, 3),
+    )
+    return replace(
+        stage,
+        run=replace(run, rows_by_task=rows_by_task, milliseconds=times),
+        slowest_task=slowest if is_long else None,
+    )
+
+
+def _largest_task(spark: SparkSession, store: Any, attempt: Any, index: str) -> int | None:
+    """Return the number of the task that is first in an index of the store, in descending order."""
+    by, statuses = java_class(spark, "scala.Option").apply(index), java_class(spark, "java.util.ArrayList")()
+    statuses.add(java_class(spark, "org.apache.spark.status.api.v1.TaskStatus").SUCCESS)
+    found = store.taskList(attempt.stageId(), attempt.attemptId(), 0, 1, by, False, statuses)
+    return None if found.isEmpty() else int(found.apply(0).index())
+
+
+def _doubles(spark: SparkSession, *values: float) -> Any:
+    gateway = spark.sparkContext._gateway
+    assert gateway is not None
+    array = gateway.new_array(java_class(spark, "double"), len(values))
+    for place, value in enumerate(values):
+        array[place] = value
+    return array
 
 
 def _each(sequence: Any) -> Iterator[Any]:

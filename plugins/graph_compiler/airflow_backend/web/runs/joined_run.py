@@ -21,6 +21,7 @@ from graph_compiler.airflow_backend.web.runs.attempts import (
 from graph_compiler.airflow_backend.web.runs.dag_runs import Links, RunWithTries, TryRow
 from graph_compiler.deployment.documents.run_identity import NOT_MAPPED, RunIdentity
 from graph_compiler.explain.documents.view_run import VERSION, ViewAttempt, ViewRegionRun, ViewRun
+from graph_compiler.explain.text.actual_text import remarks
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId, TaskName
 from graph_compiler.run_client.run_status import EXECUTION_STATES
@@ -215,4 +216,6 @@ def _attempt(row: TryRow | None, attempt: Attempt | None, task: _TaskRun) -> Vie
         application_id=application_id,
         spark_url=task.links.spark(application_id, live),
         log_url=task.log_url(try_number),
+        actual=report.actual if report else None,
+        remarks=tuple(remarks(report)) if report else (),
     )

@@ -11,11 +11,12 @@ from typing import Annotated
 
 import typer
 
-from graph_compiler.cli.console import AsJson, ExitCode, size_words, speaking_plainly, standard_error
+from graph_compiler.cli.console import AsJson, ExitCode, speaking_plainly, standard_error
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.warming.archive_making import SparkProgram, be_patient, make_archive, make_wanted_archive
 from graph_compiler.driver_jvm.class_archive import archive_cache
 from graph_compiler.driver_jvm.installation import DriverStartError, class_path_key, find_installation
+from graph_compiler.identifiers import size_words
 
 Again = Annotated[bool, typer.Option("--again", help="Make it even if there is one.")]
 Background = Annotated[str | None, typer.Option("--background", hidden=True)]
