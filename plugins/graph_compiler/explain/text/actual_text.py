@@ -140,7 +140,7 @@ def _vertex_lines(
     actual: ActualExecution,
     names: dict[JobVertexId, str],
 ) -> Iterator[str]:
-    configured = declared_parallelism(vertex)
+    configured = _configured_parallelism(vertex)
     declared = "decided by Spark" if configured is None else f"declared {configured}"
     if run is None or not run.stage_ids:
         yield f"parallelism: {declared}; where it ran is not known: Spark merged it into other operators"
@@ -212,7 +212,7 @@ def _rows_words(spread: Spread) -> str:
     return f"{spread.minimum:,} / {spread.median:,} / {spread.maximum:,}{task}"
 
 
-def declared_parallelism(vertex: VertexDescriptor) -> int | None:
+def _configured_parallelism(vertex: VertexDescriptor) -> int | None:
     """Return the parallelism that a vertex's operators set, None if they set none: Spark decides."""
     found = [operator.settings.parallelism for operator in vertex.operators]
     return next((number for number in found if number is not None), None)
@@ -226,7 +226,7 @@ def _region_json(one: RegionAfterRun) -> Json:
         {
             "id": vertex.vertex_id,
             "name": vertex.name,
-            "declared": {"parallelism": declared_parallelism(vertex)},
+            "declared": {"parallelism": _configured_parallelism(vertex)},
             "actual": _vertex_json(runs.get(vertex.vertex_id), actual),
             "rows_out": known[vertex.vertex_id].rows if vertex.vertex_id in known else None,
         }
