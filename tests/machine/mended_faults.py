@@ -795,7 +795,7 @@ FAULTS = (
     _fault(
         49,
         "zeros in front of inferred numbers are lost",
-        ("TextFormat._", 'r"[+-]?(0|[1-9]\\d*)" if self.keeps_digits else ', ""),
+        ("TextFormat._", 'r"-?(0|[1-9]\\d*)" if self.keeps_digits else ', ""),
         found_by="spark/connectors/test_misfit_table.py::test_a_misfit_is_treated_as_the_table_says",
     ),
     _fault(

@@ -40,6 +40,8 @@ from pyspark.sql.types import (
 from graph_compiler.identifiers import quoted
 
 NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+_CODE = r"\+.*|-?0\d.*|-?\d+[eE]\d+"
+"""What is rather a code than a number: +49, 007.5, 12E4. Programs write exponents with a point or a sign."""
 DAY = r"[+-]?\d{4,7}-\d{1,2}-\d{1,2}"
 TIME = r"[\d:.]*\d"
 """Without a time zone."""
@@ -56,8 +58,8 @@ _LENIENT_IN_LISTS = (DecimalType, DateType, TimestampType, TimestampNTZType)
 class TextFormat:
     """How values are written. `decimal` and `grouping` are the separators of a locale; None where it is not declared.
 
-    `keeps_digits`: types were inferred, so text whose digits a number would lose (0123) does not fit. `is_json`: bytes
-    are written in base64, and infinity also as Spark's reader of JSON reads it.
+    `keeps_digits`: types were inferred, so text of which a number would lose a part (0123, +49, 12E4) does not fit.
+    `is_json`: bytes are written in base64, and infinity also as Spark's reader of JSON reads it.
     """
 
     date: str | None = None
@@ -188,14 +190,15 @@ class TextFormat:
 
     @_misfit.register
     def _(self, kind: IntegralType, text: str, value: str, depth: int) -> str | None:
-        digits = r"[+-]?(0|[1-9]\d*)" if self.keeps_digits else r"[+-]?\d+"
+        digits = r"-?(0|[1-9]\d*)" if self.keeps_digits else r"[+-]?\d+"
         return self._unless(text, value, f"CAST({value} AS STRING) = {text} OR {_matches(text, digits)}")
 
     @_misfit.register
     def _(self, kind: DecimalType, text: str, value: str, depth: int) -> str | None:
         point = self._point(text)
         largest = DecimalType(_MOST_DIGITS, _MOST_DIGITS - kind.precision + kind.scale)
-        plain = _matches(point, rf"[+-]?\d*(\.\d{{0,{kind.scale}}}0*)?")
+        whole = r"-?(?!0\d)\d*" if self.keeps_digits else r"[+-]?\d*"
+        plain = _matches(point, rf"{whole}(\.\d{{0,{kind.scale}}}0*)?")
         # With an exponent, `largest` has all digits if it has as many behind its point.
         fraction = rf"length(regexp_extract({point}, '[.](\\d*)[eE]', 1))"
         exponent = f"try_cast(regexp_extract({point}, '[eE](.*)', 1) AS INT)"
@@ -213,6 +216,8 @@ class TextFormat:
         if self.keeps_digits:  # a double has 15 to 17 digits
             exact = [f"try_cast({each} AS DECIMAL(38, 18))" for each in (text, value)]
             is_number += f" AND (length({text}) <= 15 OR {' <=> '.join(exact)})"
+            if not self.is_json:  # there, it is written as a number
+                is_number += f" AND NOT {_matches(text, _CODE)}"
         names = {name for each in self._special_names() for name in each}
         names |= {"INF", "+INF", "-INF", "+Infinity"} if self.is_json else set()
         listed = ", ".join(sql_literal(name) for name in sorted(names))

@@ -211,6 +211,8 @@ def _other_values(text: str, type: str, *, is_inferred: bool) -> Iterator[tuple[
     """Yield what text may mean that is no value of a declared type, or shows that an inferred type is too narrow."""
     if re.fullmatch(r"[+-]?0\d+", text):
         yield "a number loses the zeros in front: declare schema= with STRING for this column", None
+    elif is_inferred and re.fullmatch(r"\+\d+", text):
+        yield "a number loses the plus in front: declare schema= with STRING for this column", None
     elif _NANOSECONDS.search(text) and type.startswith("TIMESTAMP"):
         yield "Spark keeps six digits of a second: declare STRING, and cast what you need", None
     elif is_inferred:
