@@ -44,7 +44,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 ODD = {
     "id": ("x", "1.5", "99999999999999999999", " 5", "", "+5", "1e2"),
     "code": ("", "x", "01"),
-    "amount": ("3,50", "1.005.0", "1d", "0x1"),
+    "amount": ("3,50", "1.005.0", "1d", "0x1", "12E4", "+1.5", "007.5", "-1e-3"),
     "day": ("2024-01-05 banana", "2024", "2024-13-01"),
     "flag": ("yes", "1"),
     "name": ("{sep}", "a{sep}b", '"', 'say "hi"', '"{sep}"', "\\"),
@@ -135,11 +135,19 @@ def value_of(text: str, kind: DataType) -> object:
         return text
     words = type_words(kind)
     value = typed(text, words)
-    if words in ("INT", "BIGINT") and text.lstrip("+-").startswith("0") and value != 0:
+    if words in ("INT", "BIGINT") and (text.startswith("+") or (text.removeprefix("-")[0] == "0" and value != 0)):
+        return MISFITS
+    if isinstance(value, float) and is_code(text.removeprefix("-")):
         return MISFITS
     if isinstance(value, float) and len(text) > 15 and Fraction(Decimal(text)) != Fraction(repr(value)):
         return MISFITS
     return value
+
+
+def is_code(text: str) -> bool:
+    """Whether a program would hardly write a number like this: +1.5, 007.5, 12E4."""
+    before, _, after = text.lower().partition("e")
+    return text.startswith("+") or (text[0] == "0" and text[1:2].isdigit()) or (before.isdigit() and after.isdigit())
 
 
 @pytest.mark.parametrize("is_plain", [True, False])
