@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from graph_compiler import Parquet, StreamExecutionEnvironment, Text
 from graph_compiler.deployment.documents.report import ThrowableType
-from graph_compiler.errors import UnreadFilesError
+from graph_compiler.errors import SchemaChangedError, UnreadFilesError
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.repeatability.source_files import listings_of
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import plan_leaves
@@ -79,7 +79,7 @@ def test_files_are_read_or_the_source_is_refused(
     folder = tmp_path / "in"
     make(folder, *files)
     if unread is None:
-        with pytest.raises(PySparkException, match="CONFLICTING"):
+        with pytest.raises(SchemaChangedError, match="named after different columns"):
             read(spark, folder, path, options)
         return
     if not unread:
