@@ -145,9 +145,8 @@ def value_of(text: str, kind: DataType) -> object:
 
 
 def is_code(text: str) -> bool:
-    """Whether a program would hardly write a number like this: +1.5, 007.5, 12E4."""
-    before, _, after = text.lower().partition("e")
-    return text.startswith("+") or (text[0] == "0" and text[1:2].isdigit()) or (before.isdigit() and after.isdigit())
+    """Whether a program would hardly write a number like this: +1.5, 007.5."""
+    return text.startswith("+") or (text[0] == "0" and text[1:2].isdigit())
 
 
 @pytest.mark.parametrize("is_plain", [True, False])

@@ -139,11 +139,6 @@ def test_a_value_has_the_declaration_that_reads_it(text: str, type: str, expecte
         ("x", "INT", "Spark inferred this type from the files: declare schema= with STRING for this column"),
         ("007", "INT", "a number loses the zeros in front: declare schema= with STRING for this column"),
         ("+49", "INT", "a number loses the plus in front: declare schema= with STRING for this column"),
-        (
-            "12E4",
-            "DOUBLE",
-            "it may be a code: declare schema= with STRING for this column; with DOUBLE if it is a number",
-        ),
         ("10:00:00.1234567", "TIMESTAMP", "Spark keeps six digits of a second: declare STRING, and cast what you need"),
     ],
 )

@@ -40,8 +40,8 @@ from pyspark.sql.types import (
 from graph_compiler.identifiers import quoted
 
 NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
-_CODE = r"\+.*|-?0\d.*|-?\d+[eE]\d+"
-"""What is rather a code than a number: +49, 007.5, 12E4. Programs write exponents with a point or a sign."""
+_CODE = r"\+.*|-?0\d.*"
+"""What is rather a code than a number: +49, 007.5. Not 12E4: R writes 1000 as 1e3."""
 DAY = r"[+-]?\d{4,7}-\d{1,2}-\d{1,2}"
 TIME = r"[\d:.]*\d"
 """Without a time zone."""
@@ -58,7 +58,7 @@ _LENIENT_IN_LISTS = (DecimalType, DateType, TimestampType, TimestampNTZType)
 class TextFormat:
     """How values are written. `decimal` and `grouping` are the separators of a locale; None where it is not declared.
 
-    `keeps_digits`: types were inferred, so text of which a number would lose a part (0123, +49, 12E4) does not fit.
+    `keeps_digits`: types were inferred, so text of which a number would lose a part (0123, +49) does not fit.
     `is_json`: bytes are written in base64, and infinity also as Spark's reader of JSON reads it.
     """
 

@@ -213,8 +213,6 @@ def _other_values(text: str, type: str, *, is_inferred: bool) -> Iterator[tuple[
         yield "a number loses the zeros in front: declare schema= with STRING for this column", None
     elif is_inferred and re.fullmatch(r"\+\d+", text):
         yield "a number loses the plus in front: declare schema= with STRING for this column", None
-    elif is_inferred and re.fullmatch(r"-?\d+[eE]\d+", text):
-        yield "it may be a code: declare schema= with STRING for this column; with DOUBLE if it is a number", None
     elif _NANOSECONDS.search(text) and type.startswith("TIMESTAMP"):
         yield "Spark keeps six digits of a second: declare STRING, and cast what you need", None
     elif is_inferred:
