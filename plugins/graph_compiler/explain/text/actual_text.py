@@ -152,7 +152,7 @@ def _vertex_lines(
         yield f"parallelism: {declared}, ran {ran} · {stages}{f', shared with {listing(shared)}' if shared else ''}"
     known = [
         *([counted(run.splits, "split")] if run is not None and run.splits is not None else []),
-        *([f"{rows:,} rows out"] if rows is not None else []),
+        *([f"{_rows(rows)} out"] if rows is not None else []),
     ]
     if known:
         yield ", ".join(known)
@@ -170,7 +170,7 @@ def _exchange_words(exchange: ExchangeRun, names: dict[JobVertexId, str]) -> str
     if exchange.written_by is not None and exchange.read_by is not None:
         parts.append(f"stage {exchange.written_by} → {exchange.read_by}")
     amount = [
-        *([] if exchange.rows is None else [f"{exchange.rows:,} rows"]),
+        *([] if exchange.rows is None else [_rows(exchange.rows)]),
         *([] if exchange.bytes is None else [size_words(exchange.bytes)]),
     ]
     if amount:
@@ -198,13 +198,17 @@ def _stage_line(stage: StageRun) -> str:
     }
     parts = [
         f"stage {stage.stage_id}: {counted(stage.tasks, 'task')}",
-        *(f"{words} {rows:,} rows, {size_words(size)}" for words, (rows, size) in amounts.items() if rows or size),
+        *(f"{words} {_rows(rows)}, {size_words(size)}" for words, (rows, size) in amounts.items() if rows or size),
         *([f"rows by task {_rows_words(stage.rows_by_task)}"] if stage.rows_by_task and stage.tasks > 1 else []),
         *([f"{counted(stage.failed_tasks, 'failed task')}"] if stage.failed_tasks else []),
         *([f"{stage.attempts} attempts"] if stage.attempts > 1 else []),
         *([f"spilled {size_words(stage.disk_spilled)}"] if stage.is_spilled else []),
     ]
     return " · ".join(parts)
+
+
+def _rows(number: int) -> str:
+    return f"{number:,} {'row' if number == 1 else 'rows'}"
 
 
 def _rows_words(spread: Spread) -> str:
