@@ -135,9 +135,10 @@ def main(request_path: str) -> int:
     path = Path(request_path)
     request = from_json(InProcessRequest, path.read_text())
     begins = RegionsProgress(path.with_name(PROGRESS)).begins
-    seams, previewer = Seams(on_begin=begins, notify=Listeners.installed().notify), None
-    if request.preview is not None:
-        previewer = Previewer(request.preview)
+    previewer = None if request.preview is None else Previewer(request.preview)
+    if previewer is None:
+        seams = Seams(on_begin=begins, notify=Listeners.installed().notify)
+    else:
         seams = Seams(on_begin=begins, observed=previewer.observed, looks=previewer.look)
     spark = application.session(request.tasks[0])
     try:

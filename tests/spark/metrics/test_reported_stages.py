@@ -17,7 +17,7 @@ from pipelines.flights import env as flights
 from tests.harness.event_log import LoggedStage, event_log
 from tests.spark import user_functions
 from tests.spark.conftest import RunPipeline
-from tests.spark.operators.test_operator_table import CASES, ROWS, Case
+from tests.spark.operators.test_operator_table import CASES, Case, write_inputs
 from tests.tpch.queries.q03 import SHIPPING_PRIORITY
 from tests.tpch.queries.q05 import LOCAL_SUPPLIERS
 from tests.tpch.queries.q18 import LARGE_VOLUMES
@@ -90,11 +90,7 @@ def test_flights_agree_with_the_event_log(
 @pytest.fixture(scope="module")
 def inputs(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the inputs of the table of operators."""
-    folder = tmp_path_factory.mktemp("inputs")
-    spark.range(0, 40, 1, 3).selectExpr(*ROWS.split(", ", 3)).write.parquet(f"{folder}/in")
-    other = [("a", 11), ("b", 22), ("b", 23), ("d", 44)]
-    spark.createDataFrame(other, "k STRING, w LONG").write.parquet(f"{folder}/other")
-    return folder
+    return write_inputs(spark, tmp_path_factory.mktemp("inputs"))
 
 
 @pytest.mark.ci

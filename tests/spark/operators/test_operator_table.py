@@ -277,13 +277,17 @@ def rows(data: DataFrame) -> list[str]:
     return sorted(str(sorted(row.asDict(recursive=True).items())) for row in data.collect())
 
 
-@pytest.fixture(scope="module")
-def inputs(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("inputs")
+def write_inputs(spark: SparkSession, folder: Path) -> Path:
+    """Write the inputs of the table's operators."""
     spark.range(0, 40, 1, 3).selectExpr(*ROWS.split(", ", 3)).write.parquet(f"{folder}/in")
     other = [("a", 11), ("b", 22), ("b", 23), ("d", 44)]
     spark.createDataFrame(other, "k STRING, w LONG").write.parquet(f"{folder}/other")
     return folder
+
+
+@pytest.fixture(scope="module")
+def inputs(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_inputs(spark, tmp_path_factory.mktemp("inputs"))
 
 
 STAGED_TOO = frozenset(

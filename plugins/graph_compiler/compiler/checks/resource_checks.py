@@ -108,9 +108,11 @@ def slot_sharing_groups(graph: JobGraph, regions_of: RegionsOf) -> Mapping[JobVe
     if graph.job_type is JobType.BATCH:
         region_of = {id: number for number, region in enumerate(regions_of(graph)) for id in region.vertex_ids}
     return {
-        vertex.id: (group.name, region_of.get(vertex.id, 0) if group.is_default else None)
+        vertex.id: (
+            vertex.slot_sharing_group.name,
+            region_of.get(vertex.id, 0) if vertex.slot_sharing_group.is_default else None,
+        )
         for vertex in graph.vertices
-        for group in (vertex.slot_sharing_group,)
     }
 
 

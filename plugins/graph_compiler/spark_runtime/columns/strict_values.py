@@ -48,7 +48,7 @@ TIME = r"[\d:.]*\d"
 TIME_OR_ZONE = ".*[!-~]"
 _DIGITS = ", ".join(f"'{digit}'" for digit in range(10))
 _LARGEST: dict[type[DataType], str] = {DoubleType: "1.7976931348623157E308D", FloatType: "3.4028235E38D"}
-_MOST_DIGITS = 38
+MOST_DIGITS = 38
 """Of Spark's DECIMAL."""
 _LENIENT_IN_LISTS = (DecimalType, DateType, TimestampType, TimestampNTZType)
 """Types for which Spark's own JSON reader accepts text that does not fit."""
@@ -196,7 +196,7 @@ class TextFormat:
     @_misfit.register
     def _(self, kind: DecimalType, text: str, value: str, depth: int) -> str | None:
         point = self._point(text)
-        largest = DecimalType(_MOST_DIGITS, _MOST_DIGITS - kind.precision + kind.scale)
+        largest = DecimalType(MOST_DIGITS, MOST_DIGITS - kind.precision + kind.scale)
         whole = r"-?(?!0\d)\d*" if self.keeps_digits else r"[+-]?\d*"
         plain = _matches(point, rf"{whole}(\.\d{{0,{kind.scale}}}0*)?")
         # With an exponent, `largest` has all digits if it has as many behind its point.

@@ -143,10 +143,11 @@ def _refuse_header_in_another_encoding(connector: FileConnector, columns: Struct
 
 def _refuse_one_column(connector: RecordFiles, columns: StructType) -> None:
     """Raise SchemaChangedError if the only column has a name like a header with another separator, or a comment."""
-    options = {name.lower(): str(value) for name, value in connector.spark_options().items()}
-    is_one = connector.schema is not None and len(parse_schema(connector.schema)) == 1
-    if is_one or not connector.has_header or len(columns) != 1:
+    if not connector.has_header or len(columns) != 1:
         return
+    if connector.schema is not None and len(parse_schema(connector.schema)) == 1:
+        return
+    options = {name.lower() for name in connector.spark_options()}
     (name,) = columns.names
     if connector.schema is not None and name.startswith("#") and "comment" not in options:
         raise SchemaChangedError(

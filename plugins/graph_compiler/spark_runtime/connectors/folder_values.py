@@ -8,11 +8,10 @@ compared with types as those in files are (`columns/strict_values.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
 from pyspark.sql.types import (
     BooleanType,
     ByteType,
@@ -36,7 +35,7 @@ from graph_compiler.spark_runtime.columns.declared_schema import ddl, parse_sche
 from graph_compiler.spark_runtime.columns.strict_values import DAY, NUMBER, TIME, TIME_OR_ZONE, moment_pattern
 from graph_compiler.spark_runtime.publishing.partition_names import NULL_FOLDER, unescaped
 from graph_compiler.spark_runtime.spark_internals.file_listings import partition_folders
-from graph_compiler.spark_runtime.spark_internals.plan_leaves import plan_leaves
+from graph_compiler.spark_runtime.spark_internals.plan_leaves import PlanLeaf
 
 _BITS: dict[type[DataType], int] = {ByteType: 8, ShortType: 16, IntegerType: 32, LongType: 64}
 _WHOLE, _SAME_WHOLE = r"[+-]?\d+", r"0|-?[1-9]\d*"
@@ -54,13 +53,13 @@ class _FolderValue:
     folder: str
 
 
-def check_folder_values(rows: DataFrame, schema: StructType, declared: str | None) -> None:
+def check_folder_values(leaves: Iterable[PlanLeaf], schema: StructType, declared: str | None) -> None:
     """Raise SchemaChangedError if the name of a folder does not fit its column's type, declared or inferred.
 
-    `schema` are the columns of the rows.
+    `leaves` are those of the source's plan, `schema` the columns of its rows.
     """
     known = {} if declared is None else {field.name.lower(): field for field in parse_schema(declared)}
-    for leaf in plan_leaves(rows):
+    for leaf in leaves:
         if leaf.listing is None:
             continue
         columns, folders = partition_folders(leaf.listing)

@@ -22,12 +22,11 @@ from graph_compiler.graphs.coordination import dealt
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.columns.exact_casts import kept_from_text
+from graph_compiler.spark_runtime.columns.strict_values import MOST_DIGITS
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 
 _NO_ROWS = "1 = 0"
-_MOST_DIGITS = 38
-"""Of Spark's DECIMAL."""
 
 
 @read.register
@@ -59,7 +58,7 @@ def _(connector: Jdbc, reading: Reading) -> Found:
 
 def _may_be_rounded(field: StructField) -> bool:
     """Whether a column's numbers may have more digits than its DECIMAL: Spark gives such a column the largest one."""
-    return isinstance(field.dataType, DecimalType) and field.dataType.precision == _MOST_DIGITS
+    return isinstance(field.dataType, DecimalType) and field.dataType.precision == MOST_DIGITS
 
 
 def _with_numbers(rows: DataFrame, schema: StructType, cut: Sequence[StructField]) -> DataFrame:

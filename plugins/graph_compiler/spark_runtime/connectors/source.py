@@ -27,6 +27,7 @@ from graph_compiler.spark_runtime.columns.schema_change import (
 from graph_compiler.spark_runtime.connectors.folder_values import check_folder_values, folder_refusal
 from graph_compiler.spark_runtime.repeatability.source_files import refuse_unread_files
 from graph_compiler.spark_runtime.secret_values import reveal_all
+from graph_compiler.spark_runtime.spark_internals.plan_leaves import plan_leaves
 
 MISFIT = "graph_compiler_misfit"
 """The column of a record that is set aside: a struct of REJECTS; NULL for all other records."""
@@ -78,16 +79,17 @@ def read_source(
     except SchemaChangedError:  # perhaps all files are in folders below
         if isinstance(connector, FileConnector):
             lines = spark.read.format("text").options(**reveal_all(connector.spark_options()))
-            refuse_unread_files(lines.load(connector.path), path)
+            refuse_unread_files(plan_leaves(lines.load(connector.path)), path)
         raise
     except PySparkException as error:
         if not isinstance(connector, FileConnector) or (refusal := folder_refusal(error)) is None:
             raise
         raise refusal from error
     if spark.conf.get(STRICT_SOURCES, "true") != "false":
-        refuse_unread_files(found.rows, path)
+        leaves = plan_leaves(found.rows)
+        refuse_unread_files(leaves, path)
         if isinstance(connector, FileConnector):
-            check_folder_values(found.rows, found.schema, connector.schema)
+            check_folder_values(leaves, found.schema, connector.schema)
     return as_declared(connector, found)
 
 

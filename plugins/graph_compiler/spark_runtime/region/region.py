@@ -7,8 +7,7 @@ read gates ─▶ one DataFrame expression ─▶ stage results in order
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -152,9 +151,7 @@ def _run(
         # Before anything is published: Spark is asked, and what it cannot answer then would fail a decided attempt.
         schemas = (*evaluation.source_schemas(), *(schema_of(sink, rows) for sink, rows in checked))
         prepared = [EventOutput(name=sink.name, rows=metrics.committed[sink.node_id, None]) for sink, _ in checked]
-        with _around_publication(partial(seams.notify, task), prepared) as published:
-            published.extend(coordinators.commit())
-        outputs.extend(published)
+        outputs.extend(_publish(partial(seams.notify, task), prepared, coordinators.commit))
     return RegionResult(
         outputs=tuple(outputs),
         contracts=counts,
@@ -166,17 +163,18 @@ def _run(
     )
 
 
-@contextmanager
-def _around_publication(
-    notify: Callable[[RegionEventKind, Iterable[EventOutput], str | None], None], prepared: Sequence[EventOutput]
-) -> Iterator[list[Output]]:
-    """Report to listeners that sinks are about to be published, and that they are; nothing if there are none."""
-    published: list[Output] = []
+def _publish(
+    notify: Callable[[RegionEventKind, Iterable[EventOutput], str | None], None],
+    prepared: Sequence[EventOutput],
+    commit: Callable[[], Iterable[Output]],
+) -> Sequence[Output]:
+    """Commit, and report to listeners that sinks are about to be published, and that they are, if there are any."""
     if prepared:
         notify(RegionEventKind.PUBLISHING, prepared, None)
-    yield published
+    published = tuple(commit())
     if prepared:
         notify(RegionEventKind.PUBLISHED, map(event_output, published), None)
+    return published
 
 
 def event_output(output: Output) -> EventOutput:

@@ -242,13 +242,13 @@ def _text_digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def refuse_unread_files(rows: DataFrame, named: str | None = None) -> None:
+def refuse_unread_files(leaves: Iterable[PlanLeaf], named: str | None = None) -> None:
     """Raise UnreadFilesError if Spark does not read files below the folders of a source, or the one that it names.
 
     `named` is its path: Spark skips `_orders.csv`, and what `in/_*.csv` matches.
     """
     is_hidden_name = named is not None and is_hidden(PurePosixPath(named).name)
-    for leaf in plan_leaves(rows):
+    for leaf in leaves:
         if is_hidden_name and leaf.listing is not None and (skipped := skipped_file(leaf.listing)):
             raise UnreadFilesError(
                 f"the file {skipped} would not be read: Spark skips hidden names\n"

@@ -141,12 +141,7 @@ def _with_tasks(spark: SparkSession, store: Any, stage: ExecutedStage, attempt: 
     if tasks == 1 and run.attempts == 1:
         rows, time = run.exchange_rows_read, run.run_milliseconds
         return replace(
-            stage,
-            run=replace(
-                run,
-                rows_by_task=Spread(minimum=rows, median=rows, maximum=rows, largest_task=0) if reads else None,
-                milliseconds=Spread(minimum=time, median=time, maximum=time, largest_task=0),
-            ),
+            stage, run=replace(run, rows_by_task=Spread.of([rows]) if reads else None, milliseconds=Spread.of([time]))
         )
     if not 2 <= tasks <= _MOST_TASKS or not (reads or is_long):
         return stage
