@@ -136,12 +136,24 @@ def test_replay_reads_the_same_inputs_and_writes_no_target(flights_run: FlightsR
         if name != "cancelled":  # the other task's
             (folder,) = (scratch / "sinks").glob(f"{name}-*")
             assert_same_rows(published(folder), expected(query))
+    counted = home.cli(
+        *("replay", "flights", run_id, "late_routes", "--count-by", "planes:manufacturer", "--limit", "2", "--json"),
+        environment=home.environment(PATH=os.environ["PATH"]),
+    )
+    assert counted.returncode == 0, counted.stdout + counted.stderr
+    _, carriers = expected(
+        "SELECT carrier, count(*) FROM flights WHERE dep_time IS NOT NULL GROUP BY 1 ORDER BY 2 DESC"
+    )
+    document = json.loads(counted.stdout)["counted"]
+    assert [tuple(row) for row in document["rows"]] == carriers[:2]
+    assert document["total"] == len(carriers)
     assert tree(flights_run) == before
 
     for arguments, words in (
         ((run_id, "nowhere"), "task 'nowhere' was not run in"),
         (("never", "late_routes"), "there is no run 'never' of 'flights'"),
         ((run_id, "late_routes", "--attempt", "7"), "has no attempt 7\n  found: 1"),
+        ((run_id, "late_routes", "--count-by", "carrier"), "OPERATOR:COLUMN"),
     ):
         refused = home.cli("replay", "flights", *arguments)
         assert refused.returncode == 2

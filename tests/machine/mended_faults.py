@@ -1013,6 +1013,18 @@ FAULTS = (
         found_by=f"{OWN_READS}::test_a_table_that_is_written_while_it_is_read_fails_the_attempt",
     ),
     _fault(
+        123,
+        "records that somebody's function makes of a list pass for the list",
+        ("PlanLeaf.holds_fixed_records", "return not programs or programs ==", "return True or programs =="),
+        found_by=(f"{OWN_READS}::test_what_spark_holds_is_no_read", "machine: rows"),
+    ),
+    _fault(
+        124,
+        "an operator reads again by itself what its staged inputs have read",
+        ("RegionEvaluation.run", "given[:] = [rows for each in inputs.values() for rows in each]", "pass"),
+        found_by=(f"{OWN_READS}::test_a_filter_reads_what_its_input_has_read_by_itself", "machine: rows"),
+    ),
+    _fault(
         79,
         "files that rows have been staged from may not be written again",
         ("RegionEvaluation.run.materialize", "self._settle_reads(operator, judged[-1].reads)", "pass"),

@@ -2,8 +2,9 @@
 
     >>> with_weather.where("temp IS NULL").count()
 
-Inputs are those that the execution read. It writes only rows that must be fixed to be read twice, below the
-descriptor's staging root.
+`shell.py <descriptor.json> <counting.json>` counts the rows of one operator by columns, and writes the answer beside
+the request. Inputs are those that the execution read. It writes only rows that must be fixed to be read twice, below
+the descriptor's staging root.
 """
 
 from __future__ import annotations
@@ -18,17 +19,22 @@ if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[2])
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col, count, lit
 
 from graph_compiler import program_log
 from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.documents.counting import COUNTED, Counted, CountRequest
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.driver_jvm.pinned_process import pin_process
+from graph_compiler.identifiers import listing, quoted
 from graph_compiler.spark_runtime.artifacts import add_artifacts
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.main import session
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
 from graph_compiler.spark_runtime.region.region_run import FixedRows
 from graph_compiler.spark_runtime.region_metrics import RegionMetrics
+from graph_compiler.spark_runtime.rehearsal.preview import preview
 from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
@@ -67,16 +73,38 @@ def named_rows(task: TaskDeploymentDescriptor, spark: SparkSession) -> dict[str,
     return found
 
 
+def count_values(found: dict[str, DataFrame], request: CountRequest) -> Counted:
+    """Count the rows of an operator by columns: the most frequent values first, and how many different ones there are.
+
+    The answer has a problem instead if there is no such operator or column.
+    """
+    rows = found.get(_identifier(request.operator))
+    if rows is None:
+        return Counted(problem=f"no operator '{request.operator}'\n  found: {listing(found)}")
+    if unknown := [column for column in request.columns if column not in rows.columns]:
+        return Counted(problem=f"no column {listing(unknown)}\n  found: {listing(rows.columns)}")
+    columns = [col(quoted(column)) for column in request.columns]
+    number = "rows"
+    while number.lower() in map(str.lower, request.columns):
+        number += "_"
+    counted = rows.groupBy(*columns).agg(count(lit(1)).alias(number)).orderBy(col(number).desc(), *columns)
+    return Counted(values=preview(counted, limit=request.limit, counts=True))
+
+
+def _identifier(name: str) -> str:
+    found = re.sub(r"\W", "_", name)
+    return found if found.isidentifier() else f"_{found}"
+
+
 def _add(found: dict[str, DataFrame], name: str, rows: DataFrame) -> None:
     """Add rows under a valid Python name, with a number if it is taken."""
-    identifier = re.sub(r"\W", "_", name)
-    identifier = identifier if identifier.isidentifier() else f"_{identifier}"
+    identifier = _identifier(name)
     taken = [other for other in found if re.fullmatch(rf"{identifier}(_\d+)?", other)]
     found[f"{identifier}_{len(taken) + 1}" if taken else identifier] = rows
 
 
-def main(descriptor_path: str) -> int:
-    """Open the session, which ends with the terminal's end of file."""
+def main(descriptor_path: str, request: str | None = None) -> int:
+    """Open the session, which ends with the terminal's end of file, or answer the request in a file."""
     program_log.show_logs()
     pin_process()
     open_on_driver()
@@ -86,6 +114,11 @@ def main(descriptor_path: str) -> int:
     try:
         add_artifacts(task, spark)
         rows = named_rows(task, spark)
+        if request is not None:
+            path = Path(request)
+            answer = count_values(rows, from_json(CountRequest, path.read_text()))
+            path.with_name(COUNTED).write_text(to_json(answer))
+            return 0
         lines = [f"{name}: {', '.join(frame.columns)}" for name, frame in rows.items()]
         banner = "\n".join([f"{task.region.pipeline}.{task.region.region_id}", *lines, "spark: the session"])
         code.interact(banner=banner, local={"spark": spark, **rows}, exitmsg="")
@@ -95,4 +128,4 @@ def main(descriptor_path: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

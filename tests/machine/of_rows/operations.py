@@ -6,11 +6,9 @@ keys: checks compare what equal keys have in common.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from graph_compiler import DataStream
 from tests.machine.of_rows import functions
@@ -32,6 +30,8 @@ class Operation:
     """Of its inputs' rows, and the same number."""
     chosen: Callable[[Rows], object] | None = None
     """What `expected` returns of an operator that keeps some rows of its input, which may be others each time."""
+    changed: Callable[..., object] | None = None
+    """What it returns after a change of what it reads by itself."""
     inputs: int = 1
     keeps: bool = False
     """Whether its rows are identical to those of its inputs, not just equal."""
@@ -181,28 +181,6 @@ OPERATIONS: Mapping[str, Operation] = {
 """Operators by name."""
 
 
-def lookups(folder: Path) -> Mapping[str, Operation]:
-    """Return operators that read files of this folder themselves, and write those files."""
-    path = folder / "in-lookup"
-    path.mkdir()
-    lines = [json.dumps({"v": v, "w": v + 1}) + "\n" for v in range(4)]
-    (path / "0.json").write_text("".join(lines))
-    query = f"SELECT i.k, i.v + l.w AS v FROM {{input}} i JOIN json.`{path}` l ON i.v = l.v"
-    return {
-        "lookup in a query": Operation(lambda rows, _: rows.sql(query), _looked_up, keeps=True),
-        "lookup in a function": Operation(
-            lambda rows, _: rows.transform(functions.with_lookup, folder=str(path)), _looked_up, keeps=True
-        ),
-    }
-
-
-def _looked_up(rows: Rows, _: int) -> Counter[Pair]:
-    return Counter((k, 2 * v + 1) for k, v in rows if v is not None and v < 4)
-
-
-LOOKUPS = ("lookup in a query", "lookup in a function")
-
-
 def _reject(rows: DataStream, condition: str) -> tuple[DataStream, DataStream]:
     kept = rows.filter(condition, rejects="rest")
     return kept, kept.get_side_output("rest")
@@ -232,11 +210,19 @@ SPLITS: Mapping[str, Callable[[DataStream, str], tuple[DataStream, DataStream]]]
 
 
 def why_not_expected(
-    operation: Operation, n: int, inputs: Sequence[Rows], found: Rows, same: Same, is_exact: bool = True
+    operation: Operation,
+    n: int,
+    inputs: Sequence[Rows],
+    found: Rows,
+    same: Same,
+    is_exact: bool = True,
+    *,
+    is_changed: bool = False,
 ) -> str | None:
     """Return how an operator's rows differ from what its inputs' rows make; None if they do not.
 
-    `is_exact` is False if the inputs' rows were computed here, with equal keys made identical.
+    `is_exact` is False if the inputs' rows were computed here, with equal keys made identical. `is_changed`: what the
+    operator reads by itself may have changed before.
     """
 
     def equal(rows: Rows) -> list[Pair]:
@@ -247,6 +233,8 @@ def why_not_expected(
     is_part = operation.chosen is None or not Counter(there) - Counter(given[0])
     of = Counter if operation.chosen is None else operation.chosen
     if is_part and of(there) == expected:
+        return None
+    if is_changed and operation.changed is not None and Counter(there) == operation.changed(*given, n):
         return None
     return f"it made {list(found)} of {[list(rows) for rows in inputs]}; expected: {expected}"
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from pyspark.sql import SparkSession
 
+from graph_compiler.deployment.documents.report import Phase
 from tests.harness.postgres import Postgres
 from tests.machine.alphabet import drawn
 from tests.machine.of_rows.keys import CONDITIONS, KEYS, TIMES
-from tests.machine.of_rows.operations import LOOKUPS, OPERATIONS, SPLITS
+from tests.machine.of_rows.lookups import CHANGES, LOOKUPS, VARYING
+from tests.machine.of_rows.operations import OPERATIONS, SPLITS
+from tests.machine.of_rows.rows_run import Change
 from tests.machine.of_rows.rows_world import BOTH, RowsWorld
 from tests.machine.of_rows.sources import SOURCES, changed, written
 from tests.machine.tally import TALLY
@@ -37,6 +41,12 @@ _SINKS = st.sampled_from(((), (), (BOTH,), (("k",),), (BOTH, ("v",)), (BOTH, ("k
 _WAYS = (*SPLITS, "filter")
 _MOST_SOURCES = 2
 _NEW = "1900-01-01 00:00:00"
+_OF_SOURCES = "sources"
+_CHANGES = st.tuples(
+    st.sampled_from((Phase.EVALUATE, Phase.PREPARE, Phase.PREPARE)),
+    st.integers(0, 6),
+    st.sampled_from((_OF_SOURCES, *CHANGES)),
+)
 _BELOW = st.tuples(drawn("operation", (*_COMPARING, *LOOKUPS)), st.integers(0, 9))
 
 
@@ -66,7 +76,7 @@ class RowsMachine(RuleBasedStateMachine):
         n=st.integers(0, 40),
         is_sunk=st.booleans(),
         other=st.one_of(st.none(), st.integers(0, 3)),
-        changes=st.one_of(st.none(), st.none(), st.none(), st.integers(0, 4)),
+        changes=st.one_of(st.none(), _CHANGES),
     )
     def begin(
         self,
@@ -80,11 +90,11 @@ class RowsMachine(RuleBasedStateMachine):
         n: int,
         is_sunk: bool,
         other: int | None,
-        changes: int | None,
+        changes: tuple[Phase, int, str] | None,
     ) -> None:
         """Start with a source, operators that compare keys or read files, and a split.
 
-        Before the sink with the number `changes` is written, the files change. `other`: run it again, in another way.
+        `changes`: when files change, and how. `other`: run it again, in another way.
         """
         self.other = other
         world = RowsWorld(type(self).session(), self.database, KEYS[key])
@@ -93,7 +103,10 @@ class RowsMachine(RuleBasedStateMachine):
             self._apply(operation, (0, len(world.made)), number, ())
         self._split(way, 0, n, is_sunk=is_sunk)
         if changes is not None:
-            world.change = (changes, lambda: changed(world.folder))
+            phase, number, what = changes
+            world.changes_sources = what == _OF_SOURCES
+            happens = partial(changed, world.folder) if world.changes_sources else partial(world.lookups.change, what)
+            world.change = Change(phase, number, happens)
 
     @rule(source=drawn("source", SOURCES), rows=ROWS)
     @precondition(lambda self: self.world and len(self.world.sources) < _MOST_SOURCES)
@@ -130,7 +143,7 @@ class RowsMachine(RuleBasedStateMachine):
             world.write(stream, BOTH)
         conditions = (*world.key.conditions, *world.key.conditions, *CONDITIONS)
         if way != "by hand":
-            conditions = (*world.key.compared, *conditions)
+            conditions = (VARYING, *world.key.compared, *conditions)
         world.split(way, conditions[n % len(conditions)], stream)
         last = len(world.made) - 1
         for output in (last - 1, last):

@@ -26,8 +26,17 @@ from graph_compiler.spark_runtime.rehearsal.rehearsal import KeptSink, rehearsed
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
 
 Cells = tuple[object, ...]
-Change = tuple[int, Callable[[], object]]
-"""Something that happens before the sink with this number is written."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something that happens once, before an action with this purpose; `number` counts those from 0."""
+
+    phase: Phase
+    number: int
+    happens: Callable[[], object]
+
+
 _NUMBERS = itertools.count()
 _TEXTS = {"k": "CAST(k AS STRING) AS k"}
 """Of keys, the text: it shows which of several equal ones it is."""
@@ -44,7 +53,7 @@ class RowsRun:
     varies: set[str] = field(default_factory=set)
     failure: Failure | None = None
     _names: dict[OperatorId, str] = field(default_factory=dict)
-    _prepared: int = 0
+    _seen: int = 0
 
     def run(self, env: StreamExecutionEnvironment, settings: Mapping[str, str]) -> None:
         """Run all regions, with settings of Spark, until one fails."""
@@ -70,11 +79,11 @@ class RowsRun:
         return KeptSink(sink=sink, keep=keep)
 
     def _begins(self, _region: RegionDescriptor, _: OperatorDescriptor, phase: Phase) -> None:
-        if phase is not Phase.PREPARE:
+        if self.change is None or phase is not self.change.phase:
             return
-        if self.change is not None and self._prepared == self.change[0]:
-            self.change[1]()
-        self._prepared += 1
+        if self._seen == self.change.number:
+            self.change.happens()
+        self._seen += 1
 
     def _look(self, run: RegionRun) -> None:
         for operator in run.evaluation.graph.operators.values():

@@ -1,5 +1,6 @@
 """A dry run finds what Spark would refuse, in every task at once, and reads no data."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -7,10 +8,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from graph_compiler import Csv, DataStream, Json, Parquet, Range, StreamExecutionEnvironment
+from graph_compiler import Csv, DataStream, Json, Parquet, Range, StreamExecutionEnvironment, Values
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.operators import Sql
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.documents.counting import CountRequest
 from graph_compiler.deployment.documents.descriptor import (
     VERSION,
     ExecutionAttempt,
@@ -23,7 +25,7 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.dry_run import dry_run
 from graph_compiler.spark_runtime.main import execute
-from graph_compiler.spark_runtime.shell import named_rows
+from graph_compiler.spark_runtime.shell import count_values, named_rows
 from pipelines.flights import env as flights
 from tests.harness.flights_data import DATA
 from tests.spark import functions
@@ -245,6 +247,28 @@ def test_a_shell_has_every_operator_by_name(spark: SparkSession, tmp_path: Path)
         "Sink": 1,
     }
     assert not (tmp_path / "out").exists()
+
+
+def test_values_of_an_operator_are_counted(spark: SparkSession, tmp_path: Path) -> None:
+    env = Environment("p")
+    rows = [("a`b", None), ("a`b", 1), ("é\n", 1), ("a`b", None)]
+    env.from_source(Values(rows, "`k.x` STRING, rows INT"), "the rows").sink_to(Parquet(f"{tmp_path}/out"))
+    (task,) = tasks(env, tmp_path)
+    found = named_rows(task, spark)
+    one = count_values(found, CountRequest(operator="the rows", columns=("k.x",), limit=1)).values
+    assert one is not None
+    assert (one.rows, one.total) == (('{"k.x":"a`b","rows":3}',), 2)
+    both = count_values(found, CountRequest(operator="the rows", columns=("rows", "k.x"), limit=9)).values
+    assert both is not None
+    assert [json.loads(row) for row in both.rows] == [
+        {"rows": None, "k.x": "a`b", "rows_": 2},
+        {"rows": 1, "k.x": "a`b", "rows_": 1},
+        {"rows": 1, "k.x": "é\n", "rows_": 1},
+    ]
+    no_operator = count_values(found, CountRequest(operator="rows", columns=("k.x",), limit=1))
+    assert no_operator.problem == "no operator 'rows'\n  found: the_rows and Sink"
+    no_column = count_values(found, CountRequest(operator="the rows", columns=("k",), limit=1))
+    assert no_column.problem == "no column k\n  found: k.x and rows"
 
 
 def test_a_join_of_text_with_a_number_is_a_finding(rows: DataStream, spark: SparkSession, tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pandas as pd
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from graph_compiler import DataStream, Parquet, Range, StreamExecutionEnvironment, Table
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
@@ -216,6 +217,20 @@ def test_a_filter_by_rows_that_may_change_puts_each_row_into_one_output(
     assert [read.what for read in report.uncompared] == ["an RDD"]
 
 
+def test_a_filter_reads_what_its_input_has_read_by_itself(run_pipeline: RunPipeline, tmp_path: Path) -> None:
+    """Its input is staged, and shares nothing with it any more."""
+    rows = StreamExecutionEnvironment("p").from_source(Range(0, 50), "ids")
+    condition = "id IN (SELECT floor(50 * x) FROM changing_rows)"
+    kept = rows.filter(f"NOT {condition}").filter(condition, rejects="others")
+    kept.sink_to(Parquet(f"{tmp_path}/one")).name("one")
+    kept.select("id").sink_to(Parquet(f"{tmp_path}/two")).name("two")
+    kept.get_side_output("others").sink_to(Parquet(f"{tmp_path}/others")).name("others")
+    assert run_pipeline(rows.environment.pipeline())[-1].failure is None
+    one, two, others = rows_of(tmp_path, "one", "two", "others")
+    assert one == two
+    assert set(one).isdisjoint(others)
+
+
 def test_a_function_whose_outputs_each_read_what_may_change_is_refused(
     run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
@@ -297,12 +312,19 @@ def test_what_spark_holds_is_no_read(spark: SparkSession, tmp_path: Path) -> Non
         "the input": rows,
         "joined with itself": rows.join(rows.alias("other"), "id"),
         "given rows": rows.join(spark.createDataFrame([(1,)], "id BIGINT"), "id"),
+        "thousands of them": spark.createDataFrame([(str(n), [n]) for n in range(3_000)], "id STRING, n ARRAY<INT>"),
+        "two lists": spark.createDataFrame([(1,)], "id INT").union(spark.createDataFrame([Row(id=2)])),
+        "dictionaries": spark.createDataFrame([{"id": 1}]),
+        "pandas": spark.createDataFrame(pd.DataFrame({"id": [1, 2]})),
+        "no rows": spark.createDataFrame([], "id INT"),
         "values": spark.sql("WITH a AS (VALUES (1)) SELECT * FROM a, a AS b, range(3)"),
         "a checkpoint": rows.localCheckpoint(),
     }
     found = {name: OwnReads.of(FUNCTION, made, [rows]) for name, made in held.items()}
     assert {name for name, reads in found.items() if reads != OwnReads()} == set()
     assert OwnReads.of(FUNCTION, rows.rdd.toDF(), [rows]).changing == ("an RDD",)
+    made = spark.createDataFrame(spark.sparkContext.parallelize([(1,)]).map(tuple), "id BIGINT")
+    assert OwnReads.of(FUNCTION, made, [rows]).changing == ("an RDD",), "its records are made by a function"
     given = spark.createDataFrame([(1,)], "id BIGINT")
     assert OwnReads.of(Sql("TABLE given", ()), given, []).changing == ("an RDD",), "of a temporary view"
     again = OwnReads.of(FUNCTION, spark.read.parquet(f"{tmp_path}/in"), [rows])

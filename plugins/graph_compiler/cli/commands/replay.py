@@ -14,18 +14,22 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from tempfile import mkdtemp
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
+from rich.console import Console
 
 from graph_compiler.cli.arguments.runs import DagName, RunId, layout_of
 from graph_compiler.cli.console import AsJson, ExitCode, speaking_plainly
 from graph_compiler.cli.running.airflow_answers import access_of_airflow
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.running.finished_run import FirstRows
+from graph_compiler.cli.running.run_view import preview_table
 from graph_compiler.declaration.artifacts.user_artifact import MOST_BYTES
+from graph_compiler.deployment.documents.counting import COUNTED, REQUEST, Counted, CountRequest
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.staging_layout import DESCRIPTOR, REPORT, SUBMISSION, StagingLayout
-from graph_compiler.deployment.documents.wire import Json, to_json
+from graph_compiler.deployment.documents.wire import Json, from_json, to_json
 from graph_compiler.deployment.plans.subplans import redirect, staged_inputs
 from graph_compiler.driver_jvm.pinned_process import pinned_variables
 from graph_compiler.errors import DamagedDocumentError
@@ -60,18 +64,26 @@ def replay(
     shell: Annotated[
         bool, typer.Option("--shell", help="Open a PySpark session with its operators as DataFrames.")
     ] = False,
+    count_by: Annotated[
+        str | None,
+        typer.Option(help="OPERATOR:COLUMN,…: count the rows of an operator by these columns, most frequent first."),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many values --count-by shows.")] = 20,
     as_json: AsJson = False,
 ) -> None:
     """Run one execution again with its original inputs; it writes only below a scratch folder.
 
-    With --shell, open a PySpark session instead in which each of its operators is a DataFrame.
+    With --shell, open a PySpark session instead in which each of its operators is a DataFrame. With --count-by, write
+    nothing, and show which values of some columns are frequent.
     """
-    if shell and as_json:
-        raise typer.BadParameter("--shell is interactive: it cannot be combined with --json")
+    if shell and (as_json or count_by is not None):
+        other = "--json" if as_json else "--count-by"
+        raise typer.BadParameter(f"--shell is interactive: it cannot be combined with {other}")
+    request = None if count_by is None else _request(count_by, limit)
     with speaking_plainly():
         layout = layout_of(dag, run_id)
         execution = find_execution(store_of(layout.root), layout, task, attempt)
-        found = prepare_replay(execution, layout, into, shell=shell)
+        found = prepare_replay(execution, layout, into, shell=shell, request=request)
         airflow = EmbeddedAirflow(Path.cwd())
         environment = airflow.child_environment() | dict(found.environment)
         environment |= access_of_airflow(airflow).to_root().environment()
@@ -81,6 +93,8 @@ def replay(
     exit_code = subprocess.run(
         found.command, env=environment, stdout=sys.stderr.fileno() if as_json else None, check=False
     ).returncode
+    if request is not None:
+        _show_counted(found, exit_code, as_json=as_json, of=str(count_by))
     if exit_code == 0 and not shell and not _reports(found):
         typer.echo("Spark's driver ended with exit code 0, and left no report", err=True)
         exit_code = ExitCode.LEFT_TO_DO
@@ -89,6 +103,32 @@ def replay(
     else:
         typer.echo(f"its output: {shlex.quote(str(found.scratch))}")
     raise typer.Exit(exit_code)
+
+
+def _request(count_by: str, limit: int) -> CountRequest:
+    operator, _, columns = count_by.rpartition(":")
+    names = tuple(name.strip() for name in columns.split(","))
+    if not operator.strip() or not all(names):
+        raise typer.BadParameter("--count-by is written OPERATOR:COLUMN or OPERATOR:COLUMN,COLUMN")
+    return CountRequest(operator=operator.strip(), columns=names, limit=limit)
+
+
+def _show_counted(found: Replay, exit_code: int, *, as_json: bool, of: str) -> NoReturn:
+    """Show the answer of the session, and end."""
+    path = found.scratch / COUNTED
+    if exit_code != 0 or not path.is_file():
+        typer.echo(f"Spark's driver ended with exit code {exit_code}, and has counted nothing", err=True)
+        raise typer.Exit(exit_code or ExitCode.LEFT_TO_DO)
+    answer = from_json(Counted, path.read_text())
+    if answer.values is None:
+        raise typer.BadParameter(f"--count-by {of}: {answer.problem}")
+    counted = FirstRows.of(of, answer.values, order="most rows first")
+    if as_json:
+        typer.echo(json.dumps({"command": found.shown, "counted": counted.to_json()}, indent=1))
+    else:
+        console = Console()
+        console.print(preview_table(counted, console.width))
+    raise typer.Exit
 
 
 def find_execution(store: StagingStore, layout: StagingLayout, task: str, attempt: int | None) -> AttemptDocuments:
@@ -109,8 +149,15 @@ def find_execution(store: StagingStore, layout: StagingLayout, task: str, attemp
     return begun[-1] if attempt is None else found[attempt]
 
 
-def prepare_replay(execution: AttemptDocuments, layout: StagingLayout, into: Path | None, *, shell: bool) -> Replay:
-    """Copy what an execution needs into a scratch folder, for the application or the shell."""
+def prepare_replay(
+    execution: AttemptDocuments,
+    layout: StagingLayout,
+    into: Path | None,
+    *,
+    shell: bool,
+    request: CountRequest | None = None,
+) -> Replay:
+    """Copy what an execution needs into a scratch folder, for the application, or for the shell and its request."""
     submission = execution.read_submission()
     if submission is None:
         raise ExecutionNotFoundError(f"{execution.folder} was never submitted: it holds no {SUBMISSION}")
@@ -120,7 +167,7 @@ def prepare_replay(execution: AttemptDocuments, layout: StagingLayout, into: Pat
     replaced = {own: descriptor}
     # The other regions that shared its application.
     beside = [word for word in submission.command if word.endswith(f"/{DESCRIPTOR}") and word != own]
-    if shell:
+    if shell or request is not None:
         application = next(word for word in submission.command if word.endswith(APPLICATION))
         replaced[application] = application.removesuffix(APPLICATION) + SHELL
     shown = submission.shown
@@ -128,12 +175,13 @@ def prepare_replay(execution: AttemptDocuments, layout: StagingLayout, into: Pat
         shown = shown.replace(f" {word}", "")
     for old, new in replaced.items():
         shown = shown.replace(old, new)
-    return Replay(
-        command=tuple(replaced.get(word, word) for word in submission.command if word not in beside),
-        shown=shown,
-        environment=submission.environment,
-        scratch=scratch,
-    )
+    command = [replaced.get(word, word) for word in submission.command if word not in beside]
+    if request is not None:
+        asked = scratch / REQUEST
+        asked.write_text(to_json(request))
+        command.append(str(asked))
+        shown += f" {shlex.quote(str(asked))}"
+    return Replay(command=tuple(command), shown=shown, environment=submission.environment, scratch=scratch)
 
 
 def prepare_scratch(execution: AttemptDocuments, layout: StagingLayout, scratch: Path) -> str:

@@ -226,13 +226,7 @@ def _preview(run: Run, found: Mapping[RegionId, tuple[Attempt, ...]], folder: Pa
         sinks = [output for output in outputs if output.kind == "sink"]
         return published_preview(run.compiled, sinks, run.preview_sorted_by)
     answer = from_json(wire.Preview, (folder / wire.PREVIEW).read_text())
-    return FirstRows(
-        name=run.until.output.name,
-        columns=tuple((column.name, column.data_type) for column in answer.columns),
-        # Two columns may have one name, so a row is no dict.
-        rows=[[value for _, value in json.loads(row, object_pairs_hook=list)] for row in answer.rows],
-        total=answer.total,
-    )
+    return FirstRows.of(run.until.output.name, answer)
 
 
 def _words(region: RegionDescriptor) -> TaskWords:

@@ -37,7 +37,7 @@ def run_json(run: FinishedRun) -> str:
             if attempts and (report := attempts[-1].report) is not None
             for count in report.contracts
         ],
-        "preview": _preview(run.preview) if isinstance(run.preview, FirstRows) else None,
+        "preview": run.preview.to_json() if isinstance(run.preview, FirstRows) else None,
         "log": None if run.log is None else str(run.log),
     }
     return json.dumps(document, indent=2, ensure_ascii=False, default=str)
@@ -69,14 +69,4 @@ def _vertex(vertex: VertexMetrics) -> Json:
             }
             for operator in vertex.operators
         ],
-    }
-
-
-def _preview(preview: FirstRows) -> dict[str, object]:
-    """Return rows as arrays in the order of the columns, since two columns may have one name."""
-    return {
-        "of": preview.name,
-        "columns": [{"name": name, "type": kind} for name, kind in preview.columns],
-        "rows": [list(row) for row in preview.rows],
-        "total": preview.total,
     }

@@ -95,7 +95,8 @@ def _skew(exchange: ExchangeRun, names: dict[JobVertexId, str]) -> str:
     before = "an exchange" if name is None else f"the exchange before '{name}'"
     task = "one task" if spread.largest_task is None else f"task {spread.largest_task}"
     hint = (
-        "a few values of these columns have most of the rows. For a join, lower "
+        "a few values of these columns have most of the rows: `graph-compiler replay DAG RUN TASK --count-by "
+        f"OPERATOR:{','.join(exchange.columns)}` shows which, to those who may read the rows. For a join, lower "
         "spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes: Spark then splits such partitions"
         if exchange.columns
         else "rebalance() distributes rows evenly, where the operator needs no keys"

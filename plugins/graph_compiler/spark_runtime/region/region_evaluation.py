@@ -161,6 +161,7 @@ class RegionEvaluation:
                 inputs = {
                     number: [scope.materialize(f"input-{number}", union(rows))] for number, rows in inputs.items()
                 }
+                given[:] = [rows for each in inputs.values() for rows in each]  # only it reads what they have read
                 inherited = ()
             outputs = evaluate_outputs(operator.operator, inputs, scope)
         else:

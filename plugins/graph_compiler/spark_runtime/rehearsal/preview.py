@@ -33,15 +33,17 @@ class Previewer:
         if output in run.evaluation.outputs:
             operator = run.evaluation.graph.operators[self.request.node_id]
             with run.running(operator, Phase.PREVIEW):
-                self._keep(run.evaluation.outputs[output])
+                self.preview = preview(
+                    run.evaluation.outputs[output], limit=self.request.limit, counts=self.request.counts
+                )
 
-    def _keep(self, rows: DataFrame) -> None:
-        total = rows.count() if self.request.counts else None
-        texts = rows.limit(self.request.limit).select(to_json(struct("*"), {"ignoreNullFields": "false"}))
-        self.preview = Preview(
-            columns=tuple(
-                PreviewedColumn(name=field.name, data_type=type_words(field.dataType)) for field in rows.schema
-            ),
-            rows=tuple(str(text) for (text,) in texts.collect()),
-            total=total,
-        )
+
+def preview(rows: DataFrame, *, limit: int, counts: bool) -> Preview:
+    """Return the first rows; `counts`: and how many there are."""
+    total = rows.count() if counts else None
+    texts = rows.limit(limit).select(to_json(struct("*"), {"ignoreNullFields": "false"}))
+    return Preview(
+        columns=tuple(PreviewedColumn(name=field.name, data_type=type_words(field.dataType)) for field in rows.schema),
+        rows=tuple(str(text) for (text,) in texts.collect()),
+        total=total,
+    )

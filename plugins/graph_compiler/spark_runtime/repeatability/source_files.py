@@ -132,7 +132,7 @@ class OwnReads:
         """Inspect the leaves of an operator's plan that its inputs do not have."""
         leaves = own_leaves(rows, inputs)
         listings: list[ListedFiles] = []
-        changing = _changing(operator, leaves)
+        changing = _changing(rows.sparkSession, operator, leaves)
         uncompared = dict.fromkeys(changing)
         for leaf in leaves:
             if leaf.listing is None:
@@ -147,7 +147,7 @@ class OwnReads:
 
 def changing_reads(operator: Operator, rows: DataFrame, inputs: Sequence[DataFrame]) -> tuple[str, ...]:
     """Return what an operator reads by itself, and may change between two actions: each once, described."""
-    return _changing(operator, own_leaves(rows, inputs))
+    return _changing(rows.sparkSession, operator, own_leaves(rows, inputs))
 
 
 def digest_now(spark: SparkSession, files: SourceFiles) -> str | None:
@@ -213,11 +213,11 @@ class SharedListings:
                 del self._first[each.place]
 
 
-def _changing(operator: Operator, leaves: Iterable[PlanLeaf]) -> tuple[str, ...]:
+def _changing(spark: SparkSession, operator: Operator, leaves: Iterable[PlanLeaf]) -> tuple[str, ...]:
     """Return the leaves that may change. SQL text finds an RDD in a view of the session; functions are given rows."""
     is_text = bool(operator.expressions()) and not operator.functions()
     others = (leaf for leaf in leaves if leaf.listing is None)
-    changing = (leaf.words for leaf in others if is_text or not leaf.holds_fixed_records())
+    changing = (leaf.words for leaf in others if is_text or not leaf.holds_fixed_records(spark))
     return tuple(dict.fromkeys(changing))
 
 

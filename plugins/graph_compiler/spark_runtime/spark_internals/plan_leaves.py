@@ -1,12 +1,13 @@
 """The leaves of a plan: what its rows are read from, in subqueries and views too.
 
 Two plans share a leaf if both read the same object: Spark gives a relation new column ids where a plan is joined with
-itself, and keeps its list of files. `LogicalRelation`, `LogicalRDD`, `DataSourceV2Relation` and `View`, undocumented
-classes of Spark: 4.3.
+itself, and keeps its list of files. `LogicalRelation`, `LogicalRDD`, `DataSourceV2Relation`, `View` and the function of
+a `PythonRDD`, undocumented classes of Spark: 4.3.
 """
 
 from __future__ import annotations
 
+import pickletools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,7 @@ _FIXED_RDDS = frozenset(
     }
 )
 """RDDs whose records were on the driver, or were kept when the plan was made."""
+_PYTHON_RDD = "PythonRDD"
 _PINNED = "graph_compiler.listing"
 """An option that no reader of Spark has: two relations are equal if their paths and options are."""
 
@@ -94,11 +96,18 @@ class PlanLeaf:
             return f"a {java_class_name(self.identity)}"
         return "an RDD" if self.kind == "LogicalRDD" else f"a {self.kind}"
 
-    def holds_fixed_records(self) -> bool:
-        """Whether the leaf is an RDD of given records, or of records that a checkpoint has kept."""
-        return self.kind == "LogicalRDD" and all(
-            java_class_name(rdd) in _FIXED_RDDS for rdd in _first_rdds(self.node.rdd())
-        )
+    def holds_fixed_records(self, spark: SparkSession) -> bool:
+        """Whether the leaf is an RDD of given records, or of records that a checkpoint has kept.
+
+        Records that somebody's Python makes of them are not: `parallelize(…).map(…)` may make others each time.
+        """
+        if self.kind != "LogicalRDD":
+            return False
+        rdds = list(_rdds(self.node.rdd()))
+        if not all(java_class_name(rdd) in _FIXED_RDDS for rdd in rdds if rdd.dependencies().isEmpty()):
+            return False
+        programs = {_program(spark, rdd) for rdd in rdds if java_class_name(rdd) == _PYTHON_RDD}
+        return not programs or programs == {_program_of_a_list(spark)}
 
 
 def plan_leaves(rows: DataFrame) -> list[PlanLeaf]:
@@ -178,15 +187,31 @@ def _walk(spark: SparkSession, plan: Any) -> Iterator[PlanLeaf]:
         waiting += [(each, view) for each in below]
 
 
-def _first_rdds(rdd: Any) -> Iterator[Any]:
-    """Yield the RDDs from which one is computed."""
+def _rdds(rdd: Any) -> Iterator[Any]:
+    """Yield an RDD, and those from which it is computed."""
     waiting, seen = [rdd], set()
     while waiting:
         each = waiting.pop()
         if (number := each.id()) in seen:
             continue
         seen.add(number)
-        below = elements(each.dependencies())
-        waiting += [dependency.rdd() for dependency in below]
-        if not below:
-            yield each
+        yield each
+        waiting += [dependency.rdd() for dependency in elements(each.dependencies())]
+
+
+def _program(spark: SparkSession, python_rdd: Any) -> tuple[object, ...]:
+    """Return what an RDD runs in Python: its pickled function, without how many records it reads at a time."""
+    function = python_rdd.getClass().getDeclaredField("func")
+    function.setAccessible(True)
+    tag_of_bytes = java_class(spark, "scala.reflect.ClassTag").Byte()
+    steps = pickletools.genops(bytes(function.get(python_rdd).command().toArray(tag_of_bytes)))
+    return tuple(
+        None if isinstance(value, int) else (step.name, value) for step, value, _ in steps if step.name != "FRAME"
+    )
+
+
+def _program_of_a_list(spark: SparkSession) -> tuple[object, ...]:
+    """Return what Spark runs in Python for `createDataFrame` of a list."""
+    (leaf,) = plan_leaves(spark.createDataFrame([(1,)], "id BIGINT"))
+    (rdd,) = (each for each in _rdds(leaf.node.rdd()) if java_class_name(each) == _PYTHON_RDD)
+    return _program(spark, rdd)
