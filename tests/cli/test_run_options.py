@@ -10,7 +10,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from graph_compiler.cli.app import app
-from graph_compiler.cli.running.finished_run import FinishedRun, FirstRows, task_words
+from graph_compiler.cli.running.finished_run import FinishedRun, task_words
+from graph_compiler.cli.running.first_rows import FirstRows
 from graph_compiler.cli.running.run_document import run_json
 from graph_compiler.cli.running.run_view import airflow_step, failure_words, preview_table, progress_line, step_words
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline

@@ -962,7 +962,10 @@ FAULTS = (
         71,
         "files that a subquery reads are not looked at",
         ("_sequences", "for each in (plan, *elements(plan.subqueriesAll()))", "for each in (plan,)"),
-        found_by=f"{OWN_READS}::test_files_that_change_while_they_are_read_fail_the_attempt[a subquery of a filter]",
+        found_by=(
+            f"{OWN_READS}::test_files_that_change_while_they_are_read_fail_the_attempt[a subquery of a filter]",
+            "machine: rows",
+        ),
     ),
     _fault(
         72,
@@ -1015,7 +1018,7 @@ FAULTS = (
     ),
     _fault(
         123,
-        "records that somebody's function makes of a list pass for the list",
+        "records that a user's function makes of a list pass for the list",
         ("PlanLeaf.holds_fixed_records", "return not programs or programs ==", "return True or programs =="),
         found_by=(f"{OWN_READS}::test_what_spark_holds_is_no_read", "machine: rows"),
     ),

@@ -23,7 +23,7 @@ from graph_compiler.cli.arguments.runs import DagName, RunId, layout_of
 from graph_compiler.cli.console import AsJson, ExitCode, speaking_plainly
 from graph_compiler.cli.running.airflow_answers import access_of_airflow
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
-from graph_compiler.cli.running.finished_run import FirstRows
+from graph_compiler.cli.running.first_rows import FirstRows
 from graph_compiler.cli.running.run_view import preview_table
 from graph_compiler.declaration.artifacts.user_artifact import MOST_BYTES
 from graph_compiler.deployment.documents.counting import COUNTED, REQUEST, Counted, CountRequest
@@ -73,8 +73,9 @@ def replay(
 ) -> None:
     """Run one execution again with its original inputs; it writes only below a scratch folder.
 
-    With --shell, open a PySpark session instead in which each of its operators is a DataFrame. With --count-by, write
-    nothing, and show which values of some columns are frequent.
+    With --shell, open a PySpark session instead in which each of its operators is a DataFrame.
+
+    With --count-by, write nothing, and show which values of some columns are frequent.
     """
     if shell and (as_json or count_by is not None):
         other = "--json" if as_json else "--count-by"

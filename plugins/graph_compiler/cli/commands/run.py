@@ -15,7 +15,8 @@ from graph_compiler.cli.arguments.pipelines import PipelineName
 from graph_compiler.cli.console import AsJson, ExitCode, program_name, speaking_plainly, standard_error, standard_output
 from graph_compiler.cli.running.airflow_run import run_under_airflow
 from graph_compiler.cli.running.dag_files import require_dag
-from graph_compiler.cli.running.finished_run import FinishedRun, FirstRows
+from graph_compiler.cli.running.finished_run import FinishedRun
+from graph_compiler.cli.running.first_rows import FirstRows
 from graph_compiler.cli.running.in_process_run import run_in_process
 from graph_compiler.cli.running.run_document import run_json
 from graph_compiler.cli.running.run_view import contracts_table, outputs_table, preview_table

@@ -20,14 +20,8 @@ from rich.console import Console
 import graph_compiler
 from graph_compiler.cli.arguments.asked_run import Run, Until
 from graph_compiler.cli.running.airflow_answers import access_of_airflow
-from graph_compiler.cli.running.finished_run import (
-    FinishedRun,
-    FirstRows,
-    TaskWords,
-    outputs_of,
-    published_preview,
-    task_words,
-)
+from graph_compiler.cli.running.finished_run import FinishedRun, TaskWords, outputs_of, published_preview, task_words
+from graph_compiler.cli.running.first_rows import FirstRows
 from graph_compiler.cli.running.following import Followed, follow_run
 from graph_compiler.cli.running.local_spark import SUBMIT_ARGUMENTS, artifact_settings, local_settings, submit_arguments
 from graph_compiler.cli.running.run_view import failure_words, step_words

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from graph_compiler.cli.running.finished_run import FinishedRun, FirstRows
+from graph_compiler.cli.running.finished_run import FinishedRun
+from graph_compiler.cli.running.first_rows import FirstRows
 from graph_compiler.deployment.documents.report import VertexMetrics
 from graph_compiler.deployment.documents.wire import Json
 from graph_compiler.graphs.execution import ExecutionState

@@ -15,7 +15,8 @@ from rich.console import Group, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from graph_compiler.cli.running.finished_run import Executions, FirstRows, TaskWords, outputs_of
+from graph_compiler.cli.running.finished_run import Executions, TaskWords, outputs_of
+from graph_compiler.cli.running.first_rows import FirstRows
 from graph_compiler.deployment.documents.in_process_run import Step
 from graph_compiler.deployment.documents.manifest import ContractCount
 from graph_compiler.deployment.documents.progress import CurrentStep

@@ -99,7 +99,7 @@ class PlanLeaf:
     def holds_fixed_records(self, spark: SparkSession) -> bool:
         """Whether the leaf is an RDD of given records, or of records that a checkpoint has kept.
 
-        Records that somebody's Python makes of them are not: `parallelize(…).map(…)` may make others each time.
+        Records that a function of the user makes of them are not: `parallelize(…).map(…)` may make others each time.
         """
         if self.kind != "LogicalRDD":
             return False
