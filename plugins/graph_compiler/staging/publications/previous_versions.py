@@ -1,0 +1,160 @@
+"""The version of a target that a run reads before its own sink replaces it (decision 77).
+
+    number 0   1   2   3          run C reads after publication 1: its base is 2, the number that comes next
+           A   B   C              C decides number 2: nothing came between. C cleared: it reads its staged copy again
+           A   B   D   C          D came between: C would lose D's rows, so it publishes nothing, and reads again
+
+A base is recorded with the rows that were read, and with all that is staged from them (`Manifest.previous`). A sink
+compares it with the number that it will decide. All numbers before that one exist by then, so the answer cannot change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from graph_compiler.declaration.operators import Backfill
+from graph_compiler.declaration.parameters.parameter import RUN_DATE
+from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.manifest import PreviousRead
+from graph_compiler.deployment.documents.run_identity import RunIdentity
+from graph_compiler.deployment.documents.wire import from_wire, to_wire
+from graph_compiler.errors import DamagedDocumentError, DecisionLostError, DescriptorError, PreviousVersionError
+from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.publications.publications import Ending, Intent, ending
+
+
+def run_date_of(task: TaskDeploymentDescriptor) -> str | None:
+    """Return the logical date of a task's run, or the day of a run without Airflow; None if it has neither."""
+    if task.logical_date is not None or task.try_number is not None:
+        return task.logical_date
+    day = dict(task.parameters).get(RUN_DATE)
+    return day if isinstance(day, str) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherPublication:
+    """A publication by another run, as far as its record can be read."""
+
+    number: int
+    owner: str
+    run_id: str
+    run_date: str | None
+
+    @property
+    def words(self) -> str:
+        """Return the run for a message."""
+        date = "" if self.run_date is None else f" of {self.run_date}"
+        return f"run '{self.run_id}'{date} of '{self.owner}'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetVersions:
+    """What was published to a target before `number`, as the run of the ledger sees it; all of it has ended."""
+
+    ledger: Ledger
+    target: str
+    number: int
+
+    def is_own(self, there: frozenset[str] = frozenset()) -> bool:
+        """Whether this run has published: then the version before it is only in its staged copy.
+
+        What was given up counts if some of its files are `there`. Raises PublicationError if a publication that this
+        run may have made is unreadable.
+        """
+        if self.ledger.of_this_run(self.target, None, self.number):
+            return True
+        given_up = self.ledger.of_this_run(self.target, None, self.number, given_up=True)
+        return any(not there.isdisjoint(one.add) for one in given_up if isinstance(one, Intent))
+
+    def other_since(self, base: int) -> OtherPublication | None:
+        """Return the last publication by another run from number `base` on; an unreadable one counts."""
+        return self._last(base, is_dated=False)
+
+    def refuse_backfill(self, backfill: str) -> None:
+        """Raise PreviousVersionError if the target holds what a run of this date or a later one has published.
+
+        Publications without a date do not count: those of runs without one, and of versions that recorded none.
+        """
+        mine = self.ledger.run_date
+        last = self._last(0, is_dated=True)
+        if mine is None or last is None or backfill == Backfill.LATEST or _moment(mine) > _moment(str(last.run_date)):
+            return
+        raise PreviousVersionError(
+            f"its target {self.target} already holds what {last.words} has published, and this run has the date {mine}:"
+            " the version before this date is gone\n"
+            "  allowed: runs of later dates\n"
+            "  hint: if these rows may be added to the latest version, declare backfill='latest' for this run; if the "
+            "target must be as if this run had come first, compute it again from its sources, into another target"
+        )
+
+    def refuse_base(self, read: PreviousRead, again: str | None) -> None:
+        """Raise an error if others have published since `read`: rows computed from it would replace theirs.
+
+        It is a DecisionLostError if the next attempt reads again, a PreviousVersionError if it would not: then `again`
+        says what to do.
+        """
+        if (other := self.other_since(read.number)) is None:
+            return
+        words = f"{other.words} has published {self.target} since this run read its previous version"
+        if self.ledger.of_this_run(self.target, None, self.number, since=read.number):
+            raise PreviousVersionError(
+                f"{words}, and after this run had published: publishing again would remove those rows\n"
+                "  hint: leave this run as it is: its rows were in the target when the other run read it. To change "
+                "them, start a new run, which reads the version of today"
+            )
+        words = f"{words}; nothing of this attempt is visible"
+        if again is None:
+            raise DecisionLostError(f"{words}\n  the next attempt reads the version of its time")
+        raise PreviousVersionError(f"{words}\n  hint: {again}")
+
+    def _last(self, since: int, *, is_dated: bool) -> OtherPublication | None:
+        for number in reversed(range(since, self.number)):
+            if ending(self.ledger.store, self.ledger.layout.done(self.target, number)) is Ending.GIVEN_UP:
+                continue
+            found = self._other(number)
+            if found is not None and (found.run_date is not None or not is_dated):
+                return found
+        return None
+
+    def _other(self, number: int) -> OtherPublication | None:
+        """Return a publication unless this run made it."""
+        try:
+            document = self.ledger.records.document(self.target, number)
+        except DamagedDocumentError:
+            return OtherPublication(number=number, owner="?", run_id="?", run_date=None)
+        identity = document["identity"]
+        if identity == to_wire(self.ledger.layout.identity):
+            return None
+        try:
+            its = from_wire(RunIdentity, identity)  # type: ignore[arg-type]  # JSON
+            owner, run_id = its.owner, its.run_id
+        except DescriptorError:
+            owner, run_id = "?", "?"
+        date = document.get("run_date")
+        is_date = isinstance(date, str) and _is_moment(date)
+        return OtherPublication(number=number, owner=owner, run_id=run_id, run_date=str(date) if is_date else None)
+
+
+def oldest(reads: Iterable[PreviousRead]) -> tuple[PreviousRead, ...]:
+    """Return one read of each target, that of the oldest version: a sink must not replace anything newer."""
+    found: dict[str, PreviousRead] = {}
+    for read in reads:
+        known = found.setdefault(read.target, read)
+        if read.number < known.number:
+            found[read.target] = read
+    return tuple(found[target] for target in sorted(found))
+
+
+def _moment(text: str) -> datetime:
+    found = datetime.fromisoformat(text)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        _moment(text)
+    except ValueError:
+        return False
+    return True
