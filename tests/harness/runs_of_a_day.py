@@ -54,9 +54,7 @@ class RunsOfADay:
     ) -> list[TaskDeploymentDescriptor]:
         """Return the executions of a new try, which have begun."""
         number = self.tries[run_id] = self.tries.get(run_id, 0) + 1
-        desk = DeskRun(
-            day=(date or "2024-01-01")[:10], params={}, run_id=run_id, staging_root=f"{self.folder}/staging"
-        )
+        desk = DeskRun(day=(date or "2024-01-01")[:10], params={}, run_id=run_id, staging_root=f"{self.folder}/staging")
         tasks = [
             replace(
                 desk_task(region, desk, execution_id=f"{run_id}-{number}"),

@@ -22,7 +22,7 @@ from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.dag.airflow_arguments import NO_ARGUMENTS, AirflowArguments
 from graph_compiler.declaration.dag.schedule import Schedule
 from graph_compiler.declaration.locations import caller_location
-from graph_compiler.declaration.operators import Backfill, PreviousVersion, Source, Sql
+from graph_compiler.declaration.operators import PreviousVersion, Source, Sql
 from graph_compiler.declaration.parameters.parameter import Parameter, Params, read_parameters
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.refusals.collected import Refused, add_new
@@ -113,9 +113,7 @@ class StreamExecutionEnvironment(ArtifactMethods, Guided, metaclass=StandsIn):
         return self._add_source(Source(source), source_name)
 
     @held_to_signature
-    def from_target(
-        self, target: Connector, source_name: str, *, schema: str, backfill: str = Backfill.REFUSE
-    ) -> DataStream:
+    def from_target(self, target: Connector, source_name: str, *, schema: str, backfill: str = "refuse") -> DataStream:
         """Start a stream with the rows that `target` had before this run; a sink of this pipeline writes it.
 
         `schema` names the columns to read: the first run finds no files, and has no rows. A run of an earlier date than

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from graph_compiler.compiler.checks.connector_checks import connectors_of
-from graph_compiler.declaration.connectors import Connector, FileConnector, Jdbc, RecordFiles, SinkMode, Table
+from graph_compiler.declaration.connectors import Connector, FileConnector, RecordFiles, SinkMode
 from graph_compiler.declaration.operators import Backfill, PreviousVersion, Sink
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
@@ -54,19 +54,14 @@ def _backfills(transformation: PhysicalTransformation, operator: PreviousVersion
 
 
 def _not_files(transformation: PhysicalTransformation, connector: Connector) -> Problem:
-    kind = type(connector).__name__
-    hint = None
-    if isinstance(connector, Jdbc | Table):
+    reason, hint = connector.why_not_writable(), None
+    if reason is None:
+        reason = f"the previous version of a {type(connector).__name__} target cannot be pinned for retries"
         hint = (
-            "mode='merge' changes rows by key without reading the table; or keep the rows in files, read their "
-            "previous version, and write them to the table as well"
+            "mode='merge' changes rows by key without reading the target; or keep the rows in files, read their "
+            "previous version, and write them to the database as well"
         )
-    return problem_at(
-        transformation,
-        f"it reads the previous version of a {kind}, which cannot be pinned",
-        allowed="files: Parquet, Orc, Csv, Json, Text, Files",
-        hint=hint,
-    )
+    return problem_at(transformation, reason, allowed="files: Parquet, Orc, Csv, Json, Text, Files", hint=hint)
 
 
 def _paths(transformation: PhysicalTransformation, connector: FileConnector) -> Iterator[Problem]:

@@ -70,11 +70,22 @@ class PreviousVersion(Source):
 
     @classmethod
     def of(cls, target: Connector, schema: str, backfill: str) -> Self:
-        """Return the source of a target: columns that its files lack are NULL, and others are not read."""
+        """Return the source of a target: columns that its files lack are NULL, and others are not read.
+
+        A value that is no connector is kept, and the compiler refuses it.
+        """
+        if not isinstance(target, Connector):
+            return cls(target, backfill=backfill)
         change: dict[str, str] = {"schema": schema, "on_schema_change": OnSchemaChange.IGNORE}
         if isinstance(target, RecordFiles) and target.spark_format.lower() in UNTYPED:
             change["on_misfit"] = OnMisfit.FAIL
         return cls(replace(target, **change), backfill=backfill)
+
+    @property
+    def target(self) -> Connector:
+        """Return its connector without what only a source says."""
+        plain = replace(self.connector, schema=None, on_schema_change=None)
+        return replace(plain, on_misfit=None) if isinstance(plain, RecordFiles) else plain
 
     def master_hooks(self) -> tuple[MasterHook, ...]:
         """Return none: the target need not exist."""

@@ -6,7 +6,7 @@ it has published               the copy that an earlier attempt has staged; with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -17,12 +17,11 @@ from graph_compiler.declaration.operators import PreviousVersion
 from graph_compiler.deployment.documents.descriptor import (
     OperatorDescriptor,
     RegionDescriptor,
-    ResultDescriptor,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.documents.manifest import Manifest, PreviousRead
+from graph_compiler.deployment.documents.manifest import PreviousRead
 from graph_compiler.deployment.plans.clear_command import clear_command
-from graph_compiler.errors import PartitionNotFoundError, PreviousVersionError, SourceChangedError
+from graph_compiler.errors import PartitionNotFoundError, PreviousVersionError
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.connectors import SinkContext, read_source
 from graph_compiler.spark_runtime.publishing.literal_paths import literal_path, without_selection
@@ -30,11 +29,8 @@ from graph_compiler.spark_runtime.publishing.publication import Publisher
 from graph_compiler.spark_runtime.publishing.target_folder import TargetFolder, open_target
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.staging.attempts.attempts import task_names
-from graph_compiler.staging.publications.ledger import Ledger
-from graph_compiler.staging.publications.previous_versions import TargetVersions, run_date_of
-from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.publications.previous_versions import TargetVersions, copies, refuse_changed
 from graph_compiler.staging.store.staging_store import StagingStore
-from graph_compiler.staging.store.stores import store_of
 
 LOG = program_log.logger(__name__)
 
@@ -73,19 +69,14 @@ class PreviousVersions:
     def check(self) -> None:
         """Raise SourceChangedError if others have published to a target while it was read."""
         for read in self._fresh:
-            decided, ended = self.context.ledger.records.numbers(read.target)
-            if max(decided | ended, default=-1) >= read.number:
-                raise SourceChangedError(
-                    f"another run has published {read.target} while its previous version was read; the next attempt "
-                    "reads again"
-                )
+            refuse_changed(self.context.ledger, read)
 
     def _copy(self, operator: OperatorDescriptor, versions: TargetVersions) -> DataFrame:
         """Return the rows that an earlier attempt has staged, from any epoch: all are of the same version."""
         for result in self.task.region.results:
             if result.node_id != operator.node_id:
                 continue
-            for manifest, read in _copies(self.area.log, result, versions.target):
+            for manifest, read in copies(self.area.log, result, versions.target):
                 versions.refuse_base(read, None)
                 try:
                     rows = self.area.read(manifest)
@@ -126,30 +117,3 @@ def _rows_of(
     if not folder.data_files():
         return spark.createDataFrame([], parse_schema(connector.schema or ""))
     return read(without_selection(replace(connector, path=literal_path(folder.target))))
-
-
-def why_read_again(task: TaskDeploymentDescriptor) -> str | None:
-    """Return why a region that has staged a previous version must read it again; None if it must not.
-
-    Others have published, and this run has not: from the old copy nothing can be published.
-    """
-    store = store_of(task.staging_root)
-    ledger = Ledger(store=store, layout=task.layout, plan_id=task.region.plan_id, run_date=run_date_of(task))
-    log = ManifestLog(store=store, layout=task.layout)
-    for result in task.region.results:
-        latest = log.latest(result.id)
-        for read in latest.previous if latest is not None and latest.is_previous_version else ():
-            decided, ended = ledger.records.numbers(read.target)
-            number = max(decided | ended, default=-1) + 1
-            versions = TargetVersions(ledger=ledger, target=read.target, number=number)
-            if not versions.is_own() and (other := versions.other_since(read.number)):
-                return f"{other.words} has published {read.target} since its previous version was read"
-    return None
-
-
-def _copies(log: ManifestLog, result: ResultDescriptor, target: str) -> Iterator[tuple[Manifest, PreviousRead]]:
-    for epoch in reversed(log.epochs(result.id)):
-        manifest = log.find(result.id, epoch)
-        if manifest is None or manifest.fingerprint != result.fingerprint:
-            continue
-        yield from ((manifest, read) for read in manifest.previous if read.target == target)

@@ -91,11 +91,9 @@ class Ledger:
     def finish_open(self, target: str, carry_out: Callable[[Publication], None], mine: str | None = None) -> int:
         """Finish the target's unfinished publications, and return the next number, for whoever reads or writes it."""
         intents, ended = self.records.numbers(target)
-        # After all known numbers: the number of a removed intent is not reused.
-        number = max(intents | ended, default=-1) + 1
         for earlier in sorted(intents - ended):
             self._settle(target, earlier, carry_out, mine)
-        return number
+        return next_number(intents, ended)
 
     def of_this_run(
         self, target: str, operator_id: OperatorId | None, before: int, *, since: int = 0, given_up: bool = False
@@ -358,6 +356,10 @@ class LedgerRecords:
         names = [PurePath(key).name for key in self.store.keys(self.layout.publications(target))]
         return _numbered(names, INTENT), _numbered(names, DONE)
 
+    def next_number(self, target: str) -> int:
+        """Return the number of the next publication."""
+        return next_number(*self.numbers(target))
+
     def publication(self, target: str, number: int) -> Publication:
         """Return a publication as its own type."""
         key = self.layout.intent(target, number)
@@ -402,6 +404,11 @@ class LedgerRecords:
         return OtherVersionError(
             self.layout.intent(target, number), why, f"give it up: echo '{GIVEN_UP.decode()}' > '{done}'"
         )
+
+
+def next_number(decided: frozenset[int], ended: frozenset[int]) -> int:
+    """Return the number after all known ones: that of a removed intent is not used again."""
+    return max(decided | ended, default=-1) + 1
 
 
 def _numbered(names: list[str], ending: str) -> frozenset[int]:

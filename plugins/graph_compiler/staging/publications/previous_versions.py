@@ -10,19 +10,27 @@ compares it with the number that it will decide. All numbers before that one exi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from graph_compiler.declaration.operators import Backfill
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
-from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.manifest import PreviousRead
+from graph_compiler.deployment.documents.descriptor import ResultDescriptor, TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.manifest import Manifest, PreviousRead
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import from_wire, to_wire
-from graph_compiler.errors import DamagedDocumentError, DecisionLostError, DescriptorError, PreviousVersionError
+from graph_compiler.errors import (
+    DamagedDocumentError,
+    DecisionLostError,
+    DescriptorError,
+    PreviousVersionError,
+    SourceChangedError,
+)
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import Ending, Intent, ending
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.store.staging_store import StagingStore
 
 
 def run_date_of(task: TaskDeploymentDescriptor) -> str | None:
@@ -135,6 +143,38 @@ class TargetVersions:
         date = document.get("run_date")
         is_date = isinstance(date, str) and _is_moment(date)
         return OtherPublication(number=number, owner=owner, run_id=run_id, run_date=str(date) if is_date else None)
+
+
+def refuse_changed(ledger: Ledger, read: PreviousRead) -> None:
+    """Raise SourceChangedError if others have decided a publication since a target was about to be read."""
+    if ledger.records.next_number(read.target) > read.number:
+        raise SourceChangedError(
+            f"another run has published {read.target} while its previous version was read; the next attempt reads again"
+        )
+
+
+def why_read_again(task: TaskDeploymentDescriptor, store: StagingStore) -> str | None:
+    """Return why a region that has staged a previous version must read it again; None if it must not.
+
+    Others have published, and this run has not: from the old copy nothing can be published.
+    """
+    ledger = Ledger(store=store, layout=task.layout, plan_id=task.region.plan_id, run_date=run_date_of(task))
+    log = ManifestLog(store=store, layout=task.layout)
+    for result in task.region.results:
+        latest = log.latest(result.id)
+        for read in latest.previous if latest is not None and latest.is_previous_version else ():
+            versions = TargetVersions(ledger=ledger, target=read.target, number=ledger.records.next_number(read.target))
+            if not versions.is_own() and (other := versions.other_since(read.number)):
+                return f"{other.words} has published {read.target} since its previous version was read"
+    return None
+
+
+def copies(log: ManifestLog, result: ResultDescriptor, target: str) -> Iterator[tuple[Manifest, PreviousRead]]:
+    """Yield what a run has staged of a target's previous version, the last first: all have the same rows."""
+    for epoch in reversed(log.epochs(result.id)):
+        manifest = log.find(result.id, epoch)
+        if manifest is not None and manifest.fingerprint == result.fingerprint:
+            yield from ((manifest, read) for read in manifest.previous if read.target == target)
 
 
 def oldest(reads: Iterable[PreviousRead]) -> tuple[PreviousRead, ...]:
