@@ -97,6 +97,15 @@ class TargetVersions:
             "target must be as if this run had come first, compute it again from its sources, into another target"
         )
 
+    def why_read_again(self, read: PreviousRead) -> str | None:
+        """Return why the version after `read` must be read: others have published it, and this run nothing from `read`.
+
+        None if the staged copy counts.
+        """
+        if self.is_own() or (other := self.other_since(read.number)) is None:
+            return None
+        return f"{other.words} has published {self.target} since its previous version was read"
+
     def refuse_base(self, read: PreviousRead, again: str | None) -> None:
         """Raise an error if others have published since `read`: rows computed from it would replace theirs.
 
@@ -156,16 +165,17 @@ def refuse_changed(ledger: Ledger, read: PreviousRead) -> None:
 def why_read_again(task: TaskDeploymentDescriptor, store: StagingStore) -> str | None:
     """Return why a region that has staged a previous version must read it again; None if it must not.
 
-    Others have published, and this run has not: from the old copy nothing can be published.
+    A document that cannot be read raises what reading it raises.
     """
     ledger = Ledger(store=store, layout=task.layout, plan_id=task.region.plan_id, run_date=run_date_of(task))
     log = ManifestLog(store=store, layout=task.layout)
     for result in task.region.results:
         latest = log.latest(result.id)
         for read in latest.previous if latest is not None and latest.is_previous_version else ():
-            versions = TargetVersions(ledger=ledger, target=read.target, number=ledger.records.next_number(read.target))
-            if not versions.is_own() and (other := versions.other_since(read.number)):
-                return f"{other.words} has published {read.target} since its previous version was read"
+            number = ledger.records.next_number(read.target)
+            versions = TargetVersions(ledger=ledger, target=read.target, number=number)
+            if (why := versions.why_read_again(read)) is not None:
+                return why
     return None
 
 
