@@ -1,12 +1,13 @@
 """Tries of runs of one pipeline, each with its own date, whose drivers run in this process."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
@@ -27,6 +28,7 @@ class RunsOfADay:
 
     spark: SparkSession
     folder: Path
+    params: Mapping[str, ParameterValue] = field(default_factory=dict)
     tries: dict[str, int] = field(default_factory=dict)
 
     def tasks(self, pipeline: Pipeline) -> list[list[RegionDescriptor]]:
@@ -54,7 +56,9 @@ class RunsOfADay:
     ) -> list[TaskDeploymentDescriptor]:
         """Return the executions of a new try, which have begun."""
         number = self.tries[run_id] = self.tries.get(run_id, 0) + 1
-        desk = DeskRun(day=(date or "2024-01-01")[:10], params={}, run_id=run_id, staging_root=f"{self.folder}/staging")
+        desk = DeskRun(
+            day=(date or "2024-01-01")[:10], params=self.params, run_id=run_id, staging_root=f"{self.folder}/staging"
+        )
         tasks = [
             replace(
                 desk_task(region, desk, execution_id=f"{run_id}-{number}"),

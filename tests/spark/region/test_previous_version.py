@@ -179,10 +179,10 @@ def test_a_task_that_cannot_read_again_says_which_one_to_clear(account: Account)
 def test_without_its_copy_a_run_that_has_published_fails_and_changes_nothing(account: Account) -> None:
     assert not account.run(1, 1)
     assert not account.run(2, 2)
-    copies = [path for path in account.runs.folder.glob("staging/bank/run 2*/**/data") if path.is_dir()]
-    found = copies or [path.parent for path in account.runs.folder.glob("staging/bank/*/results/**/*.parquet")]
-    for folder in found:
-        shutil.rmtree(folder, ignore_errors=True)
+    for path in account.runs.folder.glob("staging/bank/*/manifests/*/*.json"):
+        manifest = json.loads(path.read_text())
+        if manifest["attempt"]["execution_id"].startswith("run 2"):
+            shutil.rmtree(manifest["location"])
     (lost,) = account.run(2, 2)
     assert lost.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR
     assert "the copy of the version before it is lost" in lost.message
