@@ -11,7 +11,7 @@ from typing import ClassVar
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, ResultDescriptor
 from graph_compiler.deployment.documents.manifest import VERSION, Manifest, PreviousRead
@@ -258,8 +258,10 @@ class PreviousVersionsMachine(RuleBasedStateMachine):
             assert not run.is_done or self.disk.rows[run.name] == 1
 
 
-PreviousVersionsMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
-TestRunsOfOneTarget = PreviousVersionsMachine.TestCase
+def test_runs_of_one_target_lose_and_double_nothing() -> None:
+    run_state_machine_as_test(  # type: ignore[no-untyped-call]  # Hypothesis'
+        PreviousVersionsMachine, settings=settings(max_examples=60, stateful_step_count=25, deadline=None)
+    )
 
 
 def publish(store: InMemoryStore, run_id: str, date: str | None) -> None:
@@ -331,6 +333,18 @@ def test_an_unreadable_record_counts_as_one_of_another_run() -> None:
     read = PreviousRead(target=TARGET, number=0, region_id=RegionId("before"))
     with pytest.raises(DecisionLostError, match="run '\\?' of '\\?' has published"):
         versions_for(store, "mine", "2024-01-02").refuse_base(read, None)
+
+
+def test_a_version_that_others_replace_while_it_is_read_is_not_staged() -> None:
+    store = InMemoryStore()
+    publish(store, "first", "2024-01-01")
+    versions = versions_for(store, "mine", "2024-01-03")
+    read = PreviousRead(target=TARGET, number=versions.number, region_id=RegionId("before"))
+    refuse_changed(versions.ledger, read)
+    other = ledger_of(store, "other", "2024-01-02")
+    other.decide(intent_of(other, 1, "other-1"))  # its files may be there in part
+    with pytest.raises(SourceChangedError, match="the next attempt reads again"):
+        refuse_changed(versions.ledger, read)
 
 
 def test_what_is_computed_from_two_versions_has_the_base_of_the_older() -> None:
