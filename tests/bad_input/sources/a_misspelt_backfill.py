@@ -6,7 +6,7 @@ before = env.from_target(totals, "before", schema="account STRING, total BIGINT"
 before.filter("total > 0").sink_to(totals)
 # graph-compiler validate says:
 # pipelines/a_misspelt_backfill.py: pipeline 'bank' has 1 problem
-#   before: backfill is 'lastest'
+#   there is no backfill 'lastest'
 #     allowed: refuse and latest
 #     hint: did you mean 'latest'?
 #     declared at pipelines/a_misspelt_backfill.py:5

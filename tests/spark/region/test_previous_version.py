@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -17,6 +18,8 @@ from tests.harness.runs_of_a_day import RunsOfADay
 
 pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
+Backfill: TypeAlias = Literal["refuse", "latest"]
+Mode: TypeAlias = Literal["append", "overwrite"]
 _happens: dict[str, Callable[[], object]] = {}
 
 
@@ -34,7 +37,7 @@ class Account:
         self.runs = RunsOfADay(spark=spark, folder=folder)
 
     def pipeline(
-        self, amount: int, *, backfill: str = "refuse", staged: bool = False, mode: str = "overwrite"
+        self, amount: int, *, backfill: Backfill = "refuse", staged: bool = False, mode: Mode = "overwrite"
     ) -> Pipeline:
         env = StreamExecutionEnvironment("bank", config={"staging.release": "LAST_CONSUMER"})
         totals = Parquet(str(self.target))

@@ -13,6 +13,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
+from graph_compiler.declaration.operators import Backfill
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, ResultDescriptor
 from graph_compiler.deployment.documents.manifest import VERSION, Manifest, PreviousRead
 from graph_compiler.deployment.documents.run_identity import RunIdentity
@@ -80,7 +81,7 @@ class Run:
 
     name: str
     date: str | None
-    backfill: str
+    backfill: Backfill
     store: InMemoryStore
     disk: Disk
     tries: int = 0
@@ -189,9 +190,9 @@ class PreviousVersionsMachine(RuleBasedStateMachine):
         _, ended = records.numbers(TARGET)
         return Counter({records.publication(TARGET, number).identity.run_id: 1 for number in ended})
 
-    @rule(day=st.sampled_from([*DATES, None]), backfill=st.sampled_from(["refuse", "latest"]))
+    @rule(day=st.sampled_from([*DATES, None]), backfill=st.sampled_from(Backfill))
     @precondition(lambda self: len(self.runs) < 4)
-    def new_run(self, day: str | None, backfill: str) -> None:
+    def new_run(self, day: str | None, backfill: Backfill) -> None:
         run = Run(f"r{len(self.runs)}", day, backfill, self.store, self.disk)
         self.runs.append(run)
         run.begin()
@@ -232,7 +233,7 @@ class PreviousVersionsMachine(RuleBasedStateMachine):
             run.is_refused = True
             run.steps = iter(())
         else:
-            if found == "staged" and run.backfill == "refuse" and run.date and not self.published[run.name]:
+            if found == "staged" and run.backfill is Backfill.REFUSE and run.date and not self.published[run.name]:
                 assert before is None or before < run.date
 
     def date_limit(self, run: Run) -> str | None:
@@ -259,7 +260,7 @@ class PreviousVersionsMachine(RuleBasedStateMachine):
 
 
 def test_runs_of_one_target_lose_and_double_nothing() -> None:
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]  # Hypothesis'
+    run_state_machine_as_test(
         PreviousVersionsMachine, settings=settings(max_examples=60, stateful_step_count=25, deadline=None)
     )
 
@@ -300,12 +301,12 @@ def test_a_run_is_refused_if_a_later_one_has_published(
     for number, date in enumerate(published):
         publish(store, f"r{number}", date)
     versions = versions_for(store, "mine", mine)
-    versions.refuse_backfill("latest")
+    versions.refuse_backfill(Backfill.LATEST)
     if not is_refused:
-        versions.refuse_backfill("refuse")
+        versions.refuse_backfill(Backfill.REFUSE)
         return
     with pytest.raises(PreviousVersionError, match="the version before this date is gone"):
-        versions.refuse_backfill("refuse")
+        versions.refuse_backfill(Backfill.REFUSE)
 
 
 def test_records_of_earlier_versions_have_no_date_and_are_read() -> None:
@@ -317,7 +318,7 @@ def test_records_of_earlier_versions_have_no_date_and_are_read() -> None:
     assert content is not None
     assert b"run_date" not in content
     versions = versions_for(store, "mine", "2024-01-01")
-    versions.refuse_backfill("refuse")
+    versions.refuse_backfill(Backfill.REFUSE)
     found = versions.other_since(0)
     assert found is not None
     assert found.words == "run 'old' of 'p'"

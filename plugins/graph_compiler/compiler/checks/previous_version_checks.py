@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from graph_compiler.compiler.checks.connector_checks import connectors_of
 from graph_compiler.declaration.connectors import Connector, FileConnector, RecordFiles, SinkMode
-from graph_compiler.declaration.operators import Backfill, PreviousVersion, Sink
+from graph_compiler.declaration.operators import PreviousVersion, Sink
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
 from graph_compiler.errors import Problem
@@ -30,7 +30,6 @@ def previous_versions(pipeline: Pipeline) -> Iterator[Problem]:
         operator = transformation.operator
         if not isinstance(operator, PreviousVersion):
             continue
-        yield from _backfills(transformation, operator)
         if not isinstance(connector, FileConnector):
             yield _not_files(transformation, connector)
             continue
@@ -41,16 +40,6 @@ def previous_versions(pipeline: Pipeline) -> Iterator[Problem]:
 def is_its_target(source: object, connector: Connector, sink: Connector) -> bool:
     """Whether a source reads the previous version of exactly what a sink writes."""
     return isinstance(source, PreviousVersion) and connector.place_key() == sink.place_key()
-
-
-def _backfills(transformation: PhysicalTransformation, operator: PreviousVersion) -> Iterator[Problem]:
-    if operator.backfill not in set(Backfill):
-        yield problem_at(
-            transformation,
-            f"backfill is '{operator.backfill}'",
-            allowed=listing(Backfill),
-            hint=did_you_mean(operator.backfill, Backfill),
-        )
 
 
 def _not_files(transformation: PhysicalTransformation, connector: Connector) -> Problem:

@@ -66,10 +66,10 @@ class PreviousVersion(Source):
     """
 
     default_name: ClassVar[str] = "Previous version"
-    backfill: str = field(default=Backfill.REFUSE, kw_only=True)
+    backfill: Backfill = field(default=Backfill.REFUSE, kw_only=True)
 
     @classmethod
-    def of(cls, target: Connector, schema: str, backfill: str) -> Self:
+    def of(cls, target: Connector, schema: str, backfill: Backfill) -> Self:
         """Return the source of a target: columns that its files lack are NULL, and others are not read.
 
         A value that is no connector is kept, and the compiler refuses it.

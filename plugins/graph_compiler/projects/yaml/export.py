@@ -185,8 +185,8 @@ class _Export:
         if isinstance(transformation, SourceTransformation):
             assert isinstance(transformation.operator, Source)
             connector = written_value(transformation.operator.connector)
-            read = _previous_version(transformation.operator) or {"from_source": connector}
-            named = {"name": transformation.name, **read}
+            source = _previous_version(transformation.operator) or {"from_source": connector}
+            named = {"name": transformation.name, **source}
             settings = written_settings(transformation)
             return {**named, **({"as": label} if label != transformation.name else {}), **settings}
         read = [self._read(id) for id in transformation.inputs]
@@ -263,7 +263,7 @@ def _previous_version(source: Source) -> Step:
     """Return the keys of a source that reads the previous version of a target; none for any other."""
     if not isinstance(source, PreviousVersion):
         return {}
-    is_default = source.backfill == Backfill.REFUSE
+    is_default = source.backfill is Backfill.REFUSE
     return {
         "from_target": written_value(source.target),
         "schema": source.connector.schema,

@@ -80,14 +80,14 @@ class TargetVersions:
         """Return the last publication by another run from number `base` on; an unreadable one counts."""
         return self._last(base, is_dated=False)
 
-    def refuse_backfill(self, backfill: str) -> None:
+    def refuse_backfill(self, backfill: Backfill) -> None:
         """Raise PreviousVersionError if the target holds what a run of this date or a later one has published.
 
         Publications without a date do not count: those of runs without one, and of versions that recorded none.
         """
         mine = self.ledger.run_date
         last = self._last(0, is_dated=True)
-        if mine is None or last is None or backfill == Backfill.LATEST or _moment(mine) > _moment(str(last.run_date)):
+        if mine is None or last is None or backfill is Backfill.LATEST or _moment(mine) > _moment(str(last.run_date)):
             return
         raise PreviousVersionError(
             f"its target {self.target} already holds what {last.words} has published, and this run has the date {mine}:"
