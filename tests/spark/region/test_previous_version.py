@@ -14,6 +14,7 @@ from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.documents.report import Failure, ThrowableType
 from graph_compiler.spark_runtime.publishing.publication import Publisher
+from graph_compiler.testing.pipeline_result import PipelineResult
 from tests.harness.runs_of_a_day import RunsOfADay
 
 pytestmark = [pytest.mark.spark, pytest.mark.ci]
@@ -54,6 +55,13 @@ class Account:
     ) -> list[Failure]:
         date = f"2024-01-{day:02}T{hour:02}:00:00+00:00"
         return self.runs.run(self.pipeline(amount, **declared), run_id or f"run {day}", date)  # type: ignore[arg-type]  # by name
+
+    def lose_copies(self, run_id: str) -> None:
+        """Remove the data that a run has staged."""
+        for path in self.runs.folder.glob("staging/bank/*/manifests/*/*.json"):
+            manifest = json.loads(path.read_text())
+            if manifest["attempt"]["execution_id"].startswith(run_id):
+                shutil.rmtree(manifest["location"])
 
     @property
     def total(self) -> list[int]:
@@ -182,10 +190,7 @@ def test_a_task_that_cannot_read_again_says_which_one_to_clear(account: Account)
 def test_without_its_copy_a_run_that_has_published_fails_and_changes_nothing(account: Account) -> None:
     assert not account.run(1, 1)
     assert not account.run(2, 2)
-    for path in account.runs.folder.glob("staging/bank/*/manifests/*/*.json"):
-        manifest = json.loads(path.read_text())
-        if manifest["attempt"]["execution_id"].startswith("run 2"):
-            shutil.rmtree(manifest["location"])
+    account.lose_copies("run 2")
     (lost,) = account.run(2, 2)
     assert lost.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR
     assert "the copy of the version before it is lost" in lost.message
@@ -225,3 +230,26 @@ def test_the_declared_columns_are_read(kind: type[FileConnector], spark: SparkSe
             seen = spark.read.parquet(f"{tmp_path}/{name}")
             assert seen.columns == schema.replace(",", "").split()[::2]
             assert [tuple(row) for row in seen.collect()] == ([] if day == 1 else expected)
+
+
+def test_a_lost_copy_is_read_again_from_the_target_that_did_not_change(account: Account) -> None:
+    assert not account.run(1, 1, staged=True)
+    first, second = account.runs.tasks(account.pipeline(2, staged=True))
+    date = "2024-01-02T00:00:00+00:00"
+    assert not account.runs.attempt(first, "run 2", date)
+    account.lose_copies("run 2")
+    assert not account.runs.attempt(second, "run 2", date)  # it computes the copy again, by itself
+    assert account.total == [3]
+    assert not account.run(3, 3, staged=True)
+    assert account.total == [6]
+
+
+def test_a_test_gives_the_rows_of_the_previous_version(
+    pipeline_run: Callable[..., PipelineResult], tmp_path: Path
+) -> None:
+    env = StreamExecutionEnvironment("p")
+    totals = Parquet(f"{tmp_path}/totals")
+    before = env.from_target(totals, "before", schema="k STRING, total BIGINT")
+    before.filter("total > 1").sink_to(totals).name("out")
+    result = pipeline_run(env, {"before": [{"k": "a", "total": 1}, {"k": "b", "total": 2}]})
+    assert result.sink("out").rows == [{"k": "b", "total": 2}]

@@ -105,7 +105,7 @@ def reads_previous_version(region: RegionDescriptor) -> bool:
 
 
 def read_target(connector: Connector, spark: SparkSession, splits: int | None) -> DataFrame:
-    """Return the rows that readers of a target see now, for whoever only looks at them."""
+    """Return the rows that readers of a target see now, for a preview."""
     assert isinstance(connector, FileConnector), "the compiler refuses others"
     return _rows_of(open_target(connector.path), connector, spark, lambda files: read_source(files, spark, splits))
 

@@ -89,7 +89,7 @@ class Ledger:
         return number
 
     def finish_open(self, target: str, carry_out: Callable[[Publication], None], mine: str | None = None) -> int:
-        """Finish the target's unfinished publications, and return the next number, for whoever reads or writes it."""
+        """Finish the target's unfinished publications, and return the next number."""
         intents, ended = self.records.numbers(target)
         for earlier in sorted(intents - ended):
             self._settle(target, earlier, carry_out, mine)
