@@ -1275,7 +1275,11 @@ FAULTS = (
     _fault(
         131,
         "a run that has published reads its own rows as the previous version",
-        ("TargetVersions.is_own", "if self.ledger.of_this_run(self.target, None, self.number):", "if False:"),
+        (
+            "TargetVersions.is_own",
+            "for one in self.ledger.of_this_run(self.target, None, self.number, given_up=True)",
+            "for one in self.ledger.of_this_run(self.target, None, 0, given_up=True)",
+        ),
         found_by=f"{PREVIOUS}::{_LOSE_NOTHING}",
     ),
     _fault(

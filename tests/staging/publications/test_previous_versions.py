@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from graph_compiler.declaration.operators import Backfill
-from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, ResultDescriptor
+from graph_compiler.declaration.retention import Retention
+from graph_compiler.deployment.documents.descriptor import (
+    ExecutionAttempt,
+    RegionDescriptor,
+    ResultDescriptor,
+    TaskDeploymentDescriptor,
+)
 from graph_compiler.deployment.documents.manifest import VERSION, Manifest, PreviousRead
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
@@ -22,7 +28,13 @@ from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import DecisionLostError, PreviousVersionError, SourceChangedError
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId
 from graph_compiler.staging.publications.ledger import Ledger
-from graph_compiler.staging.publications.previous_versions import TargetVersions, copies, oldest, refuse_changed
+from graph_compiler.staging.publications.previous_versions import (
+    TargetVersions,
+    copies,
+    oldest,
+    refuse_changed,
+    run_date_of,
+)
 from graph_compiler.staging.publications.publications import WHOLE, Intent, Publication
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
@@ -346,6 +358,52 @@ def test_a_version_that_others_replace_while_it_is_read_is_not_staged() -> None:
     other.decide(intent_of(other, 1, "other-1"))  # its files may be there in part
     with pytest.raises(SourceChangedError, match="the next attempt reads again"):
         refuse_changed(versions.ledger, read)
+
+
+@pytest.mark.parametrize(
+    ("logical_date", "try_number", "day", "expected"),
+    [
+        ("2024-01-01T00:00:00+00:00", 1, "2024-01-01", "2024-01-01T00:00:00+00:00"),
+        (None, 1, "2024-01-01", None),
+        (None, None, "2024-01-01", "2024-01-01"),
+        (None, None, 20240101, None),
+        ("yesterday", 1, "2024-01-01", None),
+    ],
+)
+def test_the_date_of_a_run(
+    logical_date: str | None, try_number: int | None, day: str | int, expected: str | None
+) -> None:
+    task = TaskDeploymentDescriptor(
+        version=1,
+        identity=RunIdentity.own("p", "r"),
+        region=RegionDescriptor(
+            pipeline="p",
+            plan_id="plan",
+            region_id=RegionId("before"),
+            vertices=(),
+            results=(RESULT,),
+            session=(),
+            resource_profile=None,
+            retention=Retention(),
+        ),
+        attempt=ExecutionAttempt(execution_id="e", attempt_number=0),
+        staging_root="/staging",
+        parameters=(("run_date", day),),
+        logical_date=logical_date,
+        try_number=try_number,
+    )
+    assert run_date_of(task) == expected
+
+
+def test_files_of_a_publication_that_was_given_up_count_as_published() -> None:
+    store = InMemoryStore()
+    ledger = ledger_of(store, "mine", "2024-01-01")
+    intent = intent_of(ledger, 0, "mine-1")
+    ledger.decide(intent)
+    ledger.give_up(intent)
+    versions = versions_for(store, "mine", "2024-01-01")
+    assert not versions.is_own(frozenset({"others"}))
+    assert versions.is_own(frozenset(intent.add))
 
 
 def test_what_is_computed_from_two_versions_has_the_base_of_the_older() -> None:

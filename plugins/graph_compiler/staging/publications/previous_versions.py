@@ -35,10 +35,9 @@ from graph_compiler.staging.store.staging_store import StagingStore
 
 def run_date_of(task: TaskDeploymentDescriptor) -> str | None:
     """Return the logical date of a task's run, or the day of a run without Airflow; None if it has neither."""
-    if task.logical_date is not None or task.try_number is not None:
-        return task.logical_date
-    day = dict(task.parameters).get(RUN_DATE)
-    return day if isinstance(day, str) else None
+    is_in_airflow = task.logical_date is not None or task.try_number is not None
+    found = task.logical_date if is_in_airflow else dict(task.parameters).get(RUN_DATE)
+    return found if isinstance(found, str) and _is_moment(found) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +70,10 @@ class TargetVersions:
         What was given up counts if some of its files are `there`. Raises PublicationError if a publication that this
         run may have made is unreadable.
         """
-        if self.ledger.of_this_run(self.target, None, self.number):
-            return True
-        given_up = self.ledger.of_this_run(self.target, None, self.number, given_up=True)
-        return any(not there.isdisjoint(one.add) for one in given_up if isinstance(one, Intent))
+        return any(
+            not self._is_given_up(one.number) or (isinstance(one, Intent) and not there.isdisjoint(one.add))
+            for one in self.ledger.of_this_run(self.target, None, self.number, given_up=True)
+        )
 
     def other_since(self, base: int) -> OtherPublication | None:
         """Return the last publication by another run from number `base` on; an unreadable one counts."""
@@ -102,7 +101,8 @@ class TargetVersions:
 
         None if the staged copy counts.
         """
-        if self.is_own() or (other := self.other_since(read.number)) is None:
+        other = self.other_since(read.number)
+        if other is None or self.ledger.of_this_run(self.target, None, self.number, since=read.number):
             return None
         return f"{other.words} has published {self.target} since its previous version was read"
 
@@ -118,8 +118,8 @@ class TargetVersions:
         if self.ledger.of_this_run(self.target, None, self.number, since=read.number):
             raise PreviousVersionError(
                 f"{words}, and after this run had published: publishing again would remove those rows\n"
-                "  hint: leave this run as it is: its rows were in the target when the other run read it. To change "
-                "them, start a new run, which reads the version of today"
+                "  hint: leave this run as it is: its rows were in the target before the other run published. To "
+                "change them, start a new run, which reads the version of today"
             )
         words = f"{words}; nothing of this attempt is visible"
         if again is None:
@@ -128,12 +128,15 @@ class TargetVersions:
 
     def _last(self, since: int, *, is_dated: bool) -> OtherPublication | None:
         for number in reversed(range(since, self.number)):
-            if ending(self.ledger.store, self.ledger.layout.done(self.target, number)) is Ending.GIVEN_UP:
+            if self._is_given_up(number):
                 continue
             found = self._other(number)
             if found is not None and (found.run_date is not None or not is_dated):
                 return found
         return None
+
+    def _is_given_up(self, number: int) -> bool:
+        return ending(self.ledger.store, self.ledger.layout.done(self.target, number)) is Ending.GIVEN_UP
 
     def _other(self, number: int) -> OtherPublication | None:
         """Return a publication unless this run made it."""
