@@ -31,7 +31,8 @@ def reads_everything(options: Mapping[str, str], spark: SparkSession) -> dict[st
     return kept | needed_here(spark, TARGET_OPTIONS)
 
 
-def without_selection(connector: FileConnector) -> FileConnector:
-    """Return a connector without the options that would leave files of a target out."""
-    kept = tuple(pair for pair in as_pairs(connector.options) if pair[0].lower() not in _LEAVES_FILES_OUT)
-    return replace(connector, options=kept)
+def reading_target(connector: FileConnector, target: str, spark: SparkSession) -> FileConnector:
+    """Return a connector that reads all files of exactly this target, with options as in `reads_everything`."""
+    kept = (pair for pair in as_pairs(connector.options) if pair[0].lower() not in _LEAVES_FILES_OUT | _PINNED)
+    options = (*kept, *needed_here(spark, TARGET_OPTIONS).items())
+    return replace(connector, path=literal_path(target), options=options)

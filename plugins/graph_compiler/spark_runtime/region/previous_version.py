@@ -24,7 +24,7 @@ from graph_compiler.deployment.plans.clear_command import clear_command
 from graph_compiler.errors import PartitionNotFoundError, PreviousVersionError
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.connectors import SinkContext, read_source
-from graph_compiler.spark_runtime.publishing.literal_paths import literal_path, without_selection
+from graph_compiler.spark_runtime.publishing.literal_paths import reading_target
 from graph_compiler.spark_runtime.publishing.publication import Publisher
 from graph_compiler.spark_runtime.publishing.target_folder import TargetFolder, open_target
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
@@ -116,4 +116,4 @@ def _rows_of(
     """Return the rows of a target's files; none if it has no files."""
     if not folder.data_files():
         return spark.createDataFrame([], parse_schema(connector.schema or ""))
-    return read(without_selection(replace(connector, path=literal_path(folder.target))))
+    return read(reading_target(connector, folder.target, spark))
