@@ -40,6 +40,7 @@
     │   ├── PublicationPendingError     it was decided, but the system refuses a step: the next execution continues
     │   └── PublicationConflictError    another execution was first; a retry may succeed
     │       └── DecisionLostError       this was found before anything was decided
+    ├── PreviousVersionError        the version of a target that a run must read, or has read, is not the last one
     ├── OperatorFailedError         an operator failed; its cause has the reason  [spark_runtime]
     ├── ExecutorNotPreparedError    an executor has no Python for a task's functions  [spark_runtime]
     ├── JvmNotPinnedError           a JVM has another zone, locale or charset  [spark_runtime]
@@ -302,6 +303,10 @@ class PublicationConflictError(PublicationError):
 
 class DecisionLostError(PublicationConflictError):
     """Another execution decided first: what this one prepared is not published."""
+
+
+class PreviousVersionError(GraphCompilerError):
+    """The version of a target that a run must read is gone, or others have replaced the one that it has read."""
 
 
 class ParameterError(GraphCompilerError):

@@ -73,3 +73,17 @@ def test_catchup_that_loses_nothing_gives_no_warning(path: str, catchup: bool, m
         dag = build(path, catchup=catchup, mode=mode)
     assert "Catchup" not in dag.doc_md
     assert dag.max_active_runs == (16 if "ds" in path else 1)
+
+
+def test_catchup_over_the_previous_version_of_a_target_loses_nothing() -> None:
+    from graph_compiler.airflow_backend import build_dag
+
+    env = StreamExecutionEnvironment("daily")
+    totals = Parquet("/out/totals")
+    before = env.from_target(totals, "before", schema="k STRING, total BIGINT")
+    before.filter("total > 0").sink_to(totals).name("out")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.filterwarnings("error", message=".*Catchup")
+        dag = build_dag(env, schedule="@daily", start_date=datetime(2013, 1, 1), catchup=True)
+    assert dag.max_active_runs == 1

@@ -166,7 +166,8 @@ REFUSALS: list[tuple[str, Callable[[Environment], object], list[str]]] = [
         lambda env: env.from_source(Parquet("/same"), "in").sink_to(Parquet("/same")).name("out"),
         [
             "out: it replaces /same, and 'in' reads /same",
-            "hint: write elsewhere: a retry would read what the first attempt wrote",
+            "hint: write elsewhere: a retry would read what the first attempt wrote. from_target(…) reads what was "
+            "there before the run",
         ],
     ),
     (

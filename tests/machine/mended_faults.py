@@ -1,7 +1,8 @@
 """The 25 faults that were fixed, each as an edit that puts it back, and what must notice it (docs/machine.md).
 
 A fault of several parts has an entry for each part with separate lines. From 26 on: faults that were never made, in the
-publications and commits in a bucket. From 40 on: faults of sources.
+publications and commits in a bucket. From 40 on: faults of sources. From
+130 on: of the previous version of a target.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ def _fault(item: int, what: str, *edits: tuple[str, str, str], found_by: str | t
 KEPT = "staging/results/test_kept_regions.py"
 KEPT_BY_CODE = "spark/region/test_kept_by_code.py"
 
+PREVIOUS = "staging/publications/test_previous_versions.py"
+_LOSE_NOTHING = "test_runs_of_one_target_lose_and_double_nothing"
 AWKWARD = "spark/publishing/test_awkward_targets.py"
 MANY = "staging/publications/test_many_partitions.py"
 _FILES_OF_FOLDER = "[name for name in add if str(Path(name).parent) == replaced]"
@@ -1259,6 +1262,52 @@ FAULTS = (
             '"spark.sql.optimizer.replaceExceptWithFilter": "true"',
         ),
         found_by="spark/operators/test_readers_agree.py::test_what_equals_a_row_that_is_taken_away_goes_too[a double]",
+    ),
+    _fault(
+        130,
+        "a run publishes over a version that it has not read",
+        (
+            "TargetVersions.refuse_base",
+            "if (other := self.other_since(read.number)) is None:",
+            "if True or (other := self.other_since(read.number)) is None:",
+        ),
+        found_by=(
+            f"{PREVIOUS}::{_LOSE_NOTHING}",
+            f"{PREVIOUS}::test_an_unreadable_record_counts_as_one_of_another_run",
+        ),
+    ),
+    _fault(
+        131,
+        "a run that has published reads its own rows as the previous version",
+        (
+            "TargetVersions.is_own",
+            "for one in self.ledger.of_this_run(self.target, None, self.number, given_up=True)",
+            "for one in self.ledger.of_this_run(self.target, None, 0, given_up=True)",
+        ),
+        found_by=f"{PREVIOUS}::{_LOSE_NOTHING}",
+    ),
+    _fault(
+        132,
+        "a version that another run replaces while it is read is staged",
+        ("refuse_changed", "if ledger.records.next_number(read.target) > read.number:", "if False:"),
+        found_by=f"{PREVIOUS}::test_a_version_that_others_replace_while_it_is_read_is_not_staged",
+    ),
+    _fault(
+        133,
+        "a publication without a date hides that of a later date",
+        (
+            "TargetVersions.refuse_backfill",
+            "last = self._last(0, is_dated=True)",
+            "last = (any := self._last(0, is_dated=False)) and any.run_date and any",
+        ),
+        found_by=f"{PREVIOUS}::test_a_run_is_refused_if_a_later_one_has_published[published3-2024-01-02-True]",
+    ),
+    _fault(
+        134,
+        "an append takes its place behind others though it has read the version before them",
+        ("FileSink.prepare", "in _KEEPS_FILES and self._base() is None else None", "in _KEEPS_FILES else None"),
+        found_by="spark/region/test_previous_version.py::"
+        "test_an_append_does_not_take_a_later_place_than_the_version_it_read",
     ),
     _fault(
         68,

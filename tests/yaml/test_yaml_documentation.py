@@ -30,7 +30,7 @@ def test_every_connector_is_named() -> None:
 def test_every_call_is_on_the_page_of_operators() -> None:
     page = (DOCS / "operators.md").read_text()
     assert {key for key in STEP_FORMS if f"{key}(" not in page and f"{key}_(" not in page} <= {
-        *("sink_to", "from_source")
+        *("sink_to", "from_source", "from_target")
     }
 
 

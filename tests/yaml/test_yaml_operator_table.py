@@ -67,6 +67,8 @@ class Case:
 
 HOUR = TumblingEventTimeWindows("at", "1 hour")
 CASES = (
+    Case("[{name: q, from_target: {parquet: /o}, schema: a INT, backfill: latest}, {from: q, limit: 1}]", lambda s, _: s.environment.from_target(Parquet("/o"), "q", schema="a INT", backfill="latest").limit(1)),
+    Case("[{name: q, from_target: {csv: /o}, schema: a INT}, {from: q, limit: 1}]", lambda s, _: s.environment.from_target(Csv("/o"), "q", schema="a INT").limit(1)),
     Case("[{from: s, filter: v > 1, rejects: r}]", lambda s, _: s.filter("v > 1", rejects="r")),
     Case("[{from: s, filter: v > 1, rejects: r}, {get_side_output: r, as: rest}, {filter: w}]", lambda s, _: s.filter("v > 1", rejects="r").get_side_output("r").filter("w")),
     Case("[{from: s, select: [a, b]}]", lambda s, _: s.select("a", "b")),

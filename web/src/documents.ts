@@ -93,7 +93,7 @@ export type ResultPartitionType = 'PIPELINED_BOUNDED' | 'BLOCKING' | 'HYBRID_FUL
 export type DistributionPattern = 'POINTWISE' | 'ALL_TO_ALL'
 
 /** Why an edge is staged; `staging_words` has the text for each. */
-export type StagingReason = 'DECLARED' | 'DECLARED_IN_TASK' | 'EXPENSIVE' | 'CONTRACT' | 'ALL_EXCHANGES_BLOCKING' | 'OUTPUT_ONLY_AFTER_END' | 'SLOT_SHARING_GROUP_DIFFERS' | 'WOULD_CYCLE'
+export type StagingReason = 'DECLARED' | 'DECLARED_IN_TASK' | 'EXPENSIVE' | 'CONTRACT' | 'ALL_EXCHANGES_BLOCKING' | 'OUTPUT_ONLY_AFTER_END' | 'SLOT_SHARING_GROUP_DIFFERS' | 'WOULD_CYCLE' | 'PREVIOUS_VERSION'
 
 /** One region and the Airflow task that runs it; `resources` as text. */
 export interface Region {

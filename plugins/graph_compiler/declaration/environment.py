@@ -14,7 +14,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, Self
 
 from graph_compiler.declaration.artifacts.artifact_methods import ArtifactMethods
 from graph_compiler.declaration.call_checks import held_to_signature
@@ -22,7 +22,7 @@ from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.dag.airflow_arguments import NO_ARGUMENTS, AirflowArguments
 from graph_compiler.declaration.dag.schedule import Schedule
 from graph_compiler.declaration.locations import caller_location
-from graph_compiler.declaration.operators import Source, Sql
+from graph_compiler.declaration.operators import Backfill, PreviousVersion, Source, Sql
 from graph_compiler.declaration.parameters.parameter import Parameter, Params, read_parameters
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.refusals.collected import Refused, add_new
@@ -31,7 +31,7 @@ from graph_compiler.declaration.refusals.guided import Guided
 from graph_compiler.declaration.streams import DataStream
 from graph_compiler.declaration.transformations import SourceTransformation, Transformation
 from graph_compiler.errors import InvalidPipelineError, Problem
-from graph_compiler.identifiers import is_legal_name, shown
+from graph_compiler.identifiers import did_you_mean, is_legal_name, listing, shown
 
 if TYPE_CHECKING:
     from graph_compiler.graphs.stream_graph import StreamGraph
@@ -110,11 +110,28 @@ class StreamExecutionEnvironment(ArtifactMethods, Guided, metaclass=StandsIn):
     @held_to_signature
     def from_source(self, source: Connector, source_name: str) -> DataStream:
         """Start a stream with the rows of `source`."""
-        operator = Source(source)
+        return self._add_source(Source(source), source_name)
+
+    @held_to_signature
+    def from_target(
+        self, target: Connector, source_name: str, *, schema: str, backfill: Literal["refuse", "latest"] = "refuse"
+    ) -> DataStream:
+        """Start a stream with the rows that `target` had before this run; a sink of this pipeline writes it.
+
+        `schema` names the columns to read: the first run finds no files, and has no rows. A run of an earlier date than
+        the last one is refused, or with `backfill="latest"` reads what is there.
+        """
+        if backfill not in set(Backfill):
+            self.refuse(
+                f"there is no backfill '{backfill}'", allowed=listing(Backfill), hint=did_you_mean(backfill, Backfill)
+            )
+        return self._add_source(PreviousVersion.of(target, schema, Backfill(backfill)), source_name)
+
+    def _add_source(self, operator: Source, name: str) -> DataStream:
         return self.add(
             SourceTransformation(
                 id=self.next_id(),
-                name=source_name,
+                name=name,
                 operator=operator,
                 chaining_strategy=operator.chaining_strategy,
                 declared_at=caller_location(),

@@ -28,6 +28,7 @@ class StagingReason(StrEnum):
     OUTPUT_ONLY_AFTER_END = "OUTPUT_ONLY_AFTER_END"
     SLOT_SHARING_GROUP_DIFFERS = "SLOT_SHARING_GROUP_DIFFERS"
     WOULD_CYCLE = "WOULD_CYCLE"
+    PREVIOUS_VERSION = "PREVIOUS_VERSION"
 
     @property
     def parts_regions(self) -> bool:
@@ -35,7 +36,12 @@ class StagingReason(StrEnum):
 
         Rows that are staged for any other reason may be read back by the region that staged them.
         """
-        return self in (StagingReason.DECLARED, StagingReason.DECLARED_IN_TASK, StagingReason.EXPENSIVE)
+        return self in (
+            StagingReason.DECLARED,
+            StagingReason.DECLARED_IN_TASK,
+            StagingReason.EXPENSIVE,
+            StagingReason.PREVIOUS_VERSION,
+        )
 
     @property
     def parts_tasks(self) -> bool:

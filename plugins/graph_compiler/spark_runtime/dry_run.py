@@ -29,7 +29,7 @@ from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.artifacts import add_artifacts
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
-from graph_compiler.spark_runtime.columns.declared_schema import ddl
+from graph_compiler.spark_runtime.columns.declared_schema import ddl, parse_schema
 from graph_compiler.spark_runtime.columns.exact_casts import failing_casts
 from graph_compiler.spark_runtime.connectors import check_without_target, read_source
 from graph_compiler.spark_runtime.connectors.source import MISFIT, source_schema, with_known_schema
@@ -62,6 +62,7 @@ class DryRun:
             spark=self.spark,
             parameters=dict(task.parameters),
             read_source=self._source,
+            read_previous=self._previous,
             read_staged=self._staged,
             materialize=lambda _operator, _name, rows, _partitions: rows,
             stop_clock=lambda _operator, rows: rows,  # nothing is run
@@ -128,6 +129,11 @@ class DryRun:
             known = with_known_schema(connector, self.spark)
             return read_source(known, self.spark, parallelism, scans=False)
         return self.spark.createDataFrame([], source_schema(connector, self.spark))
+
+    def _previous(self, operator: OperatorDescriptor, _: int | None) -> DataFrame:
+        """Return no rows: the target need not be there, and its columns are declared."""
+        assert isinstance(operator.operator, Source), "it is read"
+        return self.spark.createDataFrame([], parse_schema(operator.operator.connector.schema or ""))
 
     def _staged(self, staged: StagedInput, _partitions: int | None) -> DataFrame:
         schema = self.schemas[staged.id]

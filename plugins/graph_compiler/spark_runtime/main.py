@@ -39,6 +39,7 @@ from graph_compiler.spark_runtime.driver_process import bound_output, end_proces
 from graph_compiler.spark_runtime.executor_probe import check_executors
 from graph_compiler.spark_runtime.failures.failures import explain_failure, root_cause
 from graph_compiler.spark_runtime.pinned_jvm import check_jvm, executor_pins
+from graph_compiler.spark_runtime.region.previous_version import reads_previous_version
 from graph_compiler.spark_runtime.region.region import event_output, run_region
 from graph_compiler.spark_runtime.region.region_listeners import Listeners
 from graph_compiler.spark_runtime.region.running_code import RunningCode
@@ -52,6 +53,7 @@ from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.attempts.execution_order import claim_execution
 from graph_compiler.staging.attempts.progress_file import writing_progress
 from graph_compiler.staging.attempts.run_marker import check_marker, not_shared
+from graph_compiler.staging.publications.previous_versions import why_read_again
 from graph_compiler.staging.results.release import release_inputs
 from graph_compiler.staging.store.stores import open_on_driver, store_of
 
@@ -108,6 +110,8 @@ def run_task(
 
     def why_again(task: TaskDeploymentDescriptor, report: ExecutionReport) -> str | None:
         other = code.why_other(task.region, report.computed_by)
+        if other is None and reads_previous_version(task.region):
+            return why_read_again(task, store_of(task.staging_root))
         return other or sources.why_changed(task.region, report, spark)
 
     return run_regions(tasks, lambda task: execute(task, spark, seams, code), why_again, _release)

@@ -275,3 +275,14 @@ def test_the_pipelines_folder_is_protected_and_the_project_around_it_is_not(tmp_
     assert problems(tmp_path / "pipelines/out") == 1
     assert problems(tmp_path) == 1
     assert problems(tmp_path / "out") == 0
+
+
+@pytest.mark.parametrize(("target", "count"), [("/x", 0), ("s3a://lake/x", 0), ("/x/y", 1)])
+def test_a_sink_may_replace_only_the_target_whose_previous_version_is_read(target: str, count: int) -> None:
+    env = StreamExecutionEnvironment("p", params={"a": "/x"})
+    totals = Parquet("{{ params.a }}")
+    env.from_target(totals, "before", schema="a INT").filter("a > 1").sink_to(totals).name("out")
+    before, out = describe_regions(compile_pipeline(env.pipeline()))
+    (read,) = fill_places([before], {"before.path": target if count == 0 else "/x"})
+    (written,) = fill_places([out], {"out.path": target})
+    assert len(find_place_problems(written, others=endpoints_of(read))) == count

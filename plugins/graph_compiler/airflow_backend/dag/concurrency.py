@@ -13,7 +13,7 @@ from jinja2 import Environment
 
 from graph_compiler.airflow_backend.dag.template_variables import variables_in
 from graph_compiler.declaration.connectors import SinkMode
-from graph_compiler.declaration.operators import Sink
+from graph_compiler.declaration.operators import PreviousVersion, Sink
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import listing
 
@@ -37,8 +37,16 @@ def why_one_run_at_a_time(compiled: CompiledPipeline, templates: Environment) ->
 
 
 def what_catchup_loses(compiled: CompiledPipeline, templates: Environment) -> str | None:
-    """Return a warning for sinks that would keep only the rows of the last run after a catchup."""
-    if lost := shared_targets(compiled, templates, modes=(SinkMode.OVERWRITE,)):
+    """Return a warning for sinks that would keep only the rows of the last run after a catchup.
+
+    A sink whose rows come from the previous version of its target keeps what it wants of those before.
+    """
+    read = {
+        node.operator.connector.place_key()
+        for node in compiled.stream_graph.nodes
+        if isinstance(node.operator, PreviousVersion)
+    }
+    if lost := shared_targets(compiled, templates, modes=(SinkMode.OVERWRITE,), but=read):
         return (
             f"Catchup runs every interval since the start date, and each run replaces the rows of the run before it "
             f"in the target of {listing(lost)}: only the rows of one run remain. Hint: let the path depend on the run "
@@ -48,13 +56,18 @@ def what_catchup_loses(compiled: CompiledPipeline, templates: Environment) -> st
 
 
 def shared_targets(
-    compiled: CompiledPipeline, templates: Environment, *, modes: Collection[SinkMode] = tuple(SinkMode)
+    compiled: CompiledPipeline,
+    templates: Environment,
+    *,
+    modes: Collection[SinkMode] = tuple(SinkMode),
+    but: Collection[object] = (),
 ) -> tuple[str, ...]:
-    """Return the names of sinks whose place does not depend on the run, in declaration order."""
+    """Return the names of sinks whose place does not depend on the run, in declaration order; without places `but`."""
     return tuple(
         node.declared_name
         for node in compiled.stream_graph.nodes
         if isinstance(node.operator, Sink)
         and node.operator.mode in modes
+        and node.operator.connector.place_key() not in but
         and not variables_in(node.operator.connector.place or "", templates) - _NOT_OF_THE_RUN
     )

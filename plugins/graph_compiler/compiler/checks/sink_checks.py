@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from graph_compiler.compiler.checks.connector_checks import beginning, connectors_of
+from graph_compiler.compiler.checks.previous_version_checks import is_its_target
 from graph_compiler.declaration.connectors import Connector, FileConnector, SinkMode
 from graph_compiler.declaration.connectors.file_uris import RELATIVE, places_with_stores, why_no_target, why_not_local
 from graph_compiler.declaration.operators import Sink, Source
@@ -55,11 +56,12 @@ def targets_that_meet(pipeline: Pipeline) -> Iterator[Problem]:
                     hint="give each its own target; union(…) combines two streams into one sink",
                 )
         for other, there in (endpoints[index] for index in others):
-            if isinstance(other.operator, Source):
+            if isinstance(other.operator, Source) and not is_its_target(other.operator, there, connector):
                 yield problem_at(
                     transformation,
                     f"it {transformation.operator.mode.verb} {connector.place}, and '{other.name}' reads {there.place}",
-                    hint="write elsewhere: a retry would read what the first attempt wrote",
+                    hint="write elsewhere: a retry would read what the first attempt wrote. from_target(…) reads what "
+                    "was there before the run",
                 )
 
 

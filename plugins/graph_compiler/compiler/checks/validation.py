@@ -14,6 +14,7 @@ from graph_compiler.compiler.checks import (
     expression_checks,
     name_checks,
     operator_checks,
+    previous_version_checks,
     resource_checks,
     run_checks,
     sink_checks,
@@ -57,6 +58,7 @@ CHECKS: Checks = (
     connector_checks.connectors,
     sink_checks.sinks,
     sink_checks.targets_that_meet,
+    previous_version_checks.previous_versions,
     sink_checks.orders,
     operator_checks.task_ids,
 )

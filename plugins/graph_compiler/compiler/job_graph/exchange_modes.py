@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from graph_compiler.declaration.operators import PreviousVersion
 from graph_compiler.declaration.partitioners import ExchangeMode
 from graph_compiler.graphs.job_graph import ResultPartitionType
 from graph_compiler.graphs.stream_graph import JobType, StagingReason, StreamEdge, StreamGraph
@@ -54,8 +55,13 @@ def result_type(
 
 
 def why_declared_staged(edge: StreamEdge, graph: StreamGraph, options: PipelineOptions) -> StagingReason | None:
-    """Return why the declaration stages this edge: BATCH always, other requests unless all edges are pipelined."""
+    """Return why the declaration stages this edge; None if it does not.
+
+    BATCH and the previous version of a target always do, other requests unless all edges are pipelined.
+    """
     if edge.exchange_mode is ExchangeMode.BATCH:
         return StagingReason.DECLARED
+    if isinstance(graph.node[edge.source_id].operator, PreviousVersion):
+        return edge.staging_reason or StagingReason.PREVIOUS_VERSION
     is_pipelined = graph.job_type is JobType.STREAMING or options.shuffle_mode is ShuffleMode.ALL_EXCHANGES_PIPELINED
     return None if is_pipelined else edge.staging_reason

@@ -168,6 +168,12 @@ def pipelining_words(edge: StreamEdge) -> str | None:
     return None if asked is None else f'because you asked: "{asked}"'
 
 
+_OF_OPERATORS = {
+    StagingReason.EXPENSIVE: "is expensive: a later failure does not repeat it",
+    StagingReason.PREVIOUS_VERSION: "reads what a sink then replaces: retries read this copy of all its rows",
+}
+
+
 def staging_words(edge: JobEdge, reason: StagingReason, stream_graph: StreamGraph, graph: JobGraph) -> str:
     """Return the end of "staged, …"."""
     source, target = graph.vertex[edge.source_id], graph.vertex[edge.target_id]
@@ -175,9 +181,9 @@ def staging_words(edge: JobEdge, reason: StagingReason, stream_graph: StreamGrap
         case StagingReason.DECLARED | StagingReason.DECLARED_IN_TASK:
             asked = edge.stream_edge.staging_text
             words = f'you asked: "{asked}"' if asked else "its exchange mode is BATCH"
-        case StagingReason.EXPENSIVE:
+        case StagingReason.EXPENSIVE | StagingReason.PREVIOUS_VERSION:
             operator = stream_graph.node[edge.stream_edge.source_id].declared_name
-            words = f"'{operator}' is expensive: a later failure does not repeat it"
+            words = f"'{operator}' {_OF_OPERATORS[reason]}"
         case StagingReason.CONTRACT:
             words = _contract_words(edge.stream_edge, stream_graph)
         case StagingReason.ALL_EXCHANGES_BLOCKING:

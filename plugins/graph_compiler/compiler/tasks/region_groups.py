@@ -51,6 +51,7 @@ class RegionGraph:
         producers: list[set[int]] = [set() for _ in named]
         parted: set[Pair] = set()
         requested: dict[Pair, None] = {}
+        first_readers: dict[int, int] = {}  # of previous versions: staging one needs no application of its own
         for edge in graph.staged_edges:
             pair = number_of[edge.source_id], number_of[edge.target_id]
             if pair[0] == pair[1] or edge.staging is None:
@@ -60,6 +61,9 @@ class RegionGraph:
                 parted.add(pair)
             elif edge.staging.reason is StagingReason.DECLARED_IN_TASK:
                 requested[pair] = None
+            elif edge.staging.reason is StagingReason.PREVIOUS_VERSION:
+                first_readers[pair[0]] = min(pair[1], first_readers.get(pair[0], pair[1]))
+        requested |= dict.fromkeys(first_readers.items())
         return cls(
             named=named,
             producers=[frozenset(each) for each in producers],

@@ -18,7 +18,7 @@ from graph_compiler.declaration.operators.combining import (
     Sql,
     UnionByName,
 )
-from graph_compiler.declaration.operators.endpoints import Sink, Source
+from graph_compiler.declaration.operators.endpoints import Backfill, PreviousVersion, Sink, Source
 from graph_compiler.declaration.operators.functions import (
     ApplyInPandas,
     Batches,
@@ -50,6 +50,7 @@ __all__ = [
     "Aggregate",
     "AggregateAll",
     "ApplyInPandas",
+    "Backfill",
     "Batches",
     "Cache",
     "Cast",
@@ -74,6 +75,7 @@ __all__ = [
     "Operator",
     "OperatorAttributes",
     "OperatorSettings",
+    "PreviousVersion",
     "Process",
     "Rename",
     "RuntimeSettings",

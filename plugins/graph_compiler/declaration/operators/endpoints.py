@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import ClassVar, Self
 
-from graph_compiler.declaration.connectors import Connector, OnSchemaChange, SinkMode
+from graph_compiler.declaration.connectors import Connector, OnMisfit, OnSchemaChange, RecordFiles, SinkMode
+from graph_compiler.declaration.connectors.files import UNTYPED
 from graph_compiler.declaration.coordination import CoordinatorKind, InputSplitSource, MasterHook
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.known_columns import Known, columns_of_schema
@@ -43,6 +45,51 @@ class Source(Operator):
 
     def input_split_source(self) -> InputSplitSource | None:
         return self.connector
+
+
+class Backfill(StrEnum):
+    """What a run does whose date is not later than that of the run which published to the target last.
+
+    refuse: it fails before any row moves. latest: it reads what is there.
+    """
+
+    REFUSE = "refuse"
+    LATEST = "latest"
+
+
+@dataclass(frozen=True, slots=True)
+class PreviousVersion(Source):
+    """Reads what a sink of the same pipeline has left in its target, as it was before this run (decision 77).
+
+    Its connector is the sink's, with the columns to read. Its rows are staged in every run, before a sink can replace
+    them, and no other reader of the run looks at the target again.
+    """
+
+    default_name: ClassVar[str] = "Previous version"
+    backfill: Backfill = field(default=Backfill.REFUSE, kw_only=True)
+
+    @classmethod
+    def of(cls, target: Connector, schema: str, backfill: Backfill) -> Self:
+        """Return the source of a target: columns that its files lack are NULL, and others are not read.
+
+        A value that is no connector is kept, and the compiler refuses it.
+        """
+        if not isinstance(target, Connector):
+            return cls(target, backfill=backfill)
+        change: dict[str, str] = {"schema": schema, "on_schema_change": OnSchemaChange.IGNORE}
+        if isinstance(target, RecordFiles) and target.spark_format.lower() in UNTYPED:
+            change["on_misfit"] = OnMisfit.FAIL
+        return cls(replace(target, **change), backfill=backfill)
+
+    @property
+    def target(self) -> Connector:
+        """Return its connector without what only a source says."""
+        plain = replace(self.connector, schema=None, on_schema_change=None)
+        return replace(plain, on_misfit=None) if isinstance(plain, RecordFiles) else plain
+
+    def master_hooks(self) -> tuple[MasterHook, ...]:
+        """Return none: the target need not exist."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True)

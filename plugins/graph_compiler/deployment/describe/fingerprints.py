@@ -8,11 +8,12 @@ the files that its code may read.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from graph_compiler.declaration.artifacts.user_artifact import ArtifactKind, UserArtifact
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.functions import FunctionRef
-from graph_compiler.declaration.operators import Operator, Sink, Source
+from graph_compiler.declaration.operators import Backfill, Operator, PreviousVersion, Sink, Source
 from graph_compiler.deployment.documents.wire import Json, digest, to_wire, values_within
 from graph_compiler.extensions import package_of
 from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
@@ -22,8 +23,11 @@ from graph_compiler.graphs.topology import post_order
 def own_facts(node: StreamNode, graph: StreamGraph, artifacts: Sequence[UserArtifact]) -> dict[str, Json]:
     """Return everything that determines a node's output, except its inputs; `artifacts` are those of the pipeline."""
     packages = _packages(node.operator)
+    operator = node.operator
+    if isinstance(operator, PreviousVersion):  # it decides whether a run reads, not which rows
+        operator = replace(operator, backfill=Backfill.REFUSE)
     return {
-        "operator": to_wire(node.operator),
+        "operator": to_wire(operator),
         "parallelism": node.settings.parallelism,
         "inputs": [[edge.output_tag, edge.partitioner.identity, edge.type_number] for edge in graph.in_edges[node.id]],
         **packages,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
 from graph_compiler.deployment.documents.wire import Json
-from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.extensions import UNSAID
+from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 
 VERSION = 3
 _WITHOUT_CHECKSUMS = 2
@@ -53,11 +54,21 @@ class StagedRead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PreviousRead:
+    """A target whose previous version was read by a region, and the number of the publication that came next."""
+
+    target: str
+    number: int
+    region_id: RegionId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
     """One committed epoch. `schema` is Spark's schema JSON; `parent_epoch` None for the first.
 
     `checksum` is that of the rows in any order (`results/row_checksum.py`); None if they have none.
     `deterministic`: the declaration treats all epochs as equal. `inputs` are the results it was computed from.
+    `previous` are the versions of targets that it was computed from, also those that its inputs were.
     """
 
     version: int
@@ -74,6 +85,12 @@ class Manifest:
     contracts: tuple[ContractCount, ...]
     deterministic: bool = False
     inputs: tuple[StagedRead, ...] = ()
+    previous: tuple[PreviousRead, ...] = field(default=(), metadata={UNSAID: True})
+
+    @property
+    def is_previous_version(self) -> bool:
+        """Whether it is the run's only copy of what a target held before: nothing staged was read for it."""
+        return bool(self.previous) and not self.inputs
 
     @property
     def files(self) -> tuple[DataFile, ...]:

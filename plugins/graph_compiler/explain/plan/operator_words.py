@@ -15,7 +15,7 @@ from typing import Any
 from graph_compiler.declaration.artifacts.user_artifact import UserArtifact
 from graph_compiler.declaration.connectors import Secret
 from graph_compiler.declaration.functions import FunctionRef
-from graph_compiler.declaration.operators import Operator, Sink
+from graph_compiler.declaration.operators import Operator, PreviousVersion, Sink
 from graph_compiler.declaration.operators.known_columns import Known, common
 from graph_compiler.deployment.describe.fingerprints import own_facts
 from graph_compiler.deployment.documents.wire import Json
@@ -124,6 +124,8 @@ def operator_facts(node: StreamNode, graph: StreamGraph, artifacts: Sequence[Use
     assert isinstance(operator, dict)
     assert isinstance(inputs, list)
     kind: dict[str, Json] = {"operator": operator.pop("type")}
+    if isinstance(node.operator, PreviousVersion):  # no fact for fingerprints, but one that users compare
+        operator["backfill"] = node.operator.backfill.value
     routes = {f"input {number}": route for number, route in enumerate(inputs, start=1)}
     return tuple(flat("", kind | operator | facts | routes))
 

@@ -251,8 +251,11 @@ class _Declaring:
         given = None
         with self._at(path):
             written, key = source.written(), str(source.call.key)
-            connector: Any = source.value(lambda text: self.calls.function(text, (*path, key)))
-            given = self.calls.env.from_source(connector, name)
+            if key == "from_target":
+                given = self._previous_version(name, written, path)
+            else:
+                connector: Any = source.value(lambda text: self.calls.function(text, (*path, key)))
+                given = self.calls.env.from_source(connector, name)
             settings = {k: v for k, v in written.items() if k not in source.call.keys}
             self.calls.set(given, settings, path)
         self._name(name, given, path)
@@ -307,6 +310,8 @@ class _Declaring:
             found = written[key]
             connector = value_of(found, lambda text: calls.function(text, (*path, key)))
             return calls.env.from_source(connector, written["name"])
+        if key == "from_target":
+            return self._previous_version(written["name"], written, path)
         if key == "sql" and "streams" in written:
             if "from" in written:
                 raise calls.refused((*path, "from"), "it cannot be combined with 'streams'", allowed="one")
@@ -321,6 +326,12 @@ class _Declaring:
             if prefix in written and prefix != key:
                 on = calls.call(on, prefix, written, path)
         return calls.call(on, key, written, path)
+
+    def _previous_version(self, name: str, written: Written, path: KeyPath) -> DataStream:
+        key = "from_target"
+        target = value_of(written[key], lambda text: self.calls.function(text, (*path, key)))
+        named = {word: value_of(written[word], str) for word in ("schema", "backfill") if word in written}
+        return self.calls.env.from_target(target, name, **named)
 
     def _input(self, written: Written, path: KeyPath) -> Any:
         if "from" in written:

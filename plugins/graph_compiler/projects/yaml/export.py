@@ -19,7 +19,9 @@ import yaml
 from graph_compiler.declaration.operators import (
     Aggregate,
     ApplyInPandas,
+    Backfill,
     Deduplicate,
+    PreviousVersion,
     Sort,
     Source,
     Sql,
@@ -169,8 +171,8 @@ class _Export:
     def source(self, transformation: Transformation) -> Step:
         assert isinstance(transformation, SourceTransformation)
         assert isinstance(transformation.operator, Source)
-        connector: Step = written_value(transformation.operator.connector)
-        return {**connector, **written_settings(transformation)}
+        read = _previous_version(transformation.operator) or written_value(transformation.operator.connector)
+        return {**read, **written_settings(transformation)}
 
     def sink(self, transformation: SinkTransformation) -> Step:
         call = written_operator(transformation.operator, [])
@@ -183,7 +185,8 @@ class _Export:
         if isinstance(transformation, SourceTransformation):
             assert isinstance(transformation.operator, Source)
             connector = written_value(transformation.operator.connector)
-            named = {"name": transformation.name, "from_source": connector}
+            source = _previous_version(transformation.operator) or {"from_source": connector}
+            named = {"name": transformation.name, **source}
             settings = written_settings(transformation)
             return {**named, **({"as": label} if label != transformation.name else {}), **settings}
         read = [self._read(id) for id in transformation.inputs]
@@ -254,6 +257,18 @@ def _made_with(transformation: Transformation, by_id: dict[int, Transformation])
     if (not of_its_own and not by_key) or isinstance(operator, Aggregate | ApplyInPandas):
         return []
     return [id for id in transformation.inputs if isinstance(by_id[id], PartitionTransformation)]
+
+
+def _previous_version(source: Source) -> Step:
+    """Return the keys of a source that reads the previous version of a target; none for any other."""
+    if not isinstance(source, PreviousVersion):
+        return {}
+    is_default = source.backfill is Backfill.REFUSE
+    return {
+        "from_target": written_value(source.target),
+        "schema": source.connector.schema,
+        **({} if is_default else {"backfill": str(source.backfill)}),
+    }
 
 
 def _first_sources(listed: Sequence[Transformation]) -> list[SourceTransformation]:

@@ -214,7 +214,7 @@ def _kinds_at(path: KeyPath) -> tuple[str, list[str]]:
         return "an operator", list(STEP_FORMS)
     if path[:1] == ("sources",) and len(path) == 2:
         return "a connector", list(SOURCE_FORMS)
-    if path[-1] in ("sink_to", "from_source"):
+    if path[-1] in ("sink_to", "from_source", "from_target"):
         return "a connector", list(CONNECTORS)
     if path[-1] == "apply":
         return "an operator of a package", list(OPERATORS)

@@ -192,6 +192,8 @@ FROM = Key(
 OPERATIONS: Mapping[str, Call] = {name.rstrip("_"): _operation(name, _TYPES) for name in _METHODS}
 """The calls on streams."""
 _READ = make_call("from_source", StreamExecutionEnvironment.from_source, _TYPES)
+_PREVIOUS = make_call("from_target", StreamExecutionEnvironment.from_target, _TYPES)
+_PREVIOUS_KEYS = {name: key for name, key in _PREVIOUS.keys.items() if name != "source_name"}
 
 
 def _step_form(key: str, operation: Call) -> type[Form]:
@@ -209,6 +211,11 @@ STEP_FORMS = {
         _READ,
         {"from_source": _READ.keys["from_source"], "as": _LABEL, **SETTING_KEYS, "name": Key(str, is_required=True)},
     ),
+    "from_target": make_form(
+        "from_target_step",
+        _PREVIOUS,
+        {**_PREVIOUS_KEYS, "as": _LABEL, **SETTING_KEYS, "name": Key(str, is_required=True)},
+    ),
 }
 Step = union_of(STEP_FORMS, "step")
 # A field of another package's connector may have the name of a setting: then the key is the field's.
@@ -219,6 +226,12 @@ SOURCE_FORMS = {
         {**call.keys, **{k: SETTING_KEYS[k] for k in SETTING_KEYS if k not in ("name", *call.keys)}},
     )
     for key, call in CONNECTORS.items()
+} | {
+    "from_target": make_form(
+        "from_target_source",
+        _PREVIOUS,
+        {**_PREVIOUS_KEYS, **{name: setting for name, setting in SETTING_KEYS.items() if name != "name"}},
+    )
 }
 Source = union_of(SOURCE_FORMS, "source")
 _SINK = OPERATIONS["sink_to"]

@@ -11,6 +11,7 @@ from pyspark.sql.types import StructField, StructType
 
 from graph_compiler.declaration.connectors import FileConnector, SinkMode
 from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.documents.manifest import PreviousRead
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import OperatorId, listing
 from graph_compiler.spark_runtime.columns.column_types import check_names
@@ -39,6 +40,7 @@ from graph_compiler.spark_runtime.publishing.publication import Publisher, Ticke
 from graph_compiler.spark_runtime.publishing.written_files import FileFormat
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.staging.publications.preparations import PlaceKind, PreparedPlace
+from graph_compiler.staging.publications.previous_versions import TargetVersions
 
 _KEEPS_FILES = (SinkMode.APPEND, SinkMode.OVERWRITE_PARTITIONS)
 _KEEPS_ROWS = (*_KEEPS_FILES, SinkMode.MERGE)
@@ -53,9 +55,18 @@ class FileSink:
     spark: SparkSession
     publisher: Publisher
     ticket: Ticket
+    context: SinkContext
 
     def check(self, rows: DataFrame) -> DataFrame:
-        """Check the rows against the declared schema, the rows that stay, and what files and folders can store."""
+        """Check the rows against the declared schema, the rows that stay, and what files and folders can store.
+
+        First, that no other run has published since a previous version of the target was read for these rows.
+        """
+        if (read := self._base()) is not None:
+            versions = TargetVersions(
+                ledger=self.publisher.ledger, target=self.ticket.target, number=self.ticket.number
+            )
+            versions.refuse_base(read, self.context.reads_again(read))
         check_names(rows.schema)
         old_files = self.ticket.old_files
         keeps = self.sink.mode in _KEEPS_ROWS and bool(old_files)
@@ -94,7 +105,8 @@ class FileSink:
             new, count = self.publisher.set_aside(self.ticket, rows, format)
             watched.check()
             rows, merged = self._merge(new)
-        behind_others = self.ticket if self.sink.mode in _KEEPS_FILES else None
+        # Rows that were computed from the target depend on what others do: they take no later number.
+        behind_others = self.ticket if self.sink.mode in _KEEPS_FILES and self._base() is None else None
         intent = self.publisher.prepare(self.ticket, rows, format, merged=merged)
         watched.check()
         return PreparedSink(
@@ -107,6 +119,10 @@ class FileSink:
     def discard(self) -> None:
         """Remove what was written and is not published."""
         self.publisher.discard(self.ticket)
+
+    def _base(self) -> PreviousRead | None:
+        """Return the version of the target that its rows were computed from, None if they do not depend on it."""
+        return next((read for read in self.context.previous() if read.target == self.ticket.target), None)
 
     def _merge(self, new: DataFrame) -> tuple[DataFrame, frozenset[str]]:
         """Return all rows of the target after the merge, and the files that held the old ones."""
@@ -145,4 +161,6 @@ class FileSink:
 def _(connector: FileConnector, operator_id: OperatorId, sink: Sink, context: SinkContext) -> FileSink:
     publisher = Publisher(ledger=context.ledger, execution_id=context.execution_id)
     ticket = publisher.settle(operator_id, connector.path, sink.mode)
-    return FileSink(connector=connector, sink=sink, spark=context.spark, publisher=publisher, ticket=ticket)
+    return FileSink(
+        connector=connector, sink=sink, spark=context.spark, publisher=publisher, ticket=ticket, context=context
+    )

@@ -22,6 +22,7 @@ from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector, FileConnector, OnSchemaChange
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.jvm_settings import CONFIRMED_ZONE, READS_DIFFERENTLY, ZONE
+from graph_compiler.deployment.documents.manifest import PreviousRead
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.driver_jvm.pinned_process import host_zone
 from graph_compiler.errors import PublicationError
@@ -46,7 +47,11 @@ from graph_compiler.staging.store.staging_store import StagingStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkContext:
-    """The execution a sink belongs to. `is_same_root`: whether the staging root is still the one it started with."""
+    """The execution a sink belongs to. `is_same_root`: whether the staging root is still the one it started with.
+
+    `previous` returns the versions of targets that its rows were computed from; `reads_again` what to do so that one of
+    them is read again, None if the next attempt does that.
+    """
 
     spark: SparkSession
     store: StagingStore
@@ -54,12 +59,21 @@ class SinkContext:
     plan_id: str
     region_id: RegionId
     execution_id: str
+    run_date: str | None = None
     is_same_root: Callable[[], bool] = lambda: True
+    previous: Callable[[], tuple[PreviousRead, ...]] = tuple
+    reads_again: Callable[[PreviousRead], str | None] = lambda _: None
 
     @property
     def ledger(self) -> Ledger:
         """Return the publications of all targets."""
-        return Ledger(store=self.store, layout=self.layout, plan_id=self.plan_id, is_same_root=self.is_same_root)
+        return Ledger(
+            store=self.store,
+            layout=self.layout,
+            plan_id=self.plan_id,
+            run_date=self.run_date,
+            is_same_root=self.is_same_root,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

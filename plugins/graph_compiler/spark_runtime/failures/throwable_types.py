@@ -14,6 +14,7 @@
     infinite recursion, a plan that is too deep       NON_RECOVERABLE          the same code or plan fails again
     an executor without Python, or a module           NON_RECOVERABLE          every executor has the same image
     an input path that does not exist                 NON_RECOVERABLE          see below
+    a previous version that is gone                   NON_RECOVERABLE          no attempt finds it again
     a file that was listed and then deleted           RECOVERABLE              the next attempt lists again
     anything else that a function raises              RECOVERABLE              it may call a service that is down
     a database that refuses or does not respond       RECOVERABLE              it may be starting, or full
@@ -38,6 +39,7 @@ from graph_compiler.errors import (
     ExtensionError,
     FunctionNotImportableError,
     PartitionNotFoundError,
+    PreviousVersionError,
     PublicationConflictError,
     PublicationError,
     PublicationPendingError,
@@ -66,6 +68,7 @@ _OF_ERRORS: tuple[tuple[type[Exception], ThrowableType], ...] = (
     (PublicationConflictError, ThrowableType.RECOVERABLE_ERROR),
     (PublicationPendingError, ThrowableType.RECOVERABLE_ERROR),
     (PublicationError, ThrowableType.NON_RECOVERABLE_ERROR),
+    (PreviousVersionError, ThrowableType.NON_RECOVERABLE_ERROR),
     # Another worker may have the folder mounted: a retry there succeeds.
     (StagingRootNotSharedError, ThrowableType.ENVIRONMENT_ERROR),
     (JvmNotPinnedError, ThrowableType.ENVIRONMENT_ERROR),

@@ -14,6 +14,7 @@ from graph_compiler.declaration.operators import (
     FlatMap,
     Limit,
     OnViolation,
+    PreviousVersion,
     Rename,
     Sample,
     Select,
@@ -34,7 +35,7 @@ _MADE = "graph_compiler_made"
 
 
 @main_output.register
-def _(operator: Source, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+def _(operator: Source | PreviousVersion, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     rows = scope.read(operator.connector, scope.parallelism)
     return rows.where(f"{MISFIT} IS NULL").drop(MISFIT) if MISFIT in rows.columns else rows
 

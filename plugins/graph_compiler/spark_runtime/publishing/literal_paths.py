@@ -7,9 +7,12 @@ both for a source, but they are wrong when a sink reads its own target, or rows 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
+from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.connectors.connector import as_pairs
 from graph_compiler.spark_runtime.results.pinned_settings import TARGET_OPTIONS, needed_here
 
 _SPECIAL = frozenset("{}[]*?\\")
@@ -26,3 +29,10 @@ def reads_everything(options: Mapping[str, str], spark: SparkSession) -> dict[st
     """Return a sink's options for reading its target, so that no option or session setting skips files."""
     kept = {name: value for name, value in options.items() if name.lower() not in _LEAVES_FILES_OUT | _PINNED}
     return kept | needed_here(spark, TARGET_OPTIONS)
+
+
+def reading_target(connector: FileConnector, target: str, spark: SparkSession) -> FileConnector:
+    """Return a connector that reads all files of exactly this target, with options as in `reads_everything`."""
+    kept = (pair for pair in as_pairs(connector.options) if pair[0].lower() not in _LEAVES_FILES_OUT | _PINNED)
+    options = (*kept, *needed_here(spark, TARGET_OPTIONS).items())
+    return replace(connector, path=literal_path(target), options=options)

@@ -92,6 +92,13 @@ class Publisher:
             )
         return ticket
 
+    def version(self, path: str) -> tuple[TargetFolder, int]:
+        """Finish what others began with the target, and return it and its next number, without claiming that."""
+        folder = open_target(path)
+        if wrong := folder.why_unfit():
+            raise PublicationError(f"its target {folder.target} {wrong}; allowed: a folder, or a path without one")
+        return folder, self.ledger.finish_open(folder.target, self._carry_out, self.execution_id)
+
     def prepared_folder(self, ticket: Ticket) -> str:
         """Return the folder in which rows are prepared."""
         return ticket.folder.prepared(self._execution)
@@ -150,6 +157,7 @@ class Publisher:
             replaces=replaces,
             markers=names if is_marker else (),
             merged=ticket.mode is SinkMode.MERGE,
+            run_date=self.ledger.run_date,
             rows=count,
             bytes=sum(file.bytes for file in files),
         )

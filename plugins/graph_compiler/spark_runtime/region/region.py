@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler.declaration.coordination import EventOutput, RegionEventKind
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, StagedInput, TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.manifest import ContractCount, StagedRead
+from graph_compiler.deployment.documents.manifest import ContractCount, Manifest, StagedRead
 from graph_compiler.deployment.documents.report import (
     OperatorSchema,
     Output,
@@ -30,6 +30,7 @@ from graph_compiler.spark_runtime.connectors import SinkContext
 from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is, shared_snapshots
 from graph_compiler.spark_runtime.operators.contracts import Contract, check_contracts
 from graph_compiler.spark_runtime.region.coordination import initialize_on_master, make_coordinators
+from graph_compiler.spark_runtime.region.previous_version import PreviousVersions, how_to_read_again
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation, schema_of
 from graph_compiler.spark_runtime.region.region_failover import RegionFailover
 from graph_compiler.spark_runtime.region.region_run import FixedRows, RegionRun
@@ -39,6 +40,7 @@ from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.staging.attempts.attempts import is_superseded
 from graph_compiler.staging.attempts.run_marker import same_root
+from graph_compiler.staging.publications.previous_versions import oldest, run_date_of
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.staging_store import StagingStore
 
@@ -101,15 +103,25 @@ def _run(
         plan_id=region.plan_id,
         region_id=region.region_id,
         execution_id=attempt.execution_id,
+        run_date=run_date_of(task),
         is_same_root=same_root(store, layout),
+        previous=lambda: oldest([*versions.found, *failover.previous()]),
+        reads_again=partial(how_to_read_again, task, store),
     )
-    failover = RegionFailover(task=task, area=area, read_source=seams.read_source, pin=pin)
-    area = replace(area, inputs=lambda: tuple(failover.reads))
+    versions = PreviousVersions(
+        task=task,
+        area=area,
+        context=context,
+        read_files=lambda connector, splits: seams.read_source(connector, spark, splits),
+    )
+    failover = RegionFailover(task=task, area=area, read_source=seams.read_source, pin=pin, versions=versions)
+    area = replace(area, inputs=lambda: tuple(failover.reads), previous=context.previous)
     evaluation = RegionEvaluation(
         region=region,
         spark=spark,
         parameters=dict(task.parameters),
         read_source=lambda connector, splits: seams.read_source(connector, spark, splits),
+        read_previous=seams.read_previous or versions.read,
         read_staged=partial(_read_staged, failover, metrics),
         materialize=FixedRows(area, metrics).fix,
         stop_clock=run_clock(store, task, spark).stop_for,
@@ -118,7 +130,12 @@ def _run(
         observed=seams.observed,
         contracts=contracts,
     )
-    area = replace(area, check=lambda _: evaluation.check_sources())
+
+    def check(_: Manifest) -> None:
+        evaluation.check_sources()
+        versions.check()
+
+    area = replace(area, check=check)
     run = RegionRun(area=area, metrics=metrics, evaluation=evaluation)
 
     initialize_on_master(region.vertices, spark, run.running)

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector
-from graph_compiler.declaration.operators import Source
+from graph_compiler.declaration.operators import PreviousVersion, Source
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.documents.descriptor import (
     InputDescriptor,
@@ -39,6 +39,7 @@ from graph_compiler.spark_runtime.failures.failures import InputSchema, Operator
 from graph_compiler.spark_runtime.operators import Scope, evaluate, evaluate_outputs, union
 from graph_compiler.spark_runtime.operators.contracts import Contract
 from graph_compiler.spark_runtime.operators.decisions import compares_equal_keys, fix_columns
+from graph_compiler.spark_runtime.region.previous_version import read_target
 from graph_compiler.spark_runtime.region.region_graph import OperatorGraph, Output
 from graph_compiler.spark_runtime.repeatability.source_files import ListedFiles, OwnReads, SharedListings
 from graph_compiler.spark_runtime.repeatability.variations import Judgement, Variation, Variations, queries_differ
@@ -47,6 +48,8 @@ LOG = program_log.logger(__name__)
 
 ReadSource = Callable[[Connector, int | None], DataFrame]
 """Reads a source, in as many splits as its parallelism if that is set."""
+ReadPrevious = Callable[[OperatorDescriptor, int | None], DataFrame]
+"""Reads the previous version of a target."""
 ReadStaged = Callable[[StagedInput, int | None], DataFrame]
 """Reads a staged result, in a number of partitions or None."""
 Fix = Callable[[OperatorDescriptor, str, DataFrame, int | None], DataFrame]
@@ -60,7 +63,8 @@ class RegionEvaluation:
     """The outputs of a region's operators so far.
 
     `mark` receives every output. `observed` are outputs that others may read repeatedly. `variations` has the reasons
-    why recomputing an output may change it. `pin` makes all reads of a source see the same rows.
+    why recomputing an output may change it. `pin` makes all reads of a source see the same rows. Without
+    `read_previous`, the previous version of a target is what is there.
     """
 
     region: RegionDescriptor
@@ -71,6 +75,7 @@ class RegionEvaluation:
     materialize: Fix
     stop_clock: StopClock
     contracts: list[Contract]
+    read_previous: ReadPrevious | None = None
     on_output: Callable[[DataFrame, Output], None] = lambda _rows, _output: None
     observed: Set[Output] = frozenset()
     pin: Pin = as_it_is
@@ -221,6 +226,10 @@ class RegionEvaluation:
 
     def _read(self, operator: OperatorDescriptor, connector: Connector, splits: int | None) -> DataFrame:
         """Read a source so that all its readers see the same rows, and decide them alike."""
+        if isinstance(operator.operator, PreviousVersion):  # its region stages it, and that is its only reader
+            if self.read_previous is not None:
+                return self.read_previous(operator, splits)
+            return read_target(connector, self.spark, splits)
         times = self.graph.times_read(operator.node_id, self._results)
         if times > 1:
             connector = decided_by_spark(connector)

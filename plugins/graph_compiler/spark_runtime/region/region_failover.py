@@ -29,7 +29,7 @@ from graph_compiler.deployment.documents.descriptor import (
     StagedInput,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.documents.manifest import Manifest, StagedRead
+from graph_compiler.deployment.documents.manifest import Manifest, PreviousRead, StagedRead
 from graph_compiler.deployment.documents.report import RecomputedResult
 from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.deployment.plans.clear_command import clear_command
@@ -37,6 +37,7 @@ from graph_compiler.errors import ConsumersMustRerunError, PartitionNotFoundErro
 from graph_compiler.identifiers import IntermediateDataSetId, TaskName, listing
 from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is
 from graph_compiler.spark_runtime.operators.contracts import Contract, check_contracts
+from graph_compiler.spark_runtime.region.previous_version import PreviousVersions
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
 from graph_compiler.spark_runtime.region.region_graph import OperatorGraph
 from graph_compiler.spark_runtime.region.region_run import FixedRows, RegionRun
@@ -46,6 +47,7 @@ from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.spark_runtime.spark_internals.origins import STAGED, origin
 from graph_compiler.staging.attempts.attempts import last_descriptor, task_names
+from graph_compiler.staging.publications.previous_versions import oldest
 from graph_compiler.staging.results.manifest_log import DamagedResult, record_damage
 from graph_compiler.staging.results.restarts import RestartSet, restarts
 
@@ -65,6 +67,7 @@ class RegionFailover:
     task: TaskDeploymentDescriptor
     area: StagingArea
     read_source: ReadSource
+    versions: PreviousVersions
     pin: Pin = as_it_is
     reads: list[StagedRead] = field(default_factory=list)
     recomputed: list[RecomputedResult] = field(default_factory=list)
@@ -102,6 +105,10 @@ class RegionFailover:
         self.reads.append(StagedRead(result_id=manifest.result_id, epoch=manifest.epoch))
         return manifest, rows
 
+    def previous(self) -> tuple[PreviousRead, ...]:
+        """Return the versions of targets that all it has read was computed from."""
+        return oldest(read for manifest in self._manifests.values() for read in manifest.previous)
+
     def check_reads(self) -> None:
         """Raise StaleReadError if an input was recomputed after it was read, and may have different rows."""
         for result_id, manifest in self._manifests.items():
@@ -130,16 +137,19 @@ class RegionFailover:
         LOG.info("computing it again, as %s", staged.producer)
         contracts, metrics = list[Contract](), RegionMetrics(self.area.spark, part)
         inputs: dict[StagedRead, None] = {}
-        evaluation = self._evaluation(part, producer, contracts, metrics, inputs)
+        versions = replace(self.versions, task=producer, found=[], _fresh=[])
+        evaluation = self._evaluation(part, producer, contracts, metrics, inputs, versions)
 
         def check(manifest: Manifest) -> None:
             evaluation.check_sources()
+            versions.check()
             self._check(manifest, copy, is_free=is_free)
 
         area = replace(
             area,
             contracts=partial(check_contracts, contracts, self.area.spark),
             inputs=lambda: tuple(inputs),
+            previous=lambda: oldest(versions.found),
             check=check,
         )
         run = RegionRun(area=area, metrics=metrics, evaluation=evaluation)
@@ -176,12 +186,14 @@ class RegionFailover:
         contracts: list[Contract],
         metrics: RegionMetrics,
         inputs: dict[StagedRead, None],
+        versions: PreviousVersions,
     ) -> RegionEvaluation:
         spark = self.area.spark
 
         def read_staged(staged: StagedInput, partitions: int | None) -> DataFrame:
             manifest, rows = self.read(staged, partitions)
             inputs[StagedRead(result_id=staged.id, epoch=manifest.epoch)] = None
+            versions.found.extend(manifest.previous)
             return rows
 
         return RegionEvaluation(
@@ -189,6 +201,7 @@ class RegionFailover:
             spark=spark,
             parameters=dict(producer.parameters),
             read_source=lambda connector, splits: self.read_source(connector, spark, splits),
+            read_previous=versions.read,
             read_staged=read_staged,
             materialize=FixedRows(self.area, metrics).fix,
             stop_clock=run_clock(self.area.log.store, producer, spark).stop_for,

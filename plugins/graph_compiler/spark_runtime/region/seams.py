@@ -20,6 +20,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.report import Phase
 from graph_compiler.spark_runtime.connectors import SinkOpener, open_sink, read_source
+from graph_compiler.spark_runtime.region.region_evaluation import ReadPrevious
 from graph_compiler.spark_runtime.region.region_graph import Output
 from graph_compiler.spark_runtime.region.region_run import RegionRun
 
@@ -41,10 +42,11 @@ def _ignore(*_: object) -> None:
 class Seams:
     """The defaults are an application's. `observed` are outputs that are read again from outside.
 
-    `pins` is False if rows are given for sources.
+    `pins` is False if rows are given for sources; `read_previous` then reads previous versions.
     """
 
     read_source: ReadSource = read_source
+    read_previous: ReadPrevious | None = None
     open_sink: SinkOpener = open_sink
     observed: Set[Output] = frozenset()
     pins: bool = True

@@ -43,6 +43,7 @@ from graph_compiler.spark_runtime.connectors import (
 from graph_compiler.spark_runtime.connectors.source import Found, as_declared
 from graph_compiler.spark_runtime.failures.failures import OperatorFailedError, explain_failure
 from graph_compiler.spark_runtime.main import execute
+from graph_compiler.spark_runtime.region.previous_version import read_target
 from graph_compiler.spark_runtime.region.region_graph import Output
 from graph_compiler.spark_runtime.region.region_run import RegionRun
 from graph_compiler.spark_runtime.region.seams import Seams
@@ -179,8 +180,16 @@ class Rehearsal:
                 return read_source(connector, spark, parallelism)
             return as_declared(connector, Found(rows=rows, schema=rows.schema))
 
+        def read_previous(operator: OperatorDescriptor, splits: int | None) -> DataFrame:
+            assert isinstance(operator.operator, Source), "it is read"
+            connector = operator.operator.connector
+            if id(connector) not in given:
+                return read_target(connector, self.spark, splits)
+            return read(connector, self.spark, splits)
+
         return Seams(
             read_source=read,
+            read_previous=read_previous,
             open_sink=self._open_sink,
             pins=False,
             observed=frozenset(

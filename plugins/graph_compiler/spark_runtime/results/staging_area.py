@@ -18,7 +18,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
-from graph_compiler.deployment.documents.manifest import VERSION, ContractCount, DataFile, Manifest, StagedRead, rows_of
+from graph_compiler.deployment.documents.manifest import (
+    VERSION,
+    ContractCount,
+    DataFile,
+    Manifest,
+    PreviousRead,
+    StagedRead,
+    rows_of,
+)
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import (
     DamagedDocumentError,
@@ -51,7 +59,7 @@ class StagingArea:
 
     `epochs` holds the next epoch of each result when the execution began. `contracts` returns the counts of data
     contracts, or raises if they forbid a commit; `check` may raise for a manifest that is about to be committed;
-    `inputs` returns what has been read.
+    `inputs` returns what has been read, `previous` the versions of targets that it was computed from.
     """
 
     spark: SparkSession
@@ -62,6 +70,7 @@ class StagingArea:
     epochs: Mapping[IntermediateDataSetId, int] = field(default_factory=dict)
     check: Callable[[Manifest], None] = _any
     inputs: Callable[[], tuple[StagedRead, ...]] = tuple
+    previous: Callable[[], tuple[PreviousRead, ...]] = tuple
     read_manifests: dict[str, Manifest] = field(default_factory=dict)
     """Manifests that were read, by location; every copy of this area adds to it."""
 
@@ -121,6 +130,7 @@ class StagingArea:
             contracts=self.contracts(),
             deterministic=result.deterministic,
             inputs=self.inputs(),
+            previous=self.previous(),
         )
 
     def find(self, staged: StagedInput) -> Manifest:

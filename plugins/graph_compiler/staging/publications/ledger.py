@@ -66,6 +66,7 @@ class Ledger:
     store: StagingStore
     layout: StagingLayout
     plan_id: str
+    run_date: str | None = None
     is_same_root: Callable[[], bool] = lambda: True
 
     @property
@@ -81,23 +82,26 @@ class Ledger:
         Raises PublicationError for a target that another sink of this run and plan wrote last, and if a publication
         that this run may have made is unreadable; PublicationConflictError while a live attempt may have made it.
         """
-        intents, ended = self.records.numbers(target)
-        # After all known numbers: the number of a removed intent is not reused.
-        number = max(intents | ended, default=-1) + 1
-        for earlier in sorted(intents - ended):
-            self._settle(target, earlier, carry_out, mine)
+        number = self.finish_open(target, carry_out, mine)
         with suppress(DamagedDocumentError):
             if number:
                 self._refuse_another_sink(self.records.document(target, number - 1), operator_id)
         return number
 
+    def finish_open(self, target: str, carry_out: Callable[[Publication], None], mine: str | None = None) -> int:
+        """Finish the target's unfinished publications, and return the next number."""
+        intents, ended = self.records.numbers(target)
+        for earlier in sorted(intents - ended):
+            self._settle(target, earlier, carry_out, mine)
+        return next_number(intents, ended)
+
     def of_this_run(
-        self, target: str, operator_id: OperatorId, before: int, *, since: int = 0, given_up: bool = False
+        self, target: str, operator_id: OperatorId | None, before: int, *, since: int = 0, given_up: bool = False
     ) -> tuple[Publication, ...]:
         """Return the publications of this run's attempts to the target, in order, by this plan or an earlier one.
 
         With `given_up`, also those that were decided and given up, whose files or rows may be there in part. Raises
-        PublicationError if another sink of this plan has published to it.
+        PublicationError if another sink of this plan than `operator_id` has published to it; None allows any.
         """
         found: list[Publication] = []
         for number in range(since, before):
@@ -110,7 +114,8 @@ class Ledger:
             if self._is_of_this_run(document) and (
                 given_up or ending(self.store, self.layout.done(target, number)) is not Ending.GIVEN_UP
             ):
-                self._refuse_another_sink(document, operator_id)
+                if operator_id is not None:
+                    self._refuse_another_sink(document, operator_id)
                 found.append(self.records.publication(target, number))
         return tuple(found)
 
@@ -351,6 +356,10 @@ class LedgerRecords:
         names = [PurePath(key).name for key in self.store.keys(self.layout.publications(target))]
         return _numbered(names, INTENT), _numbered(names, DONE)
 
+    def next_number(self, target: str) -> int:
+        """Return the number of the next publication."""
+        return next_number(*self.numbers(target))
+
     def publication(self, target: str, number: int) -> Publication:
         """Return a publication as its own type."""
         key = self.layout.intent(target, number)
@@ -395,6 +404,11 @@ class LedgerRecords:
         return OtherVersionError(
             self.layout.intent(target, number), why, f"give it up: echo '{GIVEN_UP.decode()}' > '{done}'"
         )
+
+
+def next_number(decided: frozenset[int], ended: frozenset[int]) -> int:
+    """Return the number after all known ones: that of a removed intent is not used again."""
+    return max(decided | ended, default=-1) + 1
 
 
 def _numbered(names: list[str], ending: str) -> frozenset[int]:

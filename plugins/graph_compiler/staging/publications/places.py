@@ -15,7 +15,7 @@ import graph_compiler
 from graph_compiler.declaration.call_checks import problems_at
 from graph_compiler.declaration.connectors import Connector, FileConnector
 from graph_compiler.declaration.connectors.file_uris import local_path, parts_of, places_with_stores, why_no_target
-from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.declaration.operators import PreviousVersion, Sink, Source
 from graph_compiler.deployment.documents.descriptor import (
     OperatorDescriptor,
     RegionDescriptor,
@@ -128,6 +128,8 @@ def _sink_problems(sink: OperatorDescriptor, endpoints: Sequence[Endpoint]) -> I
         there = other.operator.operator
         if other.operator is sink or not isinstance(there, Sink | Source):
             continue
+        if isinstance(there, PreviousVersion) and _is_same(connector, there.connector):
+            continue
         if _meet(connector, there.connector, is_read=isinstance(there, Source)):
             verb = "reads" if isinstance(there, Source) else "writes"
             place = _path(there.connector) or there.connector.place
@@ -152,6 +154,11 @@ def _meet(sink: Connector, other: Connector, *, is_read: bool) -> bool:
         return sink.meets(other)
     look = LocalPlace.matching if is_read else LocalPlace.at
     return LocalPlace.at(target).meets(look(there))
+
+
+def _is_same(sink: Connector, other: Connector) -> bool:
+    """Whether a source reads the previous version of exactly this target."""
+    return sink.place_key() is not None and sink.place_key() == other.place_key()
 
 
 def _path(connector: Connector) -> PurePosixPath | None:

@@ -17,6 +17,7 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity, with_i
 from graph_compiler.deployment.documents.staging_layout import DONE, INTENT, TARGETS, StagingLayout
 from graph_compiler.deployment.documents.wire import ABSENT
 from graph_compiler.errors import DamagedDocumentError, PublicationPendingError
+from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import OperatorId
 from graph_compiler.staging.store.read_document import decode, decode_object
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -39,6 +40,8 @@ class Publication:
     bytes: int
     zone: str | None = field(default=ZONE, metadata={ABSENT: None})
     """That of the JVM which wrote the rows; None in records of versions that did not pin it."""
+    run_date: str | None = field(default=None, metadata={UNSAID: True})
+    """The date of its run, in ISO form; None for a run without one, and in records of versions that had none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

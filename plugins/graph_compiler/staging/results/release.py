@@ -60,7 +60,8 @@ def release_inputs(
         return
     log = ManifestLog(store=store, layout=task.layout)
     for result_id in _releasable(log, task, report.recomputed):
-        if latest := log.latest(result_id):
+        latest = log.latest(result_id)
+        if latest and not latest.is_previous_version:  # nothing could read that version again
             yield from _release(task, latest, log)
     _remove_fixed_rows(task, store)
 
