@@ -42,7 +42,7 @@ from graph_compiler.declaration.transformations import (
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.projects.yaml.run_forms import written_run
 from graph_compiler.projects.yaml.tree import scalar
-from graph_compiler.projects.yaml.vocabulary import STEP_FORMS
+from graph_compiler.projects.yaml.vocabulary import POSITION_KEYS, STEP_FORMS
 from graph_compiler.projects.yaml.written_operators import (
     Step,
     call_of,
@@ -170,7 +170,7 @@ class _Export:
         assert isinstance(transformation, SourceTransformation)
         assert isinstance(transformation.operator, Source)
         connector: Step = written_value(transformation.operator.connector)
-        return {**connector, **written_settings(transformation)}
+        return {**connector, **_position(transformation.operator), **written_settings(transformation)}
 
     def sink(self, transformation: SinkTransformation) -> Step:
         call = written_operator(transformation.operator, [])
@@ -183,7 +183,7 @@ class _Export:
         if isinstance(transformation, SourceTransformation):
             assert isinstance(transformation.operator, Source)
             connector = written_value(transformation.operator.connector)
-            named = {"name": transformation.name, "from_source": connector}
+            named = {"name": transformation.name, "from_source": connector, **_position(transformation.operator)}
             settings = written_settings(transformation)
             return {**named, **({"as": label} if label != transformation.name else {}), **settings}
         read = [self._read(id) for id in transformation.inputs]
@@ -237,6 +237,11 @@ class _Export:
 
     def _refused(self, transformation: Transformation, words: str) -> InvalidPipelineError:
         return InvalidPipelineError(self.pipeline.name, [problem_at(transformation, words)])
+
+
+def _position(source: Source) -> Step:
+    """Return what a source says besides its connector, without defaults."""
+    return {key: value for key in POSITION_KEYS if (value := getattr(source, key)) not in (None, False)}
 
 
 def _from(read: Any) -> Step:

@@ -17,6 +17,7 @@ from graph_compiler.declaration.coordination import EventOutput, RegionEventKind
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, StagedInput, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.manifest import ContractCount, StagedRead
+from graph_compiler.deployment.documents.position import ReadIncrement
 from graph_compiler.deployment.documents.report import (
     OperatorSchema,
     Output,
@@ -30,6 +31,7 @@ from graph_compiler.spark_runtime.connectors import SinkContext
 from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is, shared_snapshots
 from graph_compiler.spark_runtime.operators.contracts import Contract, check_contracts
 from graph_compiler.spark_runtime.region.coordination import initialize_on_master, make_coordinators
+from graph_compiler.spark_runtime.region.increments import Increments
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation, schema_of
 from graph_compiler.spark_runtime.region.region_failover import RegionFailover
 from graph_compiler.spark_runtime.region.region_run import FixedRows, RegionRun
@@ -58,6 +60,7 @@ class RegionResult:
     sources: tuple[SourceFiles, ...]
     uncompared: tuple[UncomparedRead, ...]
     schemas: tuple[OperatorSchema, ...]
+    increments: tuple[ReadIncrement, ...] = ()
 
 
 def run_region(
@@ -103,7 +106,8 @@ def _run(
         execution_id=attempt.execution_id,
         is_same_root=same_root(store, layout),
     )
-    failover = RegionFailover(task=task, area=area, read_source=seams.read_source, pin=pin)
+    increments = Increments.of(task, spark, store, is_given=not seams.pins)
+    failover = RegionFailover(task=task, area=area, read_source=seams.read_source, pin=pin, increments=increments)
     area = replace(area, inputs=lambda: tuple(failover.reads))
     evaluation = RegionEvaluation(
         region=region,
@@ -115,6 +119,7 @@ def _run(
         stop_clock=run_clock(store, task, spark).stop_for,
         on_output=metrics.mark,
         pin=pin,
+        increment=partial(increments.pin, region),
         observed=seams.observed,
         contracts=contracts,
     )
@@ -128,6 +133,7 @@ def _run(
     with coordinators.attempt(attempt.attempt_number):
         # After everything that was begun here, so that a later execution finds it, or takes the same numbers.
         _check_current(task, store)
+        increments.take(region)  # before snapshots of databases are taken
         for operator in operators:
             if not isinstance(operator.operator, Sink):
                 run.evaluate(operator)
@@ -151,7 +157,10 @@ def _run(
         # Before anything is published: Spark is asked, and what it cannot answer then would fail a decided attempt.
         schemas = (*evaluation.source_schemas(), *(schema_of(sink, rows) for sink, rows in checked))
         prepared = [EventOutput(name=sink.name, rows=metrics.committed[sink.node_id, None]) for sink, _ in checked]
+        targets = {sink.operator_id: coordinators.committer(sink).target() for sink, _ in checked}
+        increments.claim(region, targets)
         outputs.extend(_publish(partial(seams.notify, task), prepared, coordinators.commit))
+        increments.done(region, targets)
     return RegionResult(
         outputs=tuple(outputs),
         contracts=counts,
@@ -160,6 +169,7 @@ def _run(
         sources=evaluation.source_files(),
         uncompared=tuple(evaluation.uncompared),
         schemas=schemas,
+        increments=tuple(increments.read.values()),
     )
 
 

@@ -55,6 +55,11 @@ StopClock = Callable[[OperatorDescriptor, DataFrame], DataFrame]
 """Replaces the current time in an operator's rows by that of the run."""
 
 
+def as_declared(_operator: OperatorDescriptor, connector: Connector) -> Connector:
+    """Return a source unchanged: it reads all that is there, or its rows are given."""
+    return connector
+
+
 @dataclass(slots=True, kw_only=True)
 class RegionEvaluation:
     """The outputs of a region's operators so far.
@@ -74,6 +79,8 @@ class RegionEvaluation:
     on_output: Callable[[DataFrame, Output], None] = lambda _rows, _output: None
     observed: Set[Output] = frozenset()
     pin: Pin = as_it_is
+    increment: Callable[[OperatorDescriptor, Connector], Connector] = as_declared
+    """Returns a source that reads only what is new as its run reads it; others unchanged."""
     is_dry: bool = False
     outputs: dict[Output, DataFrame] = field(default_factory=dict)
     variations: Variations = field(default_factory=Variations)
@@ -221,6 +228,7 @@ class RegionEvaluation:
 
     def _read(self, operator: OperatorDescriptor, connector: Connector, splits: int | None) -> DataFrame:
         """Read a source so that all its readers see the same rows, and decide them alike."""
+        connector = self.increment(operator, connector)
         times = self.graph.times_read(operator.node_id, self._results)
         if times > 1:
             connector = decided_by_spark(connector)
