@@ -129,7 +129,9 @@ def test_a_run_that_has_published_one_of_two_sinks_must_be_resumed(
     real = SinkCommitter.prepare
     with monkeypatch.context() as patch:
         patch.setattr(
-            SinkCommitter, "prepare", lambda self, rows: _crash() if self._operator.name == "other" else real(self, rows)
+            SinkCommitter,
+            "prepare",
+            lambda self, rows: _crash() if self._operator.name == "other" else real(self, rows),
         )
         assert "crash" in runs.run("r1")[0]
     assert ids(runs) == [1]
