@@ -17,6 +17,7 @@ from graph_compiler.deployment.describe.region_descriptors import describe_regio
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.position import Increment, ReachedSink, ReadFrom
 from graph_compiler.deployment.documents.report import Outcome
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import PositionLayout, StagingLayout
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
@@ -77,6 +78,10 @@ class World:
         self.open: dict[str, list[TaskDeploymentDescriptor]] = {}
         self.log = PositionLog(store=self.store, layout=PositionLayout(root=ROOT, owner="shop", uid="orders"))
         (self.position,) = regions()[0].positions
+
+    def layout(self, run: str) -> StagingLayout:
+        """Return the paths of a run."""
+        return StagingLayout(root=ROOT, identity=RunIdentity.own("shop", run))
 
     def arrives(self) -> None:
         """Let a file arrive."""

@@ -65,9 +65,14 @@ class ColumnBounds:
     lower: str | None
     upper: str | None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no value is within."""
+        return self.upper is None or self.upper == self.lower
+
     def words(self, column: str) -> str:
         """Return it as text."""
-        if self.upper is None or self.upper == self.lower:
+        if self.is_empty:
             return f"no rows: '{column}' is not above {self.lower}" if self.lower else "no rows"
         return f"'{column}' " + (f"above {self.lower}, " if self.lower else "") + f"up to {self.upper}"
 
@@ -104,6 +109,11 @@ class Increment(PositionEntry):
     bytes: int | None
     listed: str | None
     bounds: ColumnBounds | None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was new."""
+        return not self.files if self.bounds is None else self.bounds.is_empty
 
     def words(self) -> str:
         """Return what it holds, as text."""

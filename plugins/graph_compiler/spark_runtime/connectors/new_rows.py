@@ -71,7 +71,7 @@ def pinned_rows(connector: Jdbc, spark: SparkSession, column: str, bounds: Colum
     database = Database(spark=spark, connector=connector)
     name = database.name(column)
     conditions = ["1 = 0"]
-    if bounds.upper is not None and bounds.upper != bounds.lower:
+    if bounds.upper is not None and not bounds.is_empty:
         conditions = [f"{name} <= {_literal(bounds.kind, bounds.upper)}"]
         if bounds.lower is not None:
             conditions.insert(0, f"{name} > {_literal(bounds.kind, bounds.lower)}")

@@ -5,10 +5,10 @@
     done      after it is published
     settle    what became of the last increment: the next run asks, before it takes one
 
-                      all sinks have published it      CONSUMED
-                      its run may go on                PositionBusyError: try again later
-                      nobody has claimed it            SUPERSEDED: what it read is new again; its run may not publish
-                      otherwise                        PositionPendingError: a person decides
+        it is empty, or all sinks have published it    CONSUMED
+        its run may go on                              PositionBusyError: try again later
+        nobody has claimed it                          SUPERSEDED: it is new again, and its run may not publish it
+        otherwise                                      PositionPendingError: a person decides
 
 `claim` and the step to SUPERSEDED put the same key if it is absent, so only one of the two happens. Whether a sink has
 published is what its ledger says; where it has none, the record that is written after its publication.
@@ -174,9 +174,9 @@ class PositionLog:
         try:
             found = get_document(self.store, key, PositionEntry, version=VERSION)
         except DamagedDocumentError as error:
-            raise error.hinting(self._reset_hint()) from None
+            raise error.hinting(self._healing()) from None
         if found is None:
-            raise DamagedDocumentError(key, "is gone", self._reset_hint())
+            raise DamagedDocumentError(key, "is gone", self._healing())
         return found
 
     def end(self, number: int) -> IncrementEnd | None:
@@ -195,12 +195,14 @@ class PositionLog:
             return ()
         content = self.store.get(increment.listed, most=MOST_LISTED)
         if content is None:
-            raise DamagedDocumentError(increment.listed, "is gone", self._reset_hint())
-        document: Any = decode_object(content, increment.listed)
+            raise DamagedDocumentError(increment.listed, "is gone", self._healing())
         try:
+            document: Any = decode_object(content, increment.listed)
             return tuple(SeenFile(path, int(size), int(at)) for path, (size, at) in document["files"].items())
+        except DamagedDocumentError as error:
+            raise error.hinting(self._healing()) from None
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise DamagedDocumentError(increment.listed, f"has another form: {error}", self._reset_hint()) from None
+            raise DamagedDocumentError(increment.listed, f"has another form: {error}", self._healing()) from None
 
     def of_run(self, identity: RunIdentity) -> Increment | None:
         """Return the increment of a run, None if it has none."""
@@ -323,7 +325,7 @@ class PositionLog:
         try:
             found = None if content is None else json.loads(content)
         except ValueError:
-            raise DamagedDocumentError(self.layout.of_run(identity), "holds no number", self._reset_hint()) from None
+            raise DamagedDocumentError(self.layout.of_run(identity), "holds no number", self._healing()) from None
         return found if isinstance(found, int) else None
 
     def _compact(self, number: int, known: Known) -> None:
@@ -385,25 +387,29 @@ class PositionLog:
         if (end := self.end(number)) is not None and end.superseded_by is not None:
             return Verdict.SUPERSEDED
         states = self.sink_states(entry)
-        if all(state is SinkState.PUBLISHED for state in states.values()):
+        if entry.is_empty or all(state is SinkState.PUBLISHED for state in states.values()):
             return Verdict.CONSUMED
-        run = entry.identity.run_id
         if self._may_go_on(entry):
-            raise PositionBusyError(
-                f"run '{run}' has read {entry.words()} of '{self.layout.uid}', and has not published all of it: it may "
-                "still be running\n  hint: the next attempt looks again; let one run of the pipeline run at a time"
-            )
+            raise self._busy(entry)
+        if end is not None:
+            raise PositionPendingError(self._pending_words(entry, states))
         by = IncrementEnd(superseded_by=_RESET if mine is None else mine.run_id)
-        if end is None and self.store.put_if_absent(self.layout.end(number), to_json(by).encode()):
+        if self.store.put_if_absent(self.layout.end(number), to_json(by).encode()):
             return Verdict.SUPERSEDED
         end = self.end(number)
-        if end is not None and end.superseded_by is not None:  # by another run, or by this one: the answer was lost
-            return Verdict.SUPERSEDED
-        raise PositionPendingError(self._pending_words(entry, states))
+        if end is None or end.superseded_by is None:  # its run has claimed it in the meantime
+            raise self._busy(entry)
+        return Verdict.SUPERSEDED
+
+    def _busy(self, entry: Increment) -> PositionBusyError:
+        return PositionBusyError(
+            f"run '{entry.identity.run_id}' has read {entry.words()} of '{self.layout.uid}', and has not published all "
+            "of it: it may still be running\n"
+            "  hint: the next attempt looks again; let one run of the pipeline run at a time"
+        )
 
     def _pending_words(self, entry: Increment, states: Mapping[ReachedSink, SinkState]) -> str:
         run = entry.identity.run_id
-        reset = f"graph-compiler positions reset {self._words()}"
         there = [sink.name for sink, state in states.items() if state is SinkState.PUBLISHED]
         rest = [sink.name for sink, state in states.items() if state is not SinkState.PUBLISHED]
         doubled = f"; then {listing(there)} may have its rows twice" if there else ""
@@ -411,8 +417,8 @@ class PositionLog:
             f"run '{run}' has read {entry.words()} of '{self.layout.uid}', and began to publish it: "
             f"published by {listing(there)}, not by {listing(rest)}\n"
             f"  hint: clear the failed tasks of run '{run}': it reads the same again, and publishes the rest\n"
-            f"  or {reset} --to {shlex.quote(run)}: as if all of it were published\n"
-            f"  or {reset} --before {shlex.quote(run)}: the next run reads it again{doubled}"
+            f"  or graph-compiler positions reset {self._words()} --before {shlex.quote(run)}: the next run reads it "
+            f"again{doubled}"
         )
 
     def sink_states(self, increment: Increment) -> dict[ReachedSink, SinkState]:
@@ -504,6 +510,9 @@ class PositionLog:
             f"graph-compiler positions reset {self._words()}: the next run reads all of it again, also what is "
             "published"
         )
+
+    def _healing(self) -> str:
+        return f"restore it from a backup; or {self._reset_hint()}"
 
     def _words(self) -> str:
         return f"{shlex.quote(self.layout.owner)} {shlex.quote(self.layout.uid)}"
