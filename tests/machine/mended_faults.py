@@ -1265,14 +1265,18 @@ FAULTS = (
         (
             "PositionLog.check_own",
             "if end is not None and end.superseded_by is not None:",
-            "if end is None and increment.is_empty:",
+            "if end is not None and end.superseded_by is not None and increment.is_empty:",
         ),
         (
             "PositionLog.check_own",
             "if increment.number not in self.known(self._verdict_now(last)).bounds:",
             "if increment.is_empty and increment.number not in self.known(self._verdict_now(last)).bounds:",
         ),
-        ("PositionLog.claim", "if end is not None and end.superseded_by is not None:", "if end is None:"),
+        (
+            "PositionLog.claim",
+            "if end is not None and end.superseded_by is not None:",
+            "if end is not None and end.superseded_by is not None and increment.is_empty:",
+        ),
         found_by=(POSITION_MACHINE, f"{POSITIONS}::test_what_nobody_has_claimed_is_the_next_runs"),
     ),
     _fault(
@@ -1291,7 +1295,7 @@ FAULTS = (
         139,
         "a run that died while it took its increment takes another one",
         ("PositionLog._append", "self._note_run(before)", "pass"),
-        found_by=POSITION_MACHINE,
+        found_by=f"{POSITIONS}::test_a_run_that_died_while_it_took_its_increment_finds_it_whenever_it_is_cleared",
     ),
     _fault(
         122,

@@ -56,6 +56,17 @@ def test_an_attempt_finds_what_the_first_one_has_taken(world: World) -> None:
     assert read_by(world, "r1") == ["file:/in/0"]
 
 
+def test_a_run_that_died_while_it_took_its_increment_finds_it_whenever_it_is_cleared(world: World) -> None:
+    dies_after(world, "r1", "orders/0.json")
+    assert not any("/runs/" in key for key in world.store.content)
+    assert world.attempt("r1")
+    for run in ("r2", "r1", "r3"):
+        world.arrives()
+        assert world.attempt(run)
+    assert read_by(world, "r1") == ["file:/in/0"]
+    assert world.missing() == world.twice() == []
+
+
 def test_what_nobody_has_claimed_is_the_next_runs(world: World) -> None:
     dies_after(world, "r1", "orders/0.json")
     world.arrives()

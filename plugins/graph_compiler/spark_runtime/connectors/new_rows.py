@@ -16,12 +16,14 @@ from decimal import Decimal, InvalidOperation
 
 from pyspark.sql import SparkSession
 
+from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Jdbc
 from graph_compiler.deployment.documents.position import ColumnBounds
 from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.staging.positions.position_log import PositionError
 
+LOG = program_log.logger(__name__)
 _NUMBER, _DATE, _TIMESTAMP = "number", "DATE", "TIMESTAMP"
 _WITH_ZONE = ("TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE")
 _KINDS = {**dict.fromkeys((-6, -5, 2, 3, 4, 5), _NUMBER), 91: _DATE, 93: _TIMESTAMP, 2014: _WITH_ZONE[1]}
@@ -61,6 +63,13 @@ def new_rows(
         )
     if highest is None:
         return ColumnBounds(kind=kind, lower=lower, upper=lower)
+    if kind == _DATE and not lag:
+        LOG.warning(
+            "column '%s' is a DATE: rows of %s that come later will not be read. lag='1 day' leaves that day for the "
+            "next run",
+            column,
+            highest,
+        )
     upper = _behind(str(highest), kind, lag, column)
     is_above = lower is None or _value(upper, kind) > _value(lower, kind)  # type: ignore[operator]  # of the same kind
     return ColumnBounds(kind=kind, lower=lower, upper=upper if is_above else lower)
