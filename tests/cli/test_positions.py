@@ -1,7 +1,6 @@
 """`positions`: what sources that read only what is new have read, and resets that say what they read again."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from tests.staging.positions.world import World
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     """Return a world below the staging root of an Airflow; three runs have published a file each."""
     root = tmp_path / "staging"
     root.mkdir()
@@ -29,7 +28,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
         assert world.attempt(run)
     for key, content in world.store.content.items():
         LocalStore().put_if_absent(key, content)
-    yield world
+    return world
 
 
 def positions(*words: str, answer: str = "y\n") -> Result:
@@ -62,11 +61,7 @@ def test_a_position_is_shown_with_its_files() -> None:
 @pytest.mark.parametrize(
     ("options", "again", "to"),
     [
-        (
-            (),
-            "run r1: 1 new file, 0 B, published; run r2: 1 new file, 1 B, published; run r3: 1 new file, 2 B, publ",
-            -1,
-        ),
+        ((), "run r1: 1 new file, 0 B, published; run r2: 1 new file, 1 B, published; run r3: 1 new", -1),
         (("--to", "r2"), "run r3: 1 new file, 2 B, published", 1),
         (("--before", "r2"), "run r2: 1 new file, 1 B, published; run r3: 1 new file, 2 B, published", 0),
         (("--file", "file:/in/1"), "file:/in/1", -1),

@@ -16,7 +16,7 @@ from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.positions.position_log import PositionError
 from tests.staging.positions.world import ROOT, World
 
-RUNS = st.sampled_from([f"r{number}" for number in range(5)])
+RUNS = st.sampled_from([f"r{number}" for number in range(4)])
 WRITES = st.integers(0, 22)
 
 
@@ -40,6 +40,14 @@ class Positions(RuleBasedStateMachine):
     @rule(run=RUNS, dies=WRITES, tells=st.booleans())
     def dies(self, run: str, dies: int, tells: bool) -> None:
         self._attempt(run, dies=dies, tells=tells)
+
+    @rule(run=RUNS, other=RUNS, dies=WRITES)
+    def dies_and_goes_on_after_another(self, run: str, other: str, dies: int) -> None:
+        """Let a run die, another one run, as a backfill does beside a schedule, and the first one be cleared."""
+        self.world.arrives()
+        self._attempt(run, dies=dies)
+        self._attempt(other)
+        self._attempt(run)
 
     @rule(run=RUNS, other=RUNS, dies=WRITES, own=st.none() | WRITES)
     def two_at_once(self, run: str, other: str, dies: int, own: int | None) -> None:
