@@ -85,9 +85,9 @@ def test_runs_that_read_only_what_is_new_wait_for_each_other(limit: int | None, 
     env = StreamExecutionEnvironment("daily")
     orders = env.from_source(Csv("/in", schema="id INT"), "orders", only_new=True).uid("orders")
     orders.sink_to(Parquet("/out/{{ ds }}"), mode="append")
-    more = {} if limit is None else {"max_active_runs": limit}
+    more: dict[str, Any] = {} if limit is None else {"max_active_runs": limit}
     start = datetime(2013, 1, 1)
     with pytest.warns(UserWarning, match="the first one reads all of orders, and the others find nothing"):
-        dag = build_dag(env, schedule="@daily", start_date=start, catchup=True, **more)
+        dag: Any = build_dag(env, schedule="@daily", start_date=start, catchup=True, **more)
     assert dag.max_active_runs == (limit or 1)
     assert words in dag.doc_md

@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from graph_compiler.cli.app import app
 from graph_compiler.staging.store.local_store import LocalStore

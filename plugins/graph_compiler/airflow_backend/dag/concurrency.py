@@ -1,8 +1,9 @@
 """How many runs of a pipeline may be active at once.
 
 If two runs write the same target concurrently, the target accepts one of them, and the other is retried: its work is
-lost. If a source reads only what is new, each run waits until the run before it has published. With a path that depends on the run (`{{ ds }}`, `{{ run_id }}`, …) each run has its own target; any other path
-allows one run at a time. A backfill has its own limit (`--max-active-runs`).
+lost. With a path that depends on the run (`{{ ds }}`, `{{ run_id }}`, …) each run has its own target; any other path
+allows one run at a time. So does a source that reads only what is new: each run waits until the one before it has
+published. A backfill has its own limit (`--max-active-runs`).
 """
 
 from __future__ import annotations

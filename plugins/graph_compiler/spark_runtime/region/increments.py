@@ -7,9 +7,10 @@ claim     before the first sink is published; done, after the last
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from functools import partial
 
 from pyspark.sql import SparkSession
 
@@ -30,7 +31,8 @@ from graph_compiler.staging.positions.position_log import Found, Known, Position
 from graph_compiler.staging.store.staging_store import StagingStore
 
 LOG = program_log.logger(__name__)
-AnyConnector = TypeVar("AnyConnector", bound=Connector)
+Running = Callable[[OperatorDescriptor], AbstractContextManager[None]]
+"""Attributes failures to an operator."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,20 +59,23 @@ class Increments:
             spark=spark, store=store, layout=task.layout, execution_id=task.attempt.execution_id, is_given=is_given
         )
 
-    def take(self, region: RegionDescriptor) -> None:
+    def take(
+        self, region: RegionDescriptor, running: Callable[[OperatorDescriptor], AbstractContextManager[None]]
+    ) -> None:
         """Let the run have its increment of each source that a region reads.
 
-        Raises PositionError if it cannot have one, PositionBusyError if it may have one later.
+        Raises PositionError if it cannot have one, PositionBusyError if it may have one later; `running` adds whose.
         """
         for operator, position in () if self.is_given else _with_positions(region):
             source = _source(operator)
-            increment = self._log(position).take(
-                self.layout,
-                self.execution_id,
-                position.sinks,
-                _read_from(source),
-                lambda known, source=source, position=position: self._look(source, position, known),  # type: ignore[misc]  # called at once
-            )
+            with running(operator):
+                increment = self._log(position).take(
+                    self.layout,
+                    self.execution_id,
+                    position.sinks,
+                    _read_from(source),
+                    partial(self._look, source, position),
+                )
             LOG.info("source %s reads increment %s: %s", operator.name, increment.number, increment.words())
 
     def pin(self, region: RegionDescriptor, operator: OperatorDescriptor, connector: Connector) -> Connector:

@@ -133,7 +133,7 @@ def _run(
     with coordinators.attempt(attempt.attempt_number):
         # After everything that was begun here, so that a later execution finds it, or takes the same numbers.
         _check_current(task, store)
-        increments.take(region)  # before snapshots of databases are taken
+        increments.take(region, run.running)  # before snapshots of databases are taken
         for operator in operators:
             if not isinstance(operator.operator, Sink):
                 run.evaluate(operator)

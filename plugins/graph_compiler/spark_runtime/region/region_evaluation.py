@@ -16,7 +16,7 @@ from operator import attrgetter
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler import program_log
-from graph_compiler.declaration.connectors import Connector
+from graph_compiler.declaration.connectors import Connector, FileConnector
 from graph_compiler.declaration.operators import Source
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.documents.descriptor import (
@@ -261,7 +261,7 @@ class RegionEvaluation:
     def source_files(self) -> tuple[SourceFiles, ...]:
         """Return what the operators have listed, as far as Spark shows it."""
         read = [*self.settled_listings, *self.listings]
-        return tuple(listing.described(operator.name) for operator, listing in read)
+        return tuple(_described(operator, listing) for operator, listing in read)
 
     def source_schemas(self) -> tuple[OperatorSchema, ...]:
         """Return the schemas of the sources that were evaluated."""
@@ -314,6 +314,13 @@ class RegionEvaluation:
         if edge.staged is None:
             return self.outputs.get((edge.node_id, edge.output_tag))
         return next((rows for (id, _), rows in self._staged.items() if id == edge.staged.id), None)
+
+
+def _described(operator: OperatorDescriptor, listing: ListedFiles) -> SourceFiles:
+    """Return a listing as it is recorded: of single files that are new, only the path that they are below."""
+    found, source = listing.described(operator.name), operator.operator
+    is_of_files = isinstance(source, Source) and source.has_position and isinstance(source.connector, FileConnector)
+    return replace(found, paths=(source.connector.path,)) if is_of_files else found  # type: ignore[attr-defined]  # just checked
 
 
 def schema_of(operator: OperatorDescriptor, rows: DataFrame) -> OperatorSchema:
