@@ -1288,7 +1288,7 @@ FAULTS = (
     _fault(
         138,
         "files of an increment that was given up count as read",
-        ("PositionLog.known", "is Verdict.CONSUMED:", "is not None:"),
+        ("PositionLog.known", "is Settlement.CONSUMED:", "is not None:"),
         found_by=(POSITION_MACHINE, f"{POSITIONS}::test_what_nobody_has_claimed_is_the_next_runs"),
     ),
     _fault(

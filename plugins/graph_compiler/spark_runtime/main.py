@@ -39,7 +39,7 @@ from graph_compiler.spark_runtime.driver_process import bound_output, end_proces
 from graph_compiler.spark_runtime.executor_probe import check_executors
 from graph_compiler.spark_runtime.failures.failures import explain_failure, root_cause
 from graph_compiler.spark_runtime.pinned_jvm import check_jvm, executor_pins
-from graph_compiler.spark_runtime.region.increments import Increments
+from graph_compiler.spark_runtime.positions.increments import Increments
 from graph_compiler.spark_runtime.region.region import event_output, run_region
 from graph_compiler.spark_runtime.region.region_listeners import Listeners
 from graph_compiler.spark_runtime.region.running_code import RunningCode

@@ -32,7 +32,7 @@ from graph_compiler.identifiers import listing, quoted
 from graph_compiler.spark_runtime.artifacts import add_artifacts
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.main import session
-from graph_compiler.spark_runtime.region.increments import Increments
+from graph_compiler.spark_runtime.positions.increments import Increments
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
 from graph_compiler.spark_runtime.region.region_run import FixedRows
 from graph_compiler.spark_runtime.region_metrics import RegionMetrics

@@ -1,13 +1,16 @@
 """Sources of files that read only what is new: each file is in exactly one published increment."""
 
 import os
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from rich.console import Console
 
 from graph_compiler import Csv, Json, Parquet, StreamExecutionEnvironment
+from graph_compiler.cli.commands.history import run_history, show_history
 from graph_compiler.declaration.streams import DataStream
 from graph_compiler.deployment.documents.report import ThrowableType
 from graph_compiler.spark_runtime.region.coordination import OperatorCoordinators, SinkCommitter
@@ -47,6 +50,10 @@ def test_each_run_reads_what_has_arrived_since_the_last_one(runs: Runs) -> None:
     assert runs.run("r1") == []
     (read,) = runs.report().increments
     assert (read.operator, read.number, read.files) == ("orders", 0, 1)
+    layout = runs.last[0].layout
+    shown = StringIO()
+    show_history(layout, run_history(layout), Console(file=shown))
+    assert "'orders' has read 1 new file (increment 0)" in shown.getvalue()
     arrives(runs, "b.json", 3)
     assert runs.run("r2") == []
     assert ids(runs) == [1, 2, 3]

@@ -10,9 +10,9 @@ from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.positions import position_log
 from graph_compiler.staging.positions.position_log import (
-    Found,
     IncrementSupersededError,
     Known,
+    NewPart,
     PositionBusyError,
     PositionError,
     PositionPendingError,
@@ -112,9 +112,9 @@ def test_a_position_of_another_path_is_refused_until_it_is_reset(world: World) -
     other = ReadFrom(kind="json", place="/elsewhere", column=None)
     layout = world.layout("r2")
     with pytest.raises(PositionError, match="has read json /in, and now reads json /elsewhere"):
-        world.log.take(layout, "e", (), other, lambda _: Found(files=()))
+        world.log.obtain(layout, "e", (), other, lambda _: NewPart(files=()))
     world.log.reset(to=-1)
-    assert world.log.take(layout, "e", (), other, lambda _: Found(files=())).number == 2
+    assert world.log.obtain(layout, "e", (), other, lambda _: NewPart(files=())).number == 2
 
 
 def test_after_a_reset_to_a_run_the_next_one_reads_what_came_later(world: World) -> None:
@@ -212,7 +212,7 @@ def test_a_damaged_document_is_refused_with_what_heals_it(key: str, world: World
 
 def test_a_hundred_thousand_files_are_known_again(world: World) -> None:
     files = tuple(SeenFile(f"file:/in/day={number % 400}/{number}.json", number, number) for number in range(100_000))
-    increment = world.log.take(world.layout("r1"), "e", (), PLACE, lambda _: Found(files=files))
+    increment = world.log.obtain(world.layout("r1"), "e", (), PLACE, lambda _: NewPart(files=files))
     known = Known()
     known.add(increment, world.log.files_of(increment))
     again = Known.from_json(known.to_json(), "known")

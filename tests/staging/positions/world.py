@@ -22,7 +22,7 @@ from graph_compiler.deployment.documents.staging_layout import PositionLayout, S
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.attempts.execution_order import begin
-from graph_compiler.staging.positions.position_log import Found, Known, PositionError, PositionLog, SeenFile
+from graph_compiler.staging.positions.position_log import Known, NewPart, PositionError, PositionLog, SeenFile
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import Publication
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
@@ -105,7 +105,7 @@ class World:
                 begun.append(task)
                 self.open.setdefault(run, []).append(task)
                 begin(self.store, task)
-                increment = self.take(task, meanwhile)
+                increment = self.obtain(task, meanwhile)
                 self._publish(task, increment)
                 self.tell(run, ExecutionState.FINISHED)
             return True
@@ -117,18 +117,18 @@ class World:
             self.tell(run, ExecutionState.FAILED)
         return False
 
-    def take(self, task: TaskDeploymentDescriptor, meanwhile: Callable[[], None]) -> Increment:
+    def obtain(self, task: TaskDeploymentDescriptor, meanwhile: Callable[[], None]) -> Increment:
         """Take the increment of a task's run."""
 
-        def look(known: Known) -> Found:
+        def look(known: Known) -> NewPart:
             new = tuple(SeenFile(path, size, 0) for path, size in self.files.items() if path not in known.files)
             left, self.store.left = self.store.left, None
             meanwhile()
             self.store.left = left
-            return Found(files=new)
+            return NewPart(files=new)
 
         execution_id = task.attempt.execution_id
-        return self.log.take(task.layout, execution_id, self.position.sinks, PLACE, look)
+        return self.log.obtain(task.layout, execution_id, self.position.sinks, PLACE, look)
 
     def tell(self, run: str, state: ExecutionState) -> None:
         """Write how all attempts of a run that have no end have ended."""

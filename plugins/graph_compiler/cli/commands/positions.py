@@ -11,11 +11,10 @@ from typing import Annotated
 
 import typer
 
-from graph_compiler.cli.arguments.runs import DagName
+from graph_compiler.cli.arguments.runs import DagName, layout_of
 from graph_compiler.cli.console import AsJson, ExitCode, example, speaking_plainly
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
-from graph_compiler.deployment.documents.position import Increment, PositionEntry, Reset, Verdict
-from graph_compiler.deployment.documents.run_identity import RunIdentity
+from graph_compiler.deployment.documents.position import Increment, PositionEntry, Reset, Settlement
 from graph_compiler.deployment.documents.staging_layout import PositionLayout, positions_of
 from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError, ParameterError
@@ -78,8 +77,8 @@ def list_positions(
         typer.echo(f"{counted(len(found), 'position')} in {root}")
 
 
-@positions.command(epilog=example("positions show sales orders"))
-def show(
+@positions.command(name="show", epilog=example("positions show sales orders"))
+def show_position(
     dag: DagName,
     source: SourceUid,
     files: Annotated[bool, typer.Option("--files", help="Also the files of each increment.")] = False,
@@ -99,8 +98,8 @@ def show(
                 typer.echo(f"        {path}")
 
 
-@positions.command(epilog=example("positions reset sales orders --to scheduled__2024-05-01T00:00:00+00:00"))
-def reset(  # each is an option
+@positions.command(name="reset", epilog=example("positions reset sales orders --to manual__2024-05-01"))
+def reset_position(  # each is an option
     dag: DagName,
     source: SourceUid,
     to: Annotated[
@@ -153,7 +152,7 @@ def _all(store: StagingStore, root: str, owner: str | None = None) -> Iterator[P
 
 def _found(store: StagingStore, root: str, dag: str, source: str) -> PositionLog:
     """Return the position of a source; raises ExecutionNotFoundError, which lists those that exist."""
-    owner = RunIdentity.named(dag, "").owner
+    owner = layout_of(dag, "").identity.owner
     log = PositionLog(store=store, layout=PositionLayout(root=root, owner=owner, uid=source))
     if log.numbers():
         return log
@@ -179,7 +178,7 @@ def _state(log: PositionLog, entry: PositionEntry, following: PositionEntry | No
     if end is not None and end.superseded_by is not None:
         return "not published: what it had is new again"
     if following is not None:
-        return "published" if following.before is Verdict.CONSUMED else "not published as a whole: new again"
+        return "published" if following.before is Settlement.CONSUMED else "not published as a whole: new again"
     states = log.sink_states(entry)
     left = [sink.name for sink, state in states.items() if state is not SinkState.PUBLISHED]
     return f"not published by {listing(left)}" if left else "published"
@@ -190,7 +189,7 @@ def _number(log: PositionLog, dag: str, to: str | None, before: str | None) -> i
     run = to if to is not None else before
     if run is None:
         return -1
-    increment = log.of_run(RunIdentity.named(dag, run))
+    increment = log.of_run(layout_of(dag, run).identity)
     if increment is None:
         runs = [one.entry.identity.run_id for one in _shown(log) if isinstance(one.entry, Increment)]
         raise ExecutionNotFoundError(

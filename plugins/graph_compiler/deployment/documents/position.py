@@ -77,7 +77,7 @@ class ColumnBounds:
         return f"'{column}' " + (f"above {self.lower}, " if self.lower else "") + f"up to {self.upper}"
 
 
-class Verdict(StrEnum):
+class Settlement(StrEnum):
     """What became of an increment, once it is known."""
 
     CONSUMED = "CONSUMED"
@@ -93,7 +93,7 @@ class PositionEntry:
 
     version: int
     number: int
-    before: Verdict | None
+    before: Settlement | None
     taken: float
 
 
@@ -117,10 +117,7 @@ class Increment(PositionEntry):
 
     def words(self) -> str:
         """Return what it holds, as text."""
-        if self.bounds is not None:
-            return self.bounds.words(self.read_from.column or "")
-        count = self.files or 0
-        return f"{count:,} new {'file' if count == 1 else 'files'}"
+        return part_words(self.files, self.bounds, self.read_from.column)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +133,7 @@ class Reset(PositionEntry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncrementEnd:
-    """Whose an increment is from now on: put if absent, by the run before it publishes, or by whoever gives it up.
+    """Whose an increment is from now on. It is put if absent: by its run before it publishes, or to give it up.
 
     `superseded_by` is a run, "reset" for a reset; None if the increment's run publishes it.
     """
@@ -164,8 +161,13 @@ class ReadIncrement:
     bounds: ColumnBounds | None
 
     def words(self) -> str:
-        """Return it as text."""
-        if self.bounds is not None:
-            return self.bounds.words(self.column or "")
-        count = self.files or 0
-        return f"{count:,} new {'file' if count == 1 else 'files'}"
+        """Return it as one line."""
+        read = part_words(self.files, self.bounds, self.column)
+        return f"'{self.operator}' has read {read} (increment {self.number})"
+
+
+def part_words(files: int | None, bounds: ColumnBounds | None, column: str | None) -> str:
+    """Return the number of files, or the bounds, as text."""
+    if bounds is not None:
+        return bounds.words(column or "")
+    return f"{files or 0:,} new {'file' if files == 1 else 'files'}"

@@ -22,11 +22,11 @@
     <n>.intent.json, <n>.done.json
 <root>/.positions/<pipeline, as `RunIdentity.owner`>/<uid of a source>/     kept when runs are removed
     <n>.json                                  an increment, or a reset: the position's entries
-    lists/<n>-<execution id>.json             the files of an increment
+    …/lists/<n>-<execution id>.json           the files of an increment
     <n>.end.json                              whose it is: its run is about to publish it, or it was given up
-    sinks/<n>-<operator id>.begun.json, sinks/<n>-<operator id>.done.json
-    runs/<run>.json                           the number of a run's increment
-    known/<n>.json                            all that was consumed before entry n, in one document
+    …/sinks/<n>-<operator id>.begun.json, …/sinks/<n>-<operator id>.done.json
+    …/runs/<run>.json                         the number of a run's increment
+    …/known/<n>.json                          all that was consumed before entry n, in one document
 <root>/.trash/                                what `staging gc` is removing
 """
 

@@ -199,7 +199,7 @@ POSITION_KEYS: Mapping[str, Key] = {
         ("lag", "How far the rows stay behind the column's highest value: 10 minutes, or 1000 for numbers."),
     )
 }
-"""What a source is told besides its connector: which part of it is new."""
+"""What a source has besides its connector: which part of it is read."""
 
 
 def _step_form(key: str, operation: Call) -> type[Form]:

@@ -23,11 +23,11 @@ from graph_compiler.identifiers import shown
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.connectors.first_bytes import encoding_hints, is_utf8
 from graph_compiler.spark_runtime.connectors.folder_values import refuse_columns_in_both
-from graph_compiler.spark_runtime.connectors.new_files import paths_of, reads_nothing
 from graph_compiler.spark_runtime.connectors.source import MISFIT, REJECTS, Found, Reading, read
 from graph_compiler.spark_runtime.connectors.text_records import TextFiles, list_lines
 from graph_compiler.spark_runtime.connectors.typed_files import TypedFiles, held_schema, no_columns, or_no_files
 from graph_compiler.spark_runtime.failures.causes import read_cause
+from graph_compiler.spark_runtime.positions.new_files import paths_of, reads_nothing
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.file_listings import columns_in_files_and_folders
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import first_bytes

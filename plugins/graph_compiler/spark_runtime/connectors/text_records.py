@@ -28,8 +28,8 @@ from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.columns.strict_values import TextFormat, sql_literal
 from graph_compiler.spark_runtime.connectors.json_numbers import items_of_list, overflows_in_list, with_exact_numbers
-from graph_compiler.spark_runtime.connectors.new_files import paths_of
 from graph_compiler.spark_runtime.connectors.source import MISFIT
+from graph_compiler.spark_runtime.positions.new_files import paths_of
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.java import decimal_symbols

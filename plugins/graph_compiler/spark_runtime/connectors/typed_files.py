@@ -30,8 +30,8 @@ from graph_compiler.spark_runtime.columns.alignment import all_nullable, by_name
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, type_words
 from graph_compiler.spark_runtime.columns.schema_change import Origin, Part, SchemaChange, common_schema, find_changes
 from graph_compiler.spark_runtime.connectors.folder_values import refuse_columns_in_both
-from graph_compiler.spark_runtime.connectors.new_files import paths_of
 from graph_compiler.spark_runtime.failures.causes import read_cause
+from graph_compiler.spark_runtime.positions.new_files import paths_of
 from graph_compiler.spark_runtime.publishing.literal_paths import literal_path, reads_everything
 from graph_compiler.spark_runtime.publishing.partition_names import unescaped
 from graph_compiler.spark_runtime.secret_values import reveal_all

@@ -30,8 +30,8 @@ from graph_compiler.errors import StagingError
 from graph_compiler.spark_runtime.connectors import SinkContext
 from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is, shared_snapshots
 from graph_compiler.spark_runtime.operators.contracts import Contract, check_contracts
+from graph_compiler.spark_runtime.positions.increments import Increments
 from graph_compiler.spark_runtime.region.coordination import initialize_on_master, make_coordinators
-from graph_compiler.spark_runtime.region.increments import Increments
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation, schema_of
 from graph_compiler.spark_runtime.region.region_failover import RegionFailover
 from graph_compiler.spark_runtime.region.region_run import FixedRows, RegionRun
@@ -133,7 +133,7 @@ def _run(
     with coordinators.attempt(attempt.attempt_number):
         # After everything that was begun here, so that a later execution finds it, or takes the same numbers.
         _check_current(task, store)
-        increments.take(region, run.running)  # before snapshots of databases are taken
+        increments.obtain(region, run.running)  # before snapshots of databases are taken
         for operator in operators:
             if not isinstance(operator.operator, Sink):
                 run.evaluate(operator)

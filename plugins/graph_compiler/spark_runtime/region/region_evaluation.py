@@ -55,7 +55,7 @@ StopClock = Callable[[OperatorDescriptor, DataFrame], DataFrame]
 """Replaces the current time in an operator's rows by that of the run."""
 
 
-def as_declared(_operator: OperatorDescriptor, connector: Connector) -> Connector:
+def unpinned(_operator: OperatorDescriptor, connector: Connector) -> Connector:
     """Return a source unchanged: it reads all that is there, or its rows are given."""
     return connector
 
@@ -79,7 +79,7 @@ class RegionEvaluation:
     on_output: Callable[[DataFrame, Output], None] = lambda _rows, _output: None
     observed: Set[Output] = frozenset()
     pin: Pin = as_it_is
-    increment: Callable[[OperatorDescriptor, Connector], Connector] = as_declared
+    increment: Callable[[OperatorDescriptor, Connector], Connector] = unpinned
     """Returns a source that reads only what is new as its run reads it; others unchanged."""
     is_dry: bool = False
     outputs: dict[Output, DataFrame] = field(default_factory=dict)

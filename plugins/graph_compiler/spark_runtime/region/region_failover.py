@@ -37,7 +37,7 @@ from graph_compiler.errors import ConsumersMustRerunError, PartitionNotFoundErro
 from graph_compiler.identifiers import IntermediateDataSetId, TaskName, listing
 from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is
 from graph_compiler.spark_runtime.operators.contracts import Contract, check_contracts
-from graph_compiler.spark_runtime.region.increments import Increments
+from graph_compiler.spark_runtime.positions.increments import Increments
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
 from graph_compiler.spark_runtime.region.region_graph import OperatorGraph
 from graph_compiler.spark_runtime.region.region_run import FixedRows, RegionRun

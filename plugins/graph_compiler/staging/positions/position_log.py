@@ -6,8 +6,8 @@
     settle    what became of the last increment: the next run asks, before it takes one
 
         it is empty, or all sinks have published it    CONSUMED
-        its run may go on                              PositionBusyError: try again later
-        nobody has claimed it                          SUPERSEDED: it is new again, and its run may not publish it
+        its run may continue                           PositionBusyError: try again later
+        no run has claimed it                          SUPERSEDED: it is new again, and its run may not publish it
         otherwise                                      PositionPendingError: a person decides
 
 `claim` and the step to SUPERSEDED put the same key if it is absent, so only one of the two happens. Whether a sink has
@@ -37,8 +37,8 @@ from graph_compiler.deployment.documents.position import (
     ReachedSink,
     ReadFrom,
     Reset,
+    Settlement,
     SinkBegun,
-    Verdict,
 )
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import PositionLayout, StagingLayout
@@ -88,7 +88,7 @@ class SeenFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class NewPart:
     """What is new: files, or the bounds of a column."""
 
     files: tuple[SeenFile, ...] | None = None
@@ -136,6 +136,8 @@ class Known:
         """Decode it; raises DamagedDocumentError."""
         document: Any = decode_object(content, where)
         try:
+            if document["version"] != VERSION:
+                raise ValueError(f"version {document['version']}")
             files, bounds = document["files"], document["bounds"]
             return cls(
                 files={path: (int(one), int(two), int(three)) for path, (one, two, three) in files.items()},
@@ -182,7 +184,7 @@ class PositionLog:
     def end(self, number: int) -> IncrementEnd | None:
         """Return whose an increment is, None if it was neither claimed nor given up.
 
-        A record that cannot be read counts as a claim: then nobody takes the increment over.
+        A record that cannot be read counts as a claim: then no run takes the increment over.
         """
         try:
             return get_document(self.store, self.layout.end(number), IncrementEnd)
@@ -215,7 +217,7 @@ class PositionLog:
         found = self.entry(number)
         return found if isinstance(found, Increment) and found.identity == identity else None
 
-    def known(self, verdict: Verdict | None) -> Known:
+    def known(self, verdict: Settlement | None) -> Known:
         """Return all that was consumed; `verdict` is that on the last entry."""
         numbers = self.numbers()
         known, start = self._compacted(numbers[-1] if numbers else 0)
@@ -229,7 +231,7 @@ class PositionLog:
             following = entries.get(number + 1)
             if isinstance(entry, Reset):
                 known.forget(entry)
-            elif isinstance(entry, Increment) and (following.before if following else verdict) is Verdict.CONSUMED:
+            elif isinstance(entry, Increment) and (following.before if following else verdict) is Settlement.CONSUMED:
                 known.add(entry, self.files_of(entry))
         return known
 
@@ -251,13 +253,13 @@ class PositionLog:
 
     # A run takes its increment.
 
-    def take(
+    def obtain(
         self,
         layout: StagingLayout,
         execution_id: str,
         sinks: tuple[ReachedSink, ...],
         read_from: ReadFrom,
-        look: Callable[[Known], Found],
+        look: Callable[[Known], NewPart],
     ) -> Increment:
         """Return the increment of a run; its first attempt looks for what is new.
 
@@ -346,7 +348,7 @@ class PositionLog:
         if increment.number not in self.known(self._verdict_now(last)).bounds:
             raise self._superseded(increment, _RESET)
 
-    def _verdict_now(self, number: int) -> Verdict | None:
+    def _verdict_now(self, number: int) -> Settlement | None:
         """Return the verdict on the last entry if it is known; it does not matter for the entries before."""
         try:
             entry = self.entry(number)
@@ -355,7 +357,7 @@ class PositionLog:
         is_published = isinstance(entry, Increment) and all(
             state is SinkState.PUBLISHED for state in self.sink_states(entry).values()
         )
-        return Verdict.CONSUMED if is_published else None
+        return Settlement.CONSUMED if is_published else None
 
     def _superseded(self, increment: Increment, by: str) -> IncrementSupersededError:
         run = increment.identity.run_id
@@ -376,30 +378,30 @@ class PositionLog:
 
     # What became of an increment.
 
-    def settle(self, number: int, mine: RunIdentity | None = None) -> Verdict | None:
-        """Return what became of the last entry, None for a reset; if nobody claims it, give it up for run `mine`.
+    def settle(self, number: int, mine: RunIdentity | None = None) -> Settlement | None:
+        """Return what became of the last entry, None for a reset; if no run has claimed it, give it up for run `mine`.
 
-        Raises PositionBusyError while its run may go on, PositionPendingError if only a person can decide.
+        Raises PositionBusyError while its run may continue, PositionPendingError if only a person can decide.
         """
         entry = self.entry(number)
         if not isinstance(entry, Increment):
             return None
         if (end := self.end(number)) is not None and end.superseded_by is not None:
-            return Verdict.SUPERSEDED
+            return Settlement.SUPERSEDED
         states = self.sink_states(entry)
         if entry.is_empty or all(state is SinkState.PUBLISHED for state in states.values()):
-            return Verdict.CONSUMED
-        if self._may_go_on(entry):
+            return Settlement.CONSUMED
+        if self._may_continue(entry):
             raise self._busy(entry)
         if end is not None:
             raise PositionPendingError(self._pending_words(entry, states))
         by = IncrementEnd(superseded_by=_RESET if mine is None else mine.run_id)
         if self.store.put_if_absent(self.layout.end(number), to_json(by).encode()):
-            return Verdict.SUPERSEDED
+            return Settlement.SUPERSEDED
         end = self.end(number)
         if end is None or end.superseded_by is None:  # its run has claimed it in the meantime
             raise self._busy(entry)
-        return Verdict.SUPERSEDED
+        return Settlement.SUPERSEDED
 
     def _busy(self, entry: Increment) -> PositionBusyError:
         return PositionBusyError(
@@ -440,10 +442,10 @@ class PositionLog:
             return SinkState.PUBLISHED
         return SinkState.DECIDED if Ending.OPEN in endings else SinkState.NOT_PUBLISHED
 
-    def _may_go_on(self, increment: Increment) -> bool:
+    def _may_continue(self, increment: Increment) -> bool:
         """Whether a run may still publish by itself: an attempt of it shows signs of life, or one is to come.
 
-        It need not be certain: a run that goes on later than this finds that it may not publish.
+        It need not be certain: a run that continues later than this finds that it may not publish.
         """
         layout = StagingLayout(root=self.layout.root, identity=increment.identity)
         regions = regions_of(self.store, layout)
@@ -484,19 +486,19 @@ class PositionLog:
     # A person resets it.
 
     def reset(self, *, to: int, files: Sequence[str] = ()) -> Reset:
-        """Put a reset as the next entry; raises PositionBusyError while the last run may go on.
+        """Put a reset as the next entry; raises PositionBusyError while the last run may continue.
 
         If the last increment is published in part, it counts as consumed only if the reset is to it, or to later ones.
         """
         numbers = self.numbers()
-        verdict: Verdict | None = None
+        verdict: Settlement | None = None
         if numbers:
             try:
                 verdict = self.settle(numbers[-1])
             except PositionPendingError:
                 if files:
                     raise
-                verdict = Verdict.CONSUMED if to >= numbers[-1] else Verdict.SUPERSEDED
+                verdict = Settlement.CONSUMED if to >= numbers[-1] else Settlement.SUPERSEDED
             except DamagedDocumentError:
                 verdict = None
         number = numbers[-1] + 1 if numbers else 0

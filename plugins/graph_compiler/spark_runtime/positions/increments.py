@@ -25,9 +25,9 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.position import Increment, ReadFrom, ReadIncrement, SourcePosition
 from graph_compiler.deployment.documents.staging_layout import PositionLayout, StagingLayout
 from graph_compiler.identifiers import OperatorId
-from graph_compiler.spark_runtime.connectors.new_files import new_files, pinned_files
-from graph_compiler.spark_runtime.connectors.new_rows import new_rows, pinned_rows
-from graph_compiler.staging.positions.position_log import Found, Known, PositionError, PositionLog
+from graph_compiler.spark_runtime.positions.new_files import new_files, pinned_files
+from graph_compiler.spark_runtime.positions.new_rows import new_rows, pinned_rows
+from graph_compiler.staging.positions.position_log import Known, NewPart, PositionError, PositionLog
 from graph_compiler.staging.store.staging_store import StagingStore
 
 LOG = program_log.logger(__name__)
@@ -59,7 +59,7 @@ class Increments:
             spark=spark, store=store, layout=task.layout, execution_id=task.attempt.execution_id, is_given=is_given
         )
 
-    def take(
+    def obtain(
         self, region: RegionDescriptor, running: Callable[[OperatorDescriptor], AbstractContextManager[None]]
     ) -> None:
         """Let the run have its increment of each source that a region reads.
@@ -69,7 +69,7 @@ class Increments:
         for operator, position in () if self.is_given else _with_positions(region):
             source = _source(operator)
             with running(operator):
-                increment = self._log(position).take(
+                increment = self._log(position).obtain(
                     self.layout,
                     self.execution_id,
                     position.sinks,
@@ -148,14 +148,14 @@ class Increments:
         log.check_own(increment)
         return increment
 
-    def _look(self, source: Source, position: SourcePosition, known: Known) -> Found:
+    def _look(self, source: Source, position: SourcePosition, known: Known) -> NewPart:
         connector = source.connector
         if isinstance(connector, Jdbc):
             bounds = new_rows(connector, self.spark, str(source.only_new), source.lag_length(), known.upper)
-            return Found(bounds=bounds)
+            return NewPart(bounds=bounds)
         assert isinstance(connector, FileConnector), "the compiler refuses other kinds"
         owner = self.layout.identity.owner
-        return Found(files=new_files(connector, self.spark, known.files, f"{owner} {position.uid}"))
+        return NewPart(files=new_files(connector, self.spark, known.files, f"{owner} {position.uid}"))
 
 
 def _with_positions(region: RegionDescriptor) -> list[tuple[OperatorDescriptor, SourcePosition]]:
