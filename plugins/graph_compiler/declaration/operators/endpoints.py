@@ -42,6 +42,15 @@ class Source(Operator):
         """Whether it reads only what is new since the last increment."""
         return self.only_new is not False
 
+    def position_words(self) -> str | None:
+        """Return what it reads if it has a position, otherwise None."""
+        if not self.has_position:
+            return None
+        if not isinstance(self.only_new, str):
+            return "reads only new files"
+        behind = f", {self.lag} behind the newest" if self.lag is not None else ""
+        return f"reads only rows whose '{self.only_new}' is higher than before{behind}"
+
     def lag_length(self) -> timedelta | int:
         """Return its lag as a time, or as a number; raises ValueError for another text."""
         if self.lag is None:
