@@ -24,6 +24,10 @@
     │   ├── OtherVersionError       a document below the staging root was written by another version of this program
     │   │   └── PackageNotInstalledError    it names a connector or an operator of a package that is not installed here
     │   ├── ExecutionClaimedError   another driver runs this execution
+    │   ├── PositionError           a run cannot have its increment of a source  [staging]
+    │   │   ├── PositionBusyError       another run is at work on the position; a retry may succeed  [staging]
+    │   │   ├── PositionPendingError    the last increment is published in part: a person decides  [staging]
+    │   │   └── IncrementSupersededError    what it has read was given to another run  [staging]
     │   ├── SupersededError         a later attempt has begun  [spark_runtime]
     │   ├── StaleReadError          what was read was recomputed  [spark_runtime]
     │   └── StaleResultError        a committed result was computed by another version of the pipeline

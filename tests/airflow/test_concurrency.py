@@ -87,3 +87,21 @@ def test_catchup_over_the_previous_version_of_a_target_loses_nothing() -> None:
         warnings.filterwarnings("error", message=".*Catchup")
         dag = build_dag(env, schedule="@daily", start_date=datetime(2013, 1, 1), catchup=True)
     assert dag.max_active_runs == 1
+
+
+@pytest.mark.parametrize(("limit", "words"), [
+    (None, "One run at a time: each reads what is new of orders when it runs."),
+    (3, "Of two runs at once, one is retried until the other has published"),
+])  # fmt: skip
+def test_runs_that_read_only_what_is_new_wait_for_each_other(limit: int | None, words: str) -> None:
+    from graph_compiler.airflow_backend import build_dag
+
+    env = StreamExecutionEnvironment("daily")
+    orders = env.from_source(Csv("/in", schema="id INT"), "orders", only_new=True).uid("orders")
+    orders.sink_to(Parquet("/out/{{ ds }}"), mode="append")
+    more: dict[str, Any] = {} if limit is None else {"max_active_runs": limit}
+    start = datetime(2013, 1, 1)
+    with pytest.warns(UserWarning, match="the first one reads all of orders, and the others find nothing"):
+        dag: Any = build_dag(env, schedule="@daily", start_date=start, catchup=True, **more)
+    assert dag.max_active_runs == (limit or 1)
+    assert words in dag.doc_md

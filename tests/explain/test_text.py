@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler import Csv, Jdbc, Json, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.explain.text.plan_text import explain_text
@@ -84,3 +84,18 @@ def test_regions_that_an_edge_connects_through_a_third_one_need_no_word() -> Non
     text = explain_text(plan_of(compile_pipeline(expensive_and_checked().pipeline())))
     assert "· 4 regions" in text
     assert NO_EDGE not in text
+
+
+def test_a_source_that_reads_only_what_is_new_says_so() -> None:
+    env = StreamExecutionEnvironment("sales")
+    files = env.from_source(Json("/in", schema="id INT"), "files", only_new=True).uid("files")
+    rows = env.from_source(Jdbc("jdbc:x", table="t"), "rows", only_new="at", lag="1 hour").uid("rows")
+    files.select("id").sink_to(Parquet("/out/a"), mode="append")
+    rows.select("id").sink_to(Parquet("/out/b"), mode="append")
+    plan = plan_of(compile_pipeline(env.pipeline()))
+    lines = explain_text(plan).splitlines()
+    assert "    files: reads only new files" in lines
+    assert "    rows: reads only rows whose 'at' is higher than before, 1 hour behind the newest" in lines
+    details = {operator.name: operator.details for operator in plan.operators}
+    assert "only_new: True" in details["files"]
+    assert {"only_new: at", "lag: 1 hour"} <= set(details["rows"])

@@ -88,6 +88,8 @@ DISK_STEPS = "staging/publications/test_carry_out.py"
 BUCKET_STEPS = "staging/publications/test_bucket_publication.py"
 _ALL_OR_NONE = "test_if_prepared_files_are_removed_all_old_ones_or_all_new_ones_are_there"
 _NEW_ONES_STAY = "test_new_files_stay_if_one_of_them_is_removed_when_old_ones_are_gone"
+POSITIONS = "staging/positions/test_position_log.py"
+POSITION_MACHINE = "staging/positions/test_position_machine.py::test_each_file_is_in_exactly_one_published_increment"
 BUCKET_MACHINE, RESULTS_MACHINE, HDFS_MACHINE = ("machine: bucket", "machine: results", "machine: hdfs")
 
 FAULTS = (
@@ -1252,6 +1254,55 @@ FAULTS = (
             "yield\n        there = there | files.look(intent.remove) - set(intent.add)",
         ),
         found_by=f"{BUCKET_STEPS}::test_files_that_appear_just_before_they_are_stopped_are_published",
+    ),
+    _fault(
+        135,
+        "a run takes over what another run has begun to publish",
+        (
+            "PositionLog.settle",
+            "if end is not None:\n            raise PositionPendingError",
+            "if end is None:\n            raise PositionPendingError",
+        ),
+        ("PositionLog.settle", "if end is None or end.superseded_by is None:  # its run", "if end is None:  # its run"),
+        found_by=(POSITION_MACHINE, f"{POSITIONS}::test_what_was_claimed_and_not_published_waits_for_its_run"),
+    ),
+    _fault(
+        136,
+        "a run publishes what was given to another run",
+        (
+            "PositionLog.check_own",
+            "if end is not None and end.superseded_by is not None:",
+            "if end is not None and end.superseded_by is not None and increment.is_empty:",
+        ),
+        (
+            "PositionLog.check_own",
+            "if increment.number not in self.known(self._verdict_now(last)).bounds:",
+            "if increment.is_empty and increment.number not in self.known(self._verdict_now(last)).bounds:",
+        ),
+        (
+            "PositionLog.claim",
+            "if end is not None and end.superseded_by is not None:",
+            "if end is not None and end.superseded_by is not None and increment.is_empty:",
+        ),
+        found_by=(POSITION_MACHINE, f"{POSITIONS}::test_what_nobody_has_claimed_is_the_next_runs"),
+    ),
+    _fault(
+        137,
+        "an increment counts as published when one of its sinks has it",
+        ("PositionLog.settle", "or all(state is SinkState", "or any(state is SinkState"),
+        found_by=POSITION_MACHINE,
+    ),
+    _fault(
+        138,
+        "files of an increment that was given up count as read",
+        ("PositionLog.known", "is Settlement.CONSUMED:", "is not None:"),
+        found_by=(POSITION_MACHINE, f"{POSITIONS}::test_what_nobody_has_claimed_is_the_next_runs"),
+    ),
+    _fault(
+        139,
+        "a run that died while it took its increment takes another one",
+        ("PositionLog._append", "self._note_run(before)", "pass"),
+        found_by=f"{POSITIONS}::test_a_run_that_died_while_it_took_its_increment_finds_it_whenever_it_is_cleared",
     ),
     _fault(
         122,

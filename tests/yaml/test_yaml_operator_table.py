@@ -29,7 +29,7 @@ from graph_compiler import (
     Values,
 )
 from graph_compiler.declaration.connectors import Connector
-from graph_compiler.declaration.operators import Operator
+from graph_compiler.declaration.operators import Operator, Source
 from graph_compiler.declaration.partitioners import (
     ForwardForConsecutiveHashPartitioner,
     ForwardForUnspecifiedPartitioner,
@@ -38,6 +38,7 @@ from graph_compiler.declaration.partitioners import (
 from graph_compiler.declaration.streams import ConnectedStreams, KeyedStream, WindowedStream
 from graph_compiler.declaration.transformations import PartitionTransformation, Transformation
 from graph_compiler.declaration.windows import Window
+from graph_compiler.projects.yaml.export import export_pipeline
 from graph_compiler.projects.yaml.forms import leaves as kinds_below
 from graph_compiler.projects.yaml.reader import parse_pipeline
 from tests.architecture.test_modules import leaves
@@ -177,6 +178,25 @@ def test_a_source_equals_its_python_connector(text: str, connector: Connector) -
     pipeline = parse_pipeline(f"name: p\nsources: {{s: {text}}}\nsteps: [{{from: s, limit: 1}}]", "p.yaml")
     source = pipeline.operators[0].operator
     assert getattr(source, "connector", None) == connector
+
+
+@pytest.mark.parametrize(("text", "only_new", "lag"), [
+    ("{csv: /i, schema: a INT, only_new: true, uid: u}", True, None),
+    ("{csv: /i, only_new: false}", False, None),
+    ("{jdbc: 'jdbc:x', table: t, only_new: at, lag: 10 minutes, uid: u}", "at", "10 minutes"),
+])  # fmt: skip
+def test_a_source_that_reads_only_what_is_new_equals_that_of_python(
+    text: str, only_new: bool | str, lag: str | None
+) -> None:
+    in_sources = parse_pipeline(f"name: p\nsources: {{s: {text}}}\nsteps: [{{from: s, limit: 1}}]", "p.yaml")
+    connector, _, rest = text.strip("{}").partition(", only_new")
+    step = f"{{from_source: {{{connector}}}, name: s, only_new{rest}}}"
+    in_steps = parse_pipeline(f"name: p\nsteps: [{step}, {{limit: 1}}]", "p.yaml")
+    for pipeline in (in_sources, in_steps, parse_pipeline(export_pipeline(in_sources), "p.yaml")):
+        source = pipeline.operators[0].operator
+        assert isinstance(source, Source)
+        assert (source.only_new, source.lag) == (only_new, lag)
+        assert type(source.only_new) is type(only_new)
 
 
 def test_options_equal_those_of_python() -> None:

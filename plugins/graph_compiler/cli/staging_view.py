@@ -36,6 +36,9 @@ def show_list(inventory: StagingInventory, policy: Policy, console: Console) -> 
             )
             name = run_words(run.identity.run_id, run.logical_date)
             console.print(Text(f"  {name}  ") + state + Text(facts), soft_wrap=True)
+    if inventory.positions:
+        words = f"{counted(inventory.positions, 'position')} of sources, which gc keeps: graph-compiler positions list"
+        console.print(Text(words), soft_wrap=True)
     total = sum(run.bytes for run in inventory.runs)
     console.print(
         Text(f"{counted(len(inventory.runs), 'run')}, {size_words(total)} in {inventory.root}"), soft_wrap=True

@@ -108,9 +108,15 @@ class StreamExecutionEnvironment(ArtifactMethods, Guided, metaclass=StandsIn):
         return self
 
     @held_to_signature
-    def from_source(self, source: Connector, source_name: str) -> DataStream:
-        """Start a stream with the rows of `source`."""
-        return self._add_source(Source(source), source_name)
+    def from_source(
+        self, source: Connector, source_name: str, *, only_new: bool | str = False, lag: str | None = None
+    ) -> DataStream:
+        """Start a stream with the rows of `source`.
+
+        With `only_new=True`, a run reads the files that have arrived since the last one; with `only_new="updated_at"`,
+        the rows of a database whose column is higher than before, up to `lag` below its highest value. It needs a uid.
+        """
+        return self._add_source(Source(source, only_new=only_new, lag=lag), source_name)
 
     @held_to_signature
     def from_target(

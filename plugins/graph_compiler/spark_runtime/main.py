@@ -39,6 +39,7 @@ from graph_compiler.spark_runtime.driver_process import bound_output, end_proces
 from graph_compiler.spark_runtime.executor_probe import check_executors
 from graph_compiler.spark_runtime.failures.failures import explain_failure, root_cause
 from graph_compiler.spark_runtime.pinned_jvm import check_jvm, executor_pins
+from graph_compiler.spark_runtime.positions.increments import Increments
 from graph_compiler.spark_runtime.region.previous_version import reads_previous_version
 from graph_compiler.spark_runtime.region.region import event_output, run_region
 from graph_compiler.spark_runtime.region.region_listeners import Listeners
@@ -110,9 +111,12 @@ def run_task(
 
     def why_again(task: TaskDeploymentDescriptor, report: ExecutionReport) -> str | None:
         other = code.why_other(task.region, report.computed_by)
-        if other is None and reads_previous_version(task.region):
+        if other is not None:
+            return other
+        if reads_previous_version(task.region):
             return why_read_again(task, store_of(task.staging_root))
-        return other or sources.why_changed(task.region, report, spark)
+        increments = Increments.of(task, spark, store_of(task.staging_root))
+        return sources.why_changed(increments.pinned(task.region), report, spark)
 
     return run_regions(tasks, lambda task: execute(task, spark, seams, code), why_again, _release)
 
@@ -196,6 +200,7 @@ def _execute(
             schemas=result.schemas,
             computed_by=None if code is None else code.at_end(task.region),
             actual=metrics.actual(),
+            increments=result.increments,
         )
     except BaseException as error:  # every exception is reported: a function may call sys.exit(0), too
         LOG.error("traceback of the failure:\n%s", redact(_traceback(), task))

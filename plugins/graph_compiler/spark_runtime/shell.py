@@ -12,6 +12,7 @@ from __future__ import annotations
 import code
 import re
 import sys
+from functools import partial
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -31,6 +32,7 @@ from graph_compiler.identifiers import listing, quoted
 from graph_compiler.spark_runtime.artifacts import add_artifacts
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.main import session
+from graph_compiler.spark_runtime.positions.increments import Increments
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
 from graph_compiler.spark_runtime.region.region_run import FixedRows
 from graph_compiler.spark_runtime.region_metrics import RegionMetrics
@@ -56,6 +58,7 @@ def named_rows(task: TaskDeploymentDescriptor, spark: SparkSession) -> dict[str,
         spark=spark,
         parameters=dict(task.parameters),
         read_source=lambda connector, parallelism: read_source(connector, spark, parallelism),
+        increment=partial(Increments.of(task, spark, store_of(task.staging_root)).pin, task.region),
         read_staged=lambda staged, partitions: area.read(area.find(staged), partitions=partitions),
         materialize=FixedRows(area, RegionMetrics(spark, task.region)).fix,
         stop_clock=run_clock(area.log.store, task, spark).stop_for,

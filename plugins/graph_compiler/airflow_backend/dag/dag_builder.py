@@ -17,7 +17,11 @@ from airflow.sdk.bases.timetable import BaseTimetable
 
 from graph_compiler.airflow_backend.dag.arguments import Arguments, params_of
 from graph_compiler.airflow_backend.dag.assets import asset_at, runs_without_end
-from graph_compiler.airflow_backend.dag.concurrency import SEVERAL_RUNS, what_catchup_loses, why_one_run_at_a_time
+from graph_compiler.airflow_backend.dag.concurrency import (
+    what_catchup_loses,
+    what_several_runs_cost,
+    why_one_run_at_a_time,
+)
 from graph_compiler.airflow_backend.dag.deployment_tasks import add_tasks
 from graph_compiler.airflow_backend.dag.logical_dates import places_without_logical_date, what_days_lose
 from graph_compiler.airflow_backend.dag.plan_document import TAG
@@ -75,7 +79,7 @@ def build_dag(
     notes = ""
     if reason := why_one_run_at_a_time(compiled, templates):
         dag.max_active_runs = airflow.dag.get("max_active_runs", 1)
-        notes = f"\n{reason}" if dag.max_active_runs == 1 else f"\n{SEVERAL_RUNS}"
+        notes = f"\n{reason}" if dag.max_active_runs == 1 else f"\n{what_several_runs_cost(compiled)}"
     if dag.catchup and (loss := what_catchup_loses(compiled, templates)):
         notes += f"\n\n{loss}"
         warnings.warn(f"Dag '{dag.dag_id}': {loss}", stacklevel=2)

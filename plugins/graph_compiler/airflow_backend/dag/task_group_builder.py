@@ -15,7 +15,11 @@ from jinja2 import StrictUndefined
 
 from graph_compiler.airflow_backend.dag.arguments import arguments_in
 from graph_compiler.airflow_backend.dag.assets import runs_without_end
-from graph_compiler.airflow_backend.dag.concurrency import SEVERAL_RUNS, what_catchup_loses, why_one_run_at_a_time
+from graph_compiler.airflow_backend.dag.concurrency import (
+    what_catchup_loses,
+    what_several_runs_cost,
+    why_one_run_at_a_time,
+)
 from graph_compiler.airflow_backend.dag.dag_builder import DEFAULT_ARGUMENTS
 from graph_compiler.airflow_backend.dag.deployment_tasks import add_tasks
 from graph_compiler.airflow_backend.dag.logical_dates import places_without_logical_date
@@ -75,7 +79,7 @@ def build_task_group(
     group.doc_md = f"```\n{explain_text(plan)}\n```"
     is_known = dag.max_active_runs != 1 and not arguments.of_the_run
     if is_known and why_one_run_at_a_time(compiled, templates):
-        group.doc_md += f"\n{SEVERAL_RUNS}"
+        group.doc_md += f"\n{what_several_runs_cost(compiled)}"
     if dag.catchup and (loss := what_catchup_loses(compiled, templates)):
         group.doc_md += f"\n\n{loss}"
         warnings.warn(f"Dag '{dag.dag_id}', group '{group.group_id}': {loss}", stacklevel=2)

@@ -70,9 +70,11 @@ def summarize(reports: Sequence[ExecutionReport], places: Sequence[str]) -> Fini
 
 
 def log_lines(report: ExecutionReport) -> Iterator[str]:
-    """Return a line for each output, each vertex and each Spark action."""
+    """Return a line for each increment, each output, each vertex and each Spark action."""
     for again in report.recomputed:
         yield again.words()
+    for read in report.increments:
+        yield read.words()
     for output in report.outputs:
         yield (f"{output.kind} {output.name}: {output.rows:,} rows, {output.bytes:,} bytes, {output.location}")
     for vertex in report.vertices:

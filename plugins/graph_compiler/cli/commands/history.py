@@ -110,6 +110,7 @@ def history_json(found: History) -> str:
                     "attempt": attempt.attempt_number + 1,
                     "kept_in_tries": list(_kept_in(attempt, one.kept)),
                     "recomputed": to_wire(attempt.report.recomputed if attempt.report else ()),
+                    "increments": to_wire(attempt.report.increments if attempt.report else ()),
                     "current": to_wire(attempt.progress.current if attempt.progress else None),
                 }
                 for attempt in one.attempts
@@ -143,6 +144,7 @@ def _details(attempt: Attempt) -> Iterator[str]:
     yield from (attempt.reason or "").splitlines()
     if attempt.report is not None:
         yield from (found.words() for found in attempt.report.recomputed)
+        yield from (found.words() for found in attempt.report.increments)
     if attempt.progress is not None and (step := attempt.progress.current):
         seen = "last seen in" if attempt.state.is_terminal else "now in"
         yield f"{seen} '{step.operator}', {step.phase}, since {_moment(step.since)}"

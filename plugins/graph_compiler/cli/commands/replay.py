@@ -28,7 +28,13 @@ from graph_compiler.cli.running.run_view import preview_table
 from graph_compiler.declaration.artifacts.user_artifact import MOST_BYTES
 from graph_compiler.deployment.documents.counting import COUNTED, REQUEST, Counted, CountRequest
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.staging_layout import DESCRIPTOR, REPORT, SUBMISSION, StagingLayout
+from graph_compiler.deployment.documents.staging_layout import (
+    DESCRIPTOR,
+    REPORT,
+    SUBMISSION,
+    PositionLayout,
+    StagingLayout,
+)
 from graph_compiler.deployment.documents.wire import Json, from_json, to_json
 from graph_compiler.deployment.plans.subplans import redirect, staged_inputs
 from graph_compiler.driver_jvm.pinned_process import pinned_variables
@@ -37,6 +43,7 @@ from graph_compiler.identifiers import RegionId, listing
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.attempts.attempts import ExecutionNotFoundError, attempt_documents, find_run, regions_of
 from graph_compiler.staging.attempts.run_marker import find_marker, mark_run
+from graph_compiler.staging.positions.position_log import MOST_LISTED, PositionLog
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
 
@@ -197,6 +204,7 @@ def prepare_scratch(execution: AttemptDocuments, layout: StagingLayout, scratch:
                 copies.put_if_absent(copy, store.get(key) or b"")
     if marker := find_marker(store, layout):
         mark_run(copies, replace(marker, root=task.staging_root))
+    copy_increments(store, copies, layout, task)
     for artifact in task.region.artifacts:
         found = store.get(layout.artifact(artifact), most=MOST_BYTES[artifact.kind])
         copies.put_if_absent(replayed.artifact(artifact), found or b"")
@@ -204,6 +212,23 @@ def prepare_scratch(execution: AttemptDocuments, layout: StagingLayout, scratch:
     if not copies.put_if_absent(key, to_json(task).encode()):
         raise ExecutionNotFoundError(f"{scratch} holds a replay already\n  hint: name another folder")
     return key
+
+
+def copy_increments(
+    store: StagingStore, copies: StagingStore, layout: StagingLayout, task: TaskDeploymentDescriptor
+) -> None:
+    """Copy what the run has read of each source that has a position: the replay reads the same."""
+    for position in task.region.positions:
+        own = PositionLayout(root=layout.root, owner=layout.identity.owner, uid=position.uid)
+        increment = PositionLog(store=store, layout=own).of_run(layout.identity)
+        if increment is None:
+            continue
+        there = replace(own, root=task.staging_root)
+        if increment.listed is not None:
+            listed = there.listed(increment.number, increment.execution_id)
+            copies.put_if_absent(listed, store.get(increment.listed, most=MOST_LISTED) or b"")
+            increment = replace(increment, listed=listed)
+        copies.put_if_absent(there.entry(increment.number), to_json(increment).encode())
 
 
 def _task(execution: AttemptDocuments) -> TaskDeploymentDescriptor:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from graph_compiler.declaration.call_checks import problems_at
-from graph_compiler.declaration.connectors import Connector, FileConnector, OnSchemaChange, RecordFiles
+from graph_compiler.declaration.connectors import Connector, FileConnector, OnSchemaChange, RecordFiles, SinkMode
 from graph_compiler.declaration.connectors.file_uris import store_part
 from graph_compiler.declaration.connectors.files import UNTYPED
 from graph_compiler.declaration.operators import Operator, Sink, Source
@@ -49,6 +49,55 @@ def connectors(pipeline: Pipeline) -> Iterator[Problem]:
         yield from _misfits(transformation, connector)
         yield from _secrets(transformation, connector)
         yield from problems_at(transformation, connector)
+
+
+def positions(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find sources that read only what is new, and whose position would be lost, or never move."""
+    for transformation, sinks in _sinks_behind(pipeline):
+        if transformation.settings.uid is None:
+            yield problem_at(
+                transformation,
+                "it reads only what is new, and has no uid: a change of the pipeline could lose its position",
+                allowed='.uid("orders"); in YAML, uid: orders',
+            )
+        if not sinks:
+            yield problem_at(
+                transformation,
+                "it reads only what is new, and no sink writes its rows: its position moves when they are published",
+                hint="end a stream that reads it with sink_to(…)",
+            )
+
+
+def overwritten_increments(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find sinks that replace their target with the rows of an increment."""
+    for source, sinks in _sinks_behind(pipeline):
+        for sink in sinks:
+            if isinstance(sink.operator, Sink) and sink.operator.mode is SinkMode.OVERWRITE:
+                yield problem_at(
+                    sink,
+                    f"it replaces its target, and '{source.name}' has only the rows that are new: after each run, the "
+                    "target holds the rows of one increment",
+                    allowed="mode='append' or 'merge', if rows of earlier runs stay",
+                )
+
+
+def _sinks_behind(pipeline: Pipeline) -> Iterator[tuple[PhysicalTransformation, list[PhysicalTransformation]]]:
+    """Yield each source that has a position, with the sinks that read it, directly or through others."""
+    readers: dict[int, list[int]] = {}
+    for each in pipeline.transformations:
+        for id in each.inputs:
+            readers.setdefault(id, []).append(each.id)
+    for source in pipeline.operators:
+        if isinstance(source.operator, Source) and source.operator.has_position:
+            reached, pending = {source.id}, [source.id]
+            while pending:
+                new = [id for id in readers.get(pending.pop(), ()) if id not in reached]
+                reached.update(new)
+                pending += new
+            yield (
+                source,
+                [each for each in pipeline.operators if each.id in reached and isinstance(each.operator, Sink)],
+            )
 
 
 def _schemas(operator: PhysicalTransformation, connector: Connector) -> Iterator[Problem]:

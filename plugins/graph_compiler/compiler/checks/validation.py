@@ -56,6 +56,7 @@ CHECKS: Checks = (
     connector_checks.unregistered_kinds,
     connector_checks.not_connectors,
     connector_checks.connectors,
+    connector_checks.positions,
     sink_checks.sinks,
     sink_checks.targets_that_meet,
     previous_version_checks.previous_versions,
@@ -71,7 +72,12 @@ OPTION_CHECKS: tuple[Callable[[Pipeline, PipelineOptions], Iterator[Problem]], .
     operator_checks.missing_uids,
 )
 
-WARNINGS: Checks = (name_checks.operators_of_one_name, sink_checks.relative_sources, structure_checks.unread_streams)
+WARNINGS: Checks = (
+    name_checks.operators_of_one_name,
+    sink_checks.relative_sources,
+    structure_checks.unread_streams,
+    connector_checks.overwritten_increments,
+)
 """What a pipeline may do, but its author may not have intended; it is never refused for it."""
 
 

@@ -162,6 +162,9 @@ class Connector(Extensible, metaclass=HeldToForm):
     hints: ClassVar[Mapping[str, str]] = {
         "on_misfit": f"{_TYPED}; on_schema_change says what happens if a type differs from schema=",
         "rejects": f'{_TYPED}; to set rows aside, add filter("condition", rejects="tag")',
+        **dict.fromkeys(
+            ("only_new", "lag"), 'it belongs to the source: from_source(Json(path, schema=…), "orders", only_new=True)'
+        ),
     }
     """Hints for parameters that only other connectors have."""
     schema: str | None = field(default=None, kw_only=True)

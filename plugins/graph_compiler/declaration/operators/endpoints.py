@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from enum import StrEnum
 from typing import ClassVar, Self
 
-from graph_compiler.declaration.connectors import Connector, OnMisfit, OnSchemaChange, RecordFiles, SinkMode
+from graph_compiler.declaration.connectors import (
+    Connector,
+    FileConnector,
+    Jdbc,
+    OnMisfit,
+    OnSchemaChange,
+    RecordFiles,
+    SinkMode,
+)
 from graph_compiler.declaration.connectors.files import UNTYPED
 from graph_compiler.declaration.coordination import CoordinatorKind, InputSplitSource, MasterHook
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.known_columns import Known, columns_of_schema
+from graph_compiler.errors import Problem
+from graph_compiler.extensions import UNSAID
+from graph_compiler.identifiers import shown
+
+_LAG = re.compile(r"([1-9]\d{0,8})(?: (second|minute|hour|day)s?)?", re.ASCII)
+_LAGS = "a length, as '10 minutes' or '1 day', for times; a whole number, as '1000', for numbers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +35,8 @@ class Source(Operator):
     """Reads a connector.
 
     `is_bounded`: it ends. `is_legacy`: it pushes rows instead of being polled, and no operator that can block may run
-    after it. `is_parallel` false forces a single subtask.
+    after it. `is_parallel` false forces a single subtask. `only_new`: it has a position, and reads what is behind it:
+    True for files, the name of a column for `Jdbc`. `lag` is how far its rows stay behind the column's newest value.
     """
 
     default_name: ClassVar[str] = "Source"
@@ -27,6 +44,86 @@ class Source(Operator):
     is_bounded: bool = field(default=True, kw_only=True)
     is_legacy: bool = field(default=False, kw_only=True)
     is_parallel: bool = field(default=True, kw_only=True)
+    only_new: bool | str = field(default=False, kw_only=True, metadata={UNSAID: True})
+    lag: str | None = field(default=None, kw_only=True, metadata={UNSAID: True})
+
+    @property
+    def has_position(self) -> bool:
+        """Whether it reads only what is new since the last increment."""
+        return self.only_new is not False
+
+    def position_words(self) -> str | None:
+        """Return what it reads if it has a position, otherwise None."""
+        if not self.has_position:
+            return None
+        if not isinstance(self.only_new, str):
+            return "reads only new files"
+        behind = f", {self.lag} behind the newest" if self.lag is not None else ""
+        return f"reads only rows whose '{self.only_new}' is higher than before{behind}"
+
+    def lag_length(self) -> timedelta | int:
+        """Return its lag as a time, or as a number; raises ValueError for another text."""
+        if self.lag is None:
+            return 0
+        found = _LAG.fullmatch(self.lag)
+        if found is None:
+            raise ValueError(f"lag is {self.lag!r}")
+        return timedelta(**{f"{found[2]}s": int(found[1])}) if found[2] else int(found[1])
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield an `only_new` or a `lag` that its connector cannot have."""
+        yield from self._lag_problems()
+        if not self.has_position or not isinstance(self.connector, Connector):
+            return
+        if isinstance(self.connector, Jdbc):
+            yield from self._column_problems()
+        elif isinstance(self.connector, FileConnector) and self.connector.is_listed_once:
+            yield from self._file_problems(self.connector)
+        else:
+            kind = getattr(self.connector, "format", type(self.connector).__name__)
+            yield Problem(
+                message=f"only_new is set, and {kind} has no position",
+                allowed="files: Csv, Json, Parquet, Orc, Text, Files of these and XML; Jdbc, by a column",
+                hint="a filter on a column of times reads the rows of the run's own day",
+            )
+
+    def _lag_problems(self) -> Iterator[Problem]:
+        if self.lag is not None and not isinstance(self.only_new, str):
+            yield Problem(
+                message="it has a lag, and no column that it is behind",
+                allowed='only_new="updated_at", lag="10 minutes", for Jdbc',
+            )
+            return
+        try:
+            self.lag_length()
+        except (ValueError, OverflowError):
+            yield Problem(message=f"its lag is {shown(self.lag)}", allowed=_LAGS)
+
+    def _file_problems(self, connector: FileConnector) -> Iterator[Problem]:
+        """Yield an `only_new` that names a column of files, and a missing schema."""
+        if isinstance(self.only_new, str):
+            yield Problem(
+                message=f"only_new is {shown(self.only_new)}: the position in files is which of them were read",
+                allowed="True",
+                hint="a column is for Jdbc; filter(…) chooses rows of files",
+            )
+        elif connector.schema is None:
+            yield Problem(
+                message="only_new is set without schema=: a run for which there is no new file has no columns",
+                allowed='schema="id BIGINT, amount DECIMAL(9, 2)"',
+                hint="`graph-compiler dry-run --infer` prints the columns of the files that are there",
+            )
+
+    def _column_problems(self) -> Iterator[Problem]:
+        """Yield an `only_new` that names no column of a database."""
+        allowed = 'the name of a column that only grows: only_new="updated_at"'
+        if self.only_new is True:
+            message = "only_new is True: a database does not say which of its rows are new"
+            yield Problem(message=message, allowed=allowed)
+        elif isinstance(self.only_new, str) and not self.only_new.strip():
+            yield Problem(message="only_new is the empty text", allowed=allowed)
+        elif isinstance(self.only_new, str) and ("{{" in self.only_new or "{%" in self.only_new):
+            yield Problem(message=f"only_new is {shown(self.only_new)}: it is never rendered", allowed=allowed)
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:  # noqa: ARG002  # it reads none of them
         """Return the declared columns, unless it follows those of its data."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 
-from graph_compiler.declaration.operators import Sink
+from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.retention import Retention
 from graph_compiler.declaration.row_order import row_orders
 from graph_compiler.deployment.describe.deployability import check_deployable
@@ -21,6 +21,7 @@ from graph_compiler.deployment.documents.descriptor import (
     VertexDescriptor,
 )
 from graph_compiler.deployment.documents.jvm_settings import RECORDED, STRICT_SOURCES
+from graph_compiler.deployment.documents.position import ReachedSink, SourcePosition
 from graph_compiler.deployment.documents.wire import digest, to_wire
 from graph_compiler.deployment.plans.plan_record import PlanRecord, plan_record
 from graph_compiler.errors import InvalidPipelineError
@@ -126,6 +127,7 @@ def _facts(compiled: CompiledPipeline) -> _Facts:
         fingerprints=fingerprints(compiled.stream_graph, digests, _session(compiled)),
         subtasks={vertex.id: vertex.parallelism for vertex in execution_graph.vertices},
         operator_ids=operator_ids(compiled),
+        positions=tuple(_positions(compiled)),
         orders={sink.id: order.order_by for sink, order in row_orders(compiled.pipeline) if order.lost_at is None},
     )
 
@@ -144,6 +146,7 @@ class _Facts:
     operator_ids: Mapping[int, OperatorId]
     orders: Mapping[int, tuple[str, ...]]
     """The order of each sink whose rows are in one, if it can still be computed."""
+    positions: tuple[SourcePosition, ...]
 
     def staged_input(self, edge: StreamEdge) -> StagedInput | None:
         """Return the staged result that an edge reads, None if the edge stays in memory."""
@@ -166,6 +169,30 @@ class _Facts:
         """Return the number of subtasks of its vertex in the ExecutionGraph, if the operator's declaration sets it."""
         vertex = self.compiled.job_graph.vertex_of_node[node.id]
         return None if node.settings.parallelism is None else self.subtasks[vertex.id]
+
+
+def _positions(compiled: CompiledPipeline) -> Iterator[SourcePosition]:
+    """Yield each source that has a position, with the sinks that its rows reach, in whatever region."""
+    graph, ids = compiled.stream_graph, operator_ids(compiled)
+    for source in graph.nodes:
+        if not isinstance(source.operator, Source) or not source.operator.has_position:
+            continue
+        reached, pending = {source.id}, [source.id]
+        while pending:
+            new = [edge.target_id for edge in graph.out_edges[pending.pop()] if edge.target_id not in reached]
+            reached.update(new)
+            pending += new
+        assert source.settings.uid is not None, "the compiler refuses one without"
+        sinks = (node for node in graph.nodes if node.id in reached and isinstance(node.operator, Sink))
+        yield SourcePosition(
+            node_id=source.id,
+            uid=source.settings.uid,
+            name=source.declared_name,
+            sinks=tuple(
+                ReachedSink(region_id=region_of(compiled, node.id), operator_id=ids[node.id], name=node.declared_name)
+                for node in sinks
+            ),
+        )
 
 
 def staged_results(compiled: CompiledPipeline) -> dict[Output, IntermediateDataSetId]:
@@ -214,11 +241,13 @@ def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> R
     task = facts.compiled.deployment.task_of_region[region.id]
     vertices = [facts.compiled.job_graph.vertex[id] for id in region.vertex_ids]
     node_ids = {node_id for vertex in vertices for node_id in vertex.node_ids}
+    again = tuple(_sources_read_again(region, facts))
+    read = node_ids | {operator.node_id for vertex in again for operator in vertex.operators}
     return RegionDescriptor(
         pipeline=facts.compiled.pipeline.name,
         plan_id=plan_id,
         region_id=region.id,
-        vertices=(*_sources_read_again(region, facts), *(_describe_vertex(vertex, facts) for vertex in vertices)),
+        vertices=(*again, *(_describe_vertex(vertex, facts) for vertex in vertices)),
         results=tuple(
             _describe_result(output, id, facts) for output, id in facts.staged_results.items() if output[0] in node_ids
         ),
@@ -231,6 +260,11 @@ def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> R
         ),
         artifacts=facts.compiled.pipeline.artifacts.found,
         shares_task=None if task.id == TaskName(region.id) else task.id,
+        positions=tuple(
+            position
+            for position in facts.positions
+            if position.node_id in read or any(sink.region_id == region.id for sink in position.sinks)
+        ),
     )
 
 

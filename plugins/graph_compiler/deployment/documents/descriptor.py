@@ -17,6 +17,7 @@ from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.declaration.retention import Retention
+from graph_compiler.deployment.documents.position import SourcePosition
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import FLAT, from_json, to_json
@@ -120,7 +121,8 @@ class RegionDescriptor:
 
     `resource_profile` is that of its slot sharing group, None if only a name was declared. `artifacts` are those of the
     whole pipeline: a task that recomputes a lost result runs the functions of the task that made it. `shares_task` is
-    the task that runs it, None if that has the region's name.
+    the task that runs it, None if that has the region's name. `positions` are those of its own sources, and of others
+    whose rows its sinks write.
     """
 
     pipeline: str
@@ -133,6 +135,7 @@ class RegionDescriptor:
     retention: Retention
     artifacts: tuple[UserArtifact, ...] = field(default=(), metadata={UNSAID: True})
     shares_task: TaskName | None = field(default=None, metadata={UNSAID: True})
+    positions: tuple[SourcePosition, ...] = field(default=(), metadata={UNSAID: True})
 
     @property
     def task_name(self) -> TaskName:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from graph_compiler.deployment.documents.actual_execution import ActualExecution
 from graph_compiler.deployment.documents.computed_by import ComputedBy
 from graph_compiler.deployment.documents.manifest import ContractCount, StagedRead
+from graph_compiler.deployment.documents.position import ReadIncrement
 from graph_compiler.deployment.documents.wire import from_json
 from graph_compiler.errors import SourceLocation
 from graph_compiler.extensions import UNSAID
@@ -229,7 +230,8 @@ class ExecutionReport:
 
     `sources` are the files that operators have read, as far as they are known; `uncompared` is what else they have
     read. `schemas` are those of all sources and sinks of a finished execution. `computed_by` None: an earlier version
-    wrote it, or it failed. `actual` None: an earlier version wrote it, or nothing ran.
+    wrote it, or it failed. `actual` None: an earlier version wrote it, or nothing ran. `increments` are what sources
+    that read only what is new have read.
     """
 
     version: int
@@ -246,6 +248,7 @@ class ExecutionReport:
     schemas: tuple[OperatorSchema, ...] = field(default=(), metadata={UNSAID: True})
     computed_by: ComputedBy | None = field(default=None, metadata={UNSAID: True})
     actual: ActualExecution | None = field(default=None, metadata={UNSAID: True})
+    increments: tuple[ReadIncrement, ...] = field(default=(), metadata={UNSAID: True})
 
     @classmethod
     def from_json(cls, text: str) -> ExecutionReport:

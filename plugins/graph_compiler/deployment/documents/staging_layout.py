@@ -20,6 +20,13 @@
     damaged/<data set id>/<e>.json            a reader has found the data damaged: they count as lost
 <root>/.targets/<digest of a sink's target>/  shared by all runs and pipelines that write it
     <n>.intent.json, <n>.done.json
+<root>/.positions/<pipeline, as `RunIdentity.owner`>/<uid of a source>/     kept when runs are removed
+    <n>.json                                  an increment, or a reset: the position's entries
+    …/lists/<n>-<execution id>.json           the files of an increment
+    <n>.end.json                              whose it is: its run is about to publish it, or it was given up
+    …/sinks/<n>-<operator id>.begun.json, …/sinks/<n>-<operator id>.done.json
+    …/runs/<run>.json                         the number of a run's increment
+    …/known/<n>.json                          all that was consumed before entry n, in one document
 <root>/.trash/                                what `staging gc` is removing
 """
 
@@ -39,8 +46,9 @@ DRIVER, REPORT, OUTCOME = "driver.json", "report.json", "outcome.json"
 KEPT, DISCARDED = "kept.json", "discarded.json"
 PROGRESS, SECRETS = "progress.json", "secrets.json"
 MARKER = "run.json"
-TARGETS, TRASH = ".targets", ".trash"
+TARGETS, TRASH, POSITIONS = ".targets", ".trash", ".positions"
 INTENT, DONE = ".intent.json", ".done.json"
+ENDED = ".end.json"
 PREPARED, REMOVED = "prepared", ".removed.json"
 ORDER = "order"
 TASKS = "tasks"
@@ -151,6 +159,58 @@ class StagingLayout:
     def done(self, target: str, number: int) -> str:
         """Return the key of the record that an intent was carried out."""
         return f"{self.publications(target)}/{number}{DONE}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PositionLayout:
+    """Paths of one source's position. `owner` is `RunIdentity.owner`, `uid` the source's."""
+
+    root: str
+    owner: str
+    uid: str
+
+    @property
+    def folder(self) -> str:
+        """Return the folder of the entries."""
+        return f"{positions_of(self.root, self.owner)}/{path_segment(self.uid)}"
+
+    def entry(self, number: int) -> str:
+        """Return the key of an entry."""
+        return f"{self.folder}/{number}.json"
+
+    def end(self, number: int) -> str:
+        """Return the key of the record whose an increment is."""
+        return f"{self.folder}/{number}{ENDED}"
+
+    def listed(self, number: int, execution_id: str) -> str:
+        """Return the key of the list of an increment's files."""
+        return f"{self.folder}/lists/{number}-{path_segment(execution_id)}.json"
+
+    def sink_begun(self, number: int, operator_id: OperatorId) -> str:
+        """Return the key of the record that a sink is about to publish an increment."""
+        return f"{self.folder}/sinks/{number}-{operator_id}.begun.json"
+
+    def sink_done(self, number: int, operator_id: OperatorId) -> str:
+        """Return the key of the record that it has."""
+        return f"{self.folder}/sinks/{number}-{operator_id}.done.json"
+
+    def of_run(self, identity: RunIdentity) -> str:
+        """Return the key of the number of a run's increment."""
+        return f"{self.folder}/runs/{identity.run_folder}.json"
+
+    @property
+    def all_known(self) -> str:
+        """Return the folder of the documents with all that was consumed."""
+        return f"{self.folder}/known"
+
+    def known(self, number: int) -> str:
+        """Return the key of the document with all that was consumed before an entry."""
+        return f"{self.all_known}/{number}.json"
+
+
+def positions_of(root: str, owner: str | None = None) -> str:
+    """Return the folder of all positions, or of those of one pipeline."""
+    return f"{root}/{POSITIONS}" + ("" if owner is None else f"/{path_segment(owner)}")
 
 
 def runs_of(root: str, pipeline: str) -> str:

@@ -65,6 +65,8 @@ class PlanOperator:
     """Whether it emits nothing before it has read all its input."""
     staged_once: str | None = field(metadata={EXPLAIN_ONLY: True})
     """That its rows are staged once for all readers, and why."""
+    position: str | None = field(metadata={EXPLAIN_ONLY: True})
+    """Of a source that reads only what is new: what that is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -106,6 +106,7 @@ def _operators(
             sink_columns=words if isinstance(node.operator, Sink) else None,
             waits_for_end=node.operator.outputs_only_after_end(),
             staged_once=_staged_once(node, len(graph.out_edges[node.id])),
+            position=node.operator.position_words() if isinstance(node.operator, Source) else None,
         )
 
 

@@ -34,7 +34,7 @@ from graph_compiler.projects.yaml.references import find_function, find_model, r
 from graph_compiler.projects.yaml.refusals import KeyPath, problem_in
 from graph_compiler.projects.yaml.run_forms import ParameterForm
 from graph_compiler.projects.yaml.tree import Node, place_of
-from graph_compiler.projects.yaml.vocabulary import OPERATIONS, PREFIXES, RENAMED, SETTINGS
+from graph_compiler.projects.yaml.vocabulary import OPERATIONS, POSITION_KEYS, PREFIXES, RENAMED, SETTINGS
 
 _WHAT = {
     "DataStream": "rows without keys",
@@ -251,13 +251,14 @@ class _Declaring:
         given = None
         with self._at(path):
             written, key = source.written(), str(source.call.key)
+            said = {k: v for k, v in written.items() if k not in source.call.keys}
             if key == "from_target":
                 given = self._previous_version(name, written, path)
             else:
                 connector: Any = source.value(lambda text: self.calls.function(text, (*path, key)))
-                given = self.calls.env.from_source(connector, name)
-            settings = {k: v for k, v in written.items() if k not in source.call.keys}
-            self.calls.set(given, settings, path)
+                position = {k: said.pop(k) for k in POSITION_KEYS if k in said}
+                given = self.calls.env.from_source(connector, name, **position)
+            self.calls.set(given, said, path)
         self._name(name, given, path)
 
     def step(self, number: int, step: Form) -> None:
@@ -309,7 +310,8 @@ class _Declaring:
         if key == "from_source":
             found = written[key]
             connector = value_of(found, lambda text: calls.function(text, (*path, key)))
-            return calls.env.from_source(connector, written["name"])
+            position = {k: written[k] for k in POSITION_KEYS if k in written}
+            return calls.env.from_source(connector, written["name"], **position)
         if key == "from_target":
             return self._previous_version(written["name"], written, path)
         if key == "sql" and "streams" in written:

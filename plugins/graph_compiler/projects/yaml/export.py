@@ -44,7 +44,7 @@ from graph_compiler.declaration.transformations import (
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.projects.yaml.run_forms import written_run
 from graph_compiler.projects.yaml.tree import scalar
-from graph_compiler.projects.yaml.vocabulary import STEP_FORMS
+from graph_compiler.projects.yaml.vocabulary import POSITION_KEYS, STEP_FORMS
 from graph_compiler.projects.yaml.written_operators import (
     Step,
     call_of,
@@ -171,7 +171,8 @@ class _Export:
     def source(self, transformation: Transformation) -> Step:
         assert isinstance(transformation, SourceTransformation)
         assert isinstance(transformation.operator, Source)
-        read = _previous_version(transformation.operator) or written_value(transformation.operator.connector)
+        operator = transformation.operator
+        read = _previous_version(operator) or {**written_value(operator.connector), **_position(operator)}
         return {**read, **written_settings(transformation)}
 
     def sink(self, transformation: SinkTransformation) -> Step:
@@ -184,9 +185,9 @@ class _Export:
         label = self.labels[transformation.id]
         if isinstance(transformation, SourceTransformation):
             assert isinstance(transformation.operator, Source)
-            connector = written_value(transformation.operator.connector)
-            source = _previous_version(transformation.operator) or {"from_source": connector}
-            named = {"name": transformation.name, **source}
+            read_by = transformation.operator
+            plain = {"from_source": written_value(read_by.connector), **_position(read_by)}
+            named = {"name": transformation.name, **(_previous_version(read_by) or plain)}
             settings = written_settings(transformation)
             return {**named, **({"as": label} if label != transformation.name else {}), **settings}
         read = [self._read(id) for id in transformation.inputs]
@@ -240,6 +241,11 @@ class _Export:
 
     def _refused(self, transformation: Transformation, words: str) -> InvalidPipelineError:
         return InvalidPipelineError(self.pipeline.name, [problem_at(transformation, words)])
+
+
+def _position(source: Source) -> Step:
+    """Return what a source says besides its connector, without defaults."""
+    return {key: value for key in POSITION_KEYS if (value := getattr(source, key)) not in (None, False)}
 
 
 def _from(read: Any) -> Step:

@@ -194,6 +194,14 @@ OPERATIONS: Mapping[str, Call] = {name.rstrip("_"): _operation(name, _TYPES) for
 _READ = make_call("from_source", StreamExecutionEnvironment.from_source, _TYPES)
 _PREVIOUS = make_call("from_target", StreamExecutionEnvironment.from_target, _TYPES)
 _PREVIOUS_KEYS = {name: key for name, key in _PREVIOUS.keys.items() if name != "source_name"}
+POSITION_KEYS: Mapping[str, Key] = {
+    key: replace(_READ.keys[key], doc=doc)
+    for key, doc in (
+        ("only_new", "true: only files that have arrived since the last run; a column: only rows of higher values."),
+        ("lag", "How far the rows stay behind the column's highest value: 10 minutes, or 1000 for numbers."),
+    )
+}
+"""What a source has besides its connector: which part of it is read."""
 
 
 def _step_form(key: str, operation: Call) -> type[Form]:
@@ -209,7 +217,12 @@ STEP_FORMS = {
     "from_source": make_form(
         "from_source_step",
         _READ,
-        {"from_source": _READ.keys["from_source"], "as": _LABEL, **SETTING_KEYS, "name": Key(str, is_required=True)},
+        {
+            **{key: _READ.keys[key] for key in ("from_source", *POSITION_KEYS)},
+            "as": _LABEL,
+            **SETTING_KEYS,
+            "name": Key(str, is_required=True),
+        },
     ),
     "from_target": make_form(
         "from_target_step",
@@ -219,11 +232,10 @@ STEP_FORMS = {
 }
 Step = union_of(STEP_FORMS, "step")
 # A field of another package's connector may have the name of a setting: then the key is the field's.
+_OF_SOURCES = {**POSITION_KEYS, **{name: key for name, key in SETTING_KEYS.items() if name != "name"}}
 SOURCE_FORMS = {
     key: make_form(
-        f"{key}_source",
-        call,
-        {**call.keys, **{k: SETTING_KEYS[k] for k in SETTING_KEYS if k not in ("name", *call.keys)}},
+        f"{key}_source", call, {**call.keys, **{k: _OF_SOURCES[k] for k in _OF_SOURCES if k not in call.keys}}
     )
     for key, call in CONNECTORS.items()
 } | {

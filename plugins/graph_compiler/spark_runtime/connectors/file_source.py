@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql.functions import lit
 from pyspark.sql.types import DateType, NumericType, StructType, TimestampNTZType, TimestampType
 
 from graph_compiler.declaration.connectors import FileConnector, RecordFiles
@@ -22,10 +23,11 @@ from graph_compiler.identifiers import shown
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.connectors.first_bytes import encoding_hints, is_utf8
 from graph_compiler.spark_runtime.connectors.folder_values import refuse_columns_in_both
-from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
+from graph_compiler.spark_runtime.connectors.source import MISFIT, REJECTS, Found, Reading, read
 from graph_compiler.spark_runtime.connectors.text_records import TextFiles, list_lines
 from graph_compiler.spark_runtime.connectors.typed_files import TypedFiles, held_schema, no_columns, or_no_files
 from graph_compiler.spark_runtime.failures.causes import read_cause
+from graph_compiler.spark_runtime.positions.new_files import paths_of, reads_nothing
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.file_listings import columns_in_files_and_folders
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import first_bytes
@@ -44,6 +46,8 @@ _TELLING = (NumericType, DateType, TimestampType, TimestampNTZType)
 @read.register
 def _(connector: FileConnector, reading: Reading) -> Found:
     spark = reading.spark
+    if reads_nothing(connector):
+        return _no_rows(connector, spark)
     if spark.conf.get(STRICT_SOURCES, "true") == "false":
         return _as_before(connector, spark)
     if isinstance(connector, RecordFiles) and connector.is_checked:
@@ -51,7 +55,17 @@ def _(connector: FileConnector, reading: Reading) -> Found:
     if connector.schema_in_files is SchemaInFiles.TYPES:
         return _typed(connector, spark)
     held = _columns(connector, spark)
-    return Found(rows=_reader(connector, spark).schema(held).load(connector.path), schema=held)
+    return Found(rows=_reader(connector, spark).schema(held).load(paths_of(connector)), schema=held)
+
+
+def _no_rows(connector: FileConnector, spark: SparkSession) -> Found:
+    """Return no rows with the declared columns: there is no new file."""
+    assert connector.schema is not None, "the compiler refuses sources that read only new files without schema"
+    schema = parse_schema(connector.schema)
+    is_split = isinstance(connector, RecordFiles) and connector.rejects is not None
+    columns = [lit(None).cast(each.dataType).alias(each.name) for each in schema]
+    marks = [lit(None).cast(parse_schema(REJECTS)).alias(MISFIT)] if is_split else []
+    return Found(rows=spark.range(0).select(*columns, *marks), schema=schema)
 
 
 def _columns(connector: FileConnector, spark: SparkSession) -> StructType:
@@ -62,7 +76,7 @@ def _columns(connector: FileConnector, spark: SparkSession) -> StructType:
     if connector.spark_format.lower() == "csv":
         reader = reader.option("inferSchema", "true")
     try:
-        rows = or_no_files(lambda: reader.load(connector.path))
+        rows = or_no_files(lambda: reader.load(paths_of(connector)))
     except AnalysisException as error:
         if error.getCondition() != "COLUMN_ALREADY_EXISTS":
             raise
@@ -214,10 +228,10 @@ def _as_before(connector: FileConnector, spark: SparkSession) -> Found:
         reader = reader.option("mode", mode)
     reader = reader.options(**reveal_all(connector.spark_options()))
     if declared is None:
-        rows = reader.load(connector.path)
+        rows = reader.load(paths_of(connector))
         return Found(rows=rows, schema=rows.schema)
     held = held_schema(connector, spark, parse_schema(declared))
-    return Found(rows=reader.schema(held).load(connector.path), schema=held)
+    return Found(rows=reader.schema(held).load(paths_of(connector)), schema=held)
 
 
 def _typed(connector: FileConnector, spark: SparkSession) -> Found:
@@ -225,7 +239,7 @@ def _typed(connector: FileConnector, spark: SparkSession) -> Found:
         spark=spark,
         format=connector.spark_format.lower(),
         options=reveal_all(connector.spark_options()),
-        where=(connector.path,),
+        where=tuple(paths_of(connector)),
         is_source=True,
     )
     try:

@@ -29,6 +29,7 @@ from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.columns.strict_values import TextFormat, sql_literal
 from graph_compiler.spark_runtime.connectors.json_numbers import items_of_list, overflows_in_list, with_exact_numbers
 from graph_compiler.spark_runtime.connectors.source import MISFIT
+from graph_compiler.spark_runtime.positions.new_files import paths_of
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.java import decimal_symbols
@@ -286,7 +287,7 @@ class TextFiles:
         texts = [StructField(_value(n), StringType()) for n in range(len(self.columns) + _MORE)]
         corrupt = StructField(_CORRUPT, StringType())
         reader = self.listed.sparkSession.read.format("csv").options(**options)
-        found = reader.schema(StructType([*texts, *self.folders, corrupt])).load(self.connector.path)
+        found = reader.schema(StructType([*texts, *self.folders, corrupt])).load(paths_of(self.connector))
         record = _CORRUPT
         if end := options.get("linesep"):  # Spark leaves out only line breaks
             ends = f"endswith({_CORRUPT}, {sql_literal(end)})"
@@ -498,7 +499,7 @@ def list_lines(connector: RecordFiles, spark: SparkSession, folders: StructType 
     known = {name: value for name, value in options.items() if name in _OF_LINES}
     reader = reader.options(**known, **more)
     line = StructField(_RECORD, StringType())
-    return reader.schema(StructType([line, *(folders or ())])).load(connector.path)
+    return reader.schema(StructType([line, *(folders or ())])).load(paths_of(connector))
 
 
 def _struct_of(misfits: Sequence[MisfitRule]) -> str:

@@ -31,6 +31,7 @@ from graph_compiler.spark_runtime.columns.declared_schema import ddl, type_words
 from graph_compiler.spark_runtime.columns.schema_change import Origin, Part, SchemaChange, common_schema, find_changes
 from graph_compiler.spark_runtime.connectors.folder_values import refuse_columns_in_both
 from graph_compiler.spark_runtime.failures.causes import read_cause
+from graph_compiler.spark_runtime.positions.new_files import paths_of
 from graph_compiler.spark_runtime.publishing.literal_paths import literal_path, reads_everything
 from graph_compiler.spark_runtime.publishing.partition_names import unescaped
 from graph_compiler.spark_runtime.secret_values import reveal_all
@@ -345,7 +346,7 @@ def held_schema(
         return expected
     reader = spark.read.format(connector.spark_format)
     options = reveal_all(connector.spark_options())
-    where = [connector.path]
+    where = paths_of(connector)
     if target is not None:
         options = reads_everything(options, spark) | {"basePath": target.folder}
         names = [""] if target.files is None else [f"/{file}" for file in target.files]

@@ -13,6 +13,8 @@
     a function that ends the process (sys.exit)       NON_RECOVERABLE          the same code ends it again
     infinite recursion, a plan that is too deep       NON_RECOVERABLE          the same code or plan fails again
     an executor without Python, or a module           NON_RECOVERABLE          every executor has the same image
+    another run has not published what it has read    RECOVERABLE              it may be about to
+    a position that only a person can move            NON_RECOVERABLE          the same documents refuse it again
     an input path that does not exist                 NON_RECOVERABLE          see below
     a previous version that is gone                   NON_RECOVERABLE          no attempt finds it again
     a file that was listed and then deleted           RECOVERABLE              the next attempt lists again
@@ -60,6 +62,7 @@ from graph_compiler.spark_runtime.operators.pandas_frames import refusal
 from graph_compiler.spark_runtime.pinned_jvm import JvmNotPinnedError
 from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError, Py4JNetworkError
 from graph_compiler.spark_runtime.spark_internals.parsed_queries import NotAQueryError
+from graph_compiler.staging.positions.position_log import PositionBusyError, PositionError
 
 # The order matters: conflicts and pending publications are also PublicationErrors.
 _OF_ERRORS: tuple[tuple[type[Exception], ThrowableType], ...] = (
@@ -74,6 +77,8 @@ _OF_ERRORS: tuple[tuple[type[Exception], ThrowableType], ...] = (
     (JvmNotPinnedError, ThrowableType.ENVIRONMENT_ERROR),
     (ConsumersMustRerunError, ThrowableType.NON_RECOVERABLE_ERROR),
     (StaleResultError, ThrowableType.NON_RECOVERABLE_ERROR),
+    (PositionBusyError, ThrowableType.RECOVERABLE_ERROR),
+    (PositionError, ThrowableType.NON_RECOVERABLE_ERROR),
     (RepeatedReadError, ThrowableType.NON_RECOVERABLE_ERROR),
     (SchemaChangedError, ThrowableType.NON_RECOVERABLE_ERROR),
     (UnreadFilesError, ThrowableType.NON_RECOVERABLE_ERROR),

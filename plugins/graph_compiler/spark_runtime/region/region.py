@@ -17,6 +17,7 @@ from graph_compiler.declaration.coordination import EventOutput, RegionEventKind
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, StagedInput, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.manifest import ContractCount, Manifest, StagedRead
+from graph_compiler.deployment.documents.position import ReadIncrement
 from graph_compiler.deployment.documents.report import (
     OperatorSchema,
     Output,
@@ -29,6 +30,7 @@ from graph_compiler.errors import StagingError
 from graph_compiler.spark_runtime.connectors import SinkContext
 from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is, shared_snapshots
 from graph_compiler.spark_runtime.operators.contracts import Contract, check_contracts
+from graph_compiler.spark_runtime.positions.increments import Increments
 from graph_compiler.spark_runtime.region.coordination import initialize_on_master, make_coordinators
 from graph_compiler.spark_runtime.region.previous_version import PreviousVersions, how_to_read_again
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation, schema_of
@@ -60,6 +62,7 @@ class RegionResult:
     sources: tuple[SourceFiles, ...]
     uncompared: tuple[UncomparedRead, ...]
     schemas: tuple[OperatorSchema, ...]
+    increments: tuple[ReadIncrement, ...] = ()
 
 
 def run_region(
@@ -114,7 +117,10 @@ def _run(
         context=context,
         read_files=lambda connector, splits: seams.read_source(connector, spark, splits),
     )
-    failover = RegionFailover(task=task, area=area, read_source=seams.read_source, pin=pin, versions=versions)
+    increments = Increments.of(task, spark, store, is_given=not seams.pins)
+    failover = RegionFailover(
+        task=task, area=area, read_source=seams.read_source, pin=pin, versions=versions, increments=increments
+    )
     area = replace(area, inputs=lambda: tuple(failover.reads), previous=context.previous)
     evaluation = RegionEvaluation(
         region=region,
@@ -127,6 +133,7 @@ def _run(
         stop_clock=run_clock(store, task, spark).stop_for,
         on_output=metrics.mark,
         pin=pin,
+        increment=partial(increments.pin, region),
         observed=seams.observed,
         contracts=contracts,
     )
@@ -145,6 +152,7 @@ def _run(
     with coordinators.attempt(attempt.attempt_number):
         # After everything that was begun here, so that a later execution finds it, or takes the same numbers.
         _check_current(task, store)
+        increments.obtain(region, run.running)  # before snapshots of databases are taken
         for operator in operators:
             if not isinstance(operator.operator, Sink):
                 run.evaluate(operator)
@@ -168,7 +176,10 @@ def _run(
         # Before anything is published: Spark is asked, and what it cannot answer then would fail a decided attempt.
         schemas = (*evaluation.source_schemas(), *(schema_of(sink, rows) for sink, rows in checked))
         prepared = [EventOutput(name=sink.name, rows=metrics.committed[sink.node_id, None]) for sink, _ in checked]
+        targets = {sink.operator_id: coordinators.committer(sink).target() for sink, _ in checked}
+        increments.claim(region, targets)
         outputs.extend(_publish(partial(seams.notify, task), prepared, coordinators.commit))
+        increments.done(region, targets)
     return RegionResult(
         outputs=tuple(outputs),
         contracts=counts,
@@ -177,6 +188,7 @@ def _run(
         sources=evaluation.source_files(),
         uncompared=tuple(evaluation.uncompared),
         schemas=schemas,
+        increments=tuple(increments.read.values()),
     )
 
 

@@ -16,7 +16,7 @@ from operator import attrgetter
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler import program_log
-from graph_compiler.declaration.connectors import Connector
+from graph_compiler.declaration.connectors import Connector, FileConnector
 from graph_compiler.declaration.operators import PreviousVersion, Source
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.documents.descriptor import (
@@ -58,6 +58,11 @@ StopClock = Callable[[OperatorDescriptor, DataFrame], DataFrame]
 """Replaces the current time in an operator's rows by that of the run."""
 
 
+def unpinned(_operator: OperatorDescriptor, connector: Connector) -> Connector:
+    """Return a source unchanged: it reads all that is there, or its rows are given."""
+    return connector
+
+
 @dataclass(slots=True, kw_only=True)
 class RegionEvaluation:
     """The outputs of a region's operators so far.
@@ -79,6 +84,8 @@ class RegionEvaluation:
     on_output: Callable[[DataFrame, Output], None] = lambda _rows, _output: None
     observed: Set[Output] = frozenset()
     pin: Pin = as_it_is
+    increment: Callable[[OperatorDescriptor, Connector], Connector] = unpinned
+    """Returns a source that reads only what is new as its run reads it; others unchanged."""
     is_dry: bool = False
     outputs: dict[Output, DataFrame] = field(default_factory=dict)
     variations: Variations = field(default_factory=Variations)
@@ -230,6 +237,7 @@ class RegionEvaluation:
             if self.read_previous is not None:
                 return self.read_previous(operator, splits)
             return read_target(connector, self.spark, splits)
+        connector = self.increment(operator, connector)
         times = self.graph.times_read(operator.node_id, self._results)
         if times > 1:
             connector = decided_by_spark(connector)
@@ -262,7 +270,7 @@ class RegionEvaluation:
     def source_files(self) -> tuple[SourceFiles, ...]:
         """Return what the operators have listed, as far as Spark shows it."""
         read = [*self.settled_listings, *self.listings]
-        return tuple(listing.described(operator.name) for operator, listing in read)
+        return tuple(_described(operator, listing) for operator, listing in read)
 
     def source_schemas(self) -> tuple[OperatorSchema, ...]:
         """Return the schemas of the sources that were evaluated."""
@@ -315,6 +323,13 @@ class RegionEvaluation:
         if edge.staged is None:
             return self.outputs.get((edge.node_id, edge.output_tag))
         return next((rows for (id, _), rows in self._staged.items() if id == edge.staged.id), None)
+
+
+def _described(operator: OperatorDescriptor, listing: ListedFiles) -> SourceFiles:
+    """Return a listing as it is recorded: of single files that are new, only the path that they are below."""
+    found, source = listing.described(operator.name), operator.operator
+    is_of_files = isinstance(source, Source) and source.has_position and isinstance(source.connector, FileConnector)
+    return replace(found, paths=(source.connector.path,)) if is_of_files else found  # type: ignore[attr-defined]  # just checked
 
 
 def schema_of(operator: OperatorDescriptor, rows: DataFrame) -> OperatorSchema:

@@ -37,6 +37,7 @@ from graph_compiler.errors import ConsumersMustRerunError, PartitionNotFoundErro
 from graph_compiler.identifiers import IntermediateDataSetId, TaskName, listing
 from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is
 from graph_compiler.spark_runtime.operators.contracts import Contract, check_contracts
+from graph_compiler.spark_runtime.positions.increments import Increments
 from graph_compiler.spark_runtime.region.previous_version import PreviousVersions
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
 from graph_compiler.spark_runtime.region.region_graph import OperatorGraph
@@ -68,6 +69,7 @@ class RegionFailover:
     area: StagingArea
     read_source: ReadSource
     versions: PreviousVersions
+    increments: Increments
     pin: Pin = as_it_is
     reads: list[StagedRead] = field(default_factory=list)
     recomputed: list[RecomputedResult] = field(default_factory=list)
@@ -207,6 +209,7 @@ class RegionFailover:
             stop_clock=run_clock(self.area.log.store, producer, spark).stop_for,
             on_output=metrics.mark,
             pin=self.pin,
+            increment=partial(self.increments.pin, part),
             contracts=contracts,
         )
 

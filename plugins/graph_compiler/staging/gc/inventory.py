@@ -99,7 +99,7 @@ class StagingInventory:
     """A staging root.
 
     `undone` are publications that were decided and not finished. `trash` is what an earlier collection did not finish
-    removing; `stray` are temporary files of ledgers.
+    removing; `stray` are temporary files of ledgers. `positions` is the number of sources that have one.
     """
 
     root: str
@@ -107,3 +107,4 @@ class StagingInventory:
     undone: tuple[Publication, ...]
     trash: tuple[str, ...]
     stray: tuple[StrayDocument, ...]
+    positions: int = 0

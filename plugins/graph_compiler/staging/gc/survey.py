@@ -22,6 +22,7 @@ from graph_compiler.deployment.documents.staging_layout import (
     TARGETS,
     TRASH,
     StagingLayout,
+    positions_of,
 )
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.execution import ExecutionState
@@ -73,6 +74,7 @@ def survey(store: StagingStore, root: str) -> StagingInventory:
         undone=tuple(undone_intents(store, root)),
         trash=tuple(f"{root}/{TRASH}/{name}" for name in store.folders(f"{root}/{TRASH}")),
         stray=tuple(_stray(f"{root}/{TARGETS}", list(store.files(f"{root}/{TARGETS}")))),
+        positions=sum(len(store.folders(f"{positions_of(root)}/{name}")) for name in store.folders(positions_of(root))),
     )
 
 

@@ -122,12 +122,15 @@ def _computed(task: TaskDeploymentDescriptor) -> tuple[object, ...]:
 
 
 def _unplaced(region: RegionDescriptor) -> RegionDescriptor:
-    """Return a region without the lines at which it is declared, the task that runs it, and the rest of the plan."""
+    """Return a region without the lines at which it is declared, the task that runs it, and the rest of the plan.
+
+    The sinks that its sources reach are a part of that.
+    """
 
     def without_place(operator: OperatorDescriptor) -> OperatorDescriptor:
         return replace(operator, declared_at=None)
 
-    return replace(region.changed(without_place), shares_task=None, plan_id="")
+    return replace(region.changed(without_place), shares_task=None, plan_id="", positions=())
 
 
 def _is_available(log: ManifestLog, result_id: IntermediateDataSetId) -> bool:

@@ -1,0 +1,1 @@
+"""Sources that read only what is new: what is new, and how exactly that is read (decision 78)."""

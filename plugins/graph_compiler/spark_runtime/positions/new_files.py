@@ -1,0 +1,143 @@
+"""New files of a source: those that no increment has read; and a source of which only some files are read.
+
+A file is its path, its size and its time of modification. What counts is which paths were read, not when a file was
+written: late files and the clocks of other hosts change nothing. A file that was read, and then written again under its
+name, is refused: reading it again could double its rows, and leaving it out could lose some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StringType, StructField, StructType
+
+from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.connectors.connector import as_pairs
+from graph_compiler.errors import SchemaChangedError
+from graph_compiler.identifiers import counted
+from graph_compiler.spark_runtime.publishing.literal_paths import literal_path
+from graph_compiler.spark_runtime.repeatability.source_files import refuse_unread_files
+from graph_compiler.spark_runtime.secret_values import reveal_all
+from graph_compiler.spark_runtime.spark_internals.file_listings import (
+    FileVersion,
+    Listing,
+    file_versions,
+    listed_paths,
+    partition_folders,
+)
+from graph_compiler.spark_runtime.spark_internals.plan_leaves import plan_leaves
+from graph_compiler.staging.positions.position_log import PositionError, SeenFile
+from graph_compiler.staging.publications.listing import is_hidden
+
+_SHOWN = 3
+
+
+class PinnedPath(str):
+    """The path of a source of which only some files are read; for messages, it is the path."""
+
+    __slots__ = ("files",)
+    files: tuple[str, ...]
+
+    @classmethod
+    def of(cls, path: str, files: Iterable[str]) -> PinnedPath:
+        """Return a path of which only these files are read."""
+        pinned = cls(path)
+        pinned.files = tuple(files)
+        return pinned
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other one is the same path with the same files."""
+        return isinstance(other, PinnedPath) and str.__eq__(self, other) and self.files == other.files
+
+    def __hash__(self) -> int:
+        """Return a number that equal paths share."""
+        return hash((str.__hash__(self), self.files))
+
+
+def paths_of(connector: FileConnector) -> list[str]:
+    """Return what Spark loads for a source: its path, or the files of it that are read."""
+    path = connector.path
+    return [literal_path(file) for file in path.files] if isinstance(path, PinnedPath) else [path]
+
+
+def reads_nothing(connector: FileConnector) -> bool:
+    """Whether none of a source's files is read."""
+    return isinstance(connector.path, PinnedPath) and not connector.path.files
+
+
+def new_files(
+    connector: FileConnector, spark: SparkSession, known: Mapping[str, tuple[int, int, int]], position: str
+) -> tuple[SeenFile, ...]:
+    """Return the files of a source that are not known; `position` is what commands call it.
+
+    Raises PositionError if a known file was written again, UnreadFilesError if files below the path would be left out.
+    """
+    listing = _listed(connector, spark)
+    found = _files(listing)
+    again = [each for each in found if each.path in known]
+    if changed := [each for each in again if known[each.path][:2] != (each.bytes, each.modified)]:
+        files = " ".join(f"--file '{each.path}'" for each in changed[:_SHOWN])
+        others = f" and {counted(len(changed) - 1, 'other file')}" if changed[1:] else ""
+        raise PositionError(
+            f"{changed[0].path}{others} changed after increment {known[changed[0].path][2]} had read it: what it had "
+            "then is published\n"
+            "  allowed: files that are complete when they get their name, and do not change; new rows in new files\n"
+            f"  hint: put back what was there; or graph-compiler positions reset {position} {files}: the next run "
+            "reads all of it as a new file, and what it had before stays published"
+        )
+    return tuple(each for each in found if each.path not in known)
+
+
+def pinned_files(connector: FileConnector, spark: SparkSession, files: Sequence[SeenFile]) -> FileConnector:
+    """Return a source that reads exactly these files; raises PositionError if one of them is gone, or has changed."""
+    pinned = replace(connector, path=PinnedPath.of(connector.path, (each.path for each in files)))
+    if not files:
+        return pinned
+    listing = _listed(connector, spark)
+    now = {each.path: each for each in _files(listing)}
+    if wrong := [each for each in files if now.get(each.path) != each]:
+        what = "has changed" if wrong[0].path in now else "is gone"
+        others = f", and so are {counted(len(wrong) - 1, 'other file')}" if wrong[1:] else ""
+        raise PositionError(
+            f"{wrong[0].path} {what} since this run first listed it{others}: each attempt of a run reads the same\n"
+            "  hint: put it back, and clear the task; or start a new run, which reads what is there then"
+        )
+    return _with_base(pinned, listing)
+
+
+def _with_base(pinned: FileConnector, listing: Listing) -> FileConnector:
+    """Return the source with the folder below which names of folders are columns: single files do not show it."""
+    if any(name.lower() == "basepath" for name, _ in as_pairs(pinned.options)):
+        return pinned
+    columns, _ = partition_folders(listing)
+    if not columns.names:
+        return pinned
+    roots = listed_paths(listing)
+    if len(roots) > 1:
+        raise SchemaChangedError(
+            f"folders below {pinned.path} are columns ({', '.join(columns.names)}), and the path matches "
+            f"{len(roots)} folders\n  hint: declare options={{'basePath': …}}, the folder that contains all of them"
+        )
+    return replace(pinned, options=(*as_pairs(pinned.options), ("basePath", roots[0])))
+
+
+def _listed(connector: FileConnector, spark: SparkSession) -> Listing:
+    """List a source's files, as Spark would for its rows, without reading one."""
+    line = StructType([StructField("graph_compiler_line", StringType())])
+    reader = spark.read.format("text").options(**reveal_all(connector.spark_options())).schema(line)
+    leaves = plan_leaves(reader.load(connector.path))
+    refuse_unread_files(leaves, connector.path)
+    (leaf,) = leaves
+    assert leaf.listing is not None, "it is a read of files"
+    return leaf.listing
+
+
+def _files(listing: Listing) -> list[SeenFile]:
+    versions: list[FileVersion] = sorted(file_versions(listing))
+    return [
+        SeenFile(each.path, each.bytes, each.modified)
+        for each in versions
+        if not is_hidden(each.path.rpartition("/")[2])
+    ]

@@ -1,0 +1,1 @@
+"""Positions of sources that read only what is new: which run has read what (decision 78)."""
