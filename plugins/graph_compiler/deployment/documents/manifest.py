@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
 from graph_compiler.deployment.documents.wire import Json
+from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import IntermediateDataSetId
 
 VERSION = 3
@@ -36,12 +37,31 @@ class ManifestPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContractCount:
-    """The counts of a data contract: rows that passed it, and rows for which its condition was not true."""
+    """The counts of a data contract: rows that reached it, and rows that violate it.
+
+    A contract on all rows has its `total` as text, and one violation if it does not hold. `allowed` is its limit, or
+    that of the violations. `holds` None: it holds without violations, or an earlier version counted it.
+    """
 
     contract: str
     on_violation: str
     rows: int
     violations: int
+    total: str | None = field(default=None, metadata={UNSAID: True})
+    allowed: str | None = field(default=None, metadata={UNSAID: True})
+    holds: bool | None = field(default=None, metadata={UNSAID: True})
+
+    @property
+    def is_violated(self) -> bool:
+        """Whether it does not hold: some rows violate it, more than it allows, or its total is not allowed."""
+        return self.violations > 0 if self.holds is None else not self.holds
+
+    @property
+    def found(self) -> str:
+        """Return what was counted, in words."""
+        if self.total is not None:
+            return self.total
+        return f"{self.violations:,} of {self.rows:,} rows violate it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -201,6 +201,7 @@ PLAIN_TYPES: Mapping[Any, Any] = {
     SparkOptions: Options,
     Iterable[Sequence[Cell]]: Cells,
     str | int: str | int,
+    **{kind | ParameterReference: either(kind, BoundParameter) for kind in (str, int, float)},
 }
 """The YAML types for types of parameters, without those of connectors, operators and streams."""
 
