@@ -56,12 +56,17 @@ class ContractCount:
         """Whether it does not hold: some rows violate it, more than it allows, or its total is not allowed."""
         return self.violations > 0 if self.holds is None else not self.holds
 
-    @property
-    def found(self) -> str:
-        """Return what was counted, in words."""
-        if self.total is not None:
-            return self.total
-        return f"{self.violations:,} of {self.rows:,} rows violate it"
+    def to_json(self) -> dict[str, Json]:
+        """Return it as the command line writes it."""
+        return {
+            "contract": self.contract,
+            "rows": self.rows,
+            "violations": self.violations,
+            "on_violation": self.on_violation,
+            "total": self.total,
+            "allowed": self.allowed,
+            "holds": not self.is_violated,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
