@@ -148,6 +148,11 @@ TOTALS: dict[str, tuple[Declare, str, bool]] = {
         "sum(id) is NULL, and sum(0) of the other stream is 0",
         False,
     ),
+    "texts, which are not shown": (
+        lambda s, _: s.expect_same("c", s.filter("id = 1"), "min(name)", other_total="max(name)"),
+        "min(name) differs from max(name) of the other stream",
+        False,
+    ),
     "two empty streams": (
         lambda s, o: s.filter("false").expect_same("c", o.filter("false"), "sum(id)"),
         "sum(id) is NULL, and sum(id) of the other stream is NULL",

@@ -8,7 +8,16 @@ from functools import partial
 
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql.functions import count, count_if, expr, lit
-from pyspark.sql.types import DataType, DateType, DoubleType, FloatType, TimestampNTZType, TimestampType
+from pyspark.sql.types import (
+    DataType,
+    DateType,
+    DoubleType,
+    FloatType,
+    NullType,
+    NumericType,
+    TimestampNTZType,
+    TimestampType,
+)
 
 from graph_compiler.declaration.operators import (
     ContractOperator,
@@ -33,6 +42,8 @@ from graph_compiler.spark_runtime.operators.decisions import DECIDED, kept_rows
 from graph_compiler.spark_runtime.operators.scope import Scope, all_outputs, listed, main_output
 
 _LEFT, _RIGHT = "graph_compiler_left", "graph_compiler_right"
+_SHOWN = (NumericType, DateType, TimestampType, TimestampNTZType, NullType)
+"""Types of totals whose values reports show. A text may be of one row, which fewer people may see than the report."""
 
 
 @main_output.register(Expect)
@@ -156,12 +167,15 @@ def _(operator: ExpectFresh, inputs: list[DataFrame], scope: Scope) -> DataFrame
 @main_output.register
 def _(operator: ExpectSame, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     texts = (operator.total, operator.total if operator.other_total is None else operator.other_total)
+    words = [" ".join(text.split()) for text in texts]
     # With a count beside it, Spark refuses an expression that is no aggregate.
     one, other = (
         scope.select(f"count(1) AS `rows`, {scope.expression(text)} AS total", rows)
         for text, rows in zip(texts, inputs, strict=True)
     )
-    _require_exact(texts, (one.schema["total"].dataType, other.schema["total"].dataType))
+    kinds = (one.schema["total"].dataType, other.schema["total"].dataType)
+    _require_exact(words, kinds)
+    are_shown = all(isinstance(kind, _SHOWN) for kind in kinds)
     columns = (
         f"{_LEFT}.`rows`, CAST({_LEFT}.total AS STRING) AS one, CAST({_RIGHT}.total AS STRING) AS other, "
         f"{_LEFT}.total <=> {_RIGHT}.total AS holds"
@@ -171,16 +185,18 @@ def _(operator: ExpectSame, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     )
 
     def verdict(values: Values) -> ContractCount:
-        found = [values.get(name) for name in ("one", "other")]
+        holds, found = bool(values.get("holds")), [values.get(name) for name in ("one", "other")]
         shown = ["NULL" if value is None else value for value in found]
-        total = f"{texts[0]} is {shown[0]}, and {texts[1]} of the other stream is {shown[1]}"
-        return _total(operator, _number(values, "rows"), total, "equal totals", holds=bool(values.get("holds")))
+        total = f"{words[0]} is {shown[0]}, and {words[1]} of the other stream is {shown[1]}"
+        if not are_shown:
+            total = f"{words[0]} {'equals' if holds else 'differs from'} {words[1]} of the other stream"
+        return _total(operator, _number(values, "rows"), total, "equal totals", holds=holds)
 
     _count_apart(operator, partial(_row, both, scope), verdict, scope)
     return inputs[0]
 
 
-def _require_exact(texts: tuple[str, str], kinds: tuple[DataType, DataType]) -> None:
+def _require_exact(texts: list[str], kinds: tuple[DataType, DataType]) -> None:
     for text, kind in zip(texts, kinds, strict=True):
         if isinstance(kind, FloatType | DoubleType):
             raise ColumnsError(
@@ -216,7 +232,7 @@ def _counting(
         verdict=verdict,
         count_apart=apart,
         observation=observation,
-        varies=scope.inputs_vary or scope.varies(rows),
+        varies=operator.needs_exact_counts() and (scope.inputs_vary or scope.varies(rows)),
     )
     scope.contracts.append(contract)
     return rows.observe(observation, *columns)
