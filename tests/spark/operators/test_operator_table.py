@@ -85,11 +85,11 @@ CASES = {
     ),
     "expect_unique": Case(
         lambda s, _: s.expect_unique("once", "k", on_violation="drop"),
-        lambda s, _: s.join(s.groupBy("k").count().where("count = 1"), "k", "semi"),
+        lambda s, _: s.join(s.groupBy("k").count().where("count > 1").selectExpr("k AS o"), f.expr("k = o"), "anti"),
     ),
     "expect_in": Case(
         lambda s, t: s.expect_in("known", t, "k", on_violation="drop"),
-        lambda s, t: s.join(t, "k", "semi"),
+        lambda s, t: s.join(t.selectExpr("k AS o"), f.expr("k = o"), "semi"),
     ),
     "expect_rows": Case(lambda s, _: s.expect_rows("some", at_least=1), lambda s, _: s),
     "expect_same": Case(lambda s, t: s.expect_same("as many", t), lambda s, _: s),

@@ -65,6 +65,8 @@ class PlanOperator:
     """Whether it emits nothing before it has read all its input."""
     staged_once: str | None = field(metadata={EXPLAIN_ONLY: True})
     """That its rows are staged once for all readers, and why."""
+    counted_apart: str | None = field(metadata={EXPLAIN_ONLY: True})
+    """That a contract is counted by a job of its own, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

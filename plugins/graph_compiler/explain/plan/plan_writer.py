@@ -101,7 +101,7 @@ def _operators(
             parallelism_configured=node.parallelism_configured,
             details=(
                 *operator_details(node.operator),
-                *([f"counted: by a job of its own, because {apart[node.id]}"] if node.id in apart else []),
+                *([f"counted: {apart[node.id]}"] if node.id in apart else []),
                 *([f"output: {words}"] if words else []),
             ),
             declared_at=_place(node.declared_at),
@@ -111,11 +111,12 @@ def _operators(
             sink_columns=words if isinstance(node.operator, Sink) else None,
             waits_for_end=node.operator.outputs_only_after_end(),
             staged_once=_staged_once(node, len(graph.out_edges[node.id])),
+            counted_apart=apart.get(node.id),
         )
 
 
 def _counted_apart(compiled: CompiledPipeline) -> Mapping[int, str]:
-    """Return why jobs of their own count contracts: these read their inputs once more."""
+    """Return that jobs of their own count contracts, and why: these read their inputs once more."""
     graph = compiled.stream_graph
     staged = {edge.stream_edge.id for edge in compiled.job_graph.edges if edge.staging is not None}
 
@@ -128,7 +129,7 @@ def _counted_apart(compiled: CompiledPipeline) -> Mapping[int, str]:
             yield Reader(reader.id, reader.declared_name, operator, edge.type_number, is_union)
 
     found = ((node.id, why_counted_apart(node.operator, node.id, readers)) for node in graph.nodes)
-    return {id: reason for id, reason in found if reason is not None}
+    return {id: f"by a job of its own, because {reason}" for id, reason in found if reason is not None}
 
 
 def _staged_once(node: StreamNode, readers: int) -> str | None:
