@@ -1267,7 +1267,7 @@ FAULTS = (
         ),
         found_by=(
             f"{TOTALS}::test_a_total_is_of_all_rows[a limit after it reads a part]",
-            "compiler/test_totals.py::test_a_plan_shows_why_a_total_has_a_job_of_its_own[a limit]",
+            "compiler/test_counted_apart.py::test_a_plan_shows_why_a_total_has_a_job_of_its_own[a limit]",
         ),
     ),
     _fault(
