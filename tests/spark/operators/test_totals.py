@@ -4,14 +4,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pyspark.sql import Observation, SparkSession
 from pyspark.sql.functions import count, lit
 
 from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment, param
-from graph_compiler.declaration.operators import ExpectRows, OnViolation
+from graph_compiler.declaration.operators import ExpectIn, ExpectRows, ExpectUnique, OnViolation, Operator
 from graph_compiler.deployment.documents.manifest import ContractCount
 from graph_compiler.deployment.documents.report import ThrowableType
 from graph_compiler.errors import StagingError
+from graph_compiler.spark_runtime.operators import Scope, evaluate_outputs
 from graph_compiler.spark_runtime.operators.contracts import Contract, ContractViolatedError, Values, check_contracts
 from tests.harness.reference import published
 from tests.spark.conftest import RunPipeline
@@ -331,3 +334,45 @@ def test_rows_that_spark_has_counted_twice_are_counted_again(spark: SparkSession
 def test_rows_that_may_vary_are_not_counted_again(spark: SparkSession) -> None:
     with pytest.raises(StagingError, match="counted rows of 'few' twice"):
         check_contracts([observed_twice(spark, varies=True)], spark, is_repeated=lambda: True)
+
+
+# Keys of any values, compared with Python.
+
+NUMBERS = st.lists(st.sampled_from([None, 0.0, -0.0, 1.5, float("nan"), float("inf")]), max_size=7)
+
+
+def same(key: float | None) -> str | None:
+    """Return a text that is the same for numbers that Spark treats as equal."""
+    return None if key is None else str(key + 0.0)
+
+
+def violations_of(operator: Operator, *streams: list[float | None], spark: SparkSession) -> list[str | None]:
+    inputs = [spark.createDataFrame([(key,) for key in stream], "k DOUBLE").coalesce(1) for stream in streams]
+    scope = Scope(
+        spark=spark,
+        parameters={},
+        parallelism=None,
+        read=lambda connector, _: pytest.fail(f"{connector} is read"),
+        materialize=lambda _name, given: given,
+        stop_clock=lambda given: given,
+        contracts=[],
+        is_dry=False,
+    )
+    outputs = evaluate_outputs(operator, {number: [rows] for number, rows in enumerate(inputs)}, scope)
+    kept, aside = ([row[0] for row in rows.collect()] for rows in outputs.values())
+    assert sorted(map(str, map(same, [*kept, *aside]))) == sorted(map(str, map(same, streams[0])))
+    return sorted(map(same, aside), key=str)
+
+
+@given(keys=NUMBERS, others=NUMBERS)
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_violations_of_keys_are_those_that_python_finds(
+    keys: list[float | None], others: list[float | None], spark: SparkSession
+) -> None:
+    texts = [same(key) for key in keys]
+    unique = ExpectUnique("c", ("k",), OnViolation.TO, "aside")
+    twice = sorted(text for text in texts if text is not None and texts.count(text) > 1)
+    assert violations_of(unique, keys, spark=spark) == twice
+    known = ExpectIn("c", (("k", "k"),), OnViolation.TO, "aside")
+    lost = sorted(text for text in texts if text is not None and text not in map(same, others))
+    assert violations_of(known, keys, others, spark=spark) == lost
