@@ -956,6 +956,7 @@ FAULTS = (
         found_by=(
             f"{OWN_READS}::test_files_that_change_while_they_are_read_fail_the_attempt[files in SQL]",
             f"{OWN_READS}::test_a_region_is_kept_while_what_it_has_read_is_unchanged[files in SQL]",
+            "machine: rows",
         ),
     ),
     _fault(
@@ -968,7 +969,7 @@ FAULTS = (
         72,
         "each sink reads a changing table by itself",
         ("Judgement.of", "if reads.changing:", "if is_source and reads.changing:"),
-        found_by=f"{OWN_READS}::test_rows_that_may_change_are_staged_where_they_are_read_twice",
+        found_by=(f"{OWN_READS}::test_rows_that_may_change_are_staged_where_they_are_read_twice", "machine: rows"),
     ),
     _fault(
         73,
@@ -984,7 +985,7 @@ FAULTS = (
             "if operator.settings.deterministic:\n        return False",
             "if True:\n        return False",
         ),
-        found_by=f"{OWN_READS}::test_a_filter_by_rows_that_may_change_puts_each_row_into_one_output",
+        found_by=(f"{OWN_READS}::test_a_filter_by_rows_that_may_change_puts_each_row_into_one_output", "machine: rows"),
     ),
     _fault(
         75,
@@ -1005,7 +1006,7 @@ FAULTS = (
         77,
         "outputs of a function each read a changing table",
         ("RegionEvaluation._refuse_several_reads", "if len(changing) > 1 and", "if False and"),
-        found_by=f"{OWN_READS}::test_a_function_whose_outputs_each_read_what_may_change_is_refused",
+        found_by=(f"{OWN_READS}::test_a_function_whose_outputs_each_read_what_may_change_is_refused", "machine: rows"),
     ),
     _fault(
         78,
@@ -1023,7 +1024,7 @@ FAULTS = (
         124,
         "an operator reads again by itself what its staged inputs have read",
         ("RegionEvaluation.run", "given[:] = [rows for each in inputs.values() for rows in each]", "pass"),
-        found_by=(f"{OWN_READS}::test_a_filter_reads_what_its_input_has_read_by_itself", "machine: rows"),
+        found_by=f"{OWN_READS}::test_a_filter_reads_what_its_input_has_read_by_itself",
     ),
     _fault(
         79,
