@@ -13,6 +13,7 @@ BOUNDED = {
     "connectors/source.py": [".collect("],  # of at most SAMPLED_LINES lines, in a dry run
     "connectors/text_records.py": [".collect(", ".collect("],  # of a number for each file
     "executor_probe.py": [".collect(", ".collect("],  # of import errors, and of packages
+    "operators/contract_operators.py": [".collect("],  # of one row: the totals of a contract
     "operators/function_operators.py": [".first("],  # of one row: whether a loop goes on
     "pinned_jvm.py": [".collect("],  # of different properties of executors' JVMs
     "rehearsal/preview.py": [".collect("],  # of as many rows as the command line asks for

@@ -110,7 +110,17 @@ def test_a_run_prints_one_json_document() -> None:
             {"task": "late_routes", "state": "CREATED", "attempt": None, "seconds": None, "vertices": []},
         ],
         "sinks": [{"sink": "cancelled", "rows": 7, "bytes": 70, "path": "/out/cancelled"}],
-        "contracts": [{"contract": "known", "rows": 9, "violations": 2, "on_violation": "warn"}],
+        "contracts": [
+            {
+                "contract": "known",
+                "rows": 9,
+                "violations": 2,
+                "on_violation": "warn",
+                "total": None,
+                "allowed": None,
+                "holds": False,
+            }
+        ],
         "preview": {
             "of": "flown",
             "columns": [{"name": "a", "type": "INT"}, {"name": "a", "type": "DATE"}],

@@ -4,7 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
-from graph_compiler import Csv, DataStream, InvalidPipelineError, StreamExecutionEnvironment, TumblingEventTimeWindows
+from graph_compiler import (
+    Csv,
+    DataStream,
+    InvalidPipelineError,
+    StreamExecutionEnvironment,
+    TumblingEventTimeWindows,
+    param,
+)
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 
 Declare = Callable[[DataStream], DataStream]
@@ -40,6 +47,21 @@ AT_COMPILE_TIME: list[tuple[str, Declare, str]] = [
     ),
     ("an empty type", lambda s: s.cast(a=" "), "it has an empty expression"),
     ("a template in an order", lambda s: s.sort("{{ params.x }}"), "contains the template"),
+    ("no key", lambda s: s.expect_unique("c"), "it names no columns"),
+    ("in by nothing", lambda s: s.expect_in("c", s, ()), "it has no columns"),
+    ("no limit", lambda s: s.expect_rows("c"), "it has no limit"),
+    ("less than no rows", lambda s: s.expect_rows("c", at_most=-1), "its at_most is -1"),
+    ("no number at all", lambda s: s.expect_rows("c", at_least=2, at_most=1), "no number of rows is at least 2 and at"),
+    ("a share of all", lambda s: s.expect("c", "a > 1", max_share=1), "its max_share is 1.0"),
+    ("a share below zero", lambda s: s.expect_unique("c", "a", max_share=-0.1), "its max_share is -0.1"),
+    ("no interval", lambda s: s.expect_fresh("c", "a", "2"), "its within is '2'"),
+    ("an interval of the future", lambda s: s.expect_fresh("c", "a", "-2 days"), "its within is '-2 days'"),
+    (
+        "a limit nobody declared",
+        lambda s: s.expect_rows("c", at_least=param("most")),
+        "parameter 'most' is not declared",
+    ),
+    ("a second statement", lambda s: s.expect_same("c", s, "count(*); DROP TABLE x"), "has several statements"),
     ("a parameter nobody declared", lambda s: s.expect("c", "a > :least"), "parameter 'least' is not declared"),
 ]
 

@@ -54,6 +54,7 @@ OWN_READS = "spark/repeatability/test_own_reads.py"
 VARYING = "spark/repeatability/test_varying_rows.py"
 JDBC_NAMES = "spark/connectors/test_jdbc_names.py"
 JDBC_SNAPSHOTS = "spark/connectors/test_jdbc_snapshots.py"
+TOTALS = "spark/operators/test_totals.py"
 CHANGING = "spark/repeatability/test_changing_sources.py"
 ACROSS_MOUNTS = "staging/publications/test_carry_out_across_mounts.py"
 FORMATS = "spark/publishing/test_formats.py"
@@ -1359,6 +1360,47 @@ FAULTS = (
         ("FileSink.prepare", "in _KEEPS_FILES and self._base() is None else None", "in _KEEPS_FILES else None"),
         found_by="spark/region/test_previous_version.py::"
         "test_an_append_does_not_take_a_later_place_than_the_version_it_read",
+    ),
+    _fault(
+        140,
+        "a total before a limit is counted by the job that stops early",
+        (
+            "why_counted_apart",
+            "return _why_partly_read(node_id, readers) if isinstance(operator, TotalContract) else None",
+            "return None",
+        ),
+        found_by=(
+            f"{TOTALS}::test_a_total_is_of_all_rows[a limit after it reads a part]",
+            "compiler/test_counted_apart.py::test_a_plan_shows_why_a_total_has_a_job_of_its_own[a limit]",
+        ),
+    ),
+    _fault(
+        141,
+        "a total whose rows Spark has counted twice decides whether the task fails",
+        ("Contract._values", "if self.operator.needs_exact_counts() and is_repeated():", "if False:"),
+        found_by=f"{TOTALS}::test_rows_that_spark_has_counted_twice_are_counted_again",
+    ),
+    _fault(
+        142,
+        "a total whose counting the optimizer removed is that of no rows",
+        ("Contract._values", "if is_total and not values:", "if False:"),
+        found_by=f"{TOTALS}::test_a_total_is_of_all_rows[nothing of it is read]",
+    ),
+    _fault(
+        143,
+        "a contract that nothing reads is not checked",
+        ("why_counted_apart", 'return "nothing reads its rows"', "return None"),
+        found_by=f"{TOTALS}::test_a_contract_that_nothing_reads_is_counted",
+    ),
+    _fault(
+        144,
+        "a job of its own counts other rows than the sink gets",
+        (
+            "RegionEvaluation._counts_apart_and_is_read",
+            "return operator.node_id in self._apart and self._readers[operator.node_id, None] > 0",
+            "return False",
+        ),
+        found_by=f"{TOTALS}::test_rows_that_may_vary_are_the_same_for_the_total_and_the_sink",
     ),
     _fault(
         68,

@@ -42,13 +42,9 @@ def plans(
     """
     steps: list[Step] = []
     for number in range(draw(st.integers(1, 12))):
-        kinds = (
-            ["source"]
-            if not steps
-            else ["source", "filter", "filter", "aggregate", "join", "union", "side", "shuffle", "expect"]
-        )
+        kinds = ["source", "filter", *OPERATORS] if steps else ["source"]
         kind = draw(st.sampled_from(kinds))
-        width = {"source": 0, "join": 2, "union": 2}.get(kind, 1)
+        width = {"source": 0, "join": 2, "union": 2, "in": 2}.get(kind, 1)
         steps.append(
             Step(
                 kind=kind,
@@ -101,6 +97,8 @@ OPERATORS: dict[str, Callable[[int, list[DataStream]], DataStream]] = {
         inputs[0].rebalance().filter("x > 0", rejects="rest").name(f"kept_{number}").get_side_output("rest").rebalance()
     ).filter("x < 0"),
     "shuffle": lambda _, inputs: inputs[0].shuffle().filter("x > 2"),
+    "total": lambda number, inputs: inputs[0].expect_rows(f"total_{number}", at_least=1, on_violation="fail"),
+    "in": lambda number, inputs: inputs[0].expect_in(f"in_{number}", inputs[1], "x"),
     "expect": lambda number, inputs: inputs[0].rescale().expect(f"holds_{number}", "x > 3", on_violation="fail"),
 }
 

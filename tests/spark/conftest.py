@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration import Pipeline
-from graph_compiler.declaration.parameters.parameter import ParameterValue
+from graph_compiler.declaration.parameters.parameter import RUN_DATE, ParameterValue
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.describe.templates import fill_places, find_places
 from graph_compiler.deployment.documents.descriptor import (
@@ -41,7 +41,7 @@ def run_pipeline(spark: SparkSession, tmp_path: Path) -> RunPipeline:
     numbers = itertools.count()
 
     def run(pipeline: Pipeline, params: Mapping[str, ParameterValue] | None = None) -> list[ExecutionReport]:
-        params = {**dict(pipeline.params), **(params or {})}
+        params = {RUN_DATE: "2013-01-01", **dict(pipeline.params), **(params or {})}
         reports = []
         for region in describe_regions(compile_pipeline(pipeline)):
             (filled,) = fill_places([region], _rendered(find_places([region]), params))

@@ -27,6 +27,7 @@ from graph_compiler import (
     Text,
     TumblingEventTimeWindows,
     Values,
+    param,
 )
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.operators import Operator, Source
@@ -88,6 +89,17 @@ CASES = (
     Case("[{from: s, cache: DISK_ONLY}]", lambda s, _: s.cache("DISK_ONLY")),
     Case("[{from: s, expect: c, condition: v > 0, on_violation: fail}]", lambda s, _: s.expect("c", "v > 0", on_violation="fail")),
     Case("[{from: s, expect: c, condition: v > 0, to: bad}]", lambda s, _: s.expect("c", "v > 0", to="bad")),
+    Case("[{from: s, expect: c, condition: v > 0, on_violation: fail, max_share: 0.05}]", lambda s, _: s.expect("c", "v > 0", on_violation="fail", max_share=0.05)),
+    Case("[{from: s, expect: c, condition: v > 0, max_share: {param: late}}]", lambda s, _: s.expect("c", "v > 0", max_share=param("late"))),
+    Case("[{from: s, expect_unique: c, columns: [a, b], on_violation: drop}]", lambda s, _: s.expect_unique("c", "a", "b", on_violation="drop")),
+    Case("[{from: s, expect_unique: c, columns: a, to: twice}]", lambda s, _: s.expect_unique("c", "a", to="twice")),
+    Case("[{from: s, expect_in: c, other: t, on: a, on_violation: fail, max_share: 0}]", lambda s, t: s.expect_in("c", t, "a", on_violation="fail", max_share=0)),
+    Case("[{from: s, expect_in: c, other: {from: t, broadcast: true}, on: {a: b}, to: lost}]", lambda s, t: s.expect_in("c", t.broadcast(), {"a": "b"}, to="lost")),
+    Case("[{from: s, expect_rows: c, at_least: 5, at_most: {param: late}}]", lambda s, _: s.expect_rows("c", at_least=5, at_most=param("late"))),
+    Case("[{from: s, expect_rows: c, at_most: 0, on_violation: fail}]", lambda s, _: s.expect_rows("c", at_most=0, on_violation="fail")),
+    Case("[{from: s, expect_same: c, other: t}]", lambda s, t: s.expect_same("c", t)),
+    Case("[{from: s, expect_same: c, other: t, total: sum(a), other_total: sum(b), on_violation: fail}]", lambda s, t: s.expect_same("c", t, "sum(a)", other_total="sum(b)", on_violation="fail")),
+    Case("[{from: s, expect_fresh: c, column: day, within: 2 days}]", lambda s, _: s.expect_fresh("c", "day", "2 days")),
     Case("[{from: s, key_by: [a, b], aggregate: {n: count(*)}}]", lambda s, _: s.key_by("a", "b").aggregate(n="count(*)")),
     Case("[{from: s, aggregate: {n: count(*)}}]", lambda s, _: s.aggregate(n="count(*)")),
     Case("[{from: s, key_by: a, reduce: {n: max}}]", lambda s, _: s.key_by("a").reduce(n="max")),

@@ -183,7 +183,7 @@ function attempt(plan: ViewPlan, region: string, number: number, state: Executio
         }))
       : [],
     outputs: isFinished ? staged.map((edge) => ({ kind: 'staged', name: region, location: `staging/${region}`, rows: 336776, bytes: 9_400_000, result: edge.result })) : [],
-    contracts: isFinished ? [{ name: 'no_nulls', violations: number, rows: 336776, on_violation: 'warn' }] : [],
+    contracts: isFinished ? [{ name: 'no_nulls', violations: number, rows: 336776, on_violation: 'warn', found: null }] : [],
     work: isFinished || isRunning
       ? {
           tasks: isFinished ? 48 : 12,

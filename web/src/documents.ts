@@ -231,12 +231,13 @@ export interface OutputRun {
   result: string | null
 }
 
-/** The counts of a data contract. */
+/** The counts of a data contract; `found` is a total with its limit, or a limit of the violations. */
 export interface ContractRun {
   name: string
   violations: number
   rows: number
   on_violation: string
+  found: string | null
 }
 
 /** Spark's work in an attempt, over all finished actions. */

@@ -106,13 +106,5 @@ def result_document(run: RunStatus, result: RunResult) -> dict[str, object]:
             {"pipeline": sink.owner, "sink": sink.sink, "rows": sink.rows, "bytes": sink.bytes, "path": sink.path}
             for sink in result.sinks
         ],
-        "contracts": [
-            {
-                "contract": count.contract,
-                "rows": count.rows,
-                "violations": count.violations,
-                "on_violation": count.on_violation,
-            }
-            for count in result.contracts
-        ],
+        "contracts": [count.to_json() for count in result.contracts],
     }

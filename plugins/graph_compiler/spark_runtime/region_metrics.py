@@ -59,6 +59,8 @@ class RegionMetrics:
     """The listeners, while in `listening`."""
     _steps: list[CurrentStep] = field(default_factory=list)
     """The operators that are running, nested or in parallel."""
+    _groups: list[str] = field(default_factory=list)
+    """Spark's job groups of the measurements that are running."""
     _told: tuple[int, ...] = ()
     """How much was known when `_progress` was last computed."""
     _learner: ExecutionLearner = field(init=False)
@@ -118,8 +120,12 @@ class RegionMetrics:
         description = f"{self.region.pipeline} · {operator.name}: {phase}"
         mark = (OPERATOR, str(operator.node_id)) if phase is Phase.EVALUATE else (ACTION, group)
         started = time.monotonic()
-        with _job_group(self.spark, group, description), origin(self.spark, *mark):
-            yield
+        self._groups.append(group)
+        try:
+            with _job_group(self.spark, group, description), origin(self.spark, *mark):
+                yield
+        finally:
+            self._groups.remove(group)
         seconds = time.monotonic() - started
         # A preview stops early, so its counts are not the numbers of rows.
         is_whole = phase not in (Phase.EVALUATE, Phase.PREVIEW)
@@ -151,6 +157,13 @@ class RegionMetrics:
             self._counted[output] = max(rows, self._counted.get(output, 0))
             if stages.repeated_stages:
                 self._too_high.add(output)
+
+    def has_repeated_stages(self) -> bool:
+        """Whether Spark has run a stage again, in what was measured or is running: its rows were counted twice."""
+        if any(action.repeated_stages for action in self.actions):
+            return True
+        running = (self._stages_of(group, group) or () for group in self._groups)
+        return any(stage.is_repeated for stages in running for stage in stages)
 
     def mark(self, rows: DataFrame, output: Output) -> None:
         """Mark an operator's output, so that its rows are found in executed plans."""

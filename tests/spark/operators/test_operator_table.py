@@ -83,6 +83,20 @@ CASES = {
         lambda s, _: s.expect("small", "v < 30", to="big").get_side_output("big"),
         lambda s, _: s.where("v >= 30"),
     ),
+    "expect_unique": Case(
+        lambda s, _: s.expect_unique("once", "k", on_violation="drop"),
+        lambda s, _: s.join(s.groupBy("k").count().where("count > 1").selectExpr("k AS o"), f.expr("k = o"), "anti"),
+    ),
+    "expect_in": Case(
+        lambda s, t: s.expect_in("known", t, "k", on_violation="drop"),
+        lambda s, t: s.join(t.selectExpr("k AS o"), f.expr("k = o"), "semi"),
+    ),
+    "expect_rows": Case(lambda s, _: s.expect_rows("some", at_least=1), lambda s, _: s),
+    "expect_same": Case(lambda s, t: s.expect_same("as many", t), lambda s, _: s),
+    "expect_fresh": Case(
+        lambda s, _: s.with_columns(day="DATE'2013-01-01'").expect_fresh("new", "day", "1 day"),
+        lambda s, _: s.withColumn("day", f.expr("DATE'2013-01-01'")),
+    ),
     "cache": Case(lambda s, _: s.cache(), lambda s, _: s),
     "sort": Case(lambda s, _: s.sort("v DESC"), lambda s, _: s.orderBy(f.desc("v"))),
     "top_n": Case(

@@ -50,6 +50,19 @@ def tasks(env: Environment, root: Path) -> list[TaskDeploymentDescriptor]:
     ]
 
 
+def test_contracts_on_totals_are_analyzed_and_not_counted(spark: SparkSession, tmp_path: Path) -> None:
+    env = StreamExecutionEnvironment("p", params={"run_date_of_the_test": 1})
+    rows = env.from_source(Values([(1, "a")], schema="id INT, name STRING"), "rows")
+    rows.expect_rows("enough", at_least=5, on_violation="fail")
+    rows.expect_same("fine", rows, "sum(id)", on_violation="fail")
+    rows.expect_same("misspelled", rows, "sum(idd)", on_violation="fail")
+    rows.expect_unique("once", "nme")
+    rows.expect_in("known", rows, {"id": "name"})
+    rows.expect_fresh("new", "name", "1 day")
+    answer = asked(env, spark, tmp_path)
+    assert {finding.operator for finding in answer.findings} == {"misspelled", "once", "known", "new"}
+
+
 def asked(env: Environment, spark: SparkSession, root: Path, *, shows_plans: bool = False) -> DryRunAnswer:
     """Analyze, and assert that nothing was written."""
     before = sorted(root.rglob("*"))

@@ -186,6 +186,23 @@ def test_contracts_are_counted_and_fail_as_in_production(orders: DataStream, pip
         result.contract("knwn")
 
 
+def test_totals_are_counted_and_fail_as_in_production(orders: DataStream, pipeline_run: Run) -> None:
+    known = orders.filter("v IS NOT NULL").name("known")
+    orders.expect_in("listed", known, "k", to="lost")
+    orders.expect_fresh("new", "day", "1 day")
+    sink(orders.expect_rows("enough", at_least=2, on_violation="fail").limit(1))
+    result = pipeline_run(orders.environment, {"orders": [{"k": "a", "v": 1, "day": "2013-01-01"}, {"k": "b"}]})
+    assert {name: count.is_violated for name, count in result.contracts.items()} == {
+        "listed": True,
+        "new": False,
+        "enough": False,
+    }
+    assert result.contract("enough").total == "2 rows"
+    assert result.rows("listed.lost")[0]["k"] == "b"
+    with pytest.raises(PipelineFailedError, match="'enough' does not hold: 1 rows, allowed: at least 2 rows"):
+        pipeline_run(orders.environment, {"orders": [{"k": "a"}]})
+
+
 def test_running_up_to_an_operator_checks_contracts_before_it(orders: DataStream, pipeline_run: Run) -> None:
     checked = orders.expect("known", "v > 0", on_violation="fail").select("k").name("keys")
     sink(checked)

@@ -66,7 +66,8 @@ export function AttemptDetails({ attempt, theme }: { attempt: Attempt; theme: Th
       )}
       {attempt.contracts.map((contract) => (
         <p key={contract.name} className={contract.violations ? 'reason' : ''}>
-          contract {contract.name}: {counted(contract.violations, 'violation')} in {counted(contract.rows, 'row')} ({contract.on_violation})
+          contract {contract.name}: {counted(contract.violations, 'violation')} in {counted(contract.rows, 'row')}
+          {contract.found !== null && `, ${contract.found}`} ({contract.on_violation})
         </p>
       ))}
       {attempt.current && (

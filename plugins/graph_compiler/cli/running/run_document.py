@@ -28,12 +28,7 @@ def run_json(run: FinishedRun) -> str:
             for sink in (run.sinks if run.run_id is not None else ())
         ],
         "contracts": [
-            {
-                "contract": count.contract,
-                "rows": count.rows,
-                "violations": count.violations,
-                "on_violation": count.on_violation,
-            }
+            count.to_json()
             for attempts in run.found.values()
             if attempts and (report := attempts[-1].report) is not None
             for count in report.contracts

@@ -146,8 +146,15 @@ def contracts_of(counts: Sequence[ContractCount]) -> Group | None:
     table.add_column("violated by", justify="right")
     table.add_column("of rows", justify="right")
     table.add_column("then")
+    has_limits = any(count.allowed for count in counts)
+    if has_limits:
+        table.add_column("found", overflow="fold")
+        table.add_column("allowed", overflow="fold")
     for count in counts:
-        table.add_row(count.contract, f"{count.violations:,}", f"{count.rows:,}", count.on_violation)
+        is_total = count.total is not None
+        violations = ("yes" if count.is_violated else "no") if is_total else f"{count.violations:,}"
+        row = (Text(count.contract), violations, f"{count.rows:,}", count.on_violation)
+        table.add_row(*row, *((Text(count.total or ""), Text(count.allowed or "")) if has_limits else ()))
     return _titled("data contracts", table)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from graph_compiler.declaration.operators import Expect, Sink
+from graph_compiler.declaration.operators import ContractOperator, Sink
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import (
     PartitionTransformation,
@@ -40,7 +40,7 @@ def _names(transformation: Transformation) -> Iterator[tuple[str, object]]:
             if transformation.name != operator.default_name:
                 yield "name", transformation.name
             yield from transformation.settings.names()
-            if isinstance(operator, Expect):
+            if isinstance(operator, ContractOperator):
                 yield "contract's name", operator.contract
         case PartitionTransformation():
             yield "reason", transformation.staging_text or transformation.pipelining_text

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from graph_compiler.compiler.checks.operator_checks import declared_parallelism, job_type, reached
-from graph_compiler.declaration.operators import Sink
+from graph_compiler.declaration.operators import ContractOperator, Sink
 from graph_compiler.declaration.operators.combining import INSTEAD_OF_ITERATIONS
 from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.pipeline import Pipeline
@@ -150,13 +150,16 @@ def side_outputs(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def unread_streams(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find sources and operators whose rows nothing reads, directly or through a virtual transformation."""
+    """Find sources and operators whose rows nothing reads, directly or through a virtual transformation.
+
+    A contract is checked all the same.
+    """
     hint = "apply an operator or a sink to it, or remove it"
     for source in pipeline.unread_sources:
         yield problem_at(source, "nothing reads this source", hint=hint)
     readers = _readers(pipeline)
     for operator in pipeline.operators:
-        if not isinstance(operator.operator, Sink) and not _is_read(operator.id, readers):
+        if not isinstance(operator.operator, Sink | ContractOperator) and not _is_read(operator.id, readers):
             message = "nothing reads its rows, and no sink writes them"
             yield problem_at(operator, message, hint=hint)
 

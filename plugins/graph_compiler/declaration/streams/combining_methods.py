@@ -40,7 +40,7 @@ class CombiningMethods(Stream):
         """
         if how not in set(JoinType):
             self.refuse(f"there is no join type '{how}'", allowed=listing(JoinType), hint=join_type_meant(how))
-        return self._join(other, Join(_pairs(on), JoinType(how), condition), _pairs(on))
+        return self._join(other, Join(pairs_of(on), JoinType(how), condition), pairs_of(on))
 
     def interval_join(
         self, other: DataStream, on: Keys, *, times: tuple[str, str], lower: str, upper: str
@@ -49,9 +49,9 @@ class CombiningMethods(Stream):
 
         The right time is between left time + `lower` and left time + `upper`, inclusive: `lower="-5 minutes"`.
         """
-        if not _pairs(on):
+        if not pairs_of(on):
             self.refuse("interval_join was given no key", allowed='names of columns: on="user"')
-        return self._join(other, IntervalJoin(_pairs(on), *times, lower, upper), _pairs(on))
+        return self._join(other, IntervalJoin(pairs_of(on), *times, lower, upper), pairs_of(on))
 
     def union(self, *others: DataStream) -> DataStream:
         """Combine the rows of several streams with the same columns, by name; duplicates are kept."""
@@ -91,14 +91,16 @@ class CombiningMethods(Stream):
         )
         return self.environment.add(transformation)
 
-    def _join(self, other: DataStream, operator: Operator, on: tuple[tuple[str, str], ...]) -> DataStream:
+    def _join(
+        self, other: DataStream, operator: Operator, on: tuple[tuple[str, str], ...], name: str | None = None
+    ) -> DataStream:
         self._check_streams(other)
         # A broadcast side is in every partition, so neither side has to be partitioned by key.
         if not on or self._is_broadcast() or other._is_broadcast():
-            return self._several_inputs(operator, other)
+            return self._several_inputs(operator, other, name=name)
         left, right = (tuple(pair[side] for pair in on) for side in (0, 1))
         sides = self._hashed(left), other._hashed(right)
-        return sides[0]._several_inputs(operator, sides[1], state_keys=left)
+        return sides[0]._several_inputs(operator, sides[1], state_keys=left, name=name)
 
     def _set_operator(self, operator: Operator, other: DataStream) -> DataStream:
         self._check_streams(other)
@@ -111,7 +113,8 @@ class CombiningMethods(Stream):
         return self._partition(HashPartitioner(keys, id), id=id)
 
 
-def _pairs(on: Keys) -> tuple[tuple[str, str], ...]:
+def pairs_of(on: Keys) -> tuple[tuple[str, str], ...]:
+    """Return names of columns as pairs: of this stream, and of the other."""
     if isinstance(on, Mapping):
         return tuple(on.items())
     return tuple((key, key) for key in ((on,) if isinstance(on, str) else on))

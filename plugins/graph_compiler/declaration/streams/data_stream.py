@@ -25,7 +25,7 @@ from graph_compiler.declaration.parameters.parameter import Argument
 from graph_compiler.declaration.partitioners import GlobalPartitioner
 from graph_compiler.declaration.refusals.guided import Guided
 from graph_compiler.declaration.streams.bound_arguments import bound_arguments
-from graph_compiler.declaration.streams.combining_methods import CombiningMethods
+from graph_compiler.declaration.streams.contract_methods import ContractMethods
 from graph_compiler.declaration.streams.function_methods import FunctionMethods
 from graph_compiler.declaration.streams.partitioning_methods import PartitioningMethods
 from graph_compiler.declaration.streams.row_methods import RowMethods
@@ -49,7 +49,7 @@ class DataStreamSink(HasSettings):
 
 
 @held_to_signatures
-class DataStream(RowMethods, FunctionMethods, CombiningMethods, PartitioningMethods):
+class DataStream(RowMethods, FunctionMethods, ContractMethods, PartitioningMethods):
     """Rows with named columns."""
 
     def key_by(self, *columns: str) -> KeyedStream:

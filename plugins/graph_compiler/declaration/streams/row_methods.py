@@ -10,11 +10,9 @@ from graph_compiler.declaration.operators import (
     Cache,
     Cast,
     Drop,
-    Expect,
     Filter,
     FlatMap,
     Limit,
-    OnViolation,
     Rename,
     Sample,
     Select,
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 
 @held_to_signatures
 class RowMethods(Stream):
-    """Narrow operators, contracts and order. Expressions are Spark SQL; `:name` in them is a parameter."""
+    """Narrow operators, and order. Expressions are Spark SQL; `:name` in them is a parameter."""
 
     def filter(self, condition: str, *, rejects: str | None = None) -> DataStream:
         """Keep the rows for which `condition` is true; the others are available as `get_side_output(rejects)`."""
@@ -82,32 +80,6 @@ class RowMethods(Stream):
     def limit(self, n: int) -> DataStream:
         """Keep any `n` rows; `top_n` keeps the same ones each time."""
         return self._one_input(Limit(n))
-
-    def expect(
-        self,
-        contract: str,
-        condition: str,
-        *,
-        on_violation: Literal["warn", "drop", "fail"] | None = None,
-        to: str | None = None,
-    ) -> DataStream:
-        """Count the rows for which `condition` is not true, under the contract's name, and handle them.
-
-        "warn" (the default) keeps them; "drop" removes them; "fail" fails the task before any of its results is
-        visible; `to="tag"` sends them to a side output. Counts are in the report and in the manifest of staged results.
-        """
-        allowed = [kind.value for kind in OnViolation if kind is not OnViolation.TO]
-        if to is not None and on_violation is not None:
-            self.refuse(f"contract '{contract}' has both on_violation= and to=", allowed="one of the two")
-        if on_violation is not None and on_violation not in allowed:
-            self.refuse(
-                f"contract '{contract}' has on_violation={on_violation!r}",
-                allowed=f'{listing(allowed)}; or to="tag"',
-                hint=did_you_mean(on_violation, allowed),
-            )
-        kind = OnViolation.TO if to is not None else OnViolation(on_violation or "warn")
-        operator = Expect(contract, condition, kind, to)
-        return self._one_input(operator, name=contract)
 
     def cache(self, level: Literal["MEMORY_ONLY", "MEMORY_AND_DISK", "DISK_ONLY"] = "MEMORY_AND_DISK") -> DataStream:
         """Cache the rows in the application, if several operators read them and recomputing them costs more."""

@@ -46,7 +46,12 @@ class Stream(HasSettings):
         )
 
     def _several_inputs(
-        self, operator: Operator, *others: Stream, state_keys: tuple[str, ...] = (), expensive: bool = False
+        self,
+        operator: Operator,
+        *others: Stream,
+        state_keys: tuple[str, ...] = (),
+        name: str | None = None,
+        expensive: bool = False,
     ) -> DataStream:
         """Add an operator that reads this stream first, then the others."""
         self._check_streams(*others)
@@ -55,7 +60,7 @@ class Stream(HasSettings):
                 TwoInputTransformation(
                     id=self.environment.next_id(),
                     inputs=(self.id, others[0].id),
-                    name=operator.default_name,
+                    name=name or operator.default_name,
                     operator=operator,
                     chaining_strategy=operator.chaining_strategy,
                     state_keys=state_keys,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graph_compiler.declaration.dag.airflow_arguments import find_strangers
-from graph_compiler.declaration.operators import ChainingStrategy, IterationHead, Sink, UnionByName
+from graph_compiler.declaration.operators import ChainingStrategy, ContractOperator, IterationHead, Sink, UnionByName
 from graph_compiler.declaration.operators.combining import INSTEAD_OF_ITERATIONS
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
@@ -21,8 +21,9 @@ def check_deployable(compiled: CompiledPipeline) -> None:
     """Raise InvalidPipelineError for features of a compiled pipeline that Spark cannot run."""
     if reason := _why_not_deployable(compiled):
         raise InvalidPipelineError(compiled.pipeline.name, [reason])
-    if not any(isinstance(node.operator, Sink) for node in compiled.stream_graph.nodes):
-        problem = Problem(message="it has no sink, so it would produce nothing", hint="end a stream with sink_to(…)")
+    if not any(isinstance(node.operator, Sink | ContractOperator) for node in compiled.stream_graph.nodes):
+        hint = "end a stream with sink_to(…), or check it with expect(…) and the like"
+        problem = Problem(message="it has no sink, so it would produce nothing", hint=hint)
         raise InvalidPipelineError(compiled.pipeline.name, [problem])
     if unsupported := (*_unread_broadcasts(compiled.stream_graph), *_absorbed_sources(compiled.stream_graph)):
         raise InvalidPipelineError(compiled.pipeline.name, unsupported)

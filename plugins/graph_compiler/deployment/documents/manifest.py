@@ -37,12 +37,36 @@ class ManifestPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContractCount:
-    """The counts of a data contract: rows that passed it, and rows for which its condition was not true."""
+    """The counts of a data contract: rows that reached it, and rows that violate it.
+
+    A contract on all rows has its `total` as text, and one violation if it does not hold. `allowed` is its limit, or
+    that of the violations. `holds` None: it holds without violations, or an earlier version counted it.
+    """
 
     contract: str
     on_violation: str
     rows: int
     violations: int
+    total: str | None = field(default=None, metadata={UNSAID: True})
+    allowed: str | None = field(default=None, metadata={UNSAID: True})
+    holds: bool | None = field(default=None, metadata={UNSAID: True})
+
+    @property
+    def is_violated(self) -> bool:
+        """Whether it does not hold: some rows violate it, more than it allows, or its total is not allowed."""
+        return self.violations > 0 if self.holds is None else not self.holds
+
+    def to_json(self) -> dict[str, Json]:
+        """Return it as the command line writes it."""
+        return {
+            "contract": self.contract,
+            "rows": self.rows,
+            "violations": self.violations,
+            "on_violation": self.on_violation,
+            "total": self.total,
+            "allowed": self.allowed,
+            "holds": not self.is_violated,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

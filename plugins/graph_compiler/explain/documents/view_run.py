@@ -47,12 +47,13 @@ class ViewOutputRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewContractRun:
-    """The counts of a data contract."""
+    """The counts of a data contract; `found` is a total with its limit, or a limit of the violations."""
 
     name: str
     violations: int
     rows: int
     on_violation: str
+    found: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

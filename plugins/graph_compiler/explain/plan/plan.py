@@ -67,6 +67,8 @@ class PlanOperator:
     """That its rows are staged once for all readers, and why."""
     position: str | None = field(metadata={EXPLAIN_ONLY: True})
     """Of a source that reads only what is new: what that is."""
+    counted_apart: str | None = field(metadata={EXPLAIN_ONLY: True})
+    """That a contract is counted by a job of its own, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

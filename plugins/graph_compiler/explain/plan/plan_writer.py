@@ -19,6 +19,7 @@ from graph_compiler.compiler.job_graph.chaining import chain_breaks
 from graph_compiler.compiler.regions.cuts import pipelining_words
 from graph_compiler.compiler.regions.deployment_checks import why_fixed
 from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.declaration.operators.contracts import Reader, why_counted_apart
 from graph_compiler.declaration.operators.known_columns import Known
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS, SlotSharingGroup
@@ -86,7 +87,7 @@ def plan_of(compiled: CompiledPipeline, described: PipelineDescriptor | None = N
 def _operators(
     compiled: CompiledPipeline, columns: Mapping[int, Known], ids: Mapping[int, OperatorId]
 ) -> Iterator[PlanOperator]:
-    graph = compiled.stream_graph
+    graph, apart = compiled.stream_graph, _counted_apart(compiled)
     for node in graph.nodes:
         words = None if isinstance(node.operator, Source) else column_words(columns[node.id])
         yield PlanOperator(
@@ -98,7 +99,11 @@ def _operators(
             vertex=compiled.job_graph.vertex_of_node[node.id].id,
             parallelism=node.parallelism,
             parallelism_configured=node.parallelism_configured,
-            details=(*operator_details(node.operator), *([f"output: {words}"] if words else [])),
+            details=(
+                *operator_details(node.operator),
+                *([f"counted: {apart[node.id]}"] if node.id in apart else []),
+                *([f"output: {words}"] if words else []),
+            ),
             declared_at=_place(node.declared_at),
             expensive=node.settings.expensive,
             display_name=node.name,
@@ -107,7 +112,25 @@ def _operators(
             waits_for_end=node.operator.outputs_only_after_end(),
             staged_once=_staged_once(node, len(graph.out_edges[node.id])),
             position=node.operator.position_words() if isinstance(node.operator, Source) else None,
+            counted_apart=apart.get(node.id),
         )
+
+
+def _counted_apart(compiled: CompiledPipeline) -> Mapping[int, str]:
+    """Return that jobs of their own count contracts, and why: these read their inputs once more."""
+    graph = compiled.stream_graph
+    staged = {edge.stream_edge.id for edge in compiled.job_graph.edges if edge.staging is not None}
+
+    def readers(node_id: int) -> Iterator[Reader]:
+        for edge in graph.out_edges[node_id]:
+            reader = graph.node[edge.target_id]
+            places = [other.type_number for other in graph.in_edges[reader.id]]
+            operator = None if edge.id in staged else reader.operator
+            is_union = places.count(edge.type_number) > 1
+            yield Reader(reader.id, reader.declared_name, operator, edge.type_number, is_union)
+
+    found = ((node.id, why_counted_apart(node.operator, node.id, readers)) for node in graph.nodes)
+    return {id: f"by a job of its own, because {reason}" for id, reason in found if reason is not None}
 
 
 def _staged_once(node: StreamNode, readers: int) -> str | None:

@@ -21,6 +21,7 @@ from graph_compiler.declaration.operators import (
     ApplyInPandas,
     Backfill,
     Deduplicate,
+    ExpectUnique,
     PreviousVersion,
     Sort,
     Source,
@@ -257,7 +258,7 @@ def _made_with(transformation: Transformation, by_id: dict[int, Transformation])
     if not isinstance(transformation, PhysicalTransformation):
         return []
     operator = transformation.operator
-    of_its_own = operator.is_non_parallel or isinstance(operator, Deduplicate | Sort | SetOperator)
+    of_its_own = operator.is_non_parallel or isinstance(operator, Deduplicate | ExpectUnique | Sort | SetOperator)
     of_its_own = of_its_own or (isinstance(operator, WindowAggregate) and not operator.keys)
     by_key = isinstance(transformation, TwoInputTransformation) and bool(transformation.state_keys)
     if (not of_its_own and not by_key) or isinstance(operator, Aggregate | ApplyInPandas):

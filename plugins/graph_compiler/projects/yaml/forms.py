@@ -202,6 +202,7 @@ PLAIN_TYPES: Mapping[Any, Any] = {
     Iterable[Sequence[Cell]]: Cells,
     str | int: str | int,
     bool | str: bool | str,
+    **{kind | ParameterReference: either(kind, BoundParameter) for kind in (str, int, float)},
 }
 """The YAML types for types of parameters, without those of connectors, operators and streams."""
 

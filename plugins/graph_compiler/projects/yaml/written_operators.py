@@ -20,11 +20,15 @@ from graph_compiler.declaration.operators import (
     Aggregate,
     AggregateAll,
     ChainingStrategy,
+    ContractOperator,
     Expect,
+    ExpectIn,
+    ExpectUnique,
     IntervalJoin,
     OnViolation,
     Operator,
     OperatorSettings,
+    RowContract,
     Select,
     Sink,
     Transform,
@@ -117,7 +121,7 @@ def _chaining(transformation: PhysicalTransformation) -> ChainingStrategy | None
 def own_name(transformation: PhysicalTransformation) -> str:
     """Return the default name of an operator."""
     operator = transformation.operator
-    return operator.contract if isinstance(operator, Expect) else operator.default_name
+    return operator.contract if isinstance(operator, ContractOperator) else operator.default_name
 
 
 def _changed(value: Any, main: str | None) -> Step:
@@ -148,11 +152,16 @@ FIELDS: Mapping[str, str] = {
     "to": "tag",  # `expect(…, to=…)` reads as a sentence
 }
 """Parameters that are another field of their operator."""
+
+
+def _outcome(operator: RowContract) -> OnViolation | None:
+    outcome = operator.outcome()
+    return None if outcome in (OnViolation.TO, OnViolation.WARN) else outcome
+
+
 VALUES: Mapping[tuple[type[Operator], str], Callable[[Any], object]] = {
     # The tag in `to` implies it, and `warn` is the default.
-    (Expect, "on_violation"): lambda operator: (
-        None if operator.on_violation in (OnViolation.TO, OnViolation.WARN) else operator.on_violation
-    ),
+    **{(kind, "on_violation"): _outcome for kind in (Expect, ExpectUnique, ExpectIn)},
     # Two fields, one argument.
     (IntervalJoin, "times"): lambda operator: (operator.left_time, operator.right_time),
     # An unchanged column needs no expression: `declare.py` reads both.

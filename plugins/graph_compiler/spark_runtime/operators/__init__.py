@@ -8,6 +8,7 @@ from graph_compiler.declaration.operators import Operator
 from graph_compiler.extensions import load_spark_half
 from graph_compiler.spark_runtime.operators import (
     combining_operators,
+    contract_operators,
     function_operators,
     grouping_operators,
     row_operators,
@@ -18,7 +19,7 @@ from graph_compiler.spark_runtime.operators.scope import Scope, all_outputs, mai
 
 __all__ = ["ColumnsError", "Scope", "evaluate", "evaluate_outputs", "evaluations", "union"]
 
-REGISTERED = (combining_operators, function_operators, grouping_operators, row_operators)
+REGISTERED = (combining_operators, contract_operators, function_operators, grouping_operators, row_operators)
 """The modules that register the kinds of operators when they are imported."""
 
 

@@ -1,70 +1,104 @@
 """The counts of data contracts, and whether a violation fails the task.
 
 Counts come from the action that computes the rows (Spark's `observe`), not from an additional pass. They cover the rows
-that reached the contract in that action, which are fewer if a later operator stops early (`limit`).
+that reached the contract in that action, which are fewer if a later operator stops early (`limit`). A contract on all
+rows must not depend on that: it is counted by a job of its own where an action may read only a part of its rows
+(`declaration: why_counted_apart`), and if Spark has dropped its counting or ran a stage twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from pyspark.sql import DataFrame, Observation, SparkSession
-from pyspark.sql.functions import count, count_if, lit
+from pyspark.sql import Observation, SparkSession
 
-from graph_compiler.declaration.operators import Expect, OnViolation
+from graph_compiler.declaration.operators import ContractOperator, OnViolation, TotalContract
 from graph_compiler.deployment.documents.manifest import ContractCount
-from graph_compiler.errors import GraphCompilerError
+from graph_compiler.errors import GraphCompilerError, StagingError
 from graph_compiler.identifiers import listing
-from graph_compiler.spark_runtime.spark_internals.executed_queries import is_complete, observed_count
+from graph_compiler.spark_runtime.spark_internals.executed_queries import is_complete, observed_values
 from graph_compiler.spark_runtime.spark_internals.java import wait_for_listeners
 
-_VIOLATES = "graph_compiler_violates"
 _LISTENERS_TIMEOUT_MS = 60_000
+
+Values: TypeAlias = Mapping[str, object]
+"""What was counted, by name. An observation is empty if the optimizer removed the counting, with all rows."""
 
 
 class ContractViolatedError(GraphCompilerError):
-    """Rows violate a contract with `on_violation="fail"`."""
+    """A contract with `on_violation="fail"` does not hold."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _never() -> bool:
+    return False
+
+
+@dataclass(slots=True, kw_only=True)
 class Contract:
-    """A contract whose counts are attached to a plan."""
+    """A contract whose counts are attached to a plan, or were counted by a job of its own.
 
-    operator: Expect
-    observation: Observation
+    `count_apart` runs that job. `varies`: it could see other rows than the readers of the contract.
+    """
 
-    def counted(self) -> ContractCount | None:
-        """Return the counts; None while no action has computed the rows."""
-        if not is_complete(self.observation):
-            return None
-        return ContractCount(
-            contract=self.operator.contract,
-            on_violation=self.operator.on_violation.value,
-            rows=observed_count(self.observation, "rows"),
-            violations=observed_count(self.observation, "violations"),
-        )
+    operator: ContractOperator
+    verdict: Callable[[Values], ContractCount]
+    count_apart: Callable[[], Values]
+    observation: Observation | None = None
+    varies: bool = False
+    known: Values | None = None
+
+    def counted(self, *, is_final: bool = False, is_repeated: Callable[[], bool] = _never) -> ContractCount | None:
+        """Return the counts; None while no action has computed the rows.
+
+        `is_final`: none will. `is_repeated` returns whether Spark has run a stage twice, and counted its rows twice.
+        Raises StagingError if such a count decides about a failure and cannot be repeated.
+        """
+        if self.known is None:
+            self.known = self._values(is_final, is_repeated)
+        return None if self.known is None else self.verdict(self.known)
+
+    def _values(self, is_final: bool, is_repeated: Callable[[], bool]) -> Values | None:
+        is_total = isinstance(self.operator, TotalContract)
+        if self.observation is None or not is_complete(self.observation):
+            return self.count_apart() if is_total and is_final else None
+        values = observed_values(self.observation)
+        if is_total and not values:
+            return self.count_apart()
+        if self.operator.needs_exact_counts() and is_repeated():
+            if self.varies:
+                raise StagingError(
+                    f"Spark has run a stage again, and counted rows of '{self.operator.contract}' twice; they cannot "
+                    "be counted again, because computing them again may give other rows\n"
+                    "  hint: the next attempt counts them"
+                )
+            return self.count_apart()
+        return values
 
 
-def observe(rows: DataFrame, operator: Expect, violates: str) -> tuple[DataFrame, Contract]:
-    """Attach counts to the action that computes the rows: of all rows, and of those for which `violates` is true."""
-    observation = Observation()
-    observed = rows.observe(observation, count(lit(1)).alias("rows"), count_if(rows[violates]).alias("violations"))
-    return observed, Contract(operator=operator, observation=observation)
-
-
-def check_contracts(contracts: Sequence[Contract], spark: SparkSession) -> tuple[ContractCount, ...]:
+def check_contracts(
+    contracts: Sequence[Contract],
+    spark: SparkSession,
+    *,
+    is_final: bool = False,
+    is_repeated: Callable[[], bool] = _never,
+) -> tuple[ContractCount, ...]:
     """Return the counts so far; raises ContractViolatedError with every violation that fails the task."""
     if not contracts:
         return ()
     # Counts arrive through Spark's listeners, a moment after the action.
     wait_for_listeners(spark, _LISTENERS_TIMEOUT_MS)
-    counts = tuple(found for contract in contracts if (found := contract.counted()))
-    broken = [
-        f"{found.violations} of {found.rows} rows violate '{found.contract}'"
-        for found in counts
-        if found.violations and found.on_violation == OnViolation.FAIL
-    ]
+    found = (contract.counted(is_final=is_final, is_repeated=is_repeated) for contract in contracts)
+    counts = tuple(count for count in found if count is not None)
+    broken = [_words(count) for count in counts if count.is_violated and count.on_violation == OnViolation.FAIL]
     if broken:
         raise ContractViolatedError(f"{listing(broken)}\n  nothing of this task was published")
     return counts
+
+
+def _words(count: ContractCount) -> str:
+    allowed = f", allowed: {count.allowed}" if count.allowed else ""
+    if count.total is not None:
+        return f"'{count.contract}' does not hold: {count.total}{allowed}"
+    return f"{count.violations} of {count.rows} rows violate '{count.contract}'{allowed}"

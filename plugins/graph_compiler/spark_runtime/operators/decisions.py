@@ -86,6 +86,11 @@ def fix_decision(decided: DataFrame, scope: Scope) -> DataFrame:
     return scope.select("*", decided, view).drop(DECIDED).withColumnRenamed(_FIXED, DECIDED)
 
 
+def kept_rows(decided: DataFrame, negation: str = "") -> DataFrame:
+    """Return the rows of one output of a split, without the decision."""
+    return decided.where(f"{negation} {DECIDED}").drop(DECIDED)
+
+
 def compares_equal_keys(rows: DataFrame) -> bool:
     """Whether the operator that made these rows compares them by keys that may be equal and not identical."""
     return not all(map(equals_are_identical, compared_types(rows)))

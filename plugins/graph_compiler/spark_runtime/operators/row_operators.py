@@ -9,11 +9,9 @@ from graph_compiler.declaration.operators import (
     Cache,
     Cast,
     Drop,
-    Expect,
     Filter,
     FlatMap,
     Limit,
-    OnViolation,
     PreviousVersion,
     Rename,
     Sample,
@@ -26,8 +24,7 @@ from graph_compiler.declaration.operators import (
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.connectors.source import MISFIT, REJECTS
 from graph_compiler.spark_runtime.operators.columns import require_columns, require_new_columns
-from graph_compiler.spark_runtime.operators.contracts import observe
-from graph_compiler.spark_runtime.operators.decisions import DECIDED, fix_decision, must_decide_once
+from graph_compiler.spark_runtime.operators.decisions import DECIDED, fix_decision, kept_rows, must_decide_once
 from graph_compiler.spark_runtime.operators.scope import Scope, all_outputs, listed, main_output
 from graph_compiler.spark_runtime.spark_internals.parsed_queries import require_expression, require_type
 
@@ -109,14 +106,6 @@ def _(operator: Cache, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     return inputs[0].persist(getattr(StorageLevel, operator.level.value))
 
 
-@main_output.register
-def _(operator: Expect, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    counted = _counted(operator, inputs[0], scope)
-    if operator.on_violation in (OnViolation.WARN, OnViolation.FAIL):
-        return counted.drop(DECIDED)
-    return _kept(counted, "NOT")
-
-
 @all_outputs.register
 def _(operator: Source, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:
     rows = scope.read(operator.connector, scope.parallelism)
@@ -136,28 +125,7 @@ def _(operator: Filter, inputs: list[DataFrame], scope: Scope) -> dict[str | Non
         return {None: kept, operator.rejects: scope.select("*", rows, f"WHERE NOT coalesce({condition}, false)")}
     decided = scope.select(f"*, coalesce({condition}, false) AS {DECIDED}", rows)
     fixed = scope.materialize("decided", decided) if varies else fix_decision(decided, scope)
-    return {None: _kept(fixed), operator.rejects: _kept(fixed, "NOT")}
-
-
-@all_outputs.register
-def _(operator: Expect, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:
-    counted = _counted(operator, inputs[0], scope)  # Spark moves no condition below `observe`
-    if scope.varies(counted):
-        counted = scope.materialize("decided", counted)
-    return {None: _kept(counted, "NOT"), operator.tag: _kept(counted)}
-
-
-def _counted(operator: Expect, rows: DataFrame, scope: Scope) -> DataFrame:
-    """Add a column that is true if a row violates the contract, and count with it."""
-    violates = f"NOT coalesce({scope.expression(operator.condition)}, false)"
-    decided = scope.select(f"*, {violates} AS {DECIDED}", rows)
-    observed, contract = observe(decided, operator, DECIDED)
-    scope.contracts.append(contract)
-    return observed
-
-
-def _kept(decided: DataFrame, negation: str = "") -> DataFrame:
-    return decided.where(f"{negation} {DECIDED}").drop(DECIDED)
+    return {None: kept_rows(fixed), operator.rejects: kept_rows(fixed, "NOT")}
 
 
 @main_output.register

@@ -40,7 +40,8 @@ class Scope:
     `read` returns the rows of a source, in as many splits as its parallelism if that is set.
     `fix` stages rows under a separate name, so that they are read again and not recomputed. `stop_clock` returns rows
     with the run's time as the current time; outputs and fixed rows already have it.
-    `contracts` collects an operator's counts.
+    `contracts` collects an operator's counts; `counts_apart`: a job of its own counts them, not what reads its rows.
+    `inputs_vary`: computing an input again may give other rows.
     """
 
     spark: SparkSession
@@ -54,6 +55,8 @@ class Scope:
     """Whether plans are only inspected, so that nothing may be run."""
     varies: Callable[[DataFrame], bool] = lambda rows: why_rows_vary(rows) is not None
     """Whether two queries over the same rows may see different ones."""
+    counts_apart: bool = False
+    inputs_vary: bool = False
 
     def select(self, columns: str, rows: DataFrame, clauses: str = "") -> DataFrame:
         """Return `SELECT columns FROM rows clauses`, parameters bound."""

@@ -97,7 +97,7 @@ def _run(
         log=ManifestLog(store=store, layout=layout),
         attempt=attempt,
         plan_id=region.plan_id,
-        contracts=partial(check_contracts, contracts, spark),
+        contracts=partial(check_contracts, contracts, spark, is_repeated=metrics.has_repeated_stages),
     ).beginning(*(result.id for result in region.results))
     context = SinkContext(
         spark=spark,
@@ -170,7 +170,7 @@ def _run(
                 written = coordinators.committer(sink).prepare(rows)
             metrics.committed[sink.node_id, None] = written
         seams.looks(run)
-        counts = area.contracts()
+        counts = check_contracts(contracts, spark, is_final=True, is_repeated=metrics.has_repeated_stages)
         evaluation.check_sources()
         failover.check_reads()
         # Before anything is published: Spark is asked, and what it cannot answer then would fail a decided attempt.

@@ -95,6 +95,8 @@ class RegionEvaluation:
     graph: OperatorGraph = field(init=False)
     _readers: Counter[Output] = field(init=False)
     _results: frozenset[Output] = field(init=False)
+    _apart: frozenset[int] = field(init=False)
+    """Contracts that jobs of their own count."""
     _shared_listings: SharedListings = field(default_factory=SharedListings)
     _compared: set[Output] = field(default_factory=set)
     """Outputs that a condition of a reader could change: Spark would move it below a comparison of equal keys."""
@@ -103,6 +105,7 @@ class RegionEvaluation:
     def __post_init__(self) -> None:
         self.graph = OperatorGraph.of(self.region)
         self._results = frozenset((result.node_id, result.output_tag) for result in self.region.results)
+        self._apart = self.graph.counted_apart(self._results)
         edges = [edge for operator in self.graph.operators.values() for edge in operator.inputs]
         read = [(edge.node_id, edge.output_tag) for edge in edges if edge.staged is None]
         self._readers = Counter([*read, *self._results, *self.observed, *self.observed])
@@ -155,6 +158,7 @@ class RegionEvaluation:
             self._settle_reads(operator, judged[-1].reads)
             return given[-1]
 
+        inherited = self.variations.of(sources)
         scope = Scope(
             spark=self.spark,
             parameters=self.parameters,
@@ -165,16 +169,16 @@ class RegionEvaluation:
             stop_clock=lambda rows: self.stop_clock(operator, rows),
             contracts=self.contracts,
             is_dry=self.is_dry,
+            counts_apart=operator.node_id in self._apart,
+            inputs_vary=bool(inherited),
         )
-        inherited = self.variations.of(sources)
-        if any(self._readers[operator.node_id, tag] for tag in operator.operator.output_tags()):
-            if inherited:  # each of its outputs reads its inputs
-                self._log(operator, "its inputs are staged once for its outputs", inherited[0])
-                inputs = {
-                    number: [scope.materialize(f"input-{number}", union(rows))] for number, rows in inputs.items()
-                }
-                given[:] = [rows for each in inputs.values() for rows in each]  # only it reads what they have read
-                inherited = ()
+        splits = any(self._readers[operator.node_id, tag] for tag in operator.operator.output_tags())
+        if inherited and (splits or self._counts_apart_and_is_read(operator)):  # it reads its inputs several times
+            self._log(operator, "its inputs are staged once for its outputs", inherited[0])
+            inputs = {number: [scope.materialize(f"input-{number}", union(rows))] for number, rows in inputs.items()}
+            given[:] = [rows for each in inputs.values() for rows in each]  # only it reads what they have read
+            inherited, scope = (), replace(scope, inputs_vary=False)
+        if splits:
             outputs = evaluate_outputs(operator.operator, inputs, scope)
         else:
             outputs = {None: evaluate(operator.operator, inputs, scope)}
@@ -191,6 +195,9 @@ class RegionEvaluation:
             if not self._compared.isdisjoint(sources) or compares_equal_keys(rows):
                 self._compared.add(output)
             self._keep(operator, tag, rows)
+
+    def _counts_apart_and_is_read(self, operator: OperatorDescriptor) -> bool:
+        return operator.node_id in self._apart and self._readers[operator.node_id, None] > 0
 
     def _refuse_several_reads(self, operator: OperatorDescriptor, judged: Mapping[str | None, Judgement]) -> None:
         """Raise RepeatedReadError if several outputs of an operator read what may change in between."""
@@ -238,7 +245,7 @@ class RegionEvaluation:
                 return self.read_previous(operator, splits)
             return read_target(connector, self.spark, splits)
         connector = self.increment(operator, connector)
-        times = self.graph.times_read(operator.node_id, self._results)
+        times = self.graph.times_read(operator.node_id, self._results, self._apart)
         if times > 1:
             connector = decided_by_spark(connector)
         return self.read_source(self.pin(connector, times, splits), splits)

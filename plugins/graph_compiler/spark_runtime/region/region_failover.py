@@ -149,7 +149,7 @@ class RegionFailover:
 
         area = replace(
             area,
-            contracts=partial(check_contracts, contracts, self.area.spark),
+            contracts=partial(check_contracts, contracts, self.area.spark, is_repeated=metrics.has_repeated_stages),
             inputs=lambda: tuple(inputs),
             previous=lambda: oldest(versions.found),
             check=check,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from graph_compiler.declaration.operators import Sink
+from graph_compiler.declaration.operators.contracts import Reader, why_counted_apart
 from graph_compiler.deployment.documents.descriptor import (
     InputDescriptor,
     OperatorDescriptor,
@@ -68,8 +69,26 @@ class OperatorGraph:
         outputs = self.outputs_read_by(self.operators[node_id])
         return frozenset(found for found, _ in outputs)
 
-    def times_read(self, node_id: int, staged: Set[Output]) -> int:
-        """Return how often the region computes a node's output: a staged output is computed once, then read back."""
+    def counted_apart(self, results: Set[Output]) -> frozenset[int]:
+        """Return the contracts that jobs of their own count: they read their input once more."""
+
+        def readers(node_id: int) -> Iterator[Reader]:
+            for operator in self.operators.values():
+                places = Counter(edge.type_number for edge in operator.inputs)
+                for edge in operator.inputs:
+                    if edge.node_id == node_id and edge.staged is None:
+                        is_union = places[edge.type_number] > 1
+                        yield Reader(operator.node_id, operator.name, operator.operator, edge.type_number, is_union)
+            yield from (Reader(node_id, "", None) for id, _ in results if id == node_id)
+
+        found = self.operators.items()
+        return frozenset(id for id, each in found if why_counted_apart(each.operator, id, readers) is not None)
+
+    def times_read(self, node_id: int, staged: Set[Output], apart: Set[int] = frozenset()) -> int:
+        """Return how often the region computes a node's output: a staged output is computed once, then read back.
+
+        `apart` are the contracts that jobs of their own count.
+        """
         readers = Counter(
             ((edge.node_id, edge.output_tag), operator.node_id)
             for operator in self.operators.values()
@@ -80,7 +99,7 @@ class OperatorGraph:
         for (output, reader), edges in readers.items():
             if output not in staged:
                 is_last = isinstance(self.operators[reader].operator, Sink)
-                times += edges * (1 if is_last else self.times_read(reader, staged))
+                times += edges * (1 if is_last else self.times_read(reader, staged, apart) + (reader in apart))
         return times
 
     def chain_of(self, operator: OperatorDescriptor) -> tuple[OperatorDescriptor, ...]:

@@ -149,8 +149,13 @@ def observed_numbers(observation: Observation) -> dict[str, int | None]:
     An empty result means no rows: the optimizer saw that there are none, and removed the counting, too. pyspark's own
     `get` fails in this case.
     """
-    found = dict(_in_jvm(observation).getAsJava())
-    return {str(name): None if value is None else int(value) for name, value in found.items()}
+    found = observed_values(observation)
+    return {name: None if value is None else int(value) for name, value in found.items()}
+
+
+def observed_values(observation: Observation) -> dict[str, Any]:
+    """Return all values of an observation: numbers, texts and Booleans; in other respects as `observed_numbers`."""
+    return {str(name): value for name, value in dict(_in_jvm(observation).getAsJava()).items()}
 
 
 def _in_jvm(observation: Observation) -> Any:

@@ -149,7 +149,13 @@ def output_view(output: Output) -> ViewOutputRun:
 def contracts_view(report: ExecutionReport) -> tuple[ViewContractRun, ...]:
     """Return the counts of contracts."""
     return tuple(
-        ViewContractRun(name=one.contract, violations=one.violations, rows=one.rows, on_violation=one.on_violation)
+        ViewContractRun(
+            name=one.contract,
+            violations=one.violations,
+            rows=one.rows,
+            on_violation=one.on_violation,
+            found=one.allowed and f"{one.total or ''}, allowed: {one.allowed}".removeprefix(", "),
+        )
         for one in report.contracts
     )
 
