@@ -70,9 +70,12 @@ def summarize(reports: Sequence[ExecutionReport], places: Sequence[str]) -> Fini
 
 
 def log_lines(report: ExecutionReport) -> Iterator[str]:
-    """Return a line for each output, each vertex and each Spark action."""
+    """Return a line for each input without files, each output, each vertex and each Spark action."""
     for again in report.recomputed:
         yield again.words()
+    for files in report.sources:
+        if files.is_empty:
+            yield files.words()
     for output in report.outputs:
         yield (f"{output.kind} {output.name}: {output.rows:,} rows, {output.bytes:,} bytes, {output.location}")
     for vertex in report.vertices:

@@ -22,6 +22,7 @@ from graph_compiler.identifiers import shown
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.connectors.first_bytes import encoding_hints, is_utf8
 from graph_compiler.spark_runtime.connectors.folder_values import refuse_columns_in_both
+from graph_compiler.spark_runtime.connectors.missing_files import rows_if_missing
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.connectors.text_records import TextFiles, list_lines
 from graph_compiler.spark_runtime.connectors.typed_files import TypedFiles, held_schema, no_columns, or_no_files
@@ -44,6 +45,8 @@ _TELLING = (NumericType, DateType, TimestampType, TimestampNTZType)
 @read.register
 def _(connector: FileConnector, reading: Reading) -> Found:
     spark = reading.spark
+    if (found := rows_if_missing(connector, spark)) is not None:
+        return found
     if spark.conf.get(STRICT_SOURCES, "true") == "false":
         return _as_before(connector, spark)
     if isinstance(connector, RecordFiles) and connector.is_checked:
