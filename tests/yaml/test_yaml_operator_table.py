@@ -130,6 +130,8 @@ CASES = (
     Case("[{from: s, filter: x, slot_sharing_group: {name: big, conn_id: c, target: yarn, deploy_mode: cluster}}]", lambda s, _: s.filter("x").slot_sharing_group(SlotSharingGroup("big", conn_id="c", target="yarn", deploy_mode="cluster"))),
     Case("[{from: s, filter: x, resources: {cpu_cores: 1, memory: 1g, extended_resources: {gpu: 1}}, preferred_resources: {cpu_cores: 2, memory: 2g}}]", lambda s, _: s.filter("x").set_resources(ResourceSpec(cpu_cores=1, memory="1g", extended_resources={"gpu": 1}), ResourceSpec(cpu_cores=2, memory="2g"))),
     Case("[{from: s, sink_to: {parquet: /o}, mode: merge, keys: a, name: x}, {from: s, filter: y}]", lambda s, _: (s.sink_to(Parquet("/o"), mode="merge", keys="a").name("x"), s.filter("y"))),
+    Case('[{from: s, sink_to: {csv: /o}, mode: overwrite-partitions, partition_by: [a], partitions: {a: "{{ ds }}"}}]', lambda s, _: s.sink_to(Csv("/o"), mode="overwrite-partitions", partition_by="a", partitions={"a": "{{ ds }}"})),
+    Case("[{from: s, sink_to: {csv: /o}, mode: overwrite-partitions, partition_by: [a, b], partitions: {a: null, b: 1}}]", lambda s, _: s.sink_to(Csv("/o"), mode="overwrite-partitions", partition_by=("a", "b"), partitions={"a": None, "b": 1})),
     Case("[{from: s, sink_to: {csv: /o}, mode: append, partition_by: [a], files: 3}]", lambda s, _: s.sink_to(Csv("/o"), mode="append", partition_by="a", files=3)),
     Case("[{from_source: {csv: /o}, name: u, uid: w}, {filter: y}]", lambda s, _: s.environment.from_source(Csv("/o"), "u").uid("w").filter("y")),
 )  # fmt: skip
@@ -138,6 +140,7 @@ SOURCES: tuple[tuple[str, Connector], ...] = (
     ("{csv: /i, header: false, null_value: NA, schema: a INT, on_schema_change: ignore, on_misfit: 'null', options: {sep: ;, multiLine: true, quote: {secret: c, field: k}}}", Csv("/i", header=False, null_value="NA", schema="a INT", on_schema_change="ignore", on_misfit="null", options={"sep": ";", "multiLine": True, "quote": Secret("c", "k")})),
     ("{json: /i, on_misfit: null}", Json("/i", on_misfit="null")),
     ("{json: /i, rejects: bad}", Json("/i", rejects="bad")),
+    ("{json: /i, schema: a INT, if_missing: empty}", Json("/i", schema="a INT", if_missing="empty")),
     ("{json: /i}", Json("/i")),
     ("{orc: /i}", Orc("/i")),
     ("{parquet: /i}", Parquet("/i")),

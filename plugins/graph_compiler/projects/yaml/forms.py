@@ -197,6 +197,7 @@ PLAIN_TYPES: Mapping[Any, Any] = {
     Mapping[str, str]: Columns,
     Mapping[str, float]: dict[str, float],
     Mapping[str, str | int | float | bool]: dict[str, PlainValue],
+    Mapping[str, str | int | float | bool | None]: dict[str, PlainValue | None],
     str | Secret: SecretText,
     SparkOptions: Options,
     Iterable[Sequence[Cell]]: Cells,
