@@ -31,7 +31,8 @@ class Arguments:
     """The parameters of a pipeline in one Dag, or in one task group of it.
 
     `literals` and `of_the_run` are the arguments of the task group: values, and what only a run knows. `params` are for
-    the operators: what the Dag does not declare. `defaults` are all values that are known before a run.
+    the operators: what the Dag does not declare. `defaults` are all values that are known before a run. `run_date` is
+    the day in `run_date_zone`.
     """
 
     pipeline: Pipeline
@@ -39,6 +40,7 @@ class Arguments:
     of_the_run: Mapping[str, object]
     params: Mapping[str, Param]
     defaults: Mapping[str, ParameterValue]
+    run_date_zone: str = "UTC"
 
     @classmethod
     def own(cls, pipeline: Pipeline) -> Arguments:

@@ -110,7 +110,7 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
         name, of_the_run = self.arguments.pipeline.name, dict(self.arguments.of_the_run)
         texts = {key: text for key, text in of_the_run.items() if isinstance(text, str)}
         with explaining_templates(name, {**self.places, **texts}):
-            values = self.render_template(of_the_run, with_run_date(context), jinja_env)
+            values = self.render_template(of_the_run, with_run_date(context, self.arguments.run_date_zone), jinja_env)
             self._given = {**self.arguments.literals, **rendered_arguments(name, values)}
             # Airflow's own context, which it later renders the name of a mapped instance with.
             context.update(self.variables(context))
@@ -118,7 +118,7 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
 
     def variables(self, context: Context) -> Context:
         """Return the variables of Jinja for the places of this pipeline, also in other tasks of the run."""
-        return with_arguments(with_run_date(context), self._given)
+        return with_arguments(with_run_date(context, self.arguments.run_date_zone), self._given)
 
     def execute(self, context: Context) -> FinishedTask:
         """Submit the regions; return their summary, or raise with the messages of their reports."""

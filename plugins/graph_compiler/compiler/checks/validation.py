@@ -18,6 +18,7 @@ from graph_compiler.compiler.checks import (
     run_checks,
     sink_checks,
     structure_checks,
+    time_checks,
 )
 from graph_compiler.compiler.checks.operator_checks import wrong_types
 from graph_compiler.declaration.pipeline import IncompletePipelineError, Pipeline
@@ -69,13 +70,20 @@ OPTION_CHECKS: tuple[Callable[[Pipeline, PipelineOptions], Iterator[Problem]], .
     operator_checks.missing_uids,
 )
 
-WARNINGS: Checks = (name_checks.operators_of_one_name, sink_checks.relative_sources, structure_checks.unread_streams)
+WARNINGS: Checks = (
+    name_checks.operators_of_one_name,
+    sink_checks.relative_sources,
+    structure_checks.unread_streams,
+    time_checks.weeks,
+)
 """What a pipeline may do, but its author may not have intended; it is never refused for it."""
+OPTION_WARNINGS: tuple[Callable[[Pipeline, PipelineOptions], Iterator[Problem]], ...] = (time_checks.days_of_runs,)
 
 
-def find_warnings(pipeline: Pipeline) -> tuple[Problem, ...]:
+def find_warnings(pipeline: Pipeline, options: PipelineOptions) -> tuple[Problem, ...]:
     """Return possible mistakes in a pipeline that has no problems."""
-    return tuple(warning for check in WARNINGS for warning in check(pipeline))
+    found = [warning for check in WARNINGS for warning in check(pipeline)]
+    return (*found, *(warning for check in OPTION_WARNINGS for warning in check(pipeline, options)))
 
 
 def all_problems(error: InvalidPipelineError) -> tuple[Problem, ...]:
