@@ -34,6 +34,7 @@ from graph_compiler.airflow_backend.task.submitting import Preparation, prepare_
 from graph_compiler.airflow_backend.task.task_summary import FinishedTask, log_lines, summarize
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.declaration.parameters.parameter import RUN_DATE, ParameterValue
+from graph_compiler.declaration.parameters.typed_value import TypedValue
 from graph_compiler.deployment.describe.templates import find_places
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.plans.plan_record import PlanRecord
@@ -81,7 +82,8 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
         )
         self.places = find_places(regions)
         self.parameters = {RUN_DATE: f"{{{{ {RUN_DATE} }}}}"} | {
-            name: f"{{{{ params[{name!r}] }}}}" for name, _ in arguments.pipeline.params
+            name: f"{{{{ params[{name!r}]{' | tojson' if isinstance(default, TypedValue) else ''} }}}}"
+            for name, default in arguments.pipeline.params
         }
         self._regions = tuple(regions)
         self._plan = plan

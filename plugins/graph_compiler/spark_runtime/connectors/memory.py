@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import col
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, DataType, StringType, StructField, StructType
 
 from graph_compiler.declaration.connectors import FunctionSource, Range, Values
+from graph_compiler.declaration.connectors.memory import Cell
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.columns.exact_casts import exact_cast
@@ -18,10 +19,23 @@ from graph_compiler.spark_runtime.driver_process import call_function
 def _(connector: Values, reading: Reading) -> Found:
     assert connector.schema is not None, "the compiler refuses values without schema"
     schema = parse_schema(connector.schema)
-    texts = StructType([StructField(field.name, StringType()) for field in schema])
-    rows = [tuple(None if cell is None else str(cell) for cell in row) for row in connector.rows]
-    columns = [exact_cast(col(quoted(field.name)), StringType(), field.dataType).alias(field.name) for field in schema]
+    texts = StructType([StructField(field.name, _written_as(field.dataType)) for field in schema])
+    rows = [tuple(map(_text, row)) for row in connector.rows]
+    columns = [
+        exact_cast(col(quoted(field.name)), _written_as(field.dataType), field.dataType).alias(field.name)
+        for field in schema
+    ]
     return Found(rows=reading.spark.createDataFrame(rows, texts).select(*columns), schema=schema)
+
+
+def _written_as(kind: DataType) -> DataType:
+    return ArrayType(StringType()) if isinstance(kind, ArrayType) else StringType()
+
+
+def _text(cell: Cell) -> object:
+    if isinstance(cell, tuple):
+        return [None if item is None else str(item) for item in cell]
+    return None if cell is None else str(cell)
 
 
 @read.register
