@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import pytest
@@ -137,6 +138,25 @@ def test_nothing_is_seen_before_the_decision(
     assert intent.rows == 30
     assert intent.bytes == sum(file.bytes for file in store.files(target))
     assert store.folders(root) == ["out", "staging"]  # nothing is left beside it
+
+
+def test_more_files_than_a_listing_has_are_replaced_though_a_carrier_dies_among_them(
+    spark: SparkSession, store: HdfsStore, publisher: PublisherOf, target: str
+) -> None:
+    """A listing of HDFS has 1,000 names at a time."""
+    from graph_compiler.staging.publications.carrier import RenamedFiles, steps
+
+    by_part = format_of("parquet", "part")
+    rows = spark.range(0, 1_200, 1, 2).selectExpr("id", "id AS part")
+    publisher("e0").publish(prepared(publisher("e0"), target, rows, format=by_part))
+    assert ids(spark, target) == list(range(1_200))
+    intent = prepared(publisher("e1", "dies"), target, rows.selectExpr("id + 10000 AS id", "part"), format=by_part)
+    publisher("e1", "dies").ledger.decide(intent)
+    for _ in islice(steps(RenamedFiles(intent, store), "carrier"), 700):
+        pass
+    publisher("e2", "next").settle(SINK, target)
+    assert ids(spark, target) == list(range(10_000, 11_200))
+    assert names(store, target) == sorted(intent.add)
 
 
 @pytest.mark.parametrize("done", range(9))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import pytest
@@ -182,6 +183,25 @@ def test_an_interrupted_publication_is_finished_by_the_next_execution(
         next(carrier, None)
     publisher("e2", "next").settle(SINK, root)
     assert ids(spark, root) == [10, 11]
+    assert keys(store, root) == sorted(intent.add)
+
+
+def test_more_files_than_a_listing_has_are_replaced_though_a_carrier_dies_among_them(
+    spark: SparkSession, store: DeferringStore, publisher: PublisherOf, root: str
+) -> None:
+    """A listing, and a request that removes, has 1,000 names at most."""
+    from graph_compiler.staging.publications.carrier import UploadedFiles, steps
+
+    by_part = format_of("parquet", "part")
+    rows = spark.range(0, 1_200, 1, 2).selectExpr("id", "id AS part")
+    publisher("e0").publish(prepared(publisher("e0"), root, rows, format=by_part))
+    assert ids(spark, root) == list(range(1_200))
+    intent = prepared(publisher("e1", "dies"), root, rows.selectExpr("id + 10000 AS id", "part"), format=by_part)
+    publisher("e1", "dies").ledger.decide(intent)
+    for _ in islice(steps(UploadedFiles(intent, store), "carrier"), 700):
+        pass
+    publisher("e2", "next").settle(SINK, root)
+    assert ids(spark, root) == list(range(10_000, 11_200))
     assert keys(store, root) == sorted(intent.add)
 
 

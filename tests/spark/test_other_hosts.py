@@ -87,7 +87,7 @@ def run(
         descriptors.append(descriptor)
     done = subprocess.run(
         [*program, str(MAIN), *map(str, descriptors)],
-        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT}/plugins", **variables},
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT}/plugins", "PYSPARK_PYTHON": sys.executable, **variables},
         capture_output=True,
         text=True,
         timeout=300,
@@ -104,7 +104,7 @@ def settings(*more: str) -> list[str]:
 
 def unpinned(variables: Mapping[str, str]) -> dict[str, str]:
     """Return this process's options of a JVM without the pins, which the session of these tests has set."""
-    return {"SPARK_SUBMIT_OPTS": SHORT_LIVED, **variables}
+    return {"SPARK_SUBMIT_OPTS": SHORT_LIVED, "JAVA_TOOL_OPTIONS": "", **variables}
 
 
 def rows_in(folder: Path, spark: SparkSession) -> dict[str, list[Row]]:

@@ -25,13 +25,16 @@ LOOKUPS = (
     "lookup in a table",
     "lookup in rows that change",
 )
-CHANGES = ("longer file", "another file", "another file")
-"""How files change: the first is noticed once rows have been read; who listed before the second does not read it."""
+CHANGES = ("other lines", "other lines", "longer file", "another file")
+"""How files change. Spark reads a file to the length that it was listed with, and no file that it has not listed: so
+only other lines in place of those that are there are in the rows of readers who listed before."""
 VARYING = "v IN (SELECT floor(3 * x) FROM machine_rows)"
 """A condition that is true for others each time."""
 _BEFORE = [(0, 1), (1, 2), (3, 4)]
 _MORE = [(2, 3), (1, 7), (0, 1)]
-"""Lines (v, w), and those that a change adds."""
+_OTHER = [(0, 3), (2, 2), (3, 4)]
+"""Lines (v, w), those that a change adds, and those that it puts in place of the first."""
+_AFTER = ([*_BEFORE, *_MORE], _OTHER)
 
 
 class Lookups:
@@ -57,21 +60,23 @@ class Lookups:
             "lookup in a table": lambda rows, _: rows.sql(_joined_with(self._made_table())),
         }
         joins = {
-            name: Operation(declare, _added(_BEFORE), changed=_added([*_BEFORE, *_MORE]), keeps=True, grows=2)
+            name: Operation(declare, _added(_BEFORE), changed=tuple(map(_added, _AFTER)), keeps=True, grows=2)
             for name, declare in declared.items()
         }
         there = Operation(
             lambda rows, _: rows.filter(f"v IN (SELECT v FROM {files})"),
             _found(_BEFORE),
-            changed=_found([*_BEFORE, *_MORE]),
+            changed=tuple(map(_found, _AFTER)),
             keeps=True,
         )
         some = Operation(lambda rows, _: rows.filter(VARYING), lambda *_: None, chosen=lambda _: None, keeps=True)
         return {**joins, "lookup in a subquery": there, "lookup in rows that change": some}
 
     def change(self, how: str) -> None:
-        """Add rows to the table, and lines to the file or beside it."""
-        if how == "longer file":
+        """Add rows to the table, and change the file, or add one."""
+        if how == "other lines":
+            (self.path / "0.json").write_text(_lines(_OTHER))
+        elif how == "longer file":
             with (self.path / "0.json").open("a") as file:
                 file.write(_lines(_MORE))
         else:

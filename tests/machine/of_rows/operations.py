@@ -30,8 +30,8 @@ class Operation:
     """Of its inputs' rows, and the same number."""
     chosen: Callable[[Rows], object] | None = None
     """What `expected` returns of an operator that keeps some rows of its input, which may be others each time."""
-    changed: Callable[..., object] | None = None
-    """What it returns after a change of what it reads by itself."""
+    changed: Sequence[Callable[..., object]] = ()
+    """What it may return after a change of what it reads by itself."""
     inputs: int = 1
     keeps: bool = False
     """Whether its rows are identical to those of its inputs, not just equal."""
@@ -234,7 +234,7 @@ def why_not_expected(
     of = Counter if operation.chosen is None else operation.chosen
     if is_part and of(there) == expected:
         return None
-    if is_changed and operation.changed is not None and Counter(there) == operation.changed(*given, n):
+    if is_changed and any(Counter(there) == after(*given, n) for after in operation.changed):
         return None
     return f"it made {list(found)} of {[list(rows) for rows in inputs]}; expected: {expected}"
 

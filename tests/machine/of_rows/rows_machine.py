@@ -42,11 +42,13 @@ _WAYS = (*SPLITS, "filter")
 _MOST_SOURCES = 2
 _NEW = "1900-01-01 00:00:00"
 _OF_SOURCES = "sources"
-_CHANGES = st.tuples(
-    st.sampled_from((Phase.EVALUATE, Phase.PREPARE, Phase.PREPARE)),
-    st.integers(0, 6),
-    st.sampled_from((_OF_SOURCES, *CHANGES)),
+_MOMENTS = st.tuples(st.sampled_from((Phase.PREPARE, Phase.PREPARE, Phase.PREPARE, Phase.EVALUATE)), st.integers(0, 3))
+_CHANGES = st.one_of(
+    st.none(),
+    st.tuples(_MOMENTS, st.just(_OF_SOURCES), st.none()),
+    st.tuples(_MOMENTS, st.sampled_from(CHANGES), drawn("operation", LOOKUPS)),
 )
+"""When something changes, what, and an operator that reads it."""
 _BELOW = st.tuples(drawn("operation", (*_COMPARING, *LOOKUPS)), st.integers(0, 9))
 
 
@@ -76,7 +78,7 @@ class RowsMachine(RuleBasedStateMachine):
         n=st.integers(0, 40),
         is_sunk=st.booleans(),
         other=st.one_of(st.none(), st.integers(0, 3)),
-        changes=st.one_of(st.none(), _CHANGES),
+        changes=_CHANGES,
     )
     def begin(
         self,
@@ -90,20 +92,21 @@ class RowsMachine(RuleBasedStateMachine):
         n: int,
         is_sunk: bool,
         other: int | None,
-        changes: tuple[Phase, int, str] | None,
+        changes: tuple[tuple[Phase, int], str, str | None] | None,
     ) -> None:
         """Start with a source, operators that compare keys or read files, and a split.
 
-        `changes`: when files change, and how. `other`: run it again, in another way.
+        `changes`: when files change, how, and what reads them. `other`: run it again, in another way.
         """
         self.other = other
         world = RowsWorld(type(self).session(), self.database, KEYS[key])
         self.start(world, source, rows, first)
-        for operation, number in below:
+        reads = [] if changes is None or changes[2] is None else [(changes[2], 0)]
+        for operation, number in [*reads, *below]:
             self._apply(operation, (0, len(world.made)), number, ())
         self._split(way, 0, n, is_sunk=is_sunk)
         if changes is not None:
-            phase, number, what = changes
+            (phase, number), what, _ = changes
             world.changes_sources = what == _OF_SOURCES
             happens = partial(changed, world.folder) if world.changes_sources else partial(world.lookups.change, what)
             world.change = Change(phase, number, happens)
