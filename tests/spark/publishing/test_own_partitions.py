@@ -42,7 +42,7 @@ def test_a_partition_without_rows_is_empty_and_others_stay(
     assert sinks.write(target, f"SELECT * FROM {DAYS} WHERE id > 2", run="r2", **SECOND).rows == 0
     assert days(spark, target) == [("2024-01-01", 1)]
     assert not Path(target.path, "day=2024-01-02").exists()
-    assert f"{target.path}: day=2024-01-02 has no rows, and 1 file of it go" in capsys.readouterr().err
+    assert f"{target.path}: day=2024-01-02 has no rows, and is emptied: 1 file" in capsys.readouterr().err
 
 
 def test_without_a_declared_partition_nothing_is_replaced_and_the_log_says_so(

@@ -191,9 +191,8 @@ def _decimal(kind: str, given: object) -> str:
         number = None
     if number is None:
         raise ValueError(_WORDS["DECIMAL"])
-    whole, _, fraction = (
-        f"{abs(number):f}".partition(".") if abs(number.adjusted()) <= 2 * _MOST_DIGITS else ("", "", "")
-    )
-    if not whole or len(fraction.rstrip("0")) > scale or len(whole.lstrip("0")) > precision - scale:
+    is_long = abs(number.adjusted()) > 2 * _MOST_DIGITS and bool(number)
+    whole, _, fraction = ("9" * precision + "9" if is_long else f"{number.copy_abs():f}").partition(".")
+    if len(fraction.rstrip("0")) > scale or len(whole.lstrip("0")) > precision - scale:
         raise ValueError(f"a number that {kind} can hold")
     return f"{number:f}"

@@ -128,7 +128,7 @@ class FileSink:
             LOG.warning("%s: there are no rows, so no partition is replaced", intent.target)
             return
         removed = counted(len(intent.remove), "file")
-        LOG.warning("%s: %s has no rows, and %s of it go", intent.target, ticket.partition, removed)
+        LOG.warning("%s: %s has no rows, and is emptied: %s", intent.target, ticket.partition, removed)
 
     def _merge(self, new: DataFrame) -> tuple[DataFrame, frozenset[str]]:
         """Return all rows of the target after the merge, and the files that held the old ones."""
