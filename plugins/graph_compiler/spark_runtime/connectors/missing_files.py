@@ -40,7 +40,7 @@ def why_missing(connector: FileConnector, spark: SparkSession) -> str | None:
 
 
 def why_unknown(missing: str) -> str | None:
-    """Return why nobody can say that a path on this host is missing; None for one that is, and for other stores."""
+    """Return why it is not known whether a path on this host is missing; None for one that is, and for other stores."""
     local = local_path(missing)
     why = None if local is None else _why_unknown(local)
     if why is None:
@@ -72,7 +72,7 @@ def _why_unknown(local: PurePosixPath) -> str | None:
 def rows_if_missing(connector: FileConnector, spark: SparkSession) -> Found | None:
     """Return no rows, with the declared columns, if nothing is at a source's path and it may be missing.
 
-    Raises UnreadFilesError if nobody can say whether it is missing.
+    Raises UnreadFilesError if it is not known whether it is missing.
     """
     if connector.if_missing != IfMissing.EMPTY or connector.schema is None:
         return None

@@ -178,7 +178,7 @@ def _literal(value: ParameterValue, spark: SparkSession) -> Any:
     if not isinstance(python, list) or not isinstance(value, TypedValue):
         return spark._jsparkSession.expression(lit(python)._jc)
     plan = analyzed_plan(spark.range(1).select(lit(python).cast(value.kind).alias("value")))
-    made = plan.projectList().head().child()
+    made = plan.projectList().apply(0).child()
     literal = java_class(spark, "org.apache.spark.sql.catalyst.expressions.Literal")
     return literal(made.eval(None), made.dataType())
 
