@@ -42,7 +42,7 @@ orders.filter("amount > :least").sink_to(Parquet("/out/e"))
 #     allowed: ResourceSpec(cpu_cores=…, memory=…, off_heap_memory='0m', extended_resources=<factory>)
 #     declared at pipelines/constructors_of_every_kind.py:22
 #   TumblingEventTimeWindows has no parameter 'lenght'
-#     allowed: TumblingEventTimeWindows(time, size)
+#     allowed: TumblingEventTimeWindows(time, size, offset=None)
 #     declared at pipelines/constructors_of_every_kind.py:23
 #   Filter: parameter 'least' is not declared
 #     allowed: run_date
