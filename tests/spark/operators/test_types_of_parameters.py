@@ -119,3 +119,18 @@ def test_cells_of_values_are_days_decimals_and_lists(spark: SparkSession) -> Non
 
 def test_a_typed_value_is_what_python_has() -> None:
     assert TypedValue("ARRAY<DATE>", ("2026-01-31", None)).python == [date(2026, 1, 31), None]
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind", "words"),
+    [
+        (["a"], "STRING", r"the cell .* is a list, and column 'k' is STRING"),
+        ("a", "ARRAY<STRING>", r"the cell 'a' is not a list, and column 'k' is ARRAY<STRING>"),
+    ],
+)
+def test_a_list_in_another_column_is_refused(spark: SparkSession, cell: Any, kind: str, words: str) -> None:
+    from graph_compiler.errors import SchemaChangedError
+    from graph_compiler.spark_runtime.connectors import read_source
+
+    with pytest.raises(SchemaChangedError, match=words):
+        read_source(Values([(cell,)], f"k {kind}"), spark)
