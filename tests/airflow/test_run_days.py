@@ -148,3 +148,66 @@ def test_the_hint_for_paths_gives_each_run_the_day_of_its_zone() -> None:
     days = [render(logical_date=instance(date)) for date in dates]
     first = datetime.fromisoformat(days[0])
     assert days == [f"{first + timedelta(days=number):%Y-%m-%d}" for number in range(len(dates))]
+
+
+def test_run_date_in_the_zone_of_the_schedule_is_not_warned_of() -> None:
+    declared = env("/out/{{ run_date }}", "day = :run_date")
+    own = StreamExecutionEnvironment("daily", config={"airflow.run-date-timezone": "Europe/Vienna"})
+    rows = own.from_source(Csv("/in"), "in").filter("day = :run_date").name("kept")
+    rows.sink_to(Parquet("/out/{{ run_date }}")).name("out")
+    assert warning_of(declared, "30 1 * * *", "Europe/Vienna")
+    assert not warning_of(own, "30 1 * * *", "Europe/Vienna")
+    assert warning_of(own, "@daily", "Europe/London")
+
+
+class Run:
+    """What Airflow knows of a run."""
+
+    def __init__(self, moment: str | None, run_type: str = "scheduled") -> None:
+        self.logical_date = None if moment is None else datetime.fromisoformat(moment)
+        self.run_after = datetime.fromisoformat("2026-07-01T22:30:00+00:00")
+        self.run_type = run_type
+
+
+@pytest.mark.parametrize(
+    ("run", "zone", "day"),
+    [
+        (Run("2026-03-26T23:30:00+00:00"), "UTC", "2026-03-26"),
+        (Run("2026-03-26T23:30:00+00:00"), "Europe/Vienna", "2026-03-27"),
+        (Run("2026-03-29T22:30:00+00:00"), "Europe/Vienna", "2026-03-30"),
+        (Run("2026-03-27T00:30:00+01:00"), "UTC", "2026-03-26"),
+        (Run("2026-03-27T00:00:00+00:00"), "America/New_York", "2026-03-26"),
+        (Run("2026-03-27T00:00:00+00:00", "manual"), "America/New_York", "2026-03-27"),
+        (Run("2026-03-27T01:00:00+00:00", "manual"), "America/New_York", "2026-03-26"),
+        (Run("2026-03-26T23:30:00+00:00", "backfill"), "Europe/Vienna", "2026-03-27"),
+        (Run(None, "asset_triggered"), "Europe/Vienna", "2026-07-02"),
+        (Run(None, "asset_triggered"), "UTC", "2026-07-01"),
+    ],
+)
+def test_run_date_is_the_day_in_the_zone_that_the_pipeline_asks_for(run: Run, zone: str, day: str) -> None:
+    from graph_compiler.airflow_backend.dag.logical_dates import with_run_date
+
+    assert with_run_date({"dag_run": run}, zone)["run_date"] == day  # type: ignore[typeddict-item]
+
+
+def test_each_local_day_of_a_year_is_one_run_date() -> None:
+    from graph_compiler.airflow_backend.dag.logical_dates import with_run_date
+
+    days = [
+        with_run_date({"dag_run": Run(date.isoformat())}, "Europe/Vienna")["run_date"]  # type: ignore[typeddict-item]
+        for date in runs("30 0 * * *", "Europe/Vienna")
+    ]
+    first = datetime.fromisoformat(days[0])
+    assert days == [f"{first + timedelta(days=number):%Y-%m-%d}" for number in range(len(days))]
+
+
+def test_a_task_renders_the_day_of_its_pipelines_zone() -> None:
+    from graph_compiler.airflow_backend import build_dag
+
+    own = StreamExecutionEnvironment("daily", config={"airflow.run-date-timezone": "Europe/Vienna"})
+    own.from_source(Csv("/in"), "in").filter("day = :run_date").sink_to(Parquet("/out/{{ run_date }}")).name("out")
+    (task,) = build_dag(own).tasks
+    context: Any = {"dag_run": Run("2026-03-26T23:30:00+00:00"), "params": {}}
+    task.render_template_fields(context)
+    assert task.parameters["run_date"] == "2026-03-27"  # type: ignore[attr-defined]
+    assert "/out/2026-03-27" in task.places.values()  # type: ignore[attr-defined]

@@ -308,7 +308,9 @@ CASES = {
         source=Csv("today", schema="id INT"),
         refusals=(
             Refusal(
-                words=("today does not exist",), hint="create the folder and declare schema=", changes={"path": "in"}
+                words=("today does not exist",),
+                hint="declare schema= and if_missing='empty'",
+                changes={"if_missing": "empty"},
             ),
         ),
         rows=[],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -270,6 +271,25 @@ def test_partitions_of_new_rows_are_replaced_and_others_stay(
     mine.publish(intent, behind_others=ticket)
     assert ids(spark, target) == [*range(1, 30, 2), 100]
     assert store.folders(target) == ["d=0", "d=1"]
+
+
+def test_the_partition_of_a_run_is_empty_without_rows_and_refuses_others(
+    spark: SparkSession, store: HdfsStore, publisher: PublisherOf, target: str
+) -> None:
+    from graph_compiler.spark_runtime.publishing.own_partition import OwnPartition
+
+    format, rows = format_of("parquet", "d"), spark.sql(ROWS)
+    publisher("e1").publish(prepared(publisher("e1"), target, rows, format=format))
+    mine = publisher("e2", "later")
+    own = OwnPartition.of((("d", "1"),), rows.schema, spark)
+    ticket = replace(mine.settle(SINK, target, SinkMode.OVERWRITE_PARTITIONS), partition=own)
+    with pytest.raises(PublicationError, match="rows of other partitions than d=1.*: d=0;"):
+        mine.prepare(ticket, rows, format)
+    mine.discard(ticket)
+    assert ids(spark, target) == [*range(30)]
+    mine.publish(mine.prepare(ticket, rows.where("false"), format), behind_others=ticket)
+    assert ids(spark, target) == [*range(0, 30, 2)]
+    assert store.folders(target) == ["d=0"]
 
 
 def test_no_rows_leave_a_file_with_the_columns(spark: SparkSession, publisher: PublisherOf, target: str) -> None:

@@ -51,6 +51,9 @@ JDBC_FAULTS = "spark/connectors/test_jdbc_faults.py"
 COLLATIONS = "spark/connectors/test_jdbc_collations.py"
 SPLITS_TESTS = "spark/operators/test_splits.py"
 OWN_READS = "spark/repeatability/test_own_reads.py"
+OWN_PARTITIONS = "spark/publishing/test_own_partitions.py"
+MISSING_FILES = "spark/connectors/test_missing_files.py"
+PARAMETER_TYPES = "spark/operators/test_types_of_parameters.py"
 VARYING = "spark/repeatability/test_varying_rows.py"
 JDBC_NAMES = "spark/connectors/test_jdbc_names.py"
 JDBC_SNAPSHOTS = "spark/connectors/test_jdbc_snapshots.py"
@@ -1407,5 +1410,39 @@ FAULTS = (
         "files that change while a loop reads them are not noticed",
         ("RegionEvaluation._settle_reads", "if is_settled:", "if False:"),
         found_by=f"{OWN_READS}::test_files_that_change_while_a_loop_reads_them_fail_the_attempt",
+    ),
+    _fault(
+        145,
+        "the partition of a run keeps its old rows if it has no new ones",
+        ("_folders_to_empty", "if ticket.partition is None:", "if True:"),
+        found_by=f"{OWN_PARTITIONS}::test_a_partition_without_rows_is_empty_and_others_stay",
+    ),
+    _fault(
+        146,
+        "rows of a partition for which the run is not responsible are published",
+        ("Publisher.prepare", "ticket.partition.refuse_others(file.folder for file in files)", "pass"),
+        found_by=f"{OWN_PARTITIONS}::test_rows_of_another_partition_fail_before_anything_is_published",
+    ),
+    _fault(
+        147,
+        "rows that another run has published meanwhile stay in a partition that is emptied",
+        (
+            "_renew",
+            "replaced = (*intent.replaces, *_folders_to_empty(ticket, there, intent.replaces))",
+            "replaced = intent.replaces",
+        ),
+        found_by=f"{OWN_PARTITIONS}::test_of_two_runs_at_once_that_are_responsible_for_a_day_the_last_one_counts[empty]",
+    ),
+    _fault(
+        148,
+        "a link to nothing passes for a source that is missing",
+        ("_why_unknown", "if os.path.lexists(path) else None", "if False else None"),
+        found_by=f"{MISSING_FILES}::test_what_only_looks_missing_on_a_disk_fails",
+    ),
+    _fault(
+        149,
+        "a parameter has the type that its value shows, not the declared one",
+        ("with_types", 'if not typed or ":" not in text:', "if True:"),
+        found_by=f"{PARAMETER_TYPES}::test_a_typed_parameter_has_its_value_and_its_type",
     ),
 )

@@ -363,6 +363,25 @@ def test_partitions_of_new_rows_are_replaced_and_others_stay(
     assert {name.split("/")[0] for name in keys(store, root)} == {"d=0", "d=1"}
 
 
+def test_the_partition_of_a_run_is_empty_without_rows_and_refuses_others(
+    spark: SparkSession, store: DeferringStore, publisher: PublisherOf, root: str
+) -> None:
+    from graph_compiler.spark_runtime.publishing.own_partition import OwnPartition
+
+    format, rows = format_of("parquet", "d"), spark.sql(ROWS)
+    publisher("e1").publish(prepared(publisher("e1"), root, rows, format=format))
+    mine = publisher("e2", "later")
+    own = OwnPartition.of((("d", "1"),), rows.schema, spark)
+    ticket = replace(mine.settle(SINK, root, SinkMode.OVERWRITE_PARTITIONS), partition=own)
+    with pytest.raises(PublicationError, match="rows of other partitions than d=1.*: d=0;"):
+        mine.prepare(ticket, rows, format)
+    mine.discard(ticket)
+    assert ids(spark, root) == [*range(30)]
+    mine.publish(mine.prepare(ticket, rows.where("false"), format), behind_others=ticket)
+    assert ids(spark, root) == [*range(0, 30, 2)]
+    assert {name.split("/")[0] for name in keys(store, root)} == {"d=0"}
+
+
 def test_no_rows_leave_a_file_with_the_columns(spark: SparkSession, publisher: PublisherOf, root: str) -> None:
     for number, by in enumerate(((), ("d",))):
         target = f"{root}/{number}"

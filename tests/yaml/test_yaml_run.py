@@ -45,6 +45,16 @@ RUNS: dict[str, dict[str, object]] = {
     "params: {a: {default: 1, type: number, exclusiveMaximum: 3, title: A}}": {
         "params": {"a": {"default": 1, "type": "number", "exclusiveMaximum": 3, "title": "A"}}
     },
+    "params: {a: [1, 2], b: [x], c: [true]}": {"params": {"a": [1, 2], "b": ["x"], "c": [True]}},
+    "params: {a: {default: null, sql_type: DATE}, b: {default: 2026-01-31, sql_type: date}}": {
+        "params": {"a": {"default": None, "sql_type": "DATE"}, "b": {"default": "2026-01-31", "sql_type": "DATE"}}
+    },
+    "params: {a: {default: '0.06', sql_type: 'DECIMAL(4, 2)', title: Rate, type: ['null', string]}}": {
+        "params": {"a": {"default": "0.06", "sql_type": "DECIMAL(4,2)", "title": "Rate", "type": ["null", "string"]}}
+    },
+    "params: {a: {default: [], sql_type: 'ARRAY<INT>', maxItems: 3}}": {
+        "params": {"a": {"default": [], "sql_type": "ARRAY<INT>", "maxItems": 3}}
+    },
     "params: {a: {default: x, enum: [x, y], values_display: {x: One, y: Two}}}": {
         "params": {"a": {"default": "x", "enum": ["x", "y"], "values_display": {"x": "One", "y": "Two"}}}
     },
@@ -158,7 +168,7 @@ schedule: {cron: "@dayly", every: soon, start: 2013-13-01, timezone: Europe/Wien
 params:
   late: {default: -1, minimum: 0}
   other: {default: 3, minimun: 0}
-  listed: [1, 2]
+  listed: [[1], 2]
   nothing:
   pattern: {default: a, pattern: "(("}
 """

@@ -1,16 +1,19 @@
 """Windows over event time: half-open, `[window_start, window_end)`, in the session's time zone (UTC).
 
-Names are Flink's. Rows with a NULL time are in no window.
+Names are Flink's. Rows with a NULL time are in no window. Windows begin at 1970-01-01 00:00, a Thursday, and at every
+`size` (or `slide`) before and after it; with `offset`, as much later.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from datetime import timedelta
 
 from graph_compiler.declaration.refusals.constructors import HeldToForm
 from graph_compiler.errors import Problem
+from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import quoted
 
 _UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week")
@@ -27,6 +30,19 @@ def wrong_interval(text: object, units: Sequence[str] = _UNITS) -> str | None:
     return f"a number and a unit, as in '10 minutes'; units are {', '.join(units)}"
 
 
+WEEK = timedelta(weeks=1)
+_PART = re.compile(rf"([+-]?)\s*(\d+(?:\.\d+)?)\s+({'|'.join(_UNITS)})", re.IGNORECASE)
+
+
+def duration_of(text: str) -> timedelta:
+    """Return the length of an interval that `wrong_interval` allows: `1 day 12 hours`."""
+    found = timedelta()
+    for sign, number, unit in _PART.findall(text):
+        part = float(number) * timedelta(**{f"{unit.lower()}s": 1})
+        found += -part if sign == "-" else part
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Window(metaclass=HeldToForm):
     """The base class; its subclasses are the kinds. `time` is a timestamp column; lengths are like `10 minutes`."""
@@ -34,14 +50,29 @@ class Window(metaclass=HeldToForm):
     time: str
 
     def lengths(self) -> dict[str, str]:
-        """Return its lengths by name."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "time"}
+        """Return its lengths by name, without an offset that is not set."""
+        found = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "time"}
+        return {name: text for name, text in found.items() if name != "offset" or text is not None}
+
+    @property
+    def step(self) -> str | None:
+        """The time from the begin of a window to that of the next; None if that depends on the rows."""
+        return None
 
     def problems(self) -> Iterator[Problem]:
         """Yield lengths that are not intervals."""
+        wrong = False
         for name, text in self.lengths().items():
             if allowed := wrong_interval(text):
+                wrong = True
                 yield Problem(message=f"the {name} of its windows is {text!r}", allowed=allowed)
+        if wrong or self.step is None or (offset := self.lengths().get("offset")) is None:
+            return
+        if abs(duration_of(offset)) >= duration_of(self.step):
+            yield Problem(
+                message=f"the offset of its windows is {offset!r}, and a window begins every {self.step}",
+                allowed=f"less than {self.step}, in both directions",
+            )
 
     def spark_function(self) -> str:
         """Return the Spark function whose struct (start, end) rows are grouped by."""
@@ -50,23 +81,35 @@ class Window(metaclass=HeldToForm):
 
 @dataclass(frozen=True, slots=True)
 class TumblingEventTimeWindows(Window):
-    """Every row is in one window of `size`."""
+    """Every row is in one window of `size`; windows begin `offset` later: a week from Monday on has `4 days`."""
 
     size: str
+    offset: str | None = field(default=None, metadata={UNSAID: True})
+
+    @property
+    def step(self) -> str | None:
+        return self.size
 
     def spark_function(self) -> str:
-        return f"window({quoted(self.time)}, {_text(self.size)})"
+        begins = "" if self.offset is None else f", {_text(self.size)}, {_text(self.offset)}"
+        return f"window({quoted(self.time)}, {_text(self.size)}{begins})"
 
 
 @dataclass(frozen=True, slots=True)
 class SlidingEventTimeWindows(Window):
-    """A window of `size` starts every `slide`; a row is in size / slide of them."""
+    """A window of `size` starts every `slide`; a row is in size / slide of them. They begin `offset` later."""
 
     size: str
     slide: str
+    offset: str | None = field(default=None, metadata={UNSAID: True})
+
+    @property
+    def step(self) -> str | None:
+        return self.slide
 
     def spark_function(self) -> str:
-        return f"window({quoted(self.time)}, {_text(self.size)}, {_text(self.slide)})"
+        begins = "" if self.offset is None else f", {_text(self.offset)}"
+        return f"window({quoted(self.time)}, {_text(self.size)}, {_text(self.slide)}{begins})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Annotated
+from zoneinfo import available_timezones
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from graph_compiler.declaration.resources.application import DeployMode
 from graph_compiler.declaration.retention import DEFAULT_TTL, HISTORY_SIZE, StagingRelease
@@ -17,6 +19,12 @@ from graph_compiler.options.modes import DescriptionMode, RestartStrategyType, R
 MAX_PARALLELISM = 32768
 MAX_RESTARTS = 1_000_000
 """Flink allows 2³¹ − 1; Airflow adds tries when a task is cleared, and its databases allow no more than this."""
+
+
+def _zone(name: str) -> str:
+    if name not in available_timezones():
+        raise ValueError("allowed: a time zone of the IANA database, as Europe/Vienna")
+    return name
 
 
 class PipelineOptions(BaseModel):
@@ -217,6 +225,11 @@ class PipelineOptions(BaseModel):
         min_length=1,
         alias="airflow.conn-id",
         description="Airflow connection of the Spark cluster; unset: setting conn_id of the deployment.",
+    )
+    run_date_timezone: Annotated[str, AfterValidator(_zone)] = Field(
+        default="UTC",
+        alias="airflow.run-date-timezone",
+        description="The time zone whose day `run_date` is, in runs under Airflow. `ds` is always a day in UTC.",
     )
     cached_files: str | None = Field(
         default=None,

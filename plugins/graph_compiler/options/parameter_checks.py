@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from graph_compiler.declaration.parameters.parameter import Parameter, ParameterValue
+from graph_compiler.declaration.parameters.parameter import Parameter, ParameterValue, json_value
 from graph_compiler.errors import Problem
 
 _WORDS = {
@@ -29,7 +29,7 @@ def value_problems(
     for parameter in parameters:
         if parameter.name not in values:
             continue
-        value = values[parameter.name]
+        value = json_value(values[parameter.name])
         if allowed := _allowed_by(parameter, value):
             key = f"params.{parameter.name}"
             yield Problem(key=key, message=f"{what} {value!r}", allowed=allowed)
@@ -56,7 +56,7 @@ def default_problems(parameters: Iterable[Parameter]) -> Iterator[Problem]:
     yield from value_problems(checked, defaults, what="its default is")
 
 
-def _allowed_by(parameter: Parameter, value: ParameterValue) -> str | None:
+def _allowed_by(parameter: Parameter, value: object) -> str | None:
     """Return what a schema allows as text, None if it allows the value."""
     from jsonschema import Draft202012Validator
 
@@ -66,5 +66,5 @@ def _allowed_by(parameter: Parameter, value: ParameterValue) -> str | None:
 
 
 def _words(keyword: str, wanted: object) -> str:
-    shown = ", ".join(map(str, wanted)) if isinstance(wanted, list) else str(wanted)
+    shown = (" or " if keyword == "type" else ", ").join(map(str, wanted)) if isinstance(wanted, list) else str(wanted)
     return _WORDS.get(keyword, f"{keyword} {{}}").format(shown)

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from tempfile import mkdtemp
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.operators import Source
 from graph_compiler.declaration.parameters.parameter import ParameterValue
+from graph_compiler.declaration.parameters.typed_value import TypedValue, typed_value
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
@@ -54,7 +55,7 @@ class MiniCluster:
         pipeline: StreamExecutionEnvironment | Pipeline,
         sources: Mapping[str, Given] | SourcePlace | None = None,
         *,
-        params: Mapping[str, ParameterValue] | None = None,
+        params: Mapping[str, Any] | None = None,
         day: str | date = DAY,
         until: str | None = None,
         write_sinks: bool = False,
@@ -136,16 +137,23 @@ def _now(day: str | date) -> datetime:
     return datetime.combine(date.fromisoformat(_day(day)), time(), UTC)
 
 
-def _params(compiled: CompiledPipeline, given: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
+def _params(compiled: CompiledPipeline, given: Mapping[str, Any]) -> dict[str, ParameterValue]:
     defaults = dict(compiled.pipeline.params)
-    for name, value in given.items():
-        if not isinstance(value, str | int | float | date):
-            raise ParameterError(
-                f"parameter '{name}' is {shown(value)}\n  allowed: a str, int, float or bool, or a date"
-            )
-    parsed = {name: parse_parameter(name, str(value), defaults) for name, value in given.items()}
+    parsed = {name: _parsed(name, value, defaults) for name, value in given.items()}
     check_parameters(compiled.pipeline, parsed)
     return {**defaults, **parsed}
+
+
+def _parsed(name: str, value: object, defaults: Mapping[str, ParameterValue]) -> ParameterValue:
+    default = defaults.get(name)
+    if isinstance(default, TypedValue) and not isinstance(value, str):
+        try:
+            return typed_value(default.kind, value)
+        except ValueError as error:
+            raise ParameterError(f"parameter '{name}' is {shown(value)}\n  allowed: {error}, or None") from None
+    if not isinstance(value, str | int | float | date):
+        raise ParameterError(f"parameter '{name}' is {shown(value)}\n  allowed: a str, int, float or bool, or a date")
+    return parse_parameter(name, str(value), defaults)
 
 
 def _node_ids(regions: Iterable[RegionDescriptor]) -> frozenset[int]:

@@ -21,7 +21,7 @@ orders.filter("amount > :most").sink_to(Parquet("/out/d")).name("d")
 #     hint: declare it in the pipeline's params
 #     declared at pipelines/a_constructor_among_other_mistakes.py:6
 #   Csv has no parameter 'nullvalue'
-#     allowed: Csv(path, schema=None, on_schema_change=None, options=(), on_misfit=None, rejects=None, header=True, null_value='')
+#     allowed: Csv(path, schema=None, on_schema_change=None, options=(), if_missing=None, on_misfit=None, rejects=None, header=True, null_value='')
 #     hint: did you mean 'null_value'?
 #     declared at pipelines/a_constructor_among_other_mistakes.py:7
 #   Filter: parameter 'most' is not declared

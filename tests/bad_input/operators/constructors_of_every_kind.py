@@ -29,7 +29,7 @@ orders.filter("amount > :least").sink_to(Parquet("/out/e"))
 #     hint: did you mean 'cron'?
 #     declared at pipelines/constructors_of_every_kind.py:15
 #   Parquet was called without path
-#     allowed: Parquet(path, schema=None, on_schema_change=None, options=())
+#     allowed: Parquet(path, schema=None, on_schema_change=None, options=(), if_missing=None)
 #     declared at pipelines/constructors_of_every_kind.py:17
 #   Secret has no parameter 'connection'
 #     allowed: Secret(conn_id, field='password')
@@ -42,7 +42,7 @@ orders.filter("amount > :least").sink_to(Parquet("/out/e"))
 #     allowed: ResourceSpec(cpu_cores=…, memory=…, off_heap_memory='0m', extended_resources=<factory>)
 #     declared at pipelines/constructors_of_every_kind.py:22
 #   TumblingEventTimeWindows has no parameter 'lenght'
-#     allowed: TumblingEventTimeWindows(time, size)
+#     allowed: TumblingEventTimeWindows(time, size, offset=None)
 #     declared at pipelines/constructors_of_every_kind.py:23
 #   Filter: parameter 'least' is not declared
 #     allowed: run_date

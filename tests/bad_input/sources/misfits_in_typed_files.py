@@ -7,11 +7,11 @@ env.from_source(Jdbc("jdbc:sqlite:a", table="b", rejects="bad"), "c").sink_to(Pa
 # graph-compiler validate says:
 # pipelines/misfits_in_typed_files.py: pipeline 'sales' has 4 problems
 #   Parquet has no parameter 'on_misfit'
-#     allowed: Parquet(path, schema=None, on_schema_change=None, options=())
+#     allowed: Parquet(path, schema=None, on_schema_change=None, options=(), if_missing=None)
 #     hint: its values have types, unlike those of CSV and JSON; on_schema_change says what happens if a type differs from schema=
 #     declared at pipelines/misfits_in_typed_files.py:4
 #   Orc has no parameter 'rejects'
-#     allowed: Orc(path, schema=None, on_schema_change=None, options=())
+#     allowed: Orc(path, schema=None, on_schema_change=None, options=(), if_missing=None)
 #     hint: its values have types, unlike those of CSV and JSON; to set rows aside, add filter("condition", rejects="tag")
 #     declared at pipelines/misfits_in_typed_files.py:5
 #   Jdbc has no parameter 'rejects'
@@ -19,6 +19,6 @@ env.from_source(Jdbc("jdbc:sqlite:a", table="b", rejects="bad"), "c").sink_to(Pa
 #     hint: its values have types, unlike those of CSV and JSON; to set rows aside, add filter("condition", rejects="tag")
 #     declared at pipelines/misfits_in_typed_files.py:6
 #   Orc has no parameter 'on_misfit'
-#     allowed: Orc(path, schema=None, on_schema_change=None, options=())
+#     allowed: Orc(path, schema=None, on_schema_change=None, options=(), if_missing=None)
 #     hint: its values have types, unlike those of CSV and JSON; on_schema_change says what happens if a type differs from schema=
 #     declared at pipelines/misfits_in_typed_files.py:5

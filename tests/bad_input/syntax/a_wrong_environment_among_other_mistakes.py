@@ -12,7 +12,7 @@ prices.filter("price > :least").sink_to(Parquet("/out/prices"))
 #     hint: did you mean 'params'?
 #     declared at pipelines/a_wrong_environment_among_other_mistakes.py:3
 #   Csv has no parameter 'nullvalue'
-#     allowed: Csv(path, schema=None, on_schema_change=None, options=(), on_misfit=None, rejects=None, header=True, null_value='')
+#     allowed: Csv(path, schema=None, on_schema_change=None, options=(), if_missing=None, on_misfit=None, rejects=None, header=True, null_value='')
 #     hint: did you mean 'null_value'?
 #     declared at pipelines/a_wrong_environment_among_other_mistakes.py:4
 #   after 'prices': there is no join type 'outer'

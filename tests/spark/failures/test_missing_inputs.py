@@ -47,7 +47,7 @@ def test_an_equal_extension_alone_is_not_similar(tmp_path: Path) -> None:
 
 def test_a_missing_folder_says_how_a_day_without_files_is_declared(tmp_path: Path) -> None:
     said = does_not_exist(f"{tmp_path}/day=2024-03-31")
-    assert said.endswith("create the folder and declare schema=: an empty folder has no rows")
+    assert said.endswith("declare schema= and if_missing='empty': then it has no rows")
     assert "hint" not in does_not_exist(f"{tmp_path}/day=*")
     (tmp_path / "day=2024-03-30").mkdir()
     assert "did you mean" in does_not_exist(f"{tmp_path}/day=2024-03-31")

@@ -121,6 +121,37 @@ def test_a_region_runs_again_if_files_that_only_its_sql_names_have_changed(
     assert listed.rows() == [(1, 2), (2, 1), (3, 1)]
 
 
+class Missing(Shop):
+    """A task of two regions: `spent` joins orders with customers that may be missing."""
+
+    def __init__(self, folder: Path, spark: SparkSession) -> None:
+        self.folder, self.spark = folder, spark
+        spark.createDataFrame([(1,), (1,), (2,), (3,)], "x int").write.parquet(f"{folder}/orders")
+        env = StreamExecutionEnvironment("shop")
+        orders = env.from_source(Parquet(f"{folder}/orders"), "orders")
+        some = Parquet(f"{folder}/customers", schema="x INT", if_missing="empty")
+        known = orders.join(env.from_source(some, "customers"), on="x").name("known")
+        spent = known.transform(in_spent).name("spent").stage("dear", same_task=True)
+        best = spent.key_by("x").aggregate(n="count(*)").transform(in_best).name("best")
+        best.sink_to(Parquet(f"{folder}/best")).name("best_out")
+        self.regions = describe_regions(compile_pipeline(env.pipeline()))
+        assert [region.region_id for region in self.regions] == ["spent", "best_out"]
+
+
+def test_a_region_that_has_read_no_files_runs_again_once_there_are_some(
+    tmp_path: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = Missing(tmp_path, spark)
+    for number in (1, 2):
+        _happens["best"] = fail
+        assert len(missing.tries(number)) == 1
+        assert missing.epochs() == 1, "the second try keeps it"
+    missing.arrives("one", [1, 2])
+    assert missing.tries(3) == []
+    assert "'spent' runs again: files that 'customers' has read have changed since" in capsys.readouterr().out
+    assert missing.rows() == [(1, 2), (2, 1)]
+
+
 def fail() -> None:
     raise ValueError("not yet")
 

@@ -7,6 +7,7 @@ neither                          the pipeline's default, or what the run was tri
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,7 +18,8 @@ from airflow.sdk import Context, Param, TaskGroup
 from airflow.sdk.exceptions import AirflowFailException
 
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
-from graph_compiler.declaration.parameters.parameter import ParameterValue
+from graph_compiler.declaration.parameters.parameter import ParameterValue, json_value
+from graph_compiler.declaration.parameters.typed_value import SQL_TYPE, TypedValue, typed_value
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe.run_parameters import check_parameters, parse_parameter
 from graph_compiler.errors import InvalidPipelineError, ParameterError, Problem
@@ -31,7 +33,8 @@ class Arguments:
     """The parameters of a pipeline in one Dag, or in one task group of it.
 
     `literals` and `of_the_run` are the arguments of the task group: values, and what only a run knows. `params` are for
-    the operators: what the Dag does not declare. `defaults` are all values that are known before a run.
+    the operators: what the Dag does not declare. `defaults` are all values that are known before a run. `run_date` is
+    the day in `run_date_zone`.
     """
 
     pipeline: Pipeline
@@ -39,6 +42,7 @@ class Arguments:
     of_the_run: Mapping[str, object]
     params: Mapping[str, Param]
     defaults: Mapping[str, ParameterValue]
+    run_date_zone: str = "UTC"
 
     @classmethod
     def own(cls, pipeline: Pipeline) -> Arguments:
@@ -50,12 +54,16 @@ class Arguments:
 def params_of(declared: StreamExecutionEnvironment | Pipeline) -> dict[str, Param]:
     """Return a pipeline's parameters as Params of a Dag, with default, title, description and checks."""
     pipeline = declared if isinstance(declared, Pipeline) else declared.pipeline()
-    return {one.name: Param(one.default, **one.keywords) for one in pipeline.parameters}
+    return {one.name: Param(json_value(one.default), **_of_airflow(one.keywords)) for one in pipeline.parameters}
+
+
+def _of_airflow(keywords: Mapping[str, Any]) -> dict[str, Any]:
+    return {word: said for word, said in keywords.items() if word != SQL_TYPE}
 
 
 def arguments_in(group: TaskGroup, pipeline: Pipeline, given: Mapping[str, object]) -> Arguments:
     """Return the parameters of a pipeline in a group; raises InvalidPipelineError for arguments that cannot work."""
-    values = {name: _value(value) for name, value in given.items()}
+    values = {name: _value(value, dict(pipeline.params).get(name)) for name, value in given.items()}
     words = f"task group '{group.group_id}'"
     if problems := tuple(_problems(pipeline, values, words)):
         raise pipeline.placed(InvalidPipelineError(pipeline.name, problems))
@@ -89,13 +97,13 @@ def _declared(group: TaskGroup) -> dict[str, object]:
 
 
 def rendered_arguments(pipeline: str, rendered: Mapping[str, object]) -> dict[str, ParameterValue]:
-    """Return the values of a run; raises AirflowFailException for anything but text, numbers, a bool or a date."""
+    """Return the values of a run; raises AirflowFailException for anything that no parameter can be."""
     values = {name: _value(value) for name, value in rendered.items()}
     for name, value in values.items():
-        if not isinstance(value, str | int | float):
+        if not isinstance(value, str | int | float | list | None):
             raise AirflowFailException(
                 f"pipeline '{pipeline}': parameter '{name}' is {shown(value)}\n"
-                "  allowed: text, an int, a float, a bool or a date\n"
+                "  allowed: text, an int, a float, a bool, a date, a list or None\n"
                 "  hint: it is an argument of the task group; a template or an XCom gave it this value"
             )
     return cast(dict[str, ParameterValue], values)
@@ -105,7 +113,10 @@ def with_arguments(context: Context, values: Mapping[str, ParameterValue]) -> Co
     """Return Jinja's variables in which `params` has the arguments of the task group."""
     if not values:
         return context
-    return cast(Context, {**context, "params": {**context["params"], **values}})
+    return cast(
+        Context,
+        {**context, "params": {**context["params"], **{name: json_value(value) for name, value in values.items()}}},
+    )
 
 
 def _problems(pipeline: Pipeline, values: Mapping[str, object], group: str) -> Iterator[Problem]:
@@ -120,7 +131,7 @@ def _problems(pipeline: Pipeline, values: Mapping[str, object], group: str) -> I
             )
         elif _is_literal(value):
             try:
-                literals[name] = parse_parameter(name, str(value), defaults)
+                literals[name] = parse_parameter(name, _text(value), defaults)
             except ParameterError as error:
                 yield Problem(message=f"{group}: {error}")
         elif not isinstance(value, str) and not _is_resolved_later(value):
@@ -134,18 +145,29 @@ def _problems(pipeline: Pipeline, values: Mapping[str, object], group: str) -> I
 def _typed(known: Mapping[str, object], defaults: Mapping[str, ParameterValue]) -> Iterator[tuple[str, ParameterValue]]:
     """Yield the values that are known before a run: none of a required param, and none of a wrong type."""
     for name, value in known.items():
-        if _is_literal(value):
+        if _is_literal(value) or isinstance(defaults.get(name), TypedValue):
             with suppress(ParameterError):
-                yield name, parse_parameter(name, str(value), defaults)
+                yield name, parse_parameter(name, _text(value), defaults)
 
 
-def _value(value: object) -> object:
+def _value(value: object, default: object = None) -> object:
+    """Return an argument as JSON has it, and that of a typed parameter with its type, if it fits."""
+    if isinstance(default, TypedValue) and not isinstance(value, str) and not _is_resolved_later(value):
+        with suppress(ValueError):
+            return typed_value(default.kind, value)
     return value.isoformat() if isinstance(value, date) else value
+
+
+def _text(value: object) -> str:
+    """Return a value as text that `parse_parameter` reads."""
+    if isinstance(value, TypedValue):
+        return json.dumps(value.json)
+    return json.dumps(value) if value is None or isinstance(value, list) else str(value)
 
 
 def _is_literal(value: object) -> bool:
     is_template = isinstance(value, str) and any(mark in value for mark in ("{{", "{%", "{#"))
-    return isinstance(value, str | int | float) and not is_template
+    return isinstance(value, str | int | float | TypedValue) and not is_template
 
 
 def _is_resolved_later(value: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from airflow.sdk import DAG, XComArg
 from airflow.sdk.definitions.edges import EdgeInfoType
@@ -28,6 +29,7 @@ def add_tasks(
 ) -> tuple[Mapping[TaskName, DeploymentTaskOperator], Plan]:
     """Add the tasks of a pipeline, and a dependency for each staged edge between two; return them, and the plan."""
     groups = compiled.deployment.slot_sharing_groups
+    arguments = replace(arguments, run_date_zone=compiled.options.run_date_timezone)
     restart, described = restart_strategy(compiled.options), describe_pipeline(compiled)
     plan = plan_of(compiled, described)
     explanations = explain_tasks(plan)

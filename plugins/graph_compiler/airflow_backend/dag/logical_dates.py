@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -43,7 +43,7 @@ def _using_logical_date(compiled: CompiledPipeline, templates: Environment) -> I
     for node in compiled.stream_graph.nodes:
         if not isinstance(node.operator, Source | Sink):
             continue
-        for text in node.operator.connector.texts().values():
+        for text in node.operator.texts().values():
             if asked := variables_in(text, templates) & NEEDS_LOGICAL_DATE:
                 yield Problem(
                     operator=node.declared_name,
@@ -54,11 +54,16 @@ def _using_logical_date(compiled: CompiledPipeline, templates: Environment) -> I
                 )
 
 
-def with_run_date(context: Context) -> Context:
-    """Add `run_date` to Jinja's variables."""
+def with_run_date(context: Context, zone: str = "UTC") -> Context:
+    """Add `run_date` to Jinja's variables: the run's day in a time zone.
+
+    Who starts a run by hand for a day (`submit --date`) means that day, which Airflow keeps as its midnight in UTC.
+    """
     run = context["dag_run"]
-    moment = run.logical_date or run.run_after
-    return cast(Context, {**context, RUN_DATE: moment.strftime("%Y-%m-%d")})
+    moment = (run.logical_date or run.run_after).astimezone(UTC)
+    is_day = run.run_type == "manual" and moment.time() == time() and run.logical_date is not None
+    day = moment if is_day else moment.astimezone(ZoneInfo(zone))
+    return cast(Context, {**context, RUN_DATE: f"{day:%Y-%m-%d}"})
 
 
 @contextmanager
@@ -76,7 +81,8 @@ def explaining_templates(pipeline: str, places: Mapping[str, str]) -> Iterator[N
         ) from None
 
 
-# Whether the days of a schedule's runs are those of its time zone: Airflow's `ds` and our `run_date` are days in UTC.
+# Whether the days of a schedule's runs are those of its time zone: Airflow's `ds` is a day in UTC, and so is `run_date`
+# unless the pipeline has the option `airflow.run-date-timezone`.
 #
 #     30 1 * * *  Europe/Vienna     Sat 28 March 01:30 = 00:30 UTC     ds 2026-03-28
 #                                   Sun 29 March 01:30 = 00:30 UTC     ds 2026-03-29
@@ -97,14 +103,17 @@ def what_days_lose(compiled: CompiledPipeline, timetable: object, templates: Env
     offsets = _offsets(str(getattr(zone, "name", zone)))
     if minute is None or len({(minute - offset) // _DAY for offset in offsets}) < 2:
         return None
-    if not (names := tuple(dict.fromkeys(_using_days(compiled, templates)))):
+    own = compiled.options.run_date_timezone
+    days = _DAYS - {RUN_DATE} if own == str(getattr(zone, "name", zone)) else _DAYS
+    if not (names := tuple(dict.fromkeys(_using_days(compiled, templates, days)))):
         return None
     first, last = max(0, *offsets), min(_DAY, _DAY + min(offsets)) - 1
     return (
         f"Its runs are at {_clock(minute)} in {zone}, but {{{{ ds }}}} and run_date are days in UTC: in spring, two "
         f"runs have the same day, and in autumn a day has none. {listing(names)} would replace the rows of that day, "
         f"and have none for the other. Hint: a time from {_clock(first)} to {_clock(last)}, which is on the same "
-        f"day in UTC all year; or in paths {{{{ logical_date.in_timezone('{zone}') | ds }}}}."
+        f"day in UTC all year; or {{{{ run_date }}}} and the option airflow.run-date-timezone: {zone}; or in paths "
+        f"{{{{ logical_date.in_timezone('{zone}') | ds }}}}."
     )
 
 
@@ -129,10 +138,10 @@ def _offsets(zone: str) -> tuple[int, ...]:
     return tuple(sorted({int(offset.total_seconds()) // 60 for offset in found}))
 
 
-def _using_days(compiled: CompiledPipeline, templates: Environment) -> Iterator[str]:
+def _using_days(compiled: CompiledPipeline, templates: Environment, days: frozenset[str]) -> Iterator[str]:
     for node in compiled.stream_graph.nodes:
-        if RUN_DATE in parameters_of(node.operator) or any(
-            variables_in(text, templates) & _DAYS for text in _places(node.operator)
+        if not days.isdisjoint(parameters_of(node.operator)) or any(
+            variables_in(text, templates) & days for text in _places(node.operator)
         ):
             yield node.declared_name
 
@@ -140,7 +149,7 @@ def _using_days(compiled: CompiledPipeline, templates: Environment) -> Iterator[
 def _places(operator: Operator) -> tuple[str, ...]:
     if not isinstance(operator, Source | Sink):
         return ()
-    return tuple(operator.connector.texts().values())
+    return tuple(operator.texts().values())
 
 
 def _clock(minute: int) -> str:

@@ -34,6 +34,7 @@ from graph_compiler.airflow_backend.task.submitting import Preparation, prepare_
 from graph_compiler.airflow_backend.task.task_summary import FinishedTask, log_lines, summarize
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.declaration.parameters.parameter import RUN_DATE, ParameterValue
+from graph_compiler.declaration.parameters.typed_value import TypedValue
 from graph_compiler.deployment.describe.templates import find_places
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.plans.plan_record import PlanRecord
@@ -81,7 +82,8 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
         )
         self.places = find_places(regions)
         self.parameters = {RUN_DATE: f"{{{{ {RUN_DATE} }}}}"} | {
-            name: f"{{{{ params[{name!r}] }}}}" for name, _ in arguments.pipeline.params
+            name: f"{{{{ params[{name!r}]{' | tojson' if isinstance(default, TypedValue) else ''} }}}}"
+            for name, default in arguments.pipeline.params
         }
         self._regions = tuple(regions)
         self._plan = plan
@@ -110,7 +112,7 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
         name, of_the_run = self.arguments.pipeline.name, dict(self.arguments.of_the_run)
         texts = {key: text for key, text in of_the_run.items() if isinstance(text, str)}
         with explaining_templates(name, {**self.places, **texts}):
-            values = self.render_template(of_the_run, with_run_date(context), jinja_env)
+            values = self.render_template(of_the_run, with_run_date(context, self.arguments.run_date_zone), jinja_env)
             self._given = {**self.arguments.literals, **rendered_arguments(name, values)}
             # Airflow's own context, which it later renders the name of a mapped instance with.
             context.update(self.variables(context))
@@ -118,7 +120,7 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
 
     def variables(self, context: Context) -> Context:
         """Return the variables of Jinja for the places of this pipeline, also in other tasks of the run."""
-        return with_arguments(with_run_date(context), self._given)
+        return with_arguments(with_run_date(context, self.arguments.run_date_zone), self._given)
 
     def execute(self, context: Context) -> FinishedTask:
         """Submit the regions; return their summary, or raise with the messages of their reports."""

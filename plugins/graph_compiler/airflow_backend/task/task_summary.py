@@ -70,9 +70,12 @@ def summarize(reports: Sequence[ExecutionReport], places: Sequence[str]) -> Fini
 
 
 def log_lines(report: ExecutionReport) -> Iterator[str]:
-    """Return a line for each increment, each output, each vertex and each Spark action."""
+    """Return a line for each input without files, each increment, each output, each vertex and each Spark action."""
     for again in report.recomputed:
         yield again.words()
+    for files in report.sources:
+        if files.is_empty:
+            yield files.words()
     for read in report.increments:
         yield read.words()
     for output in report.outputs:

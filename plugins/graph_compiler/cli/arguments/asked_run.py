@@ -90,7 +90,7 @@ class Run:
             place
             for node in self.compiled.stream_graph.nodes
             if isinstance(node.operator, Source | Sink)
-            for place in node.operator.connector.texts().values()
+            for place in node.operator.texts().values()
         )
         asking = [place for place in places if _DAY.search(place)]
         if not asking:

@@ -111,6 +111,7 @@ def _judge(name: str, deployment: DeploymentOptions, airflow: EmbeddedAirflow, *
     problems: tuple[Problem, ...] = ()
     packages: tuple[Problem, ...] = ()
     stores: tuple[str, ...] = ()
+    warnings: tuple[Problem, ...] = ()
     try:
         module = find_pipeline(name)
         file = module.shown
@@ -120,6 +121,7 @@ def _judge(name: str, deployment: DeploymentOptions, airflow: EmbeddedAirflow, *
             compiled = compile_pipeline(declared, deployment)
             describe_pipeline(compiled)
             problems = tuple(_own_folder_problems(compiled, airflow))
+            warnings = find_warnings(declared, compiled.options)
             packages = tuple(find_missing_packages(compiled, airflow))
             stores = stores_of(declared, airflow.staging_root)
         elif must_declare:
@@ -133,7 +135,7 @@ def _judge(name: str, deployment: DeploymentOptions, airflow: EmbeddedAirflow, *
         pipeline=pipeline,
         declared=declared,
         problems=problems,
-        warnings=(*find_warnings(declared), *packages) if declared and not problems else (),
+        warnings=(*warnings, *packages) if declared and not problems else (),
         stores=stores,
     )
 

@@ -15,6 +15,7 @@ from graph_compiler.cli.arguments.asked_run import Run, named_after
 from graph_compiler.cli.running.finished_run import FinishedRun, outputs_of, published_preview, task_words
 from graph_compiler.cli.running.following import Followed, follow_run
 from graph_compiler.cli.running.run_view import airflow_step, failure_words, skipped_words
+from graph_compiler.declaration.parameters.parameter import json_value
 from graph_compiler.deployment.documents.staging_layout import StagingLayout, runs_of
 from graph_compiler.staging.attempts.attempts import executions, identity_of
 from graph_compiler.staging.store.stores import store_of
@@ -70,7 +71,12 @@ def run_under_airflow(run: Run, console: Console) -> FinishedRun:
 
 def _start(run: Run, log: Path) -> subprocess.Popen[bytes]:
     """Start the run without a scheduler, as `airflow dags test` does; its output goes to `log`."""
-    words = [run.name, run.day, named_after(run.day, datetime.now(UTC)), json.dumps(dict(run.params))]
+    words = [
+        run.name,
+        run.day,
+        named_after(run.day, datetime.now(UTC)),
+        json.dumps({name: json_value(value) for name, value in run.params.items()}),
+    ]
     command, environment = [sys.executable, "-m", _PROGRAM, *words], run.airflow.child_environment()
     with log.open("ab") as output:
         return subprocess.Popen(command, env=environment, stdout=output, stderr=output, start_new_session=True)

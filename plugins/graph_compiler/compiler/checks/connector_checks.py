@@ -6,9 +6,16 @@ import re
 from collections.abc import Iterator, Mapping
 
 from graph_compiler.declaration.call_checks import problems_at
-from graph_compiler.declaration.connectors import Connector, FileConnector, OnSchemaChange, RecordFiles, SinkMode
-from graph_compiler.declaration.connectors.file_uris import store_part
-from graph_compiler.declaration.connectors.files import UNTYPED
+from graph_compiler.declaration.connectors import (
+    Connector,
+    FileConnector,
+    IfMissing,
+    OnSchemaChange,
+    RecordFiles,
+    SinkMode,
+)
+from graph_compiler.declaration.connectors.file_uris import RELATIVE, store_part, why_not_local
+from graph_compiler.declaration.connectors.files import TABLE_FORMATS, UNTYPED
 from graph_compiler.declaration.operators import Operator, Sink, Source
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.declaration.pipeline import Pipeline
@@ -47,6 +54,7 @@ def connectors(pipeline: Pipeline) -> Iterator[Problem]:
     for transformation, connector in connectors_of(pipeline):
         yield from _schemas(transformation, connector)
         yield from _misfits(transformation, connector)
+        yield from _missing(transformation, connector)
         yield from _secrets(transformation, connector)
         yield from problems_at(transformation, connector)
 
@@ -137,6 +145,33 @@ def _misfits(operator: PhysicalTransformation, connector: Connector) -> Iterator
             operator,
             "on_schema_change='ignore' applies only to columns; values that do not fit no longer become NULL",
             allowed='on_misfit="null" with it, as before; on_misfit="fail"; or rejects="bad", a side output',
+        )
+
+
+def _missing(operator: PhysicalTransformation, connector: Connector) -> Iterator[Problem]:
+    """Find `if_missing` on a sink, without the columns that no file shows, and where nothing may be missing."""
+    if not isinstance(connector, FileConnector) or connector.if_missing is None:
+        return
+    if isinstance(operator.operator, Sink):
+        yield problem_at(operator, "if_missing is for sources; this is a sink", hint="leave out if_missing")
+        return
+    if connector.if_missing != IfMissing.EMPTY:
+        return
+    if connector.schema is None:
+        yield problem_at(
+            operator,
+            "if_missing is 'empty', but no schema is declared",
+            allowed="a schema with it: a path without files shows no columns",
+            hint="declare schema=, or leave out if_missing",
+        )
+    if connector.spark_format.lower() in TABLE_FORMATS:
+        message = f"if_missing is 'empty', and a {connector.spark_format} table that is missing has no version to read"
+        yield problem_at(operator, message, hint="leave out if_missing")
+    if connector.path.strip() and (wrong := why_not_local(connector.path)) == RELATIVE:
+        yield problem_at(
+            operator,
+            f"if_missing is 'empty', and its path '{connector.path}' is {wrong}: it depends on the driver's folder",
+            allowed="an absolute path or a URI",
         )
 
 

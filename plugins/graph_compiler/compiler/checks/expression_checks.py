@@ -94,7 +94,7 @@ def parameters_of(operator: Operator) -> Iterator[str]:
     yield from operator.bound_parameters()
     if isinstance(operator, Source | Sink):
         connector: object = operator.connector
-        texts = connector.texts().values() if isinstance(connector, Connector) else ()
+        texts = operator.texts().values() if isinstance(connector, Connector) else ()
         for template in (template for text in texts for template in _TEMPLATE.findall(text)):
             yield from _PARAM.findall(template)
     for expression in operator.expressions():

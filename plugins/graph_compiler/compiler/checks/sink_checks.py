@@ -16,7 +16,7 @@ from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.row_order import RowOrder, row_orders
 from graph_compiler.declaration.transformations import PhysicalTransformation, SinkTransformation, label, problem_at
 from graph_compiler.errors import Problem
-from graph_compiler.identifiers import listing
+from graph_compiler.identifiers import did_you_mean, listing
 
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _FROM_A_FILE = "a parameter's default can be built from the file's location: Path(__file__), or format: path in YAML"
@@ -34,6 +34,7 @@ def sinks(pipeline: Pipeline) -> Iterator[Problem]:
             yield from _mode(transformation, transformation.operator, connector)
             yield from _keys(transformation, transformation.operator)
             yield from _folders(transformation, transformation.operator, connector)
+            yield from _partitions(transformation, transformation.operator)
             yield from _root(transformation, connector, dict(pipeline.params))
 
 
@@ -205,3 +206,36 @@ def _folders(transformation: PhysicalTransformation, sink: Sink, connector: Conn
     files: object = sink.files
     if files is not None and (not isinstance(files, int) or isinstance(files, bool) or files < 1):
         yield problem_at(transformation, f"files is {files!r}", allowed="a whole number from 1, or unset")
+
+
+def _partitions(transformation: PhysicalTransformation, sink: Sink) -> Iterator[Problem]:
+    """Find partitions without their mode, of columns that are no folders, and values that no folder can have."""
+    if not sink.partitions:
+        return
+    if sink.mode is not SinkMode.OVERWRITE_PARTITIONS or not sink.connector.has_folders:
+        kind = f"{type(sink.connector).__name__} with mode '{sink.mode}'"
+        yield problem_at(
+            transformation,
+            f"partitions is set, but it writes to {kind}",
+            allowed="partitions with files and mode='overwrite-partitions'",
+        )
+        return
+    folders = {str(column).lower() for column in sink.partition_by}
+    seen: set[str] = set()
+    for column, value in sink.partitions:
+        if folders and column.lower() not in folders:
+            yield problem_at(
+                transformation,
+                f"partitions names '{column}', which is not in partition_by",
+                allowed=listing(map(str, sink.partition_by)),
+                hint=did_you_mean(column, map(str, sink.partition_by)),
+            )
+        elif column.lower() in seen:
+            yield problem_at(transformation, f"partitions names column '{column}' twice", allowed="one value for each")
+        seen.add(column.lower())
+        if value is not None and not value.strip():
+            yield problem_at(
+                transformation,
+                f"the partition of column '{column}' is an empty text, which no folder can have",
+                allowed='a value or a template: partitions={"day": "{{ ds }}"}; None is NULL',
+            )

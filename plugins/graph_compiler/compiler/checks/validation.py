@@ -19,6 +19,7 @@ from graph_compiler.compiler.checks import (
     run_checks,
     sink_checks,
     structure_checks,
+    time_checks,
 )
 from graph_compiler.compiler.checks.operator_checks import wrong_types
 from graph_compiler.declaration.pipeline import IncompletePipelineError, Pipeline
@@ -77,13 +78,16 @@ WARNINGS: Checks = (
     sink_checks.relative_sources,
     structure_checks.unread_streams,
     connector_checks.overwritten_increments,
+    time_checks.weeks,
 )
 """What a pipeline may do, but its author may not have intended; it is never refused for it."""
+OPTION_WARNINGS: tuple[Callable[[Pipeline, PipelineOptions], Iterator[Problem]], ...] = (time_checks.days_of_runs,)
 
 
-def find_warnings(pipeline: Pipeline) -> tuple[Problem, ...]:
+def find_warnings(pipeline: Pipeline, options: PipelineOptions) -> tuple[Problem, ...]:
     """Return possible mistakes in a pipeline that has no problems."""
-    return tuple(warning for check in WARNINGS for warning in check(pipeline))
+    found = [warning for check in WARNINGS for warning in check(pipeline)]
+    return (*found, *(warning for check in OPTION_WARNINGS for warning in check(pipeline, options)))
 
 
 def all_problems(error: InvalidPipelineError) -> tuple[Problem, ...]:

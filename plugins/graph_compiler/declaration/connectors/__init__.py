@@ -11,6 +11,7 @@ To add one, here or in your own package: CONTRIBUTING.md.
 
 from graph_compiler.declaration.connectors.connector import (
     Connector,
+    IfMissing,
     OnMisfit,
     OnSchemaChange,
     Options,
@@ -29,6 +30,7 @@ __all__ = [
     "FileConnector",
     "Files",
     "FunctionSource",
+    "IfMissing",
     "Jdbc",
     "Json",
     "OnMisfit",

@@ -137,6 +137,18 @@ class OnMisfit(StrEnum):
     NULL = "null"
 
 
+class IfMissing(StrEnum):
+    """What happens if nothing is at a source's path.
+
+    FAIL    the task fails before a row is read. The default.
+    EMPTY   the source has no rows; its `schema` says which columns. The log and the report say so. A store that does
+            not answer, a scheme without a file system, a link to nothing and a missing permission still fail the task.
+    """
+
+    FAIL = "fail"
+    EMPTY = "empty"
+
+
 _TYPED = "its values have types, unlike those of CSV and JSON"
 
 
@@ -165,6 +177,7 @@ class Connector(Extensible, metaclass=HeldToForm):
         **dict.fromkeys(
             ("only_new", "lag"), 'it belongs to the source: from_source(Json(path, schema=…), "orders", only_new=True)'
         ),
+        "if_missing": "it is for sources that are files",
     }
     """Hints for parameters that only other connectors have."""
     schema: str | None = field(default=None, kw_only=True)

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from graph_compiler.declaration.connectors.connector import (
     Connector,
+    IfMissing,
     OnMisfit,
     OnSchemaChange,
     Options,
@@ -53,7 +54,10 @@ class SchemaInFiles(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FileConnector(Connector):
-    """The base class of the file formats; `options` are those of Spark's reader and writer of the format."""
+    """The base class of the file formats; `options` are those of Spark's reader and writer of the format.
+
+    `if_missing` is one of `IfMissing`.
+    """
 
     spark_modules: ClassVar[tuple[str, ...]] = (
         "graph_compiler.spark_runtime.connectors.file_source",
@@ -69,8 +73,10 @@ class FileConnector(Connector):
     when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.LISTED
     source_hooks: ClassVar[tuple[MasterHook, ...]] = (MasterHook.INPUT_EXISTS,)
     sink_hooks: ClassVar[tuple[MasterHook, ...]] = (MasterHook.TARGET_CAN_BE_MADE,)
+    never_rendered: ClassVar[tuple[str, ...]] = (*Connector.never_rendered, "if_missing")
     path: str
     options: Options = field(default=(), kw_only=True)
+    if_missing: str | None = field(default=None, kw_only=True, metadata={UNSAID: True})
 
     def __post_init__(self) -> None:
         """Keep the options as pairs."""
@@ -141,6 +147,12 @@ class FileConnector(Connector):
         if evolves and self.schema_in_files is SchemaInFiles.NOTHING:
             message = f"on_schema_change is 'evolve', but {self.spark_format} files do not store their columns"
             yield Problem(message=message, allowed="fail, ignore")
+        if self.if_missing is not None and self.if_missing not in set(IfMissing):
+            yield Problem(
+                message=f"if_missing is '{self.if_missing}'",
+                allowed=listing(IfMissing),
+                hint=did_you_mean(str(self.if_missing), IfMissing),
+            )
         yield from find_unknown_options(self.spark_format, as_pairs(self.options))
         if self.spark_format.lower() in UNTYPED:
             yield from mistakes_in_options(as_pairs(self.options))

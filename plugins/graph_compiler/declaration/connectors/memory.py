@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
 from typing import ClassVar, TypeAlias
 
 from graph_compiler.declaration.connectors.connector import Connector, WhenReadTwice
@@ -11,7 +13,11 @@ from graph_compiler.declaration.functions import FunctionRef, why_not_callable
 from graph_compiler.errors import FunctionNotImportableError, Problem
 from graph_compiler.identifiers import listing, shown
 
-Cell: TypeAlias = bool | int | float | str | None
+Cell: TypeAlias = bool | int | float | str | tuple[bool | int | float | str | None, ...] | None
+"""A cell as it is stored; days, moments and decimals are text."""
+GivenCell: TypeAlias = (
+    bool | int | float | str | date | Decimal | Sequence[bool | int | float | str | date | Decimal | None] | None
+)
 _SPARK_MODULES = ("graph_compiler.spark_runtime.connectors.memory",)
 
 
@@ -19,8 +25,8 @@ _SPARK_MODULES = ("graph_compiler.spark_runtime.connectors.memory",)
 class Values(Connector):
     """Rows in the declaration itself: `Values([("a", 1), ("b", None)], "k STRING, v INT")`.
 
-    A cell is None, bool, int, float or str, and is cast to its column's type (`"2013-01-31"` to DATE); nested types
-    (ARRAY, MAP, STRUCT) are not supported.
+    A cell is None, bool, int, float, str, `date`, `datetime` or `Decimal`, or a list of these for an ARRAY, and is cast
+    to its column's type (`"2013-01-31"` to DATE). MAP, STRUCT and arrays of arrays are not supported.
     """
 
     spark_modules: ClassVar[tuple[str, ...]] = _SPARK_MODULES
@@ -28,7 +34,7 @@ class Values(Connector):
     rows: tuple[tuple[Cell, ...], ...]
 
     def __init__(
-        self, rows: Iterable[Sequence[Cell]], schema: str | None, *, on_schema_change: str | None = None
+        self, rows: Iterable[Sequence[GivenCell]], schema: str | None, *, on_schema_change: str | None = None
     ) -> None:
         object.__setattr__(self, "rows", _rows(rows))
         object.__setattr__(self, "schema", schema)
@@ -46,20 +52,36 @@ class Values(Connector):
             words = f"its rows have different lengths: {listing(map(str, lengths))} cells"
             yield Problem(message=words, allowed="rows of equal length")
         cells = [cell for row in self.rows for cell in row]
-        odd = [cell for cell in cells if not isinstance(cell, bool | int | float | str | None)]
+        items = [item for cell in cells for item in (cell if isinstance(cell, tuple) else (cell,))]
+        odd = [item for item in items if not isinstance(item, bool | int | float | str | None)]
         if odd:
             message = f"it holds {shown(odd[0])}, a {type(odd[0]).__name__}"
-            yield Problem(message=message, allowed="None, bool, int, float, str")
+            yield Problem(
+                message=message, allowed="None, bool, int, float, str, date, datetime, Decimal, lists of these"
+            )
 
 
 def _is_table(rows: object) -> bool:
     return isinstance(rows, tuple) and all(isinstance(row, list | tuple) for row in rows)
 
 
-def _rows(rows: Iterable[Sequence[Cell]]) -> tuple[tuple[Cell, ...], ...]:
+def _rows(rows: Iterable[Sequence[GivenCell]]) -> tuple[tuple[Cell, ...], ...]:
     """Return rows as tuples; any other value is kept, and the compiler refuses it."""
     found = tuple(rows) if isinstance(rows, Iterable) else rows
-    return tuple(tuple(row) for row in found) if _is_table(found) else found  # type: ignore[return-value]
+    if not _is_table(found):
+        return found  # type: ignore[return-value]
+    return tuple(tuple(map(_stored, row)) for row in found)
+
+
+def _stored(cell: GivenCell) -> Cell:
+    """Return a cell as documents have it; any other value is kept, as above."""
+    if isinstance(cell, list | tuple):
+        return tuple(map(_stored, cell))  # type: ignore[arg-type]  # a list in a list is refused
+    if isinstance(cell, datetime):
+        return cell.isoformat(sep=" ")
+    if isinstance(cell, date):
+        return cell.isoformat()
+    return f"{cell:f}" if isinstance(cell, Decimal) and cell.is_finite() else cell  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
@@ -28,6 +28,8 @@ from graph_compiler.identifiers import shown
 
 _LAG = re.compile(r"([1-9]\d{0,8})(?: (second|minute|hour|day)s?)?", re.ASCII)
 _LAGS = "a length, as '10 minutes' or '1 day', for times; a whole number, as '1000', for numbers"
+
+_PARTITIONS = "partitions."
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,14 @@ class Source(Operator):
         """Return the split enumerator; as in Flink, a legacy source has none."""
         return None if self.is_legacy else CoordinatorKind.SPLIT_ENUMERATOR
 
+    def texts(self) -> dict[str, str]:
+        """Return every text that may contain Jinja, by its field: those of its connector."""
+        return self.connector.texts()
+
+    def with_texts(self, rendered: Mapping[str, str]) -> Self:
+        """Return the same source with rendered texts; `rendered` has the keys of `texts`."""
+        return replace(self, connector=self.connector.with_texts(rendered))
+
     def input_split_source(self) -> InputSplitSource | None:
         return self.connector
 
@@ -195,7 +205,8 @@ class Sink(Operator):
 
     `mode` decides what happens to existing rows, `keys` by which columns rows are merged. Columns of `partition_by`
     become folders (`carrier=UA/`). `files` tasks write one file each (with `partition_by`, one in each folder that they
-    have rows for); None leaves the number to the plan.
+    have rows for); None leaves the number to the plan. `partitions` are values of these columns, None for NULL: those
+    that a run is responsible for. Its rows must have them, and replace what has them, even if there are no rows.
     """
 
     default_name: ClassVar[str] = "Sink"
@@ -204,8 +215,20 @@ class Sink(Operator):
     keys: tuple[str, ...] = field(default=(), kw_only=True)
     partition_by: tuple[str, ...] = field(default=(), kw_only=True)
     files: int | None = field(default=None, kw_only=True)
+    partitions: tuple[tuple[str, str | None], ...] = field(default=(), kw_only=True, metadata={UNSAID: True})
     has_writer: bool = field(default=False, kw_only=True)
     """Whether its writer is a separate operator that the translation adds (Flink's Sink V2)."""
+
+    def texts(self) -> dict[str, str]:
+        """Return every text that may contain Jinja, by its field: those of its connector, and `partitions.day`."""
+        values = {f"{_PARTITIONS}{column}": value for column, value in self.partitions if value}
+        return {**self.connector.texts(), **values}
+
+    def with_texts(self, rendered: Mapping[str, str]) -> Self:
+        """Return the same sink with rendered texts; `rendered` has the keys of `texts`."""
+        of_connector = {key: text for key, text in rendered.items() if not key.startswith(_PARTITIONS)}
+        values = ((column, rendered.get(f"{_PARTITIONS}{column}", value)) for column, value in self.partitions)
+        return replace(self, connector=self.connector.with_texts(of_connector), partitions=tuple(values))
 
     def writes_in_order(self) -> bool:
         """Whether its files keep the order of its rows: tables have none, and a merge mixes old rows with new ones."""

@@ -10,7 +10,7 @@ from typing import ClassVar
 from graph_compiler.declaration.functions import FunctionRef, with_bound_arguments
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.known_columns import Known, columns_of_schema
-from graph_compiler.declaration.parameters.parameter import Argument, ParameterReference, ParameterValue
+from graph_compiler.declaration.parameters.parameter import Argument, ParameterReference, ParameterValue, python_value
 from graph_compiler.errors import Problem
 from graph_compiler.extensions import UNSAID
 
@@ -38,7 +38,7 @@ class FunctionOperator(Operator):
         """Import the function, bind its arguments; raises FunctionNotImportableError if its name does not resolve."""
         function = self.function.load()
         bound = {
-            name: parameters[value.name] if isinstance(value, ParameterReference) else value
+            name: python_value(parameters[value.name]) if isinstance(value, ParameterReference) else value
             for name, value in self.arguments
         }
         return with_bound_arguments(function, bound) if bound else function

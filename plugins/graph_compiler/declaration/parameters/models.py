@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from graph_compiler.declaration.parameters.typed_value import SQL_TYPE
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import shown
 
@@ -26,6 +27,11 @@ KEYWORDS = (
     "exclusiveMinimum",
     "exclusiveMaximum",
     "multipleOf",
+    "items",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "sql_type",
 )
 """What a parameter may have besides its default: JSON Schema's keywords for one value, and Airflow's for forms."""
 
@@ -96,4 +102,25 @@ def _resolved(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[
     whole = {**referred, **field}
     if "const" in whole:  # a Literal with one value
         whole["enum"] = [whole["const"]]
-    return {key: value for key, value in whole.items() if key in (*KEYWORDS, "anyOf")}
+    found = {key: value for key, value in whole.items() if key in (*KEYWORDS, "anyOf")}
+    return found if SQL_TYPE in found else {**found, **_sql_type(found)}
+
+
+_SQL: Mapping[str, str] = {"string": "STRING", "integer": "BIGINT", "number": "DOUBLE", "boolean": "BOOLEAN"}
+
+
+def _sql_type(field: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the type of a list, and of a field that may be None; nothing for others, and for those without one."""
+    kinds = [each for each in field.get("anyOf", ()) if each.get("type") != "null"]
+    is_list = field.get("type") == "array"
+    if len(kinds) == 1 and len(field["anyOf"]) == 2:
+        field = kinds[0]
+        is_list = field.get("type") == "array"
+    elif not is_list:
+        return {}
+    one = field.get("items", {}) if is_list else field
+    name = "DATE" if one.get("format") == "date" else _SQL.get(str(one.get("type")))
+    if name is None:
+        return {}
+    said = {key: value for key, value in field.items() if key in KEYWORDS}
+    return {**said, SQL_TYPE: f"ARRAY<{name}>" if is_list else name}

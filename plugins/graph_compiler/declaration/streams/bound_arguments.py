@@ -11,8 +11,8 @@ from graph_compiler.declaration.parameters.parameter import (
     Argument,
     Parameter,
     ParameterReference,
-    ParameterValue,
     is_bindable,
+    python_value,
 )
 from graph_compiler.declaration.value_types import fits, value_words
 from graph_compiler.errors import Problem
@@ -48,7 +48,7 @@ def argument_problems(
             message=reason, allowed=f"a function of {counted(inputs, 'argument')}", hint=_hint(keywords, arguments)
         )
         return
-    defaults = {parameter.name: parameter.default for parameter in declared} | {RUN_DATE: ""}
+    defaults = {parameter.name: python_value(parameter.default) for parameter in declared} | {RUN_DATE: ""}
     for name, value in arguments.items():
         yield from _value_problems(function.__name__, name, value)
         known = defaults.get(value.name) if isinstance(value, ParameterReference) else value
@@ -83,7 +83,7 @@ def _value_problems(function: str, name: str, value: Argument) -> Iterator[Probl
         )
 
 
-def _words(value: Argument, known: ParameterValue) -> str:
+def _words(value: Argument, known: object) -> str:
     if isinstance(value, ParameterReference):
         return f"the parameter '{value.name}', which is {shown(known)} by default"
     return shown(value)

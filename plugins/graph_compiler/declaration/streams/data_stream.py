@@ -85,17 +85,20 @@ class DataStream(RowMethods, FunctionMethods, ContractMethods, PartitioningMetho
         keys: str | Sequence[str] = (),
         partition_by: str | Sequence[str] = (),
         files: int | None = None,
+        partitions: Mapping[str, str | int | float | bool | None] | None = None,
     ) -> DataStreamSink:
         """Write the rows, once the whole task has succeeded; `SinkMode` decides what happens to existing rows.
 
         `merge` replaces rows by their `keys`. Columns of `partition_by` become folders; `files` is the number of files
-        (see `Sink`).
+        (see `Sink`). `partitions={"day": "{{ ds }}"}` are those that the run is responsible for: without rows they are
+        empty afterwards, and rows of others fail the task. They need `overwrite-partitions`.
         """
         if mode not in set(SinkMode):
             self.refuse(f"there is no sink mode '{mode}'", allowed=listing(SinkMode), hint=sink_mode_meant(mode))
         folders = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
         names = (keys,) if isinstance(keys, str) else tuple(keys)
-        operator = Sink(sink, mode=SinkMode(mode), keys=names, partition_by=folders, files=files)
+        values = tuple((column, _folder_text(value)) for column, value in (partitions or {}).items())
+        operator = Sink(sink, mode=SinkMode(mode), keys=names, partition_by=folders, files=files, partitions=values)
         id = self.environment.next_id()
         self.environment.add(
             SinkTransformation(
@@ -108,6 +111,11 @@ class DataStream(RowMethods, FunctionMethods, ContractMethods, PartitioningMetho
             )
         )
         return DataStreamSink(self.environment, id)
+
+
+def _folder_text(value: str | int | float | bool | None) -> str | None:
+    """Return a value as text that its column's type is read from."""
+    return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)
 
 
 @held_to_signatures

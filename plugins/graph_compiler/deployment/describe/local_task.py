@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from graph_compiler.declaration.parameters.parameter import RUN_DATE, ParameterValue
+from graph_compiler.declaration.parameters.parameter import RUN_DATE, ParameterValue, json_value
 from graph_compiler.deployment.describe.templates import fill_places, find_places
 from graph_compiler.deployment.documents.descriptor import (
     VERSION,
@@ -64,7 +64,7 @@ def _render(text: str, run: DeskRun) -> str:
     known = {RUN_DATE: run.day, "ds": run.day, "ds_nodash": run.day.replace("-", ""), "run_id": run.run_id}
     try:
         template = SandboxedEnvironment(undefined=StrictUndefined).from_string(text)
-        return str(template.render(params=dict(run.params), **known))
+        return str(template.render(params={name: json_value(value) for name, value in run.params.items()}, **known))
     except TemplateError as error:
         raise RenderingError(
             f"'{text}' cannot be rendered without a run: {error}\n  allowed: params, {', '.join(known)}\n"

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from graph_compiler.declaration.parameters.models import refusals_of
-from graph_compiler.declaration.parameters.parameter import ParameterValue, is_bindable
+from graph_compiler.declaration.parameters.parameter import ParameterValue, is_bindable, json_value
+from graph_compiler.declaration.parameters.typed_value import TypedValue, parse_typed_value
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import ParameterError
 from graph_compiler.identifiers import did_you_mean, listing
@@ -24,6 +25,11 @@ def parse_parameter(name: str, text: str, defaults: Mapping[str, ParameterValue]
             f"there is no parameter '{name}'\n  allowed: {listing(defaults)}" + (f"\n  hint: {hint}" if hint else "")
         )
     default = defaults[name]
+    if isinstance(default, TypedValue):
+        try:
+            return parse_typed_value(default.kind, text)
+        except ValueError as error:
+            raise ParameterError(f"parameter '{name}' is {text!r}\n  allowed: {error}; null is NULL") from None
     try:
         if isinstance(default, bool):
             return _TRUTH[text.strip().lower()]
@@ -52,7 +58,9 @@ def _refused_by_model(model: type[Any] | None, values: Mapping[str, ParameterVal
         return
     try:
         # As JSON, which is what triggers send: from JSON, a strict model accepts text as a date.
-        model.model_validate_json(json.dumps(dict(values)), by_alias=False, by_name=True)
+        model.model_validate_json(
+            json.dumps({name: json_value(value) for name, value in values.items()}), by_alias=False, by_name=True
+        )
     except Exception as error:  # a user's validators may raise any exception
         for key, words in refusals_of(error):
             yield key, f"{key}: {words}"

@@ -42,20 +42,21 @@ def fill_places(regions: Sequence[RegionDescriptor], rendered: Mapping[str, str]
 
 
 def _places(regions: Iterable[RegionDescriptor]) -> Iterator[tuple[OperatorDescriptor, str, str, str]]:
-    """Yield (operator, field of its connector, key, template) for every path, bound and option that is text."""
+    """Yield (operator, field, key, template) for every path, bound, option and partition that is text."""
     taken: set[str] = set()
     for operator in (operator for region in regions for operator in region.operators):
         if not isinstance(operator.operator, Source | Sink):
             continue
         name = operator.name if operator.name not in taken else f"{operator.name}.{operator.node_id}"
         taken.add(name)
-        for field, text in operator.operator.connector.texts().items():
+        for field, text in operator.operator.texts().items():
             yield operator, field, f"{name}.{field}", text
 
 
 def _problems(operator: OperatorDescriptor, rendered: Mapping[str, str]) -> Iterator[Problem]:
     assert isinstance(operator.operator, Source | Sink)
-    for problem in operator.operator.connector.rendering_problems(rendered):
+    of_connector = {key: rendered[key] for key in operator.operator.connector.texts()}
+    for problem in operator.operator.connector.rendering_problems(of_connector):
         yield located(operator, problem)
 
 
@@ -63,8 +64,7 @@ def _with(operator: OperatorDescriptor, rendered: Mapping[str, str] | None) -> O
     if rendered is None:
         return operator
     assert isinstance(operator.operator, Source | Sink)
-    connector = operator.operator.connector.with_texts(rendered)
-    return replace(operator, operator=replace(operator.operator, connector=connector))
+    return replace(operator, operator=operator.operator.with_texts(rendered))
 
 
 # The place of a source or a sink as a URI that is the same in every run, without its templated parts.

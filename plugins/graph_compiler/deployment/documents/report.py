@@ -17,7 +17,7 @@ from graph_compiler.deployment.documents.wire import from_json
 from graph_compiler.errors import SourceLocation
 from graph_compiler.extensions import UNSAID
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId, RegionId
+from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId, RegionId, listing
 
 VERSION = 4
 
@@ -199,13 +199,19 @@ class Relisting:
 class SourceFiles:
     """The files that an operator has read: the paths that were listed, and a digest of their sizes and times.
 
-    `again` is None for a source, which is listed as it is declared, and for what cannot be listed again.
+    `again` is None for a source, which is listed as it is declared, and for what cannot be listed again. `is_empty`:
+    no file was there.
     """
 
     operator: str
     paths: tuple[str, ...]
     digest: str
     again: Relisting | None = field(default=None, metadata={UNSAID: True})
+    is_empty: bool = field(default=False, metadata={UNSAID: True})
+
+    def words(self) -> str:
+        """Return that no file was there, in one line."""
+        return f"'{self.operator}' has no rows: there are no files at {listing(self.paths)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ from graph_compiler.compiler.regions.deployment_checks import why_fixed
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.operators.contracts import Reader, why_counted_apart
 from graph_compiler.declaration.operators.known_columns import Known
+from graph_compiler.declaration.parameters.parameter import json_value
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS, SlotSharingGroup
 from graph_compiler.deployment.describe.fingerprints import fingerprints
@@ -337,7 +338,7 @@ def _sink_columns(node: StreamNode, known: Known) -> Facts:
 
 def _run_facts(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     for parameter in pipeline.parameters:
-        yield f"params.{parameter.name}", repr(parameter.default)
+        yield f"params.{parameter.name}", repr(json_value(parameter.default))
         for keyword, said in parameter.keywords.items():
             yield f"params.{parameter.name}.{keyword}", str(said)
     if pipeline.schedule is not None:

@@ -60,7 +60,8 @@ def actual_json(run_id: str, regions: Sequence[RegionAfterRun]) -> dict[str, Jso
 
 
 def remarks(report: ExecutionReport) -> Iterator[str]:
-    """Yield what was uneven, late or spilled, each with what one could do."""
+    """Yield inputs without files, and what was uneven, late or spilled, with what one could do."""
+    yield from (files.words() for files in report.sources if files.is_empty)
     actual = report.actual
     if actual is None:
         return

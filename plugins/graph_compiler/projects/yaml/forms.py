@@ -23,7 +23,7 @@ from pydantic_core import PydanticCustomError
 
 from graph_compiler.declaration.connectors import OnMisfit, Secret
 from graph_compiler.declaration.connectors import Options as SparkOptions
-from graph_compiler.declaration.connectors.memory import Cell
+from graph_compiler.declaration.connectors.memory import GivenCell
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.operators import OperatorAttributes
 from graph_compiler.declaration.parameters.parameter import Argument, ParameterReference
@@ -140,7 +140,7 @@ Yes = Literal[True]
 """The value of a call without arguments: `rebalance: true`."""
 FunctionName = Annotated[str, Field(description="A function of an importable module: pipelines.flights:clean")]
 PlainValue = bool | int | float | str
-Cells = list[list[bool | int | float | str | None]]
+Cells = list[list[bool | int | float | str | list[bool | int | float | str | None] | None]]
 
 
 class SqlFile(Form):
@@ -197,9 +197,10 @@ PLAIN_TYPES: Mapping[Any, Any] = {
     Mapping[str, str]: Columns,
     Mapping[str, float]: dict[str, float],
     Mapping[str, str | int | float | bool]: dict[str, PlainValue],
+    Mapping[str, str | int | float | bool | None]: dict[str, PlainValue | None],
     str | Secret: SecretText,
     SparkOptions: Options,
-    Iterable[Sequence[Cell]]: Cells,
+    Iterable[Sequence[GivenCell]]: Cells,
     str | int: str | int,
     bool | str: bool | str,
     **{kind | ParameterReference: either(kind, BoundParameter) for kind in (str, int, float)},

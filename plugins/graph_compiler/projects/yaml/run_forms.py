@@ -14,6 +14,7 @@ from pydantic import Discriminator, Field, PlainValidator, Tag, WithJsonSchema, 
 from graph_compiler.declaration.dag.airflow_arguments import AirflowArguments, DagArguments, TaskArguments
 from graph_compiler.declaration.dag.schedule import PRESETS, Schedule
 from graph_compiler.declaration.parameters.parameter import JSON_TYPES, Parameter
+from graph_compiler.declaration.parameters.typed_value import TypedValue, json_schema_of
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import FunctionNotImportableError, InvalidPipelineError, Problem
 from graph_compiler.options.durations import format_duration, parse_duration
@@ -24,12 +25,39 @@ PATH = "path"
 """Our own format for a default that is a path: a relative one starts at the project's folder."""
 
 
+JsonType = Literal["string", "integer", "number", "boolean", "array"]
+
+
+def _default(value: object) -> object:
+    """Return a default: a plain value, a list of them, or null."""
+    items = value if isinstance(value, list) else [value]
+    if not all(item is None or isinstance(item, PlainValue) for item in items):
+        raise refused(f"is {shown_value(value)}", "text, a number, true or false, null, or a list of these")
+    return value
+
+
+def _bare_default(value: object) -> object:
+    """Return a default without keywords, whose type is the parameter's: null has none."""
+    if value is None:
+        raise refused("is empty", "a value; for NULL {default: null, sql_type: DATE}")
+    return _default(value)
+
+
+_JSON_VALUE = {"type": ["string", "number", "boolean", "null"]}
+_JSON_DEFAULT = WithJsonSchema({"anyOf": [_JSON_VALUE, {"type": "array", "items": _JSON_VALUE}]})
+Default = Annotated[Any, PlainValidator(_default), _JSON_DEFAULT]
+BareDefault = Annotated[Any, PlainValidator(_bare_default), _JSON_DEFAULT]
+
+
 class ParameterForm(Form):
     """A parameter with its keywords: JSON Schema's for one value, and Airflow's for its form."""
 
-    default: PlainValue
-    type: Literal["string", "integer", "number", "boolean"] | None = Field(
-        default=None, description="The type of the default if not given."
+    default: Default
+    sql_type: str | None = Field(
+        default=None, description="The type of a list, a day, a decimal or null: ARRAY<BIGINT>, DATE, DECIMAL(9, 2)."
+    )
+    type: JsonType | list[JsonType | Literal["null"]] | None = Field(
+        default=None, description='The type of the default if not given; ["null", "string"] also allows null.'
     )
     title: str | None = Field(default=None, description="The label of its field in Airflow's form.")
     description: str | None = Field(default=None, description="The text below its field.")
@@ -52,6 +80,9 @@ class ParameterForm(Form):
     exclusive_minimum: int | float | None = Field(default=None, alias="exclusiveMinimum")
     exclusive_maximum: int | float | None = Field(default=None, alias="exclusiveMaximum")
     multiple_of: int | float | None = Field(default=None, alias="multipleOf")
+    min_items: int | None = Field(default=None, alias="minItems")
+    max_items: int | None = Field(default=None, alias="maxItems")
+    unique_items: bool | None = Field(default=None, alias="uniqueItems")
 
     def keywords(self, project: Path) -> dict[str, Any]:
         """Return the written keywords under their names in JSON Schema, with a path as an absolute one."""
@@ -64,7 +95,7 @@ class ParameterForm(Form):
 
 
 ModelName = Annotated[str, Field(description="A pydantic model of an importable module: my_params:FlightsParams")]
-Parameters = dict[str, either(PlainValue, ParameterForm)]  # type: ignore[misc, valid-type]  # made, not written
+Parameters = dict[str, either(BareDefault, ParameterForm)]  # type: ignore[misc, valid-type]  # made, not written
 _MAPPING, _MODEL = f"{TAG}parameters>", f"{TAG}model>"
 ParametersOrModel = Annotated[
     Annotated[Parameters, Tag(_MAPPING)] | Annotated[ModelName, Tag(_MODEL)],  # type: ignore[valid-type]  # the same
@@ -313,6 +344,11 @@ def _schedule(schedule: Schedule) -> dict[str, Any]:
 
 def _parameter(parameter: Parameter, project: Path | None) -> object:
     default, keywords = parameter.default, parameter.keywords
+    if isinstance(default, TypedValue):
+        own = json_schema_of(default.kind)
+        may_be_null = default.value is not None and isinstance(keywords["type"], list)
+        kept = {word: said for word, said in keywords.items() if word not in own or (word == "type" and may_be_null)}
+        return {"default": default.json, **kept}
     if keywords["type"] == JSON_TYPES[type(default)]:
         del keywords["type"]
     if project is not None and "format" not in keywords and (path := _relative(project, default)):

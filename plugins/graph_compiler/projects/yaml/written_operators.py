@@ -164,6 +164,7 @@ VALUES: Mapping[tuple[type[Operator], str], Callable[[Any], object]] = {
     **{(kind, "on_violation"): _outcome for kind in (Expect, ExpectUnique, ExpectIn)},
     # Two fields, one argument.
     (IntervalJoin, "times"): lambda operator: (operator.left_time, operator.right_time),
+    (Sink, "partitions"): lambda operator: dict(operator.partitions),
     # An unchanged column needs no expression: `declare.py` reads both.
     (Select, "columns"): lambda operator: [
         name if text == quoted(name) else {name: text} for name, text in operator.columns

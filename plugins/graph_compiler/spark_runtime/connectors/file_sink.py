@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
+from graph_compiler import program_log
 from graph_compiler.declaration.connectors import FileConnector, SinkMode
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.manifest import PreviousRead
 from graph_compiler.errors import PublicationError
-from graph_compiler.identifiers import OperatorId, listing
+from graph_compiler.identifiers import OperatorId, counted, listing
 from graph_compiler.spark_runtime.columns.column_types import check_names
 from graph_compiler.spark_runtime.columns.schema_change import FILES_EVOLVE, ChangeKind
 from graph_compiler.spark_runtime.connectors.sink import (
@@ -35,13 +36,16 @@ from graph_compiler.spark_runtime.publishing.format_values import (
     watch_values,
 )
 from graph_compiler.spark_runtime.publishing.literal_paths import literal_path, reads_everything
+from graph_compiler.spark_runtime.publishing.own_partition import OwnPartition
 from graph_compiler.spark_runtime.publishing.partition_names import partition_columns
 from graph_compiler.spark_runtime.publishing.publication import Publisher, Ticket
 from graph_compiler.spark_runtime.publishing.written_files import FileFormat
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.staging.publications.preparations import PlaceKind, PreparedPlace
 from graph_compiler.staging.publications.previous_versions import TargetVersions
+from graph_compiler.staging.publications.publications import Intent
 
+LOG = program_log.logger(__name__)
 _KEEPS_FILES = (SinkMode.APPEND, SinkMode.OVERWRITE_PARTITIONS)
 _KEEPS_ROWS = (*_KEEPS_FILES, SinkMode.MERGE)
 
@@ -81,6 +85,7 @@ class FileSink:
         target = Target(name=self.ticket.target, held=held, evolves=FILES_EVOLVE | replaced, follows=replaced)
         rows = conform_to_target(rows, self.connector, target)
         check_file_columns(self.connector, rows.schema, self.sink.partition_by)
+        self._ticket_of(rows)
         key_columns(self.sink.keys, rows.schema)
         if keeps and self.connector.spark_format == "orc":
             refuse_another_zone(self.spark, self.publisher.ledger, self.ticket.target, self.ticket.number, rows.schema)
@@ -105,10 +110,12 @@ class FileSink:
             new, count = self.publisher.set_aside(self.ticket, rows, format)
             watched.check()
             rows, merged = self._merge(new)
+        ticket = self._ticket_of(rows)
         # Rows that were computed from the target depend on what others do: they take no later number.
-        behind_others = self.ticket if self.sink.mode in _KEEPS_FILES and self._base() is None else None
-        intent = self.publisher.prepare(self.ticket, rows, format, merged=merged)
+        behind_others = ticket if self.sink.mode in _KEEPS_FILES and self._base() is None else None
+        intent = self.publisher.prepare(ticket, rows, format, merged=merged)
         watched.check()
+        self._log_what_is_replaced(intent, ticket)
         return PreparedSink(
             location=intent.target,
             rows=intent.rows if count is None else count,
@@ -123,6 +130,21 @@ class FileSink:
     def _base(self) -> PreviousRead | None:
         """Return the version of the target that its rows were computed from, None if they do not depend on it."""
         return next((read for read in self.context.previous() if read.target == self.ticket.target), None)
+
+    def _ticket_of(self, rows: DataFrame) -> Ticket:
+        """Return the ticket with the partition that the run declares; raises PublicationError for an unfit value."""
+        if not self.sink.partitions:
+            return self.ticket
+        return replace(self.ticket, partition=OwnPartition.of(self.sink.partitions, rows.schema, self.spark))
+
+    def _log_what_is_replaced(self, intent: Intent, ticket: Ticket) -> None:
+        if self.sink.mode is not SinkMode.OVERWRITE_PARTITIONS or intent.rows:
+            return
+        if ticket.partition is None:
+            LOG.warning("%s: there are no rows, so no partition is replaced", intent.target)
+            return
+        removed = counted(len(intent.remove), "file")
+        LOG.warning("%s: %s has no rows, and is emptied: %s", intent.target, ticket.partition, removed)
 
     def _merge(self, new: DataFrame) -> tuple[DataFrame, frozenset[str]]:
         """Return all rows of the target after the merge, and the files that held the old ones."""

@@ -23,6 +23,7 @@ from graph_compiler.identifiers import shown
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.connectors.first_bytes import encoding_hints, is_utf8
 from graph_compiler.spark_runtime.connectors.folder_values import refuse_columns_in_both
+from graph_compiler.spark_runtime.connectors.missing_files import rows_if_missing
 from graph_compiler.spark_runtime.connectors.source import MISFIT, REJECTS, Found, Reading, read
 from graph_compiler.spark_runtime.connectors.text_records import TextFiles, list_lines
 from graph_compiler.spark_runtime.connectors.typed_files import TypedFiles, held_schema, no_columns, or_no_files
@@ -48,6 +49,8 @@ def _(connector: FileConnector, reading: Reading) -> Found:
     spark = reading.spark
     if reads_nothing(connector):
         return _no_rows(connector, spark)
+    if (found := rows_if_missing(connector, spark)) is not None:
+        return found
     if spark.conf.get(STRICT_SOURCES, "true") == "false":
         return _as_before(connector, spark)
     if isinstance(connector, RecordFiles) and connector.is_checked:

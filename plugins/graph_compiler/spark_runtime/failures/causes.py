@@ -182,7 +182,7 @@ _NO_CLASS = re.compile(r"Class org\.apache\.hadoop\.fs\.(?P<scheme>[a-z0-9]+)\.\
 _NO_SCHEME = re.compile(r'No FileSystem for scheme[: ]+"?(?P<scheme>\w+)')
 _NO_FORMAT = "AVRO_DATA_SOURCE_NOT_ENABLED"
 _PATTERN = frozenset("*?[{")
-_MAY_BE_MISSING = "if there may be no files, create the folder and declare schema=: an empty folder has no rows"
+_MAY_BE_MISSING = "if there may be no files, declare schema= and if_missing='empty': then it has no rows"
 _MOST = 10_000
 """Maximum number of a folder's names to compare with the missing one."""
 
@@ -208,7 +208,7 @@ def does_not_exist(path: str) -> str:
     """
     name = path.rpartition("/")[2]
     is_folder = not Path(name).suffix and not _PATTERN & set(name)
-    hint = _escaped(path) or _similar(path) or (_MAY_BE_MISSING if is_folder else None)
+    hint = _escaped(path) or _like(path) or (_MAY_BE_MISSING if is_folder else None)
     return f"its input {path} does not exist" + (f"\n  hint: {hint}" if hint else "")
 
 
@@ -221,7 +221,13 @@ def _escaped(path: str) -> str | None:
     return f"it is read as a pattern; a file of that name is written '{literal}'"
 
 
-def _similar(path: str) -> str | None:
+def _like(path: str) -> str | None:
+    near = similar_path(path)
+    return None if near is None else f"did you mean '{near}'?"
+
+
+def similar_path(path: str) -> str | None:
+    """Return a path on this host whose name is close to the first part of a path that is missing; None without one."""
     local = local_path(path)
     if local is None:
         return None
@@ -235,7 +241,7 @@ def _similar(path: str) -> str | None:
     # Extensions alone make names similar: one.csv, two.csv.
     by_stem = {Path(name).stem: name for name in names}
     close = get_close_matches(missing.stem, by_stem, n=1)
-    return f"did you mean '{missing.parent / by_stem[close[0]]}'?" if close else None
+    return str(missing.parent / by_stem[close[0]]) if close else None
 
 
 def _no_file_system(scheme: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import date
+from decimal import Decimal
 from functools import partial
 
 from pyspark.sql import Column, DataFrame, Observation
@@ -31,7 +32,7 @@ from graph_compiler.declaration.operators import (
     RowContract,
 )
 from graph_compiler.declaration.operators.contracts import wrong_age
-from graph_compiler.declaration.parameters.parameter import RUN_DATE, ParameterReference, ParameterValue
+from graph_compiler.declaration.parameters.parameter import RUN_DATE, ParameterReference, ParameterValue, python_value
 from graph_compiler.deployment.documents.manifest import ContractCount
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
@@ -250,8 +251,14 @@ def _row(totals: DataFrame, scope: Scope) -> Values:
     return dict(row.asDict())
 
 
-def _value(limit: ParameterValue | ParameterReference | None, scope: Scope) -> ParameterValue | None:
-    return scope.parameters[limit.name] if isinstance(limit, ParameterReference) else limit
+def _value(limit: ParameterValue | ParameterReference | None, scope: Scope) -> str | int | float | Decimal | None:
+    """Return a limit in this run, None if there is none; raises ColumnsError for a parameter that is NULL or a list."""
+    if limit is None:
+        return None
+    given = python_value(scope.parameters[limit.name] if isinstance(limit, ParameterReference) else limit)
+    if not isinstance(given, str | int | float | Decimal):
+        raise ColumnsError(f"its limit is {given} in this run", "give the parameter one value")
+    return given
 
 
 def _number(values: Values, name: str) -> int:

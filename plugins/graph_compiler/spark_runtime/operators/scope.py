@@ -28,6 +28,8 @@ from graph_compiler.spark_runtime.spark_internals.parsed_queries import (
     require_expression,
     require_order,
     rows_of_query,
+    sql_arguments,
+    with_types,
 )
 
 _INPUT = "graph_compiler_input"
@@ -115,9 +117,10 @@ def query_over(
     A view for each table, as in `query_over_views`, costs 50 ms of the driver's CPU, appears as a query in Spark's SQL
     tab, and leaves three more nodes in the plan for every later analysis. Raises NotAQueryError.
     """
+    typed = with_types(query, parameters)
     try:
         with _placing_syntax_errors(query, spark):
-            return rows_of_query(tables, query, parameters, spark)
+            return rows_of_query(tables, typed, parameters, spark)
     except Py4JJavaError:
         raise
     except (Py4JError, TypeError):  # a Spark version with different classes
@@ -143,8 +146,9 @@ def query_over_views(
         rows.createOrReplaceTempView(name)
     try:
         with _placing_syntax_errors(query, spark):
-            parsed_query(query, parameters, spark)
-            return spark.sql(without_end(query), args=dict(parameters))
+            typed = with_types(query, parameters)
+            parsed_query(typed, parameters, spark)
+            return spark.sql(without_end(typed), args=sql_arguments(parameters, spark))
     finally:
         for name in tables:
             spark.catalog.dropTempView(name)

@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame
 from graph_compiler.declaration.connectors.connector import SinkMode
 from graph_compiler.errors import DecisionLostError, PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId, counted, path_segment
+from graph_compiler.spark_runtime.publishing.own_partition import OwnPartition
 from graph_compiler.spark_runtime.publishing.partition_names import partition_of
 from graph_compiler.spark_runtime.publishing.target_folder import TargetFolder, open_target
 from graph_compiler.spark_runtime.publishing.written_files import PARQUET, FileFormat, WrittenFile
@@ -40,6 +41,8 @@ class Ticket:
     number: int
     mode: SinkMode = SinkMode.OVERWRITE
     own: frozenset[str] = frozenset()
+    partition: OwnPartition | None = None
+    """The one that the run is responsible for, if it declares one: its rows are known when they are checked."""
 
     @property
     def target(self) -> str:
@@ -123,14 +126,18 @@ class Publisher:
         """Write the rows beside the target; nothing is visible yet.
 
         `merged`: the files of the target whose rows are among these. Raises PublicationConflictError if the target has
-        others meanwhile: replacing them would lose rows.
+        others meanwhile: replacing them would lose rows. Raises PublicationError for rows of another partition than
+        that of the ticket.
         """
         folder = ticket.folder
         files, count = folder.write(self._execution, rows, format)
+        if ticket.partition is not None:
+            ticket.partition.refuse_others(file.folder for file in files)
         replaces = _folders_to_replace(ticket, files)
         old_markers = self.marker_files(ticket) if files and format.partition_by else frozenset()
         there = folder.data_files()
-        gone = _files_to_remove(ticket, there, replaces, old_markers)
+        replaced = (*replaces, *_folders_to_empty(ticket, there, replaces))
+        gone = _files_to_remove(ticket, there, replaced, old_markers)
         if merged is not None and (changed := sorted(gone ^ merged)):
             raise PublicationConflictError(
                 f"{ticket.target} has changed while its rows were merged ({changed[0]}); nothing of this is visible\n"
@@ -141,7 +148,7 @@ class Publisher:
             files = folder.write_empty(self._execution, rows, format)
         is_marker = bool(format.partition_by) and not has_rows
         names = folder.arrange(self._execution, files, is_marker=is_marker)
-        remove = folder.names_to_remove(gone, replaces, ticket.own)
+        remove = folder.names_to_remove(gone, replaced, ticket.own)
         in_the_way = folder.find_in_the_way(names, replaces, remove)
         return Intent(
             number=ticket.number,
@@ -214,6 +221,13 @@ def _folders_to_replace(ticket: Ticket, written: tuple[WrittenFile, ...]) -> tup
     return ()
 
 
+def _folders_to_empty(ticket: Ticket, there: frozenset[str], replaces: tuple[str, ...]) -> frozenset[str]:
+    """Return the folders of the run's own partition in which it has no rows; they are removed file by file."""
+    if ticket.partition is None:
+        return frozenset()
+    return ticket.partition.folders_among({str(Path(name).parent) for name in there}) - frozenset(replaces)
+
+
 def _renew(publisher: Publisher, ticket: Ticket, intent: Intent, others: Others) -> Intent:
     """Return the intent after others have published, with the files to remove determined again."""
     columns = {other.columns for other in others if isinstance(other, Intent)}
@@ -225,8 +239,10 @@ def _renew(publisher: Publisher, ticket: Ticket, intent: Intent, others: Others)
     folder, now = ticket.folder, replace(ticket, number=ticket.number + len(others))
     in_folders = any("/" in name for name in intent.add)
     markers = publisher.marker_files(now) if in_folders else frozenset()
-    gone = _files_to_remove(now, folder.data_files(), intent.replaces, markers)
-    remove = folder.names_to_remove(gone, intent.replaces, ticket.own)
+    there = folder.data_files()
+    replaced = (*intent.replaces, *_folders_to_empty(ticket, there, intent.replaces))
+    gone = _files_to_remove(now, there, replaced, markers)
+    remove = folder.names_to_remove(gone, replaced, ticket.own)
     in_the_way = folder.find_in_the_way(intent.add, intent.replaces, remove)
     return replace(intent, remove=tuple(sorted(remove | in_the_way)))
 

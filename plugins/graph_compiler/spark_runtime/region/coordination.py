@@ -29,10 +29,9 @@ from graph_compiler.errors import DecisionLostError, InitializeOnMasterError, Pr
 from graph_compiler.graphs.coordination import InputSplitAssigner
 from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.connectors import OpenSink, PreparedSink, SinkContext, SinkOpener, open_sink
-from graph_compiler.spark_runtime.failures.causes import does_not_exist
+from graph_compiler.spark_runtime.connectors.missing_files import why_missing
 from graph_compiler.spark_runtime.publishing.target_folder import open_target
 from graph_compiler.spark_runtime.secret_values import redact
-from graph_compiler.spark_runtime.spark_internals.hadoop_files import unmatched_path
 from graph_compiler.staging.publications.preparations import Preparation, PreparedPlace
 from graph_compiler.staging.publications.unexplained_attempts import PUBLISHED, TAKEN_AWAY
 
@@ -42,8 +41,8 @@ from graph_compiler.staging.publications.unexplained_attempts import PUBLISHED, 
 
 Blaming = Callable[[OperatorDescriptor], AbstractContextManager[None]]
 """Sets the current operator: errors raised within the block are attributed to it."""
-Look = Callable[[str, SparkSession], str | None]
-"""Checks a path; returns the problem, or None."""
+Look = Callable[[FileConnector, SparkSession], str | None]
+"""Checks the place of a connector; returns the problem, or None."""
 
 
 def initialize_on_master(vertices: tuple[VertexDescriptor, ...], spark: SparkSession, blaming: Blaming) -> None:
@@ -54,20 +53,15 @@ def initialize_on_master(vertices: tuple[VertexDescriptor, ...], spark: SparkSes
         for initialization in vertex.initialize_on_master:
             operator = by_id[initialization.operator_id]
             with blaming(operator):
-                words = HOOKS[initialization.hook](_path(operator), spark)
+                words = HOOKS[initialization.hook](_connector(operator), spark)
             if words:
                 problems.append(Problem(operator=operator.name, message=words, declared_at=operator.declared_at))
     if problems:
         raise InitializeOnMasterError(problems)
 
 
-def _input_exists(path: str, spark: SparkSession) -> str | None:
-    missing = unmatched_path(spark, path)
-    return None if missing is None else does_not_exist(missing)
-
-
-def _target_can_be_made(path: str, _: SparkSession) -> str | None:
-    folder = open_target(path)
+def _target_can_be_made(connector: FileConnector, _: SparkSession) -> str | None:
+    folder = open_target(connector.path)
     if wrong := folder.why_unfit():
         return f"its target {folder.target} {wrong}; allowed: a folder, or a path that does not exist"
     wrong = folder.why_not_writable()
@@ -75,16 +69,16 @@ def _target_can_be_made(path: str, _: SparkSession) -> str | None:
 
 
 HOOKS: Mapping[MasterHook, Look] = {
-    MasterHook.INPUT_EXISTS: _input_exists,
+    MasterHook.INPUT_EXISTS: why_missing,
     MasterHook.TARGET_CAN_BE_MADE: _target_can_be_made,
 }
 
 
-def _path(operator: OperatorDescriptor) -> str:
+def _connector(operator: OperatorDescriptor) -> FileConnector:
     assert isinstance(operator.operator, Source | Sink), "what has a place has a hook"
     connector = operator.operator.connector
     assert isinstance(connector, FileConnector), "the same"
-    return connector.path
+    return connector
 
 
 LOG = program_log.logger(__name__)

@@ -77,7 +77,13 @@ class ListedFiles:
 
     def described(self, operator: str) -> SourceFiles:
         """Return the listing as it is recorded for an operator."""
-        return SourceFiles(operator=operator, paths=listed_paths(self.listing), digest=self.digest, again=self.again)
+        return SourceFiles(
+            operator=operator,
+            paths=listed_paths(self.listing),
+            digest=self.digest,
+            again=self.again,
+            is_empty=not self.files,
+        )
 
     @property
     def digest(self) -> str:

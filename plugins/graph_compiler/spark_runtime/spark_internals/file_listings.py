@@ -123,6 +123,29 @@ def _listed_now(spark: SparkSession, roots: Any, options: Any) -> Iterator[FileV
     yield from _versions(listed.allFiles())
 
 
+def rows_of_no_files(spark: SparkSession, path: str, schema: StructType) -> DataFrame | None:
+    """Return no rows, of a listing of a path at which nothing is; None if there are files by now.
+
+    The path is taken as it is, not as a pattern.
+    """
+    made = java_class(spark, "org.apache.hadoop.fs.Path")
+    none = scala_object(spark, "scala.None")
+    session, options = spark._jsparkSession, scala_map(spark, {"path": path})
+    index = java_class(spark, f"{_FILE_SOURCES}.InMemoryFileIndex")(
+        *(session, scala_sequence(spark, [made(path)]), options, none),
+        *(scala_object(spark, f"{_FILE_SOURCES}.NoopCache"), none, none),
+    )
+    if not index.leafFiles().isEmpty():
+        return None
+    kind = java_class(spark, "org.apache.spark.sql.types.DataType")
+    columns, none_of_folders = (kind.fromJson(each.json()) for each in (schema, StructType()))
+    format = java_class(spark, f"{_FILE_SOURCES}.parquet.ParquetFileFormat")()  # of any type, since it reads nothing
+    relation = java_class(spark, f"{_FILE_SOURCES}.HadoopFsRelation")(
+        index, none_of_folders, columns, none, format, options, session
+    )
+    return DataFrame(session.baseRelationToDataFrame(relation), spark)
+
+
 def listed_paths(listing: Listing) -> tuple[str, ...]:
     """Return the files and folders that were listed."""
     return tuple(str(path.toString()) for path in elements(listing.index.rootPaths()))

@@ -10,15 +10,18 @@ Parameters are bound as `spark.sql(…, args=…)` binds them. `parseQuery`: 4.x
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import lit
 
-from graph_compiler.declaration.parameters.parameter import ParameterValue
-from graph_compiler.declaration.sql_text import not_a_query, query_problem, unclosed_in, without_end
+from graph_compiler.declaration.parameters.parameter import ParameterValue, python_value
+from graph_compiler.declaration.parameters.typed_value import TypedValue
+from graph_compiler.declaration.sql_text import not_a_query, query_problem, tokens_of, unclosed_in, without_end
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import shown
 from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError, java_class, scala_map, scala_sequence
@@ -132,11 +135,52 @@ def _binds(query: str, parameters: Mapping[str, ParameterValue]) -> bool:
     return bool(parameters) and ":" in query
 
 
+def sql_arguments(parameters: Mapping[str, ParameterValue], spark: SparkSession) -> dict[str, Any]:
+    """Return the parameters as `spark.sql(…, args=…)` takes them."""
+    column = java_class(spark, "org.apache.spark.sql.classic.ExpressionUtils").column
+    return {
+        name: Column(column(_literal(value, spark))) if isinstance(python := python_value(value), list) else python
+        for name, value in parameters.items()
+    }
+
+
+def with_types(text: str, parameters: Mapping[str, ParameterValue]) -> str:
+    """Return SQL text in which typed parameters are cast to their types: `:rate` to `CAST(:rate AS DECIMAL(4,2))`.
+
+    Spark (4.3) writes a literal for a parameter, which loses the type of NULL and of an empty list, and the scale of a
+    decimal. Only the type is inserted, which is one of a few; the value stays a parameter.
+    """
+    typed = {name: value.kind for name, value in parameters.items() if isinstance(value, TypedValue)}
+    if not typed or ":" not in text:
+        return text
+    pieces, end = [], 0
+    for colon, word in pairwise(tokens_of(text)):
+        name = text[word.start : word.end]
+        is_path = _IS_PATH.search(text, max(0, colon.start - 1), colon.start)
+        if colon.text == ":" and colon.end == word.start and not is_path and name in typed:
+            pieces += [text[end : colon.start], f"CAST(:{name} AS {typed[name]})"]
+            end = word.end
+    return "".join([*pieces, text[end:]])
+
+
+_IS_PATH = re.compile(r"[\w:\])`]")
+"""What is directly before a colon that is part of a path in a VARIANT: `order:price`."""
+
+
 def _literals(parameters: Mapping[str, ParameterValue], spark: SparkSession) -> Any:
     """Return the parameters as a Scala Map of Catalyst's literals."""
-    session = spark._jsparkSession
-    values = {name: session.expression(lit(value)._jc) for name, value in parameters.items()}
-    return scala_map(spark, values)
+    return scala_map(spark, {name: _literal(value, spark) for name, value in parameters.items()})
+
+
+def _literal(value: ParameterValue, spark: SparkSession) -> Any:
+    """Return Catalyst's literal of a value; Spark makes a call of a list, which analysis has to resolve."""
+    python = python_value(value)
+    if not isinstance(python, list) or not isinstance(value, TypedValue):
+        return spark._jsparkSession.expression(lit(python)._jc)
+    plan = analyzed_plan(spark.range(1).select(lit(python).cast(value.kind).alias("value")))
+    made = plan.projectList().apply(0).child()
+    literal = java_class(spark, "org.apache.spark.sql.catalyst.expressions.Literal")
+    return literal(made.eval(None), made.dataType())
 
 
 def _parser(spark: SparkSession) -> Any:

@@ -16,6 +16,7 @@ from graph_compiler.cli.arguments.asked_run import Params, Run, split_params
 from graph_compiler.cli.arguments.pipelines import completed_names
 from graph_compiler.cli.client_view import changes, client_call, result_document, show_result, status_document
 from graph_compiler.cli.console import AsJson, ExitCode, standard_error, standard_output
+from graph_compiler.declaration.parameters.parameter import json_value
 from graph_compiler.projects.pipeline_files import pipeline_names
 from graph_compiler.run_client import RunClient, RunClientError, RunNotFoundError, RunResult, RunState, RunStatus
 
@@ -69,7 +70,7 @@ def _dag_and_params(name: str, texts: Sequence[str] | None) -> tuple[str, Mappin
     """Return the Dag of a pipeline and typed parameters; for other Dags, values are JSON, else text."""
     if name.endswith((".py", ".yaml")) or name.removeprefix("pipelines.") in pipeline_names():
         run = Run.of(name, texts)
-        return run.name, run.params
+        return run.name, {key: json_value(value) for key, value in run.params.items()}
     return name, {key: _json_or_text(value) for key, value in split_params(texts)}
 
 
