@@ -97,13 +97,13 @@ def values_of(env: StreamExecutionEnvironment, **sent: object) -> dict[str, obje
     from graph_compiler.airflow_backend import build_dag
     from graph_compiler.deployment.describe.run_parameters import check_parameters, parse_parameter
 
-    (task,) = build_dag(env).tasks
+    task: Any = build_dag(env).tasks[0]
     params = ParamsDict({**task.dag.params, **sent})
     run = type("Run", (), {"logical_date": None, "run_after": date_time(), "run_type": "manual"})
     task.render_template_fields({"dag_run": run, "params": params.dump()})
     pipeline = env.pipeline()
     defaults = {"run_date": "", **dict(pipeline.params)}
-    rendered: dict[str, str] = task.parameters  # type: ignore[attr-defined]
+    rendered: dict[str, str] = task.parameters
     values = {name: parse_parameter(name, text, defaults) for name, text in rendered.items()}
     check_parameters(pipeline, values)
     return {name: value.python if isinstance(value, TypedValue) else value for name, value in values.items()}
@@ -159,8 +159,8 @@ def test_arguments_of_a_task_group_are_typed(env: StreamExecutionEnvironment) ->
     given = {"ids": [7], "until": None, "since": date(2026, 5, 1), "rate": Decimal("0.5")}
     with DAG("own"):
         group = build_task_group(env, params=given)
-    (task,) = group.children.values()
-    literals = task.arguments.literals  # type: ignore[union-attr]
+    children: list[Any] = list(group.children.values())
+    literals = children[0].arguments.literals
     assert {name: value.python for name, value in literals.items()} == given
     with DAG("other"), pytest.raises(InvalidPipelineError, match="argument 'ids' is"):
         build_task_group(env, params={"ids": {"a": 1}})

@@ -206,8 +206,8 @@ def test_a_task_renders_the_day_of_its_pipelines_zone() -> None:
 
     own = StreamExecutionEnvironment("daily", config={"airflow.run-date-timezone": "Europe/Vienna"})
     own.from_source(Csv("/in"), "in").filter("day = :run_date").sink_to(Parquet("/out/{{ run_date }}")).name("out")
-    (task,) = build_dag(own).tasks
+    task: Any = build_dag(own).tasks[0]
     context: Any = {"dag_run": Run("2026-03-26T23:30:00+00:00"), "params": {}}
     task.render_template_fields(context)
-    assert task.parameters["run_date"] == "2026-03-27"  # type: ignore[attr-defined]
-    assert "/out/2026-03-27" in task.places.values()  # type: ignore[attr-defined]
+    assert task.parameters["run_date"] == "2026-03-27"
+    assert "/out/2026-03-27" in task.places.values()

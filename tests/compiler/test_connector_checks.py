@@ -156,7 +156,7 @@ SOURCES: dict[str, tuple[Callable[[], Any], list[str]]] = {
         ],
     ),
     "values of another kind": (
-        lambda: Values([(b"x",)], "k BINARY"),  # type: ignore[list-item]
+        lambda: Values([(b"x",)], "k BINARY"),
         ["in: it holds b'x', a bytes", "allowed: None, bool, int, float, str, date, datetime, Decimal, lists of these"],
     ),
     "a range that never ends": (lambda: Range(0, 9, 0), ["in: its step is 0", "allowed: any other whole number"]),

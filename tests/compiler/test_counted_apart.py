@@ -109,7 +109,8 @@ def test_a_contract_that_nothing_reads_is_no_mistake() -> None:
     rows.expect("positive", "v > 0")
     rows.expect_same("balanced", other)
     rows.filter("v > 1").name("forgotten")
-    (warning,) = find_warnings(rows.environment.pipeline())
+    pipeline = rows.environment.pipeline()
+    (warning,) = find_warnings(pipeline, compile_pipeline(pipeline).options)
     assert warning.operator == "forgotten"
 
 

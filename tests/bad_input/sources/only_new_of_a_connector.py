@@ -8,7 +8,7 @@ env.from_source(Json("/in/late", schema="id INT"), "late", only_new=1).sink_to(P
 # graph-compiler validate says:
 # pipelines/only_new_of_a_connector.py: pipeline 'sales' has 3 problems
 #   Json has no parameter 'only_new'
-#     allowed: Json(path, schema=None, on_schema_change=None, options=(), on_misfit=None, rejects=None)
+#     allowed: Json(path, schema=None, on_schema_change=None, options=(), if_missing=None, on_misfit=None, rejects=None)
 #     hint: it belongs to the source: from_source(Json(path, schema=…), "orders", only_new=True)
 #     declared at pipelines/only_new_of_a_connector.py:4
 #   from_source has no parameter 'new_only'

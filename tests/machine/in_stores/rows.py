@@ -127,7 +127,9 @@ def open_rows_sink(connector: Connector, operator_id: OperatorId, sink: Sink, co
     assert isinstance(connector, Json)
     publisher = Publisher(ledger=context.ledger, execution_id=context.execution_id)
     ticket = publisher.settle(operator_id, connector.path, sink.mode)
-    return RowsSink(connector=connector, sink=sink, spark=context.spark, publisher=publisher, ticket=ticket)
+    return RowsSink(
+        connector=connector, sink=sink, spark=context.spark, publisher=publisher, ticket=ticket, context=context
+    )
 
 
 @dataclass

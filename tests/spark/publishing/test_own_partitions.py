@@ -133,7 +133,11 @@ def test_a_value_that_is_not_of_its_columns_type_is_refused_before_a_row_is_writ
 def test_folders_that_others_have_named_in_another_way_have_the_same_value(
     spark: SparkSession, sinks: Sinks, target: Parquet
 ) -> None:
-    monthly = {"mode": "overwrite-partitions", "partition_by": ("month",), "partitions": (("month", "1"),)}
+    monthly: dict[str, Any] = {
+        "mode": "overwrite-partitions",
+        "partition_by": ("month",),
+        "partitions": (("month", "1"),),
+    }
     for month in ("01", "1", "10"):
         spark.range(1).selectExpr("CAST(id AS INT) AS id").write.parquet(f"{target.path}/month={month}")
     sinks.write(target, "SELECT 7 AS id, 1 AS month", **monthly)
