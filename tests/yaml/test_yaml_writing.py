@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from graph_compiler.declaration.operators import Filter, Operator, Source
+from graph_compiler.declaration.operators import Filter, Operator
 from graph_compiler.declaration.streams import DataStream
 from graph_compiler.projects.yaml import vocabulary, written_operators
 from graph_compiler.projects.yaml.forms import leaves, make_call, parameters
@@ -32,7 +32,7 @@ def test_only_iterations_and_sources_have_no_yaml_step() -> None:
     assert {kind.__name__ for kind in leaves(Operator)} - {kind.__name__ for kind in WRITTEN} == {
         "IterationHead",
         "IterationTail",
-        Source.__name__,
+        "PreviousVersion",
     }
 
 
