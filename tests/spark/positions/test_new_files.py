@@ -70,6 +70,18 @@ def test_a_file_that_arrives_late_with_an_old_time_is_read(runs: Runs) -> None:
     assert ids(runs) == [1, 2]
 
 
+def test_before_the_first_file_arrives_nothing_is_new(tmp_path: Path, spark: SparkSession) -> None:
+    env = StreamExecutionEnvironment("shop")
+    rows = orders(env, tmp_path, if_missing="empty")
+    rows.sink_to(Parquet(f"{tmp_path}/out"), mode="append").name("out").uid("out")
+    runs = Runs(env, tmp_path, spark)
+    assert runs.run("r1") == []
+    assert runs.report().increments[0].files == 0
+    arrives(runs, "a.json", 1)
+    assert runs.run("r2") == []
+    assert ids(runs) == [1]
+
+
 def test_a_failed_run_that_is_tried_again_reads_the_same(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     arrives(runs, "a.json", 1)
     with monkeypatch.context() as patch:

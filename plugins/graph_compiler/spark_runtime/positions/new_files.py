@@ -17,6 +17,7 @@ from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.declaration.connectors.connector import as_pairs
 from graph_compiler.errors import SchemaChangedError
 from graph_compiler.identifiers import counted
+from graph_compiler.spark_runtime.connectors.missing_files import rows_if_missing
 from graph_compiler.spark_runtime.publishing.literal_paths import literal_path
 from graph_compiler.spark_runtime.repeatability.source_files import refuse_unread_files
 from graph_compiler.spark_runtime.secret_values import reveal_all
@@ -74,8 +75,9 @@ def new_files(
 
     Raises PositionError if a known file was written again, UnreadFilesError if files below the path would be left out.
     """
-    listing = _listed(connector, spark)
-    found = _files(listing)
+    if rows_if_missing(connector, spark) is not None:
+        return ()
+    found = _files(_listed(connector, spark))
     again = [each for each in found if each.path in known]
     if changed := [each for each in again if known[each.path][:2] != (each.bytes, each.modified)]:
         files = " ".join(f"--file '{each.path}'" for each in changed[:_SHOWN])
