@@ -51,6 +51,7 @@ class Request:
     rows: DataFrame
     keys: tuple[str, ...] = ()
     partition_by: tuple[str, ...] = ()
+    partitions: tuple[tuple[str, str | None], ...] = ()
     plan: str = "plan"
     operator: OperatorId = SINK
 
@@ -76,6 +77,7 @@ class Execution:
             mode=SinkMode(request.mode),
             keys=request.keys,
             partition_by=request.partition_by,
+            partitions=request.partitions,
         )
         operator = OperatorDescriptor(
             node_id=1,

@@ -23,10 +23,11 @@ from tests.machine.alphabet import (
 from tests.machine.faults import CALLS, KINDS
 from tests.machine.files_world import FORMATS, FilesWorld, Ground
 from tests.machine.judgment import Judgment
+from tests.machine.model import OWN_PARTITION
 from tests.machine.sink_machine import KEYS, OPERATORS, PLANS, ROWS, RUNS, SinkMachine, faults
 from tests.machine.tally import TALLY
 
-MODES = ("append", "overwrite", "overwrite-partitions", "error-if-exists", "merge")
+MODES = ("append", "overwrite", "overwrite-partitions", OWN_PARTITION, "error-if-exists", "merge")
 _VALUES = st.one_of(st.sampled_from(PLAIN_VALUES), drawn("value", NO_VALUES), drawn("value", PARTITION_VALUES))
 _FAULTS = faults(KINDS, CALLS, 12)
 
@@ -67,11 +68,12 @@ class FilesMachine(SinkMachine):
         plan=PLANS,
         operator=OPERATORS,
         alias=mostly_plain("alias", "{}", ALIASES),
+        own=st.integers(0, 2),
     )
     def write(self, mode: str, **settings: Any) -> None:
         self.judgment.attempt(mode=self._possible(mode), **settings)
 
-    @rule(run=RUNS, mode=drawn("mode", MODES), rows=ROWS, keys=KEYS, fault=_FAULTS)
+    @rule(run=RUNS, mode=drawn("mode", MODES), rows=ROWS, keys=KEYS, fault=_FAULTS, own=st.integers(0, 2))
     @precondition(lambda self: self._judgment is not None and len(self.judgment.pending) < 2)
     def prepare(self, mode: str, **settings: Any) -> None:
         self.hang(mode=self._possible(mode), **settings)
@@ -93,7 +95,7 @@ class FilesMachine(SinkMachine):
 
     def _possible(self, mode: str) -> str:
         """Return a mode that the ground allows."""
-        if mode == "overwrite-partitions" and not self.ground.partitioned:
+        if mode in ("overwrite-partitions", OWN_PARTITION) and not self.ground.partitioned:
             return "overwrite"
         if mode == "merge" and self.ground.format not in ("parquet", "orc"):
             return "append"

@@ -107,6 +107,7 @@ class FilesWorld:
             rows=frame(self.spark, written.rows, self.ground.column),
             keys=tuple(self.ground.column if key == "part" else key for key in written.keys),
             partition_by=(self.ground.column,) if self.ground.partitioned else (),
+            partitions=tuple((self.ground.column, value) for value in written.own),
             plan=written.sink[0],
             operator=OperatorId(written.sink[1] * 32),
         )
@@ -119,6 +120,7 @@ class FilesWorld:
         if self.ground.column != "day":
             odd.append(f"column {self.ground.column}")
         odd += [f"value {row[1]}" for row in written.rows if row[1] not in PLAIN_VALUES]
+        odd += [f"own value {value}" for value in written.own if value not in PLAIN_VALUES]
         return odd
 
     def after(self, state: State, written: Written) -> list[State]:

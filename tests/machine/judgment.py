@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from tests.machine.execution import Execution, Request
 from tests.machine.faults import Fate, Fault
-from tests.machine.model import OTHERS, Row, State, Written, distinct
+from tests.machine.model import OTHERS, OWN_PARTITION, Row, State, Written, distinct
 from tests.machine.seam import apart
 from tests.machine.tally import TALLY
 from tests.machine.verdict import why_not_clear
@@ -108,13 +108,15 @@ class Judgment:
         """Let an execution of a run prepare rows, given as (id, index of a value)."""
         rows = tuple((id, self.values[value], next(self.numbers)) for id, value in settings["rows"])
         mode = settings["mode"]
+        own = (self.values[settings.get("own", 0)],) if mode == OWN_PARTITION else ()
         keys = tuple(settings.get("keys", ())) if mode == "merge" else ()
         written = Written(
             run=settings["run"],
-            mode=mode,
+            mode="overwrite-partitions" if own else mode,
             rows=rows,
             keys=keys,
             sink=(settings.get("plan", "plan"), settings.get("operator", "a")),
+            own=own,
         )
         fate = Fate(fault)
         execution = self.world.execution(self.world.request(written, settings), fate)
@@ -223,6 +225,7 @@ class Judgment:
             or pending.may_be_late
             or pending.others_came
             or (written.mode == "merge" and written.has_unusable_keys)
+            or written.has_rows_of_others
             or (written.mode == "error-if-exists" and self._may_hold_others(written.run))
             or any(state.is_of_another_sink(written) for state in self.states)
         )
@@ -238,6 +241,7 @@ class Judgment:
         assert not (written.mode == "merge" and written.has_unusable_keys), (
             f"{written} has unusable keys, and was published"
         )
+        assert not written.has_rows_of_others, f"{written} has rows of another partition, and was published"
         if written.mode == "error-if-exists" and not pending.was_overtaken:
             came = set(pending.others_came)
             self.states = [one for one in self.states if not one.holds_others(written.run, came)]

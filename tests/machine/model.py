@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 
 Row = tuple[int, str | None, int]
 OTHERS = "others"
+OWN_PARTITION = "own partition"
+"""The mode that overwrites one partition, which is named."""
 _NO_VALUE = ("", "__HIVE_DEFAULT_PARTITION__")
 
 
@@ -32,6 +34,8 @@ class Written:
     keys: tuple[str, ...] = ()
     sink: tuple[str, str] = ("plan", "a")
     """The plan, and the sink's operator in it."""
+    own: tuple[str | None, ...] = ()
+    """The value of the partition that the run is responsible for, if it names one."""
 
     def key(self, row: Row) -> tuple[object, ...]:
         """Return a row's key."""
@@ -42,6 +46,12 @@ class Written:
         """Whether a merge must be refused: a key is duplicate, or has a NULL."""
         keys = [self.key(row) for row in self.rows]
         return len(set(keys)) < len(keys) or any(None in key for key in keys)
+
+    @property
+    def has_rows_of_others(self) -> bool:
+        """Whether it must be refused: it has rows of another partition than its own."""
+        own = set(map(in_folders, self.own))
+        return bool(own) and any(in_folders(row[1]) not in own for row in self.rows)
 
 
 @dataclass(frozen=True)
@@ -122,7 +132,7 @@ def in_a_folder(state: State, written: Written) -> list[State]:
     if state.rows.get(f"merged by {run}"):
         states.append(states[0].others_than(f"merged by {run}"))
     if written.mode == "overwrite-partitions":
-        parts = {in_folders(row[1]) for row in rows}
+        parts = {in_folders(part) for part in (*written.own, *(row[1] for row in rows))}
         states = [
             one.without(row for rows in one.rows.values() for row in rows if in_folders(row[1]) in parts)
             for one in states
