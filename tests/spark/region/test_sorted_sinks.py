@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import count, groupby
+from itertools import count, groupby, pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from pyarrow.parquet import ParquetFile
+from pyarrow.parquet import ParquetFile, read_metadata
 
-from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment, Values
+from graph_compiler import DataStream, Parquet, Range, StreamExecutionEnvironment, Values
 from tests.spark.conftest import RunPipeline
 
 pytestmark = [pytest.mark.spark, pytest.mark.ci]
@@ -138,3 +138,19 @@ def test_rows_that_are_in_order_in_memory_are_not_sorted_again(
             between(rows).sink_to(Parquet(f"{tmp_path}/{name}")).name(name.replace(" ", "_"))
     (report,) = run_pipeline(env.pipeline())
     assert report.failure is None
+
+
+def test_each_file_has_values_of_its_own_which_statistics_show(run_pipeline: RunPipeline, tmp_path: Path) -> None:
+    env = StreamExecutionEnvironment("p")
+    rows = env.from_source(Range(0, 4_000), "ids").select(customer="(id * 7919) % 4001", v="id")
+    rows.sort("customer").sink_to(Parquet(f"{tmp_path}/out"), files=4).name("out")
+    (report,) = run_pipeline(env.pipeline())
+    assert report.failure is None
+    found = []
+    for file in (tmp_path / "out").glob("*.parquet"):
+        metadata = read_metadata(file)
+        column = metadata.schema.names.index("customer")
+        groups = [metadata.row_group(number).column(column).statistics for number in range(metadata.num_row_groups)]
+        found.append((min(each.min for each in groups), max(each.max for each in groups)))
+    assert len(found) == 4
+    assert all(one[1] < other[0] for one, other in pairwise(sorted(found)))
