@@ -1415,13 +1415,16 @@ FAULTS = (
         145,
         "the partition of a run keeps its old rows if it has no new ones",
         ("_folders_to_empty", "if ticket.partition is None:", "if True:"),
-        found_by=f"{OWN_PARTITIONS}::test_a_partition_without_rows_is_empty_and_others_stay",
+        found_by=(f"{OWN_PARTITIONS}::test_a_partition_without_rows_is_empty_and_others_stay", "machine: files"),
     ),
     _fault(
         146,
         "rows of a partition for which the run is not responsible are published",
         ("Publisher.prepare", "ticket.partition.refuse_others(file.folder for file in files)", "pass"),
-        found_by=f"{OWN_PARTITIONS}::test_rows_of_another_partition_fail_before_anything_is_published",
+        found_by=(
+            f"{OWN_PARTITIONS}::test_rows_of_another_partition_fail_before_anything_is_published",
+            "machine: files",
+        ),
     ),
     _fault(
         147,
@@ -1431,7 +1434,10 @@ FAULTS = (
             "replaced = (*intent.replaces, *_folders_to_empty(ticket, there, intent.replaces))",
             "replaced = intent.replaces",
         ),
-        found_by=f"{OWN_PARTITIONS}::test_of_two_runs_at_once_that_are_responsible_for_a_day_the_last_one_counts[empty]",
+        found_by=(
+            f"{OWN_PARTITIONS}::test_of_two_runs_at_once_that_are_responsible_for_a_day_the_last_one_counts[empty]",
+            "machine: files",
+        ),
     ),
     _fault(
         148,
