@@ -146,7 +146,7 @@ class RowsMachine(RuleBasedStateMachine):
             world.write(stream, BOTH)
         conditions = (*world.key.conditions, *world.key.conditions, *CONDITIONS)
         if way != "by hand":
-            conditions = (VARYING, *world.key.compared, *conditions)
+            conditions = (*world.key.compared, *conditions, VARYING)
         world.split(way, conditions[n % len(conditions)], stream)
         last = len(world.made) - 1
         for output in (last - 1, last):

@@ -153,7 +153,12 @@ def test_the_outputs_of_random_plans_have_every_row_once(
     for name in below:
         rows = ABOVE[name](rows)
     chosen = SPLITS["filter" if is_filter else "expect"](condition)
-    assert texts(*outputs_of(chosen, rows)) == texts(rows)
+    both, given = texts(*outputs_of(chosen, rows)), texts(rows)
+    assert same_zeros(both) == same_zeros(given)  # each computation may return another of equal keys
+
+
+def same_zeros(rows: Counter[str]) -> Counter[str]:
+    return Counter(text.replace("-0.0", "0.0") for text in rows.elements())
 
 
 IDENTICAL = "struct<a:int,b:array<decimal(9,2)>,c:string,d:date,e:timestamp,f:timestamp_ntz,g:binary>"
