@@ -46,7 +46,7 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def begin(task: "DeploymentTaskOperator", tmp_path: Path, number: int = 1) -> None:
     """Run a task up to its spark-submit, which does not exist."""
-    run = SimpleNamespace(logical_date=datetime(2013, 1, 1, tzinfo=UTC), run_after=None)
+    run = SimpleNamespace(logical_date=datetime(2013, 1, 1, tzinfo=UTC), run_after=None, run_type="scheduled")
     ti = SimpleNamespace(
         dag_id="p", task_id=task.task_id, map_index=-1, run_id="r", id=f"{task.task_id}-{number}", try_number=number
     )
