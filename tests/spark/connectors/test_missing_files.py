@@ -8,7 +8,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Csv, Files, Json, Orc, Parquet, StreamExecutionEnvironment, Text
-from graph_compiler.airflow_backend.task.task_summary import log_lines
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.errors import UnreadFilesError
@@ -70,7 +69,7 @@ def test_the_report_and_the_log_say_that_nothing_was_there(
     assert {each.name: each.rows for each in report.outputs} == {"rows": 0, "bad": 0}
     said = f"'today' has no rows: there are no files at file:{tmp_path}/in/slaes/1"
     assert said in remarks(report)
-    assert said in log_lines(report)
+    assert said in [files.words() for files in report.sources if files.is_empty]
     printed = capsys.readouterr().err
     assert (
         f"nothing is at file:{tmp_path}/in/slaes/1, so it has no rows; did you mean '{tmp_path}/in/sales'?" in printed
