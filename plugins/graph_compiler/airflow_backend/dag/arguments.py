@@ -96,11 +96,17 @@ def _declared(group: TaskGroup) -> dict[str, object]:
     return found
 
 
-def rendered_arguments(pipeline: str, rendered: Mapping[str, object]) -> dict[str, ParameterValue]:
-    """Return the values of a run; raises AirflowFailException for anything that no parameter can be."""
+def rendered_arguments(
+    pipeline: str, rendered: Mapping[str, object], defaults: Mapping[str, ParameterValue]
+) -> dict[str, ParameterValue]:
+    """Return the values of a run; raises AirflowFailException for anything that no parameter can be.
+
+    Only a parameter with a type in SQL can be a list or None: text would be made of it for another.
+    """
     values = {name: _value(value) for name, value in rendered.items()}
     for name, value in values.items():
-        if not isinstance(value, str | int | float | list | None):
+        is_typed = isinstance(defaults.get(name), TypedValue)
+        if not isinstance(value, str | int | float) and not (is_typed and isinstance(value, list | None)):
             raise AirflowFailException(
                 f"pipeline '{pipeline}': parameter '{name}' is {shown(value)}\n"
                 "  allowed: text, an int, a float, a bool, a date, a list or None\n"

@@ -110,10 +110,11 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
         Raises AirflowFailException if a place needs a variable missing in this run.
         """
         name, of_the_run = self.arguments.pipeline.name, dict(self.arguments.of_the_run)
+        defaults = dict(self.arguments.pipeline.params)
         texts = {key: text for key, text in of_the_run.items() if isinstance(text, str)}
         with explaining_templates(name, {**self.places, **texts}):
             values = self.render_template(of_the_run, with_run_date(context, self.arguments.run_date_zone), jinja_env)
-            self._given = {**self.arguments.literals, **rendered_arguments(name, values)}
+            self._given = {**self.arguments.literals, **rendered_arguments(name, values, defaults)}
             # Airflow's own context, which it later renders the name of a mapped instance with.
             context.update(self.variables(context))
             super().render_template_fields(context, jinja_env)
