@@ -133,7 +133,7 @@ def test_a_run_triggered_by_combined_assets_has_no_logical_date() -> None:
 
 
 def context(logical_date: datetime | None) -> dict[str, Any]:
-    run = SimpleNamespace(logical_date=logical_date, run_after=datetime(2026, 5, 6, tzinfo=UTC))
+    run = SimpleNamespace(logical_date=logical_date, run_after=datetime(2026, 5, 6, tzinfo=UTC), run_type="scheduled")
     return {"dag_run": run, "params": {}}
 
 

@@ -45,7 +45,7 @@ def upstream(dag: "DAG") -> dict[str, set[str]]:
 
 def values(task: Any, map_index: int = -1, **params: object) -> dict[str, str]:
     """Render a task as in a run whose parameters are `params`; return places and parameters."""
-    dag_run = SimpleNamespace(logical_date=datetime(2013, 1, 1, tzinfo=UTC), run_after=None)
+    dag_run = SimpleNamespace(logical_date=datetime(2013, 1, 1, tzinfo=UTC), run_after=None, run_type="scheduled")
     ti = SimpleNamespace(map_index=map_index, task=task, get_relevant_upstream_map_indexes=None)
     known = {**dict(task.params), **params}
     context: Any = {"ti": ti, "task_instance": ti, "dag_run": dag_run, "params": known, "task": task}
@@ -421,7 +421,7 @@ def test_airflows_own_context_has_the_arguments_too() -> None:
 
     dag = dag_with(lambda _: build_task_group(sales(), params={"country": "de"}))
     task: Any = dag.get_task("sales.report")
-    dag_run = SimpleNamespace(logical_date=datetime(2013, 1, 1, tzinfo=UTC), run_after=None)
+    dag_run = SimpleNamespace(logical_date=datetime(2013, 1, 1, tzinfo=UTC), run_after=None, run_type="scheduled")
     context: Any = {"dag_run": dag_run, "params": dict(task.params)}
     task.render_template_fields(context)
     assert (context["params"]["country"], context["run_date"]) == ("de", "2013-01-01")

@@ -65,7 +65,7 @@ def begin(task: "DeploymentTaskOperator", map_index: int = -1, number: int = 1) 
     """Run a task up to its spark-submit, which does not exist."""
     from airflow.sdk.exceptions import AirflowException
 
-    dag_run = SimpleNamespace(logical_date=datetime(2013, 1, 1, tzinfo=UTC), run_after=None)
+    dag_run = SimpleNamespace(logical_date=datetime(2013, 1, 1, tzinfo=UTC), run_after=None, run_type="scheduled")
     ti = SimpleNamespace(
         dag_id=task.dag_id,
         task_id=task.task_id,

@@ -21,6 +21,7 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.spark_runtime.main import execute
+from tests.harness.postgres import JAR, Postgres, running_postgres
 from tests.harness.shown_log import shown_log
 from tests.harness.sinks import Sinks
 
@@ -33,6 +34,14 @@ def _log_is_printed() -> Iterator[None]:
     """Print the runtime's log where its programs print it."""
     with shown_log():
         yield
+
+
+@pytest.fixture(scope="module")
+def server(spark: SparkSession) -> Iterator[Postgres]:
+    """Start a PostgreSQL server for a module, whose driver Spark has."""
+    with running_postgres() as server:
+        spark.sql(f"ADD JAR {JAR}")
+        yield server
 
 
 @pytest.fixture

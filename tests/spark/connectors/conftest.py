@@ -1,19 +1,8 @@
-"""A PostgreSQL server for the tests of a module."""
-
-from collections.abc import Iterator
+"""A PostgreSQL server without tables, for each test."""
 
 import pytest
-from pyspark.sql import SparkSession
 
-from tests.harness.postgres import JAR, PASSWORD, Postgres, running_postgres
-
-
-@pytest.fixture(scope="module")
-def server(spark: SparkSession) -> Iterator[Postgres]:
-    """Start a server, whose driver Spark has."""
-    with running_postgres() as server:
-        spark.sql(f"ADD JAR {JAR}")
-        yield server
+from tests.harness.postgres import PASSWORD, Postgres
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Sources of databases that read only rows above the highest value of a column so far."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +10,9 @@ from graph_compiler import Jdbc, Parquet, StreamExecutionEnvironment
 from graph_compiler.deployment.documents.report import ThrowableType
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from tests.harness.position_runs import Runs
-from tests.harness.postgres import DRIVER, JAR, PASSWORD, Postgres, running_postgres
+from tests.harness.postgres import DRIVER, PASSWORD, Postgres
 
 pytestmark = [pytest.mark.spark, pytest.mark.ci]
-
-
-@pytest.fixture(scope="module")
-def server(spark: SparkSession) -> Iterator[Postgres]:
-    """Start a server, whose driver Spark has."""
-    with running_postgres() as server:
-        spark.sql(f"ADD JAR {JAR}")
-        yield server
 
 
 @pytest.fixture

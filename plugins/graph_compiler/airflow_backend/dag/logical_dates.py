@@ -61,7 +61,7 @@ def with_run_date(context: Context, zone: str = "UTC") -> Context:
     """
     run = context["dag_run"]
     moment = (run.logical_date or run.run_after).astimezone(UTC)
-    is_day = getattr(run, "run_type", None) == "manual" and moment.time() == time() and run.logical_date is not None
+    is_day = run.run_type == "manual" and moment.time() == time() and run.logical_date is not None
     day = moment if is_day else moment.astimezone(ZoneInfo(zone))
     return cast(Context, {**context, RUN_DATE: f"{day:%Y-%m-%d}"})
 

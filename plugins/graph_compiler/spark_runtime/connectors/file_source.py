@@ -23,8 +23,8 @@ from graph_compiler.identifiers import shown
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.connectors.first_bytes import encoding_hints, is_utf8
 from graph_compiler.spark_runtime.connectors.folder_values import refuse_columns_in_both
-from graph_compiler.spark_runtime.connectors.missing_files import rows_if_missing
-from graph_compiler.spark_runtime.connectors.source import MISFIT, REJECTS, Found, Reading, read
+from graph_compiler.spark_runtime.connectors.missing_files import columns_of_no_rows, rows_if_missing
+from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.connectors.text_records import TextFiles, list_lines
 from graph_compiler.spark_runtime.connectors.typed_files import TypedFiles, held_schema, no_columns, or_no_files
 from graph_compiler.spark_runtime.failures.causes import read_cause
@@ -63,12 +63,8 @@ def _(connector: FileConnector, reading: Reading) -> Found:
 
 def _no_rows(connector: FileConnector, spark: SparkSession) -> Found:
     """Return no rows with the declared columns: there is no new file."""
-    assert connector.schema is not None, "the compiler refuses sources that read only new files without schema"
-    schema = parse_schema(connector.schema)
-    is_split = isinstance(connector, RecordFiles) and connector.rejects is not None
-    columns = [lit(None).cast(each.dataType).alias(each.name) for each in schema]
-    marks = [lit(None).cast(parse_schema(REJECTS)).alias(MISFIT)] if is_split else []
-    return Found(rows=spark.range(0).select(*columns, *marks), schema=schema)
+    columns = [lit(None).cast(each.dataType).alias(each.name) for each in columns_of_no_rows(connector)]
+    return Found(rows=spark.range(0).select(*columns), schema=parse_schema(str(connector.schema)))
 
 
 def _columns(connector: FileConnector, spark: SparkSession) -> StructType:

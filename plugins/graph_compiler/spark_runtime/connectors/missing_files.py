@@ -81,13 +81,18 @@ def rows_if_missing(connector: FileConnector, spark: SparkSession) -> Found | No
         return None
     if wrong := why_unknown(missing):
         raise UnreadFilesError(wrong)
-    schema = parse_schema(connector.schema)
-    columns = schema
-    if isinstance(connector, RecordFiles) and connector.rejects is not None:
-        columns = StructType([*schema, StructField(MISFIT, StructType.fromDDL(REJECTS))])
-    rows = rows_of_no_files(spark, missing, columns)
+    rows = rows_of_no_files(spark, missing, columns_of_no_rows(connector))
     if rows is None:  # they have arrived in between
         return None
     near = similar_path(missing)
     LOG.warning("nothing is at %s, so it has no rows%s", missing, f"; did you mean '{near}'?" if near else "")
-    return Found(rows=rows, schema=schema)
+    return Found(rows=rows, schema=parse_schema(connector.schema))
+
+
+def columns_of_no_rows(connector: FileConnector) -> StructType:
+    """Return the columns of a source that has no file: those that are declared, and the mark of records set aside."""
+    assert connector.schema is not None, "the compiler refuses such sources without a schema"
+    schema = parse_schema(connector.schema)
+    if isinstance(connector, RecordFiles) and connector.rejects is not None:
+        return StructType([*schema, StructField(MISFIT, StructType.fromDDL(REJECTS))])
+    return schema

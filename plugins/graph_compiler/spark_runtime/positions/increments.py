@@ -81,7 +81,7 @@ class Increments:
     def pin(self, region: RegionDescriptor, operator: OperatorDescriptor, connector: Connector) -> Connector:
         """Return a source's connector, reading exactly what the run's increment holds; others are unchanged.
 
-        Raises PositionError if the run has none, or it is no longer what it was.
+        Raises PositionError if the run has none, if another run got it, or if one of its files has changed.
         """
         position = next((each for each in region.positions if each.node_id == operator.node_id), None)
         source = operator.operator

@@ -335,8 +335,9 @@ class RegionEvaluation:
 def _described(operator: OperatorDescriptor, listing: ListedFiles) -> SourceFiles:
     """Return a listing as it is recorded: of single files that are new, only the path that they are below."""
     found, source = listing.described(operator.name), operator.operator
-    is_of_files = isinstance(source, Source) and source.has_position and isinstance(source.connector, FileConnector)
-    return replace(found, paths=(source.connector.path,)) if is_of_files else found  # type: ignore[attr-defined]  # just checked
+    if isinstance(source, Source) and source.has_position and isinstance(source.connector, FileConnector):
+        return replace(found, paths=(source.connector.path,))
+    return found
 
 
 def schema_of(operator: OperatorDescriptor, rows: DataFrame) -> OperatorSchema:

@@ -82,8 +82,9 @@ class PlanNode:
     """One node of an executed plan: the outputs that it returns, and their number of rows if Spark counts them.
 
     `operators` are those that it computes, as far as its logical nodes show. `rdd_id` is set at the top of a part that
-    ran in one stage. `exchange` is set if its child is another part; `reads` says what each task reads of the
-    exchange below, after adaptive execution. `splits` are those of a leaf, `partitions` those of an input of a union.
+    ran in one stage. `exchange` is set if its child belongs to another part; `reads` says what each task reads from
+    the exchange below, after adaptive execution. `splits` are those of a leaf, `partitions` those of an input of a
+    union.
     """
 
     outputs: frozenset[Output]
