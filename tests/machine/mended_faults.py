@@ -52,6 +52,7 @@ COLLATIONS = "spark/connectors/test_jdbc_collations.py"
 SPLITS_TESTS = "spark/operators/test_splits.py"
 OWN_READS = "spark/repeatability/test_own_reads.py"
 OWN_PARTITIONS = "spark/publishing/test_own_partitions.py"
+FOLDER_ACCESS = "staging/store/test_folder_access.py"
 MISSING_FILES = "spark/connectors/test_missing_files.py"
 PARAMETER_TYPES = "spark/operators/test_types_of_parameters.py"
 VARYING = "spark/repeatability/test_varying_rows.py"
@@ -1410,6 +1411,12 @@ FAULTS = (
         "files that change while a loop reads them are not noticed",
         ("RegionEvaluation._settle_reads", "if is_settled:", "if False:"),
         found_by=f"{OWN_READS}::test_files_that_change_while_a_loop_reads_them_fail_the_attempt",
+    ),
+    _fault(
+        166,
+        "a folder that another process removes while it is empty is not created again",
+        ("in_staging_folder", "for _ in range(_MOST_REMOVALS):", "for _ in range(0):"),
+        found_by=f"{FOLDER_ACCESS}::test_a_folder_that_others_remove_while_it_is_empty_is_created_again",
     ),
     _fault(
         145,

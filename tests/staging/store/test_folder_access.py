@@ -2,13 +2,16 @@
 
 import os
 import stat
+import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from graph_compiler.staging.store.folder_access import is_open_to_group, make_private_folder, make_staging_folder
 from graph_compiler.staging.store.local_store import LocalStore
+from graph_compiler.staging.store.root_probe import check_root, why_unsafe
 
 
 @pytest.fixture(autouse=True, params=[0o000, 0o077], ids=["open umask", "closed umask"])
@@ -97,3 +100,45 @@ def test_documents_in_a_folder_of_a_group_are_the_groups(of_a_group: Path) -> No
     assert mode(key) == 0o660
     LocalStore().put(str(key), b"{1}")
     assert (mode(key), mode(key.parent)) == (0o660, 0o2770)
+
+
+def test_a_folder_that_others_remove_while_it_is_empty_is_created_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removals = iter([True, False, True, False])
+    for name in ("mkstemp", "mkdtemp"):
+        monkeypatch.setattr(tempfile, name, _after_removal(getattr(tempfile, name), removals))
+    monkeypatch.setattr(os, "rename", _after_removal(os.rename, removals))
+    store, root = LocalStore(), tmp_path / "root"
+    assert store.put_if_absent(f"{root}/run/claim", b"1")
+    assert store.get(f"{root}/run/claim") == b"1"
+    assert store.move(f"{root}/run", f"{root}/trash/1")
+    assert store.get(f"{root}/trash/1/claim") == b"1"
+    assert not store.move(f"{root}/run", f"{root}/trash/2")
+    assert next(removals, None) is None, "each of them has been removed"
+
+
+def _after_removal(act: Callable[..., str], removals: Iterator[bool]) -> Callable[..., str]:
+    """Remove the folder in which something is to be created, while it is empty, where `removals` says so."""
+
+    def removed(*given: str, **named: str) -> str:
+        if next(removals, False):
+            Path(named["dir"] if named else given[1] + "/..").resolve().rmdir()
+        return act(*given, **named)
+
+    return removed
+
+
+def test_folders_that_disappear_each_time_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "mkdir", lambda *_: None)
+    with pytest.raises(FileNotFoundError):
+        LocalStore().put_if_absent(f"{tmp_path}/run/claim", b"1")
+
+
+def test_many_probe_a_new_root_at_once(tmp_path: Path) -> None:
+    def probe(_: int) -> None:
+        check_root(LocalStore(), str(tmp_path / "root"))
+        assert why_unsafe(LocalStore(), str(tmp_path / "root")) is None
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(probe, range(200)))

@@ -11,11 +11,16 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
+
+Done = TypeVar("Done")
 
 _OF_A_GROUP = stat.S_ISGID | stat.S_IRWXG
 _PRIVATE, _SHARED = 0o700, 0o2770
+_MOST_REMOVALS = 20
 
 
 def is_open_to_group(folder: Path) -> bool:
@@ -48,6 +53,24 @@ def make_staging_folder(folder: Path) -> None:
 
     Folders that Spark creates below have Hadoop's modes, and are protected by these.
     """
+    in_staging_folder(folder, lambda: None)
+
+
+def in_staging_folder(folder: Path, do: Callable[[], Done]) -> Done:
+    """Create a folder as `make_staging_folder` does, and do something in it.
+
+    Other processes remove folders while they are empty: if one removes it in between, it is created again. Raises
+    FileNotFoundError if it disappears each time.
+    """
+    for _ in range(_MOST_REMOVALS):
+        with suppress(FileNotFoundError):
+            _make_missing(folder)
+            return do()
+    _make_missing(folder)
+    return do()
+
+
+def _make_missing(folder: Path) -> None:
     missing = _missing(folder)
     if missing and not is_open_to_group(missing[0].parent):
         make_private_folder(folder)

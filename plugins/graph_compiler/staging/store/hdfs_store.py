@@ -185,13 +185,16 @@ class HdfsStore:
         return self._status(key) is not None
 
     def move(self, folder: str, to: str) -> bool:
-        """Rename a folder; missing parents are created."""
-        self.make_folder(to.rpartition("/")[0])
-        try:
-            self.client.rename(folder, to)
-        except FileNotFoundError:
-            return False
-        return True
+        """Rename a folder; missing parents are created, again if another process removes them while they are empty."""
+        while True:
+            self.make_folder(to.rpartition("/")[0])
+            try:
+                self.client.rename(folder, to)
+            except FileNotFoundError:
+                if not self.is_there(folder):
+                    return False
+            else:
+                return True
 
     def exchange(self, one: str, other: str) -> bool:
         """Never called: HDFS cannot do it."""

@@ -10,11 +10,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.staging.store.bounded_read import folders_in, names_in, read_bytes
-from graph_compiler.staging.store.folder_access import is_open_to_group, make_staging_folder
+from graph_compiler.staging.store.folder_access import in_staging_folder, is_open_to_group, make_staging_folder
 from graph_compiler.staging.store.hadoop_checksums import checksums_digest, why_checksums_differ, why_damaged
 from graph_compiler.staging.store.staging_store import MOST_BYTES, StoredFile
 from graph_compiler.stores.store_kind import Promises
@@ -144,16 +145,22 @@ class LocalStore:
 
     def move(self, folder: str, to: str) -> bool:
         """Rename a folder; missing parents are created, for those who may enter the folder around them."""
-        make_staging_folder(Path(to).parent)
+
+        def rename() -> bool:
+            try:
+                os.rename(folder, to)
+            except FileNotFoundError:
+                if os.path.lexists(folder):  # it is the new parent that is missing again
+                    raise
+                return False
+            return True
+
         try:
-            os.rename(folder, to)
-        except FileNotFoundError:
-            return False
+            return in_staging_folder(Path(to).parent, rename)
         except OSError as error:
             if error.errno != errno.ENOTEMPTY:
                 raise
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), folder, None, to) from None
-        return True
 
     def exchange(self, one: str, other: str) -> bool:
         """Exchange two folders if their file system can."""
@@ -179,8 +186,8 @@ class LocalStore:
         Its mode is 0600, or 0660 in a folder of a group. `lasts`: it is flushed to the disk.
         """
         path = Path(key)
-        make_staging_folder(path.parent)
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        make = partial(tempfile.mkstemp, prefix=f".{path.name}.", dir=path.parent)
+        descriptor, name = in_staging_folder(path.parent, make)
         try:
             with open(descriptor, "wb") as file:
                 if is_open_to_group(path.parent):
