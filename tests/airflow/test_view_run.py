@@ -160,6 +160,13 @@ def test_attempts_unknown_to_airflow_keep_their_last_state() -> None:
     assert (alone.state, alone.airflow_state) == (ExecutionState.CANCELED, None)
 
 
+def test_a_try_that_left_no_execution_has_no_number() -> None:
+    tries = [a_try(1, "failed"), a_try(2, "running", is_current=True)]
+    second = replace(an_attempt(2, ExecutionState.RUNNING), attempt_number=0)
+    found = region(tries, [second])
+    assert [(one.number, one.try_number) for one in found.attempts] == [(None, 1), (0, 2)]
+
+
 def test_a_report_becomes_rows_outputs_contracts_and_work() -> None:
     finished = an_attempt(1, ExecutionState.FINISHED, report=report(), host="worker-1", ended=9.0)
     (found,) = region([a_try(1, "success", is_current=True)], [finished]).attempts

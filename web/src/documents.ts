@@ -156,12 +156,14 @@ export type ExecutionState = 'CREATED' | 'SCHEDULED' | 'DEPLOYING' | 'INITIALIZI
 /**
  * One execution of the region. `number` counts them from 0, `try_number` is that of Airflow's try, from 1.
  *
+ * `number` is null for a try that left no execution: it failed before it was deployed, or the execution was removed.
+ *
  * Airflow queued it at `queued`. While it runs, and after it died without a report, `vertices` and `work` are the last
  * known ones; otherwise, `current` is null. `actual` is what ran, of an attempt with a report, and `remarks` what was
  * skewed, late or spilled.
  */
 export interface Attempt {
-  number: number
+  number: number | null
   try_number: number
   execution_id: string
   state: ExecutionState

@@ -55,6 +55,7 @@ describe('a run', () => {
   it('calls an attempt and a try by their own numbers', () => {
     expect(attemptWords({ number: 0, try_number: 1 })).toBe('attempt 1')
     expect(attemptWords({ number: 1, try_number: 4 })).toBe('attempt 2 (try 4 in Airflow)')
+    expect(attemptWords({ number: null, try_number: 1 })).toBe('try 1 in Airflow')
   })
   it('labels what a run waited for before its tasks began', () => {
     const { rows } = timeline(madeUpRun(plan, 'success', 1000, 2000), plan.regions.map((region) => region.id), 2000)
@@ -73,7 +74,7 @@ describe('a run', () => {
   it('has the whole reason of a failure, once for all attempts that failed of it', () => {
     const attempts = madeUpRun(plan, 'failed', 1000, 2000).regions[1]!.attempts
     expect(failureNotes(attempts)).toEqual([
-      { attempts: [1, 2], short: expect.stringContaining('the input has no column "<carrier>"') as string, rest: expect.stringMatching(/found: .*\n.*hint: .*\n.*declared at/) as string },
+      { attempts, short: expect.stringContaining('the input has no column "<carrier>"') as string, rest: expect.stringMatching(/found: .*\n.*hint: .*\n.*declared at/) as string },
     ])
   })
   it('knows a region the run says nothing of as CREATED', () => {

@@ -58,9 +58,21 @@ export function attemptSeconds(attempt: Attempt, now: number): number | null {
   return attempt.started === null || end === null ? null : spanSeconds(attempt.started, end)
 }
 
+/** The number of an attempt for a small mark; a try that left no execution is not counted as one. */
+export function attemptMark({ number, try_number: tried }: Pick<Attempt, 'number' | 'try_number'>): string {
+  return number === null ? `try ${tried}` : `${number + 1}`
+}
+
 /** An attempt and, where it has another number, Airflow's try: a try that repeats nothing is no attempt. */
 export function attemptWords({ number, try_number: tried }: Pick<Attempt, 'number' | 'try_number'>): string {
+  if (number === null) return `try ${tried} in Airflow`
   return `attempt ${number + 1}${tried === number + 1 ? '' : ` (try ${tried} in Airflow)`}`
+}
+
+/** Several attempts, by their numbers alone; one as in `attemptWords`. */
+export function attemptsWords(attempts: readonly Attempt[]): string {
+  const [first] = attempts
+  return first && attempts.length === 1 && first.number === null ? attemptWords(first) : `${attempts.length > 1 ? 'attempts' : 'attempt'} ${attempts.map(attemptMark).join(', ')}`
 }
 
 /** Return the marks for the state of each vertex and each task in the job graph. */
@@ -78,11 +90,11 @@ export function runMarks(plan: ViewPlan, run: ViewRun, now: number): Marks {
     const isIdle = neverRan(region)
     const words = [
       isIdle ? idleWords(region.state, hasEnded(run)) : region.state,
-      ...(attempt && attempt.number > 0 ? [`attempt ${attempt.number + 1}`] : []),
+      ...(attempt?.number ? [`attempt ${attempt.number + 1}`] : []),
       ...(seconds === null ? [] : [secondsWords(seconds)]),
       ...hints(attempt?.work ?? null),
     ]
-    groups.set(region.id, { state: region.state, isIdle, attempt: attempt ? attempt.number + 1 : null, foot: words.join(' · '), change: null })
+    groups.set(region.id, { state: region.state, isIdle, attempt: typeof attempt?.number === 'number' ? attempt.number + 1 : null, foot: words.join(' · '), change: null })
   }
   for (const [task, ids] of sharedTasks(plan)) {
     const states = ids.map((id) => regions.get(id)?.state ?? 'CREATED')
@@ -136,7 +148,7 @@ function vertexMark(plan: ViewPlan, vertex: Vertex, region: RegionRun | undefine
     ...(figures && figures.seconds !== null ? [secondsWords(figures.seconds)] : []),
   ]
   const foot = isIdle ? idleWords('CREATED', isOver || state === 'CANCELED') : words.join(' · ') || state
-  return { state, isIdle, attempt: attempt ? attempt.number + 1 : null, foot, change: null }
+  return { state, isIdle, attempt: typeof attempt?.number === 'number' ? attempt.number + 1 : null, foot, change: null }
 }
 
 /** The rows of each staged edge whose result is committed. */

@@ -77,9 +77,9 @@ function waits(region: RegionRun, begun: number | null, starts: readonly number[
   })
 }
 
-/** One reason of attempts, whole, with the numbers of those that failed of it. */
+/** One reason of attempts, whole, with those that failed of it. */
 export interface FailureNote {
-  attempts: number[]
+  attempts: Attempt[]
   /** In one line. */
   short: string
   /** What the one line leaves out. */
@@ -92,8 +92,8 @@ export function failureNotes(attempts: readonly Attempt[]): FailureNote[] {
   for (const attempt of attempts) {
     if (!attempt.reason) continue
     const known = notes.get(attempt.reason)
-    if (known) known.attempts.push(attempt.number + 1)
-    else notes.set(attempt.reason, { attempts: [attempt.number + 1], short: shortReason(attempt), rest: restOf(attempt.reason, shortReason(attempt)) })
+    if (known) known.attempts.push(attempt)
+    else notes.set(attempt.reason, { attempts: [attempt], short: shortReason(attempt), rest: restOf(attempt.reason, shortReason(attempt)) })
   }
   return [...notes.values()]
 }

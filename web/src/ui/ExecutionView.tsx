@@ -49,9 +49,6 @@ export const ExecutionView = memo(function ExecutionView({ plan, run, theme }: P
                         {vertex.parallelism === null ? `parallelism ${parallelismWords(null)}` : `${counted(vertex.parallelism, 'subtask')}${vertex.parallelism_configured ? '' : ' (default)'}`}
                         {figures && figureWords(figures)}
                       </div>
-                      {actualWords(attempt, plan, id).map((line, at) => (
-                        <div key={at}>{line}</div>
-                      ))}
                       <details>
                         <summary>inputs</summary>
                         {inputs.map((line, at) => (
@@ -60,7 +57,12 @@ export const ExecutionView = memo(function ExecutionView({ plan, run, theme }: P
                         {!inputs.length && 'It is a source.'}
                       </details>
                     </div>
-                    {vertex.parallelism !== null && <Strip vertex={vertex} parallelism={vertex.parallelism} state={state} theme={theme} hasRun={run !== null} />}
+                    <div className="strip-facts">
+                      {vertex.parallelism !== null && <Strip vertex={vertex} parallelism={vertex.parallelism} state={state} theme={theme} hasRun={run !== null} />}
+                      {actualWords(attempt, plan, id).map((line, at) => (
+                        <div key={at}>{line}</div>
+                      ))}
+                    </div>
                   </div>
                 )
               )
@@ -148,7 +150,7 @@ const Strip = memo(function Strip({ vertex, parallelism, state, theme, hasRun }:
         onPointerLeave={() => setAt(null)}
         onBlur={() => setAt(null)}
       />
-      <div className="faint strip-words">{words}</div>
+      <div className="faint">{words}</div>
     </div>
   )
 })

@@ -1,7 +1,7 @@
 import type { Attempt, ViewPlan, ViewRun } from '../documents'
 import { statePaint, type Theme } from '../export/palette'
 import type { Selection } from '../model/graph'
-import { attemptSeconds, attemptWords, isOngoing, type Marks } from '../model/runState'
+import { attemptMark, attemptSeconds, attemptsWords, attemptWords, isOngoing, type Marks } from '../model/runState'
 import { failureNotes, shortRecomputed, timeline, type Bar } from '../model/timeline'
 import { secondsWords } from '../model/words'
 
@@ -65,9 +65,9 @@ function Notes({ attempts }: { attempts: Attempt[] }) {
   if (!failures.length && !recomputed.length) return null
   return (
     <ul className="notes">
-      {failures.map(({ attempts: numbers, short, rest }) => (
-        <li key={numbers[0]} className="reason">
-          ✕ {numbers.length > 1 ? 'attempts' : 'attempt'} {numbers.join(', ')}: {short}
+      {failures.map(({ attempts: failed, short, rest }) => (
+        <li key={failed[0]?.execution_id} className="reason">
+          ✕ {attemptsWords(failed)}: {short}
           {rest && <div className="rest">{rest}</div>}
         </li>
       ))}
@@ -97,7 +97,7 @@ function AttemptBar({ bar, now, theme, onSelect }: { bar: Bar; now: number; them
         <path d={paint.glyph} fill="none" className="state-glyph" />
       </svg>
       <span aria-hidden="true">
-        {attempt.number + 1}
+        {attemptMark(attempt)}
         {attempt.recomputed.length > 0 && ' ↻'}
       </span>
     </button>

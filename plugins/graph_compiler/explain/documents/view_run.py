@@ -97,12 +97,14 @@ class ViewWork:
 class ViewAttempt:
     """One execution of the region. `number` counts them from 0, `try_number` is that of Airflow's try, from 1.
 
+    `number` is None for a try that left no execution: it failed before it was deployed, or the execution was removed.
+
     Airflow queued it at `queued`. While it runs, and after it died without a report, `vertices` and `work` are the last
     known ones; otherwise, `current` is None. `actual` is what ran, of an attempt with a report, and `remarks` what was
     skewed, late or spilled.
     """
 
-    number: int
+    number: int | None
     try_number: int
     execution_id: str
     state: ExecutionState

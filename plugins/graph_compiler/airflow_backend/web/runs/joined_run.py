@@ -130,7 +130,7 @@ def _region(
     known = {row.execution_id for row in tries}
     pairs += [(None, attempt) for id, attempt in left.items() if id not in known]
     found = sorted(
-        (_attempt(row, attempt, task) for row, attempt in pairs), key=lambda one: (one.number, one.started or 0.0)
+        (_attempt(row, attempt, task) for row, attempt in pairs), key=lambda one: (one.try_number, one.started or 0.0)
     )
     return ViewRegionRun(
         id=name,
@@ -187,8 +187,8 @@ def _attempt(row: TryRow | None, attempt: Attempt | None, task: _TaskRun) -> Vie
     progress = attempt.progress if attempt and not report else None
     known = report or progress
     failure = attempt.failure if attempt else None
-    number = attempt.attempt_number if attempt else row.try_number - 1 if row else 0
-    try_number = row.try_number if row else number + 1
+    number = attempt.attempt_number if attempt else None
+    try_number = row.try_number if row else 1 if number is None else number + 1
     begun = [row.started if row else None, attempt.started if attempt else None]
     started = next(filter(None, reversed(begun) if task.is_shared else begun), None)
     ended = (attempt.ended if attempt else None) or (row.ended if row else None)
