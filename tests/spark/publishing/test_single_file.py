@@ -17,6 +17,8 @@ from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.errors import DecisionLostError, PublicationError
 from graph_compiler.spark_runtime.connectors.file_sink import FileSink
 from graph_compiler.spark_runtime.publishing import publication
+from graph_compiler.spark_runtime.publishing.local_target import why_no_file
+from graph_compiler.staging.publications import mounts
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.sinks import Sinks
 from tests.spark.conftest import RunPipeline
@@ -195,6 +197,23 @@ def test_only_a_file_is_replaced(sinks: Sinks, out: Path, make: Callable[[Path],
     with pytest.raises(PublicationError, match=words):
         sinks.open(Csv(f"{out}/report.csv"), **ONE)
     assert (out / "other.csv").read_text() == "theirs"
+
+
+def test_a_file_that_cannot_be_renamed_over_is_refused(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = out / "report.csv"
+    assert why_no_file(file) is None
+    file.write_text("old")
+    assert why_no_file(file) is None
+    table = out / "mountinfo"
+    table.write_text(f"36 35 98:0 / {str(out).replace(' ', chr(92) + '040')}/report.csv rw - ext4 /dev/root rw\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(mounts, "_MOUNTS", table)
+        assert why_no_file(file) == "is mounted there, so that no file can take its place"
+        assert why_no_file(out / "other.csv") is None
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    assert why_no_file(file) is None
+    out.chmod(0o1777)
+    assert why_no_file(file) == "belongs to another user, in a folder in which only owners may replace files"
 
 
 def test_a_folder_that_was_a_file_and_a_file_that_was_a_folder(sinks: Sinks, out: Path) -> None:
