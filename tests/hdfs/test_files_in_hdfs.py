@@ -348,7 +348,7 @@ def test_one_file_takes_the_place_of_another_in_one_step(
 ) -> None:
     from graph_compiler.staging.publications.carrier import RenamedFile, steps
 
-    target, csv = f"{root}/report.csv", format_of("csv", header="true")
+    target, csv = f"{root}/report.csv", replace(format_of("csv", header="true"), files=1)
     store.put(f"{root}/other.csv", b"theirs")
 
     def prepared(execution: str, run: str, rows: DataFrame) -> Intent:
@@ -380,7 +380,8 @@ def test_one_file_is_created_only_where_there_is_none(spark: SparkSession, publi
     target, new = f"{root}/report.csv", SinkMode.ERROR_IF_EXISTS
     for execution in ("e1", "e2"):  # the same run again
         mine = publisher(execution)
-        mine.publish(mine.prepare(mine.settle(SINK, target, new, is_file=True), spark.range(2), format_of("csv")))
+        one = replace(format_of("csv"), files=1)
+        mine.publish(mine.prepare(mine.settle(SINK, target, new, is_file=True), spark.range(2), one))
     with pytest.raises(PublicationError, match=r"report\.csv exists"):
         publisher("e3", "other").settle(SINK, target, new, is_file=True)
     with pytest.raises(PublicationError, match="is a folder"):
