@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -340,3 +341,48 @@ def test_files_where_folders_must_be_are_refused(
     store.put(f"{target}/d=0", b"x")
     with pytest.raises(PublicationError, match="has a file d=0 where a partition's folder must be"):
         prepared(publisher("e1"), target, spark.sql(ROWS), format=format_of("parquet", "d"))
+
+
+def test_one_file_takes_the_place_of_another_in_one_step(
+    spark: SparkSession, store: HdfsStore, publisher: PublisherOf, root: str
+) -> None:
+    from graph_compiler.staging.publications.carrier import RenamedFile, steps
+
+    target, csv = f"{root}/report.csv", replace(format_of("csv", header="true"), files=1)
+    store.put(f"{root}/other.csv", b"theirs")
+
+    def prepared(execution: str, run: str, rows: DataFrame) -> Intent:
+        mine = publisher(execution, run)
+        return mine.prepare(mine.settle(SINK, target, is_file=True), rows, csv)
+
+    publisher("e0", "old").publish(prepared("e0", "old", spark.range(1)))
+    intent = prepared("e1", "dies", spark.range(1, 2))
+    publisher("e1", "dies").ledger.decide(intent)
+    sleeps = steps(RenamedFile(intent, store), "sleeps")
+    for _ in range(3):
+        next(sleeps, None)
+        assert store.get(target) in (b"id\n0\n", b"id\n1\n")
+    later = prepared("e2", "later", spark.range(2, 3))
+    assert store.get(target) == b"id\n1\n"  # finished by the next
+    publisher("e2", "later").publish(later)
+    with suppress(PublicationConflictError):
+        for _ in sleeps:
+            pass
+    assert store.get(target) == b"id\n2\n"
+    assert sorted(file.key.removeprefix(f"{root}/") for file in store.files(root) if "/staging/" not in file.key) == [
+        "other.csv",
+        "report.csv",
+    ]
+    assert spark.read.csv(target, header=True).count() == 1
+
+
+def test_one_file_is_created_only_where_there_is_none(spark: SparkSession, publisher: PublisherOf, root: str) -> None:
+    target, new = f"{root}/report.csv", SinkMode.ERROR_IF_EXISTS
+    for execution in ("e1", "e2"):  # the same run again
+        mine = publisher(execution)
+        one = replace(format_of("csv"), files=1)
+        mine.publish(mine.prepare(mine.settle(SINK, target, new, is_file=True), spark.range(2), one))
+    with pytest.raises(PublicationError, match=r"report\.csv exists"):
+        publisher("e3", "other").settle(SINK, target, new, is_file=True)
+    with pytest.raises(PublicationError, match="is a folder"):
+        publisher("e4", "other").settle(SINK, root, is_file=True)

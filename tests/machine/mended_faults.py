@@ -51,6 +51,7 @@ JDBC_FAULTS = "spark/connectors/test_jdbc_faults.py"
 COLLATIONS = "spark/connectors/test_jdbc_collations.py"
 SPLITS_TESTS = "spark/operators/test_splits.py"
 OWN_READS = "spark/repeatability/test_own_reads.py"
+ONE_FILE = "staging/publications/test_one_file.py"
 OWN_PARTITIONS = "spark/publishing/test_own_partitions.py"
 FOLDER_ACCESS = "staging/store/test_folder_access.py"
 MISSING_FILES = "spark/connectors/test_missing_files.py"
@@ -684,7 +685,7 @@ FAULTS = (
     _fault(
         38,
         "in HDFS, an execution fails if the request that names a written file is carried out twice",
-        ("HdfsTarget.arrange", "if not is_moved and not self._store.is_there(ready):", "if not is_moved:"),
+        ("HdfsTarget._rename", "if not is_moved and not self._store.is_there(ready):", "if not is_moved:"),
         found_by=(f"{SEQUENCES}::test_a_request_that_is_answered_twice_fails_nothing",),
     ),
     _fault(
@@ -1457,5 +1458,39 @@ FAULTS = (
         "a parameter has the type that its value shows, not the declared one",
         ("with_types", 'if not typed or ":" not in text:', "if True:"),
         found_by=f"{PARAMETER_TYPES}::test_a_typed_parameter_has_its_value_and_its_type",
+    ),
+    _fault(
+        150,
+        "any file under the name counts as the new one",
+        ("OneFile.look", "self.store.file_id(self.intent.target) == self.new.id", "True"),
+        found_by=(
+            f"{ONE_FILE}::test_in_any_order_readers_see_the_old_file_or_the_new_one[replaces-disk]",
+            f"{ONE_FILE}::test_what_is_given_up_never_appears_later[hdfs]",
+        ),
+    ),
+    _fault(
+        151,
+        "what is given up aborts the uploads of others to the same name",
+        (
+            "UploadedFile.stop",
+            "self.store.abort(self._uploads)",
+            "self.store.abort_uploads(self.intent.target.rpartition('/')[0], {self.intent.target})",
+        ),
+        found_by=f"{ONE_FILE}::test_a_carrier_that_wakes_up_after_a_later_publication_changes_nothing[1-bucket]",
+    ),
+    _fault(
+        152,
+        "the old file is removed before the new one takes its place",
+        ("FileOnDisk._empty", '_unlink(target.with_name(f".{name}.crc"))', "_unlink(target)"),
+        found_by=f"{ONE_FILE}::test_in_any_order_readers_see_the_old_file_or_the_new_one[replaces-disk]",
+    ),
+    _fault(
+        153,
+        "a file that comes while rows are written is replaced, though there may be none",
+        ("Publisher.prepare", "if folder.is_file:", "if False:"),
+        found_by=(
+            "spark/publishing/test_single_file.py::"
+            "test_a_file_that_comes_while_rows_are_written_is_not_replaced_by_error_if_exists"
+        ),
     ),
 )

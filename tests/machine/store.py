@@ -70,6 +70,12 @@ class FatefulStore:
     def exchange(self, one: str, other: str) -> bool:
         return self._call("move", one, lambda: self.store.exchange(one, other))
 
+    def replace(self, file: str, to: str) -> bool:
+        return self._call("move", file, lambda: self.store.replace(file, to))
+
+    def file_id(self, key: str) -> str | None:
+        return self._call("get", key, lambda: self.store.file_id(key))
+
     def delete(self, key: str) -> bool:
         return self._call("delete", key, lambda: self.store.delete(key))
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from graph_compiler.declaration.connectors import Connector, Parquet, SinkMode, Table
+from graph_compiler.declaration.connectors import Connector, Csv, Parquet, SinkMode, Table
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
@@ -24,6 +24,7 @@ from graph_compiler.errors import (
     StagingError,
 )
 from graph_compiler.identifiers import OperatorId, RegionId
+from graph_compiler.object_stores.s3_store import ObjectStore
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import Intent
 from graph_compiler.staging.store import stores
@@ -461,3 +462,92 @@ def test_requests_of_a_publication_are_few(
     assert all(found["POST"] - 2 * files <= 5 for files, found in counts.items())
     assert counts[4]["LIST"] == counts[8]["LIST"] <= 13
     assert all(found.total() <= 11 * files + 30 for files, found in counts.items()), counts
+
+
+def one_file(spark: SparkSession, store: DeferringStore, root: str, run: str, **changes: Any) -> OpenSink:
+    """Open a sink of `<root>/report.csv`."""
+
+    def sink(connector: Connector) -> Sink:
+        return Sink(connector, single_file=True, **changes)
+
+    return opened_sink(spark, store, root, run, Csv(f"{root}/report.csv"), sink)
+
+
+def test_one_file_takes_the_place_of_another_and_nothing_beside_it_changes(
+    spark: SparkSession, server: ObjectServer, store: DeferringStore, root: str
+) -> None:
+    store.put(f"{root}/other.csv", b"theirs")
+    for run, first in (("a", 0), ("b", 10), ("b", 20)):
+        opened, content = one_file(spark, store, root, run), b"id\n%d\n%d\n" % (first, first + 1)
+        prepared = opened.prepare(opened.check(spark.range(first, first + 2, 1, 2).sort("id")))
+        assert store.get(f"{root}/report.csv") != content
+        prepared.publish()
+        assert store.get(f"{root}/report.csv") == content
+        assert keys(store, root) == ["other.csv", "report.csv"]
+        assert prepared.bytes == len(content)
+    id = store.file_id(f"{root}/report.csv")
+    assert id
+    assert ObjectStore(root.split("/")[2], server.access).file_id(f"{root}/report.csv") == id  # Airflow's side
+    assert spark.read.csv(f"{root}/report.csv", header=True).count() == 2
+
+
+def test_one_file_is_created_only_where_there_is_none(spark: SparkSession, store: DeferringStore, root: str) -> None:
+    new = SinkMode.ERROR_IF_EXISTS
+    for _ in range(2):  # the same run again
+        opened = one_file(spark, store, root, "a", mode=new)
+        opened.prepare(opened.check(spark.range(3))).publish()
+    with pytest.raises(PublicationError, match=r"report\.csv exists"):
+        one_file(spark, store, root, "b", mode=new)
+    with pytest.raises(PublicationError, match="is a folder"):
+        opened_sink(spark, store, root, "c", Csv(root), lambda connector: Sink(connector, mode=new, single_file=True))
+
+
+@pytest.mark.parametrize("done", range(4))
+def test_one_file_is_finished_by_the_next_and_a_carrier_that_wakes_up_changes_nothing(
+    done: int, spark: SparkSession, store: DeferringStore, publisher: PublisherOf, root: str
+) -> None:
+    from graph_compiler.staging.publications.carrier import UploadedFile, steps
+
+    target, csv = f"{root}/report.csv", format_of("csv")
+
+    def decided(execution: str, run: str, rows: DataFrame) -> Intent:
+        mine = publisher(execution, run)
+        intent = mine.prepare(mine.settle(SINK, target, is_file=True), rows, csv)
+        mine.ledger.decide(intent)
+        return intent
+
+    publisher("e0", "old").publish(_undecided(publisher("e0", "old"), target, spark.range(1)))
+    sleeps = steps(UploadedFile(decided("e1", "dies", spark.range(1, 2)), store), "sleeps")
+    for _ in range(done):
+        next(sleeps, None)
+        assert store.get(target) in (b"0\n", b"1\n")
+    later = _undecided(publisher("e2", "later"), target, spark.range(2, 3))
+    assert store.get(target) == b"1\n"  # finished by the next
+    publisher("e2", "later").publish(later)
+    with suppress(PublicationConflictError):
+        for _ in sleeps:
+            pass
+    assert store.get(target) == b"2\n"
+    assert keys(store, root) == ["report.csv"]
+
+
+def _undecided(publisher: Publisher, target: str, rows: DataFrame) -> Intent:
+    return publisher.prepare(publisher.settle(SINK, target, is_file=True), rows, format_of("csv"))
+
+
+def test_one_file_that_is_not_published_leaves_nothing(
+    spark: SparkSession, server: ObjectServer, store: DeferringStore, publisher: PublisherOf, root: str
+) -> None:
+    from graph_compiler.staging.publications.preparations import beside_in_store, prepared_folders
+
+    mine, target = publisher("e1"), f"{root}/report.csv"
+    ticket = mine.settle(SINK, target, is_file=True)
+    intent = mine.prepare(ticket, spark.range(3), format_of("csv"))
+    assert intent.file is not None
+    assert intent.file.upload is not None
+    mine.discard(ticket)
+    assert keys(store, root) == []
+    assert server.uploads(BUCKET, root) == []
+    place = beside_in_store(target, "e1")
+    assert mine.prepared_folder(ticket) == place
+    assert prepared_folders(place) == (f"{root}/__magic_job-e1.report.csv.graph_compiler", place)

@@ -149,6 +149,8 @@ CASES = (
     Case("[{from: s, sink_to: {parquet: /o}, mode: merge, keys: a, name: x}, {from: s, filter: y}]", lambda s, _: (s.sink_to(Parquet("/o"), mode="merge", keys="a").name("x"), s.filter("y"))),
     Case('[{from: s, sink_to: {csv: /o}, mode: overwrite-partitions, partition_by: [a], partitions: {a: "{{ ds }}"}}]', lambda s, _: s.sink_to(Csv("/o"), mode="overwrite-partitions", partition_by="a", partitions={"a": "{{ ds }}"})),
     Case("[{from: s, sink_to: {csv: /o}, mode: overwrite-partitions, partition_by: [a, b], partitions: {a: null, b: 1}}]", lambda s, _: s.sink_to(Csv("/o"), mode="overwrite-partitions", partition_by=("a", "b"), partitions={"a": None, "b": 1})),
+    Case("[{from: s, sink_to: {csv: /o.csv}, single_file: true}]", lambda s, _: s.sink_to(Csv("/o.csv"), single_file=True)),
+    Case("[{from: s, sink_to: {csv: /o.csv}, single_file: false}]", lambda s, _: s.sink_to(Csv("/o.csv"), single_file=False)),
     Case("[{from: s, sink_to: {csv: /o}, mode: append, partition_by: [a], files: 3}]", lambda s, _: s.sink_to(Csv("/o"), mode="append", partition_by="a", files=3)),
     Case("[{from_source: {csv: /o}, name: u, uid: w}, {filter: y}]", lambda s, _: s.environment.from_source(Csv("/o"), "u").uid("w").filter("y")),
 )  # fmt: skip

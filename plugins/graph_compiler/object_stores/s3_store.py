@@ -59,7 +59,7 @@ class ObjectStore(BucketStore):
             with _as_os_errors(key):
                 self._store.put(self._path(key), content, mode="create", use_multipart=False, attributes={PUT_ID: own})
 
-        return put_once(write, lambda: self._written_by(key))
+        return put_once(write, lambda: self.file_id(key))
 
     def put(self, key: str, content: bytes) -> None:
         """Replace an object."""
@@ -134,7 +134,7 @@ class ObjectStore(BucketStore):
             return False
         return True
 
-    def _written_by(self, key: str) -> str | None:
+    def file_id(self, key: str) -> str | None:
         """Return the id of the write that made an object, "" if it has none, None if there is no object."""
         try:
             found = self._ask(key, lambda path: self._store.get(path, options={"head": True}))

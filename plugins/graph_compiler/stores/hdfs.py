@@ -28,7 +28,7 @@ def _why_no_folder(place: PlaceInStore) -> str | None:
 HDFS = StoreKind(
     scheme="hdfs",
     form="hdfs://host:port/path",
-    promises=Promises(conditional_put=True, atomic_move=True, atomic_exchange=False),
+    promises=Promises(conditional_put=True, atomic_move=True, atomic_exchange=False, atomic_replace=True),
     driver="graph_compiler.spark_runtime.stores.hdfs_client:hdfs_in_jvm",
     airflow="graph_compiler.webhdfs.webhdfs_client:hdfs_by_http",
     access="graph_compiler.webhdfs.webhdfs_access:HdfsAccess",

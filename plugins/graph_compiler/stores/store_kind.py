@@ -23,13 +23,20 @@ class Promises:
     `conditional_put`: of several writers of a key one wins; every staging root needs it. `atomic_move`: a folder has
     one name or the other. `atomic_exchange`: two folders take each other's place; without it, files are moved one by
     one, and readers see a mixture for a while. `deferred_files`: a file that is written appears later, in one step
-    (`DeferringStore`). A publication of files needs `atomic_move` or this.
+    (`DeferringStore`). A publication of files needs `atomic_move` or this. `atomic_replace`: a file that is renamed
+    takes the place of another one in the same step; a target that is one file needs this or `deferred_files`.
     """
 
     conditional_put: bool
     atomic_move: bool
     atomic_exchange: bool
     deferred_files: bool = False
+    atomic_replace: bool = False
+
+    @property
+    def publishes_one_file(self) -> bool:
+        """Whether a file can take the place of another one in one step."""
+        return self.atomic_replace or self.deferred_files
 
 
 @dataclass(frozen=True, slots=True)

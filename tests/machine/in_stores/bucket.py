@@ -23,6 +23,8 @@ class Bucket:
     confirms: bool = False
     objects: dict[str, Stored] = field(default_factory=dict)
     uploads: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    ids: dict[str, str] = field(default_factory=dict)
+    """Of the writes of uploads that have one."""
     completed: set[str] = field(default_factory=set)
     now: float = 1_000_000.0
     number: int = 0
@@ -53,10 +55,11 @@ class Bucket:
             if self.objects.pop(key, None) is not None:
                 self.changed(key)
 
-    def upload(self, key: str, content: bytes) -> str:
-        """Begin an upload, and send its parts; return its id."""
+    def upload(self, key: str, content: bytes, id: str = "") -> str:
+        """Begin an upload, and send its parts; return its id. `id` is that of the write."""
         self.number += 1
         self.uploads[f"upload-{self.number}"] = key, content
+        self.ids[f"upload-{self.number}"] = id
         return f"upload-{self.number}"
 
     def complete(self, upload: str) -> None:
@@ -65,7 +68,7 @@ class Bucket:
             return
         key, content = self._taken(upload)
         self.completed.add(upload)
-        self.put(key, content)
+        self.put(key, content, self.ids.get(upload, ""))
 
     def abort(self, upload: str) -> None:
         """Remove the parts of a file; raises FileNotFoundError if there is no such upload."""

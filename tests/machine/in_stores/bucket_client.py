@@ -99,6 +99,15 @@ class BucketClient(BucketStore):
         found = (self._deferred(key) for key in keys if key not in left)
         return tuple(each for each in found if each is not None)
 
+    def file_id(self, key: str) -> str | None:
+        return None if (found := self._head(key)) is None else found.id
+
+    def defer_copy(self, key: str, to: str, writing: str) -> tuple[str, DeferredFile]:  # noqa: ARG002  # nothing is left there
+        found: Stored = self._send("get", key, lambda: self.bucket.get(key))
+        own = f"write-{self.bucket.number}"
+        upload = self._send("upload", to, lambda: self.bucket.upload(to, found.content, own))
+        return own, DeferredFile(key=to, bytes=len(found.content), ticket=upload)
+
     def complete(self, files: Sequence[DeferredFile]) -> None:
         self._each("complete", files, self.bucket.complete)
 

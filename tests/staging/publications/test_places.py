@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import graph_compiler
-from graph_compiler import Jdbc, Parquet, Range, Secret, StreamExecutionEnvironment, Table
+from graph_compiler import Csv, Jdbc, Json, Parquet, Range, Secret, StreamExecutionEnvironment, Table
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
@@ -86,6 +86,55 @@ def test_tables_that_meet_once_rendered_are_refused(kind: type[Table]) -> None:
     assert problem.operator == "out"
     assert "'in' reads" in problem.message
     assert find_place_problems(rendered(found, a="t", b="u")) == ()
+
+
+def test_a_name_of_a_file_that_only_a_run_knows_is_refused_by_its_task() -> None:
+    found = region(Range(0, 1), Csv("/out/{{ params.a }}"))
+    assert find_place_problems(rendered(found, a="report")) == ()
+    (problem,) = find_place_problems(rendered(found, a="report.csv"))
+    assert problem.message == "its target '/out/report.csv' has the name of a file, and would become a folder"
+    assert problem.allowed == "single_file=True for one file; single_file=False for a folder of this name"
+    assert find_place_problems(rendered(region(Range(0, 1), Parquet("/out/{{ params.a }}")), a="report.csv")) == ()
+
+
+@pytest.mark.parametrize(
+    ("single_file", "name", "words"),
+    [
+        (False, "report.csv", None),
+        (True, "report.csv", None),
+        (True, "report", None),
+        (True, "report.csv.gz", "its rows are not compressed, and readers expect a file that is compressed (.gz)"),
+    ],
+)
+def test_what_is_said_of_a_rendered_name_counts(single_file: bool, name: str, words: str | None) -> None:
+    env = StreamExecutionEnvironment("p", params=PARAMS)
+    sink = env.from_source(Range(0, 1), "in").sink_to(Csv("/out/{{ params.a }}"), single_file=single_file)
+    sink.name("out")
+    (found,) = describe_regions(compile_pipeline(env.pipeline()))
+    problems = find_place_problems(rendered(found, a=name))
+    assert [words in problem.message for problem in problems if words is not None] == ([True] if words else [])
+    assert len(problems) == (0 if words is None else 1)
+
+
+def test_files_of_one_folder_do_not_meet_and_a_folder_around_them_does(tmp_path: Path) -> None:
+    def problems(*sinks: tuple[Connector, bool | None]) -> list[str]:
+        env = StreamExecutionEnvironment("p", params=PARAMS)
+        rows = env.from_source(Range(0, 1), "in")
+        for number, (connector, single_file) in enumerate(sinks):
+            rows.sink_to(connector, single_file=single_file).name(f"out{number}")
+        (found,) = describe_regions(compile_pipeline(env.pipeline()))
+        return [problem.message for problem in find_place_problems(rendered(found, a="report.csv"))]
+
+    one, other = Csv(f"{tmp_path}/{{{{ params.a }}}}"), Json(f"{tmp_path}/report.json")
+    assert problems((one, True), (other, True)) == []
+    (tmp_path / "report.csv").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path)
+    plain, linked = f"{tmp_path}/report.csv", f"{tmp_path}/link/report.csv"
+    assert sorted(problems((one, True), (Csv(linked), True))) == [
+        f"it replaces {linked}, and 'out0' writes {plain}",
+        f"it replaces {plain}, and 'out1' writes {linked}",
+    ]
+    assert problems((one, True), (Parquet(f"{tmp_path}/link"), None))
 
 
 def test_invalid_rendered_bounds_are_reported_before_spark_starts() -> None:

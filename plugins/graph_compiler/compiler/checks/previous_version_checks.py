@@ -101,6 +101,13 @@ def _sinks(
             f"the mode of its sink '{sink.name}' is 'error-if-exists': there is never a previous version",
             allowed=listing(mode for mode in SinkMode if mode is not SinkMode.ERROR_IF_EXISTS),
         )
+    if isinstance(sink.operator, Sink) and sink.operator.single_file:
+        yield problem_at(
+            transformation,
+            f"its sink '{sink.name}' writes one file, and a previous version is read from a folder",
+            allowed="a sink without single_file=True",
+            hint="let the sink write a folder, from_target(…) read that, and a second sink write the file",
+        )
     if transformation.id not in _upstream(sink, pipeline):
         yield problem_at(
             sink,

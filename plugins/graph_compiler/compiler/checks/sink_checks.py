@@ -135,13 +135,15 @@ def relative_sources(pipeline: Pipeline) -> Iterator[Problem]:
 def orders(pipeline: Pipeline) -> Iterator[Problem]:
     """Find sinks whose rows are redistributed after a sort, and cannot be sorted again."""
     for sink, order in row_orders(pipeline):
-        files = sink.operator.files if isinstance(sink.operator, Sink) else None
+        operator = sink.operator
+        files = operator.file_count if isinstance(operator, Sink) else None
         parallel = [
             each
             for each in (*order.operators, sink)
             if each.settings.parallelism is not None and not each.operator.is_non_parallel
         ]
-        what = f"files={files}" if files is not None else None
+        is_file = isinstance(operator, Sink) and operator.single_file
+        what = "single_file=True" if is_file else f"files={files}" if files is not None else None
         if what is None and parallel:
             at = parallel[0]
             what = f"set_parallelism({at.settings.parallelism}) of '{label(at)}'"

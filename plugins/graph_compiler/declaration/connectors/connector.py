@@ -178,6 +178,7 @@ class Connector(Extensible, metaclass=HeldToForm):
             ("only_new", "lag"), 'it belongs to the source: from_source(Json(path, schema=…), "orders", only_new=True)'
         ),
         "if_missing": "it is for sources that are files",
+        "single_file": "it belongs to the sink: sink_to(Csv(path), single_file=True)",
     }
     """Hints for parameters that only other connectors have."""
     schema: str | None = field(default=None, kw_only=True)

@@ -18,18 +18,21 @@ from graph_compiler.declaration.connectors import (
     RecordFiles,
     SinkMode,
 )
+from graph_compiler.declaration.connectors.file_names import compression_by, is_name_of_a_file, why_read_otherwise
 from graph_compiler.declaration.connectors.files import UNTYPED
 from graph_compiler.declaration.coordination import CoordinatorKind, InputSplitSource, MasterHook
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.known_columns import Known, columns_of_schema
 from graph_compiler.errors import Problem
 from graph_compiler.extensions import UNSAID
-from graph_compiler.identifiers import shown
+from graph_compiler.identifiers import listing, shown
+from graph_compiler.stores.known_stores import kind_of_place
 
 _LAG = re.compile(r"([1-9]\d{0,8})(?: (second|minute|hour|day)s?)?", re.ASCII)
 _LAGS = "a length, as '10 minutes' or '1 day', for times; a whole number, as '1000', for numbers"
 
 _PARTITIONS = "partitions."
+_MODES_OF_A_FILE = (SinkMode.OVERWRITE, SinkMode.ERROR_IF_EXISTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +210,7 @@ class Sink(Operator):
     become folders (`carrier=UA/`). `files` tasks write one file each (with `partition_by`, one in each folder that they
     have rows for); None leaves the number to the plan. `partitions` are values of these columns, None for NULL: those
     that a run is responsible for. Its rows must have them, and replace what has them, even if there are no rows.
+    `single_file`: its target is one file, or a folder whose name looks like that of a file; None is a folder.
     """
 
     default_name: ClassVar[str] = "Sink"
@@ -216,8 +220,70 @@ class Sink(Operator):
     partition_by: tuple[str, ...] = field(default=(), kw_only=True)
     files: int | None = field(default=None, kw_only=True)
     partitions: tuple[tuple[str, str | None], ...] = field(default=(), kw_only=True, metadata={UNSAID: True})
+    single_file: bool | None = field(default=None, kw_only=True, metadata={UNSAID: True})
     has_writer: bool = field(default=False, kw_only=True)
     """Whether its writer is a separate operator that the translation adds (Flink's Sink V2)."""
+
+    @property
+    def file_count(self) -> int | None:
+        """Return how many files its rows are in; None leaves it to the plan."""
+        return 1 if self.single_file else self.files
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield what one file cannot be, and a folder whose name is that of a file, unless it is asked for."""
+        connector = self.connector
+        if isinstance(connector, FileConnector) and connector.spark_format.lower() in UNTYPED:
+            if self.single_file:
+                yield from self._file_problems(connector)
+            elif self.single_file is None and is_name_of_a_file(connector.path):
+                yield Problem(
+                    message=f"its target '{connector.path}' has the name of a file, and would become a folder",
+                    allowed="single_file=True for one file; single_file=False for a folder of this name",
+                    hint="single_file=False keeps what earlier versions have written there",
+                )
+        elif self.single_file is not None:
+            kind = getattr(connector, "format", type(connector).__name__)
+            yield Problem(
+                message=f"single_file is set, and {kind} is not written as one file",
+                allowed="single_file for Csv, Json, Text, and Files of csv, json, text or xml",
+                hint="files=1 writes a folder with one file" if isinstance(connector, FileConnector) else None,
+            )
+
+    def _file_problems(self, connector: FileConnector) -> Iterator[Problem]:
+        """Yield what contradicts one file."""
+        if self.mode not in _MODES_OF_A_FILE:
+            yield Problem(
+                message=f"single_file is True, and its mode is '{self.mode}': a file is replaced as a whole",
+                allowed=listing(_MODES_OF_A_FILE),
+                hint="a folder keeps rows: single_file=False, or a path without the ending of a file",
+            )
+        if self.partition_by:
+            message = "single_file is True, and partition_by makes a folder for each value"
+            yield Problem(message=message, allowed="one of them")
+        if self.files is not None:
+            yield Problem(message=f"single_file is True, and files is {self.files}", allowed="one of them")
+        options = connector.spark_options()
+        if divided := next((name for name in options if name.lower() == "maxrecordsperfile"), None):
+            yield Problem(
+                message=f"single_file is True, and option '{divided}' divides its rows", allowed="one of them"
+            )
+        if connector.path.strip().endswith("/"):
+            yield Problem(
+                message=f"single_file is True, and its path '{connector.path}' is that of a folder",
+                allowed="/out/report.csv",
+            )
+        compression = compression_by(options)
+        if compression is not None and (wrong := why_read_otherwise(connector.path, compression)):
+            yield Problem(
+                message=f"its target is '{connector.path}': {wrong}",
+                allowed="a name that ends as its compression does: report.csv.gz with compression='gzip'",
+            )
+        kind = kind_of_place(connector.path)
+        if kind is not None and not kind.promises.publishes_one_file:
+            yield Problem(
+                message=f"its target '{connector.path}' is in a store in which no file can replace another in one step",
+                allowed="a folder: a path without the ending of a file",
+            )
 
     def texts(self) -> dict[str, str]:
         """Return every text that may contain Jinja, by its field: those of its connector, and `partitions.day`."""

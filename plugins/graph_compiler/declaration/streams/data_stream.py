@@ -77,7 +77,7 @@ class DataStream(RowMethods, FunctionMethods, ContractMethods, PartitioningMetho
         order = (order_by,) if isinstance(order_by, str) else tuple(order_by)
         return self._hashed(keys)._one_input(Deduplicate(keys, order), state_keys=keys)
 
-    def sink_to(
+    def sink_to(  # noqa: PLR0913  # each by its keyword
         self,
         sink: Connector,
         *,
@@ -86,19 +86,29 @@ class DataStream(RowMethods, FunctionMethods, ContractMethods, PartitioningMetho
         partition_by: str | Sequence[str] = (),
         files: int | None = None,
         partitions: Mapping[str, str | int | float | bool | None] | None = None,
+        single_file: bool | None = None,
     ) -> DataStreamSink:
         """Write the rows, once the whole task has succeeded; `SinkMode` decides what happens to existing rows.
 
         `merge` replaces rows by their `keys`. Columns of `partition_by` become folders; `files` is the number of files
         (see `Sink`). `partitions={"day": "{{ ds }}"}` are those that the run is responsible for: without rows they are
-        empty afterwards, and rows of others fail the task. They need `overwrite-partitions`.
+        empty afterwards, and rows of others fail the task. They need `overwrite-partitions`. With `single_file=True`
+        the path of `Csv`, `Json` or `Text` is that of one file; False is a folder, whatever its name looks like.
         """
         if mode not in set(SinkMode):
             self.refuse(f"there is no sink mode '{mode}'", allowed=listing(SinkMode), hint=sink_mode_meant(mode))
         folders = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
         names = (keys,) if isinstance(keys, str) else tuple(keys)
         values = tuple((column, _folder_text(value)) for column, value in (partitions or {}).items())
-        operator = Sink(sink, mode=SinkMode(mode), keys=names, partition_by=folders, files=files, partitions=values)
+        operator = Sink(
+            sink,
+            mode=SinkMode(mode),
+            keys=names,
+            partition_by=folders,
+            files=files,
+            partitions=values,
+            single_file=single_file,
+        )
         id = self.environment.next_id()
         self.environment.add(
             SinkTransformation(

@@ -47,6 +47,8 @@ from graph_compiler.staging.publications.publications import Intent
 
 LOG = program_log.logger(__name__)
 _KEEPS_FILES = (SinkMode.APPEND, SinkMode.OVERWRITE_PARTITIONS)
+_IN_ONE_FILE = {"maxRecordsPerFile": "0"}
+"""Overrides the setting of a session that divides the rows of a task."""
 _KEEPS_ROWS = (*_KEEPS_FILES, SinkMode.MERGE)
 
 
@@ -98,11 +100,14 @@ class FileSink:
 
     def prepare(self, rows: DataFrame) -> PreparedSink:
         """Write the files where no reader sees them; rows to merge are first set aside and counted."""
+        options = reveal_all({**self.connector.write_options(), **self.connector.spark_options()})
+        if self.sink.single_file:
+            options |= _IN_ONE_FILE
         format = FileFormat(
             name=self.connector.spark_format,
-            options=reveal_all({**self.connector.write_options(), **self.connector.spark_options()}),
+            options=options,
             partition_by=self.sink.partition_by,
-            files=self.sink.files,
+            files=self.sink.file_count,
         )
         watched = watch_values(rows, format.name, format.options, format.partition_by)
         count, merged, rows = None, None, watched.rows
@@ -163,7 +168,7 @@ class FileSink:
         # And without the files' NOT NULL, which describes the rows in them, and does not restrict new ones.
         alike = StructType([StructField(f.name, f.dataType) for f in rows.schema])
         files = self.ticket.old_files if self.ticket.own else None
-        target = HeldTarget(folder=self.ticket.target, files=files)
+        target = HeldTarget(folder=self.ticket.target, files=files, is_file=self.ticket.folder.is_file)
         return held_schema(self.connector, self.spark, alike, target)
 
     def _check_folders(self, old_files: tuple[str, ...]) -> None:
@@ -182,7 +187,7 @@ class FileSink:
 @claim_target.register
 def _(connector: FileConnector, operator_id: OperatorId, sink: Sink, context: SinkContext) -> FileSink:
     publisher = Publisher(ledger=context.ledger, execution_id=context.execution_id)
-    ticket = publisher.settle(operator_id, connector.path, sink.mode)
+    ticket = publisher.settle(operator_id, connector.path, sink.mode, is_file=bool(sink.single_file))
     return FileSink(
         connector=connector, sink=sink, spark=context.spark, publisher=publisher, ticket=ticket, context=context
     )

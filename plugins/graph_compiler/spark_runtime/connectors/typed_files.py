@@ -332,10 +332,11 @@ def _types(data_type: DataType, path: str) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileTarget:
-    """A sink's target: its literal path, and the files that are inspected; None for all."""
+    """A sink's target: its literal path, whether that is one file, and the files that are inspected; None for all."""
 
     folder: str
     files: tuple[str, ...] | None
+    is_file: bool = False
 
 
 def held_schema(
@@ -348,7 +349,7 @@ def held_schema(
     options = reveal_all(connector.spark_options())
     where = paths_of(connector)
     if target is not None:
-        options = reads_everything(options, spark) | {"basePath": target.folder}
+        options = reads_everything(options, spark) | ({} if target.is_file else {"basePath": target.folder})
         names = [""] if target.files is None else [f"/{file}" for file in target.files]
         where = [literal_path(f"{target.folder}{name}") for name in names]
     if connector.schema_in_files is SchemaInFiles.NAMES:

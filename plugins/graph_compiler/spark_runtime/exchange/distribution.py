@@ -191,7 +191,7 @@ _ITEM = re.compile(
 def rows_in_order(rows: DataFrame, sink: OperatorDescriptor, parameters: Mapping[str, ParameterValue]) -> DataFrame:
     """Return the rows for a sink in its `order_by`, before any exchange for its parallelism."""
     assert isinstance(sink.operator, Sink)
-    partitions = sink.operator.files or sink.settings.parallelism
+    partitions = sink.operator.file_count or sink.settings.parallelism
     if partitions is None and are_sorted(rows):
         return rows
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from graph_compiler.errors import PublicationError
+from graph_compiler.spark_runtime.publishing.one_file import OneFileTarget
 from graph_compiler.spark_runtime.publishing.store_target import StoreTarget
 from graph_compiler.spark_runtime.publishing.written_files import (
     FileFormat,
@@ -22,9 +23,9 @@ from graph_compiler.spark_runtime.publishing.written_files import (
     write_empty_file,
     write_files,
 )
-from graph_compiler.staging.publications.carrier import RenamedFiles, carry_out, remove_empty
+from graph_compiler.staging.publications.carrier import RenamedFile, RenamedFiles, carry_out, remove_empty
 from graph_compiler.staging.publications.preparations import beside_in_store
-from graph_compiler.staging.publications.publications import Intent
+from graph_compiler.staging.publications.publications import Intent, NewFile
 
 _WRITTEN, _READY = "written", "ready"  # as Spark wrote it, and under final names
 _ASIDE = "aside"  # rows that are not merged yet
@@ -59,14 +60,16 @@ class HdfsTarget(StoreTarget):
 
     def arrange(self, execution: str, files: Sequence[WrittenFile], *, is_marker: bool) -> tuple[str, ...]:
         """Rename files to their final names, which contain the execution's, in a folder with nothing else."""
-        prepared, names = self.prepared(execution), []
-        for number, file in enumerate(files):
-            name = published_name(file, number, execution, is_marker=is_marker)
+        names = [published_name(file, number, execution, is_marker=is_marker) for number, file in enumerate(files)]
+        return self._rename(execution, files, names)
+
+    def _rename(self, execution: str, files: Sequence[WrittenFile], names: Sequence[str]) -> tuple[str, ...]:
+        prepared = self.prepared(execution)
+        for file, name in zip(files, names, strict=True):
             ready = f"{prepared}/{_READY}/{name}"
             is_moved = self._store.move(f"{prepared}/{_WRITTEN}/{file.name}", ready)
             if not is_moved and not self._store.is_there(ready):  # a request may be repeated
                 raise PublicationError(f"{file.name}, which Spark has written for {self.target}, is gone")
-            names.append(name)
         for folder in (_WRITTEN, _ASIDE):
             self._store.delete(f"{prepared}/{folder}")
         return tuple(names)
@@ -102,3 +105,30 @@ class HdfsTarget(StoreTarget):
 
     def _written(self, execution: str) -> str:
         return f"{self.prepared(execution)}/{_WRITTEN}"
+
+
+class HdfsFile(OneFileTarget, HdfsTarget):
+    """One file of HDFS, `hdfs://host:port/path/report.csv`."""
+
+    def why_unfit(self) -> str | None:
+        """Return that it is a folder."""
+        is_folder = self._store.is_there(self.target) and self._store.file_id(self.target) is None
+        return "is a folder" if is_folder else None
+
+    def data_files(self) -> frozenset[str]:
+        """Return its name if there is a file."""
+        return frozenset({self.name} if self._store.file_id(self.target) is not None else ())
+
+    def arrange(self, execution: str, files: Sequence[WrittenFile], *, is_marker: bool) -> tuple[str, ...]:  # noqa: ARG002  # it has no folders
+        """Return its name, which the file has now, in a folder with nothing else."""
+        return self._rename(execution, [self.only(files)], [self.name])
+
+    def new_file(self, execution: str) -> NewFile:
+        """Return the file that is prepared, by the checksum that HDFS keeps."""
+        id = self._store.file_id(f"{self.prepared(execution)}/{_READY}/{self.name}")
+        assert id is not None, "it was arranged"
+        return NewFile(id=id)
+
+    def carry_out(self, intent: Intent, is_open: Callable[[], bool]) -> None:
+        """Rename the file to its place."""
+        carry_out(RenamedFile(intent, self._store), is_open)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 from pyspark.sql import DataFrame
 
 from graph_compiler.errors import PublicationError
+from graph_compiler.spark_runtime.publishing.one_file import OneFileTarget
 from graph_compiler.spark_runtime.publishing.partition_names import Partition, partition_of
 from graph_compiler.spark_runtime.publishing.written_files import (
     FileFormat,
@@ -22,11 +25,11 @@ from graph_compiler.spark_runtime.publishing.written_files import (
     write_files,
 )
 from graph_compiler.staging.publications.carrier import carry_out, remove_empty
-from graph_compiler.staging.publications.files_on_disk import FilesOnDisk
+from graph_compiler.staging.publications.files_on_disk import FileOnDisk, FilesOnDisk
 from graph_compiler.staging.publications.listing import data_files, first_link
-from graph_compiler.staging.publications.mounts import preparation_folder
+from graph_compiler.staging.publications.mounts import is_mounted, preparation_folder
 from graph_compiler.staging.publications.preparations import NAME_BYTES
-from graph_compiler.staging.publications.publications import WHOLE, Intent
+from graph_compiler.staging.publications.publications import WHOLE, Intent, NewFile
 from graph_compiler.staging.store.stores import target_store
 
 _WRITTEN, _READY = "written", "ready"  # as Spark wrote it, and under final names
@@ -37,6 +40,7 @@ _ASIDE = "aside"  # rows that are not merged yet
 class LocalTarget:
     """A folder of this host's file systems; `_room` is where all executions prepare files for it."""
 
+    is_file: ClassVar[bool] = False
     target: str
 
     @cached_property
@@ -49,16 +53,24 @@ class LocalTarget:
 
     def why_not_writable(self) -> str | None:
         """Return why files cannot be created: rows are prepared beside it, so its parent must be writable, too."""
-        target = Path(self.target)
         nearest = next(folder for folder in self._room.parents if folder.exists())
         if not nearest.is_dir():
             return f"cannot be made: {nearest} is a file"
-        closed = [folder for folder in (nearest, target) if folder.exists() and not _is_open(folder)]
+        closed = [folder for folder in (nearest, *self._changed) if folder.exists() and not _is_open(folder)]
         return f"cannot be written: no permission for {closed[0]}" if closed else None
+
+    @property
+    def _changed(self) -> tuple[Path, ...]:
+        """Return the folders in which names change, besides the nearest one around it that exists."""
+        return (Path(self.target),)
 
     def data_files(self) -> frozenset[str]:
         """Return the files that readers see now."""
         return data_files(Path(self.target))
+
+    def holds(self, intent: Intent) -> bool:
+        """Whether an intent is one of a folder: its names are its own."""
+        return intent.file is None
 
     def prepared(self, execution: str) -> str:
         """Return an execution's folder, from which files can be renamed into the target."""
@@ -86,6 +98,10 @@ class LocalTarget:
         _arrange(names, Path(self.prepared(execution)))
         return tuple(names.values())
 
+    def new_file(self, execution: str) -> NewFile | None:  # noqa: ARG002  # for LocalFile
+        """Return None: names show which files are new."""
+        return None
+
     def names_to_remove(self, gone: frozenset[str], replaces: tuple[str, ...], own: frozenset[str]) -> frozenset[str]:
         """Return the names to unlink: links, if files of a replaced folder are behind them."""
         return names_to_remove(Path(self.target), gone, replaces, own)
@@ -106,6 +122,41 @@ class LocalTarget:
 
     def _written(self, execution: str) -> str:
         return f"{self.prepared(execution)}/{_WRITTEN}"
+
+
+class LocalFile(OneFileTarget, LocalTarget):
+    """One file in a folder of this host's file systems, in which nothing else is changed."""
+
+    def why_unfit(self) -> str | None:
+        """Return why it cannot be one file, None if it can."""
+        return why_no_file(Path(self.target))
+
+    @property
+    def _changed(self) -> tuple[Path, ...]:
+        return ()
+
+    def data_files(self) -> frozenset[str]:
+        """Return its name if there is a file."""
+        return frozenset({self.name} if os.path.lexists(self.target) else ())
+
+    def arrange(self, execution: str, files: Sequence[WrittenFile], *, is_marker: bool) -> tuple[str, ...]:  # noqa: ARG002  # it has no folders
+        """Return its name, which the file has now, in a folder with nothing else; it is flushed to the disk."""
+        prepared = Path(self.prepared(execution))
+        _arrange({self.only(files).name: self.name}, prepared)
+        with (prepared / _READY / self.name).open("rb") as file:
+            os.fsync(file.fileno())
+        return (self.name,)
+
+    def new_file(self, execution: str) -> NewFile:
+        """Return the file that is prepared, by a digest of its bytes."""
+        ready = f"{self.prepared(execution)}/{_READY}/{self.name}"
+        id = target_store(self.target).file_id(ready)
+        assert id is not None, "it was arranged"
+        return NewFile(id=id)
+
+    def carry_out(self, intent: Intent, is_open: Callable[[], bool]) -> None:
+        """Rename the file to its place."""
+        carry_out(FileOnDisk(intent, target_store(intent.target)), is_open)
 
 
 def _arrange(names: Mapping[str, str], prepared: Path) -> None:
@@ -131,13 +182,37 @@ def _is_open(folder: Path) -> bool:
 
 def why_no_folder(target: Path) -> str | None:
     """Return why a target cannot be a folder of files; None if it can."""
+    if wrong := _why_no_name(target):
+        return wrong
+    if target.is_symlink() and not target.exists():
+        return f"is a link to {os.readlink(target)}, which does not exist"
+    return "is a file" if target.exists() and not target.is_dir() else None
+
+
+def why_no_file(target: Path) -> str | None:
+    """Return why a target cannot be one file, None if it can: only a file is replaced by it."""
+    if (wrong := _why_no_name(target)) or not os.path.lexists(target):
+        return wrong
+    found, around = target.lstat(), target.parent.stat()
+    if stat.S_ISLNK(found.st_mode):
+        wrong = f"is a link to {os.readlink(target)}, and no file takes the place of a link"
+    elif stat.S_ISDIR(found.st_mode):
+        wrong = "is a folder"
+    elif not stat.S_ISREG(found.st_mode):
+        wrong = "is a device, a pipe or a socket"
+    elif is_mounted(target):
+        wrong = "is mounted there, so that no file can take its place"
+    elif around.st_mode & stat.S_ISVTX and os.geteuid() not in (0, found.st_uid, around.st_uid):
+        wrong = "belongs to another user, in a folder in which only owners may replace files"
+    return wrong
+
+
+def _why_no_name(target: Path) -> str | None:
     if not target.name:
         return "is the root of the file system"
     if any(len(os.fsencode(part)) > NAME_BYTES for part in target.parts):
         return f"has a name of more than {NAME_BYTES} bytes"
-    if target.is_symlink() and not target.exists():
-        return f"is a link to {os.readlink(target)}, which does not exist"
-    return "is a file" if target.exists() and not target.is_dir() else None
+    return None
 
 
 def names_to_remove(

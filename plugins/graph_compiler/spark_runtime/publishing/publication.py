@@ -23,7 +23,7 @@ from graph_compiler.errors import DecisionLostError, PublicationConflictError, P
 from graph_compiler.identifiers import OperatorId, counted, path_segment
 from graph_compiler.spark_runtime.publishing.own_partition import OwnPartition
 from graph_compiler.spark_runtime.publishing.partition_names import partition_of
-from graph_compiler.spark_runtime.publishing.target_folder import TargetFolder, open_target
+from graph_compiler.spark_runtime.publishing.target_folder import TargetFolder, open_target, why_unfit
 from graph_compiler.spark_runtime.publishing.written_files import PARQUET, FileFormat, WrittenFile
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import WHOLE, Intent, Publication, marker_files
@@ -66,20 +66,22 @@ class Publisher:
     def _execution(self) -> str:
         return path_segment(self.execution_id)
 
-    def settle(self, operator_id: OperatorId, path: str, mode: SinkMode = SinkMode.OVERWRITE) -> Ticket:
+    def settle(
+        self, operator_id: OperatorId, path: str, mode: SinkMode = SinkMode.OVERWRITE, *, is_file: bool = False
+    ) -> Ticket:
         """Finish what others began with the target, and take its next ledger number.
 
-        Raises PublicationError if the target cannot be a folder of files, if another sink of this run wrote it, or if
-        it contains files that the mode does not allow.
+        Raises PublicationError if the target cannot be a folder of files, or with `is_file` one file, if another sink
+        of this run wrote it, or if it contains files that the mode does not allow.
         """
-        folder = open_target(path)
+        folder = open_target(path, is_file=is_file)
         target = folder.target
-        if wrong := folder.why_unfit():
-            raise PublicationError(f"its target {target} {wrong}; allowed: a folder, or a path that does not exist")
+        _refuse_unfit(folder)
         number = self.ledger.settle(target, operator_id, self._carry_out)
+        _refuse_unfit(folder)  # a folder may have been published there now, and a file be declared
         if mode is SinkMode.OVERWRITE:
             self.ledger.refuse_rows_of_this_dag_run(target, number)
-        own = self._own_files(target, operator_id, number)
+        own = self._own_files(folder, operator_id, number)
         ticket = Ticket(
             operator_id=operator_id,
             folder=folder,
@@ -88,18 +90,13 @@ class Publisher:
             # Rows are merged with all others, including those of an earlier attempt.
             own=frozenset() if mode is SinkMode.MERGE else own,
         )
-        if mode is SinkMode.ERROR_IF_EXISTS and (old := ticket.old_files):
-            raise PublicationError(
-                f"its target {target} holds {counted(len(old), 'file')} from elsewhere ({old[0]}, …)\n"
-                "  allowed: an empty target, since its mode is 'error-if-exists'"
-            )
+        _refuse_foreign(ticket)
         return ticket
 
     def version(self, path: str) -> tuple[TargetFolder, int]:
         """Finish what others began with the target, and return it and its next number, without claiming that."""
         folder = open_target(path)
-        if wrong := folder.why_unfit():
-            raise PublicationError(f"its target {folder.target} {wrong}; allowed: a folder, or a path without one")
+        _refuse_unfit(folder)
         return folder, self.ledger.finish_open(folder.target, self._carry_out, self.execution_id)
 
     def prepared_folder(self, ticket: Ticket) -> str:
@@ -131,6 +128,8 @@ class Publisher:
         """
         folder = ticket.folder
         files, count = folder.write(self._execution, rows, format)
+        if folder.is_file:
+            _refuse_foreign(ticket)  # a file that has come meanwhile would be replaced
         if ticket.partition is not None:
             ticket.partition.refuse_others(file.folder for file in files)
         replaces = _folders_to_replace(ticket, files)
@@ -164,6 +163,7 @@ class Publisher:
             replaces=replaces,
             markers=names if is_marker else (),
             merged=ticket.mode is SinkMode.MERGE,
+            file=folder.new_file(self._execution),
             run_date=self.ledger.run_date,
             rows=count,
             bytes=sum(file.bytes for file in files),
@@ -186,16 +186,38 @@ class Publisher:
         """Remove prepared files that will not be published."""
         ticket.folder.discard(self._execution)
 
-    def _own_files(self, target: str, operator_id: OperatorId, before: int) -> frozenset[str]:
-        earlier = self.ledger.of_this_run(target, operator_id, before, given_up=True)
+    def _own_files(self, folder: TargetFolder, operator_id: OperatorId, before: int) -> frozenset[str]:
+        earlier = self.ledger.of_this_run(folder.target, operator_id, before, given_up=True)
         return frozenset(
-            name for intent in earlier if isinstance(intent, Intent) and not intent.merged for name in intent.add
+            name
+            for intent in earlier
+            if isinstance(intent, Intent) and not intent.merged and folder.holds(intent)
+            for name in intent.add
         )
 
     def _carry_out(self, intent: Publication) -> None:
         assert isinstance(intent, Intent), "a folder's ledger has nothing else"
-        open_target(intent.target).carry_out(intent, partial(self.ledger.is_open, intent))
+        open_target(intent.target, is_file=intent.file is not None).carry_out(
+            intent, partial(self.ledger.is_open, intent)
+        )
         self.ledger.finish(intent)
+
+
+def _refuse_unfit(folder: TargetFolder) -> None:
+    if wrong := why_unfit(folder):
+        raise PublicationError(wrong)
+
+
+def _refuse_foreign(ticket: Ticket) -> None:
+    """Raise PublicationError for files of others where the mode allows none."""
+    if ticket.mode is SinkMode.ERROR_IF_EXISTS and (old := ticket.old_files):
+        exists = (
+            "exists" if ticket.folder.is_file else f"holds {counted(len(old), 'file')} from elsewhere ({old[0]}, …)"
+        )
+        raise PublicationError(
+            f"its target {ticket.target} {exists}\n"
+            f"  allowed: {'no' if ticket.folder.is_file else 'an empty'} target, since its mode is 'error-if-exists'"
+        )
 
 
 def _files_to_remove(
@@ -214,7 +236,7 @@ def _files_to_remove(
 
 def _folders_to_replace(ticket: Ticket, written: tuple[WrittenFile, ...]) -> tuple[str, ...]:
     """Return the target's folders whose files are all removed; without new rows, the partitions stay."""
-    if ticket.mode in _REPLACES_ALL:
+    if ticket.mode in _REPLACES_ALL or ticket.folder.is_file:
         return (WHOLE,)
     if ticket.mode is SinkMode.OVERWRITE_PARTITIONS:
         return tuple(sorted({file.folder for file in written}))

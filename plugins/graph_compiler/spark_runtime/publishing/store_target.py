@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from graph_compiler.staging.publications.listing import files_seen
+from graph_compiler.staging.publications.publications import Intent, NewFile
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import target_store
 
@@ -14,6 +16,7 @@ from graph_compiler.staging.store.stores import target_store
 class StoreTarget:
     """A folder in a store, by its URI."""
 
+    is_file: ClassVar[bool] = False
     target: str
 
     @cached_property
@@ -31,6 +34,14 @@ class StoreTarget:
     def data_files(self) -> frozenset[str]:
         """Return the files that readers see now."""
         return files_seen(self._store, self.target)
+
+    def holds(self, intent: Intent) -> bool:
+        """Whether an intent is one of a folder: its names are its own."""
+        return intent.file is None
+
+    def new_file(self, execution: str) -> NewFile | None:  # noqa: ARG002  # for files
+        """Return None: names show which files are new."""
+        return None
 
     def names_to_remove(
         self,

@@ -30,7 +30,7 @@ from graph_compiler.graphs.coordination import InputSplitAssigner
 from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.connectors import OpenSink, PreparedSink, SinkContext, SinkOpener, open_sink
 from graph_compiler.spark_runtime.connectors.missing_files import why_missing
-from graph_compiler.spark_runtime.publishing.target_folder import open_target
+from graph_compiler.spark_runtime.publishing.target_folder import open_target, why_unfit
 from graph_compiler.spark_runtime.secret_values import redact
 from graph_compiler.staging.publications.preparations import Preparation, PreparedPlace
 from graph_compiler.staging.publications.unexplained_attempts import PUBLISHED, TAKEN_AWAY
@@ -41,8 +41,8 @@ from graph_compiler.staging.publications.unexplained_attempts import PUBLISHED, 
 
 Blaming = Callable[[OperatorDescriptor], AbstractContextManager[None]]
 """Sets the current operator: errors raised within the block are attributed to it."""
-Look = Callable[[FileConnector, SparkSession], str | None]
-"""Checks the place of a connector; returns the problem, or None."""
+Look = Callable[[Source | Sink, SparkSession], str | None]
+"""Checks the place of a source or a sink; returns the problem, or None."""
 
 
 def initialize_on_master(vertices: tuple[VertexDescriptor, ...], spark: SparkSession, blaming: Blaming) -> None:
@@ -53,32 +53,40 @@ def initialize_on_master(vertices: tuple[VertexDescriptor, ...], spark: SparkSes
         for initialization in vertex.initialize_on_master:
             operator = by_id[initialization.operator_id]
             with blaming(operator):
-                words = HOOKS[initialization.hook](_connector(operator), spark)
+                words = HOOKS[initialization.hook](_endpoint(operator), spark)
             if words:
                 problems.append(Problem(operator=operator.name, message=words, declared_at=operator.declared_at))
     if problems:
         raise InitializeOnMasterError(problems)
 
 
-def _target_can_be_made(connector: FileConnector, _: SparkSession) -> str | None:
-    folder = open_target(connector.path)
-    if wrong := folder.why_unfit():
-        return f"its target {folder.target} {wrong}; allowed: a folder, or a path that does not exist"
+def _input_exists(source: Source | Sink, spark: SparkSession) -> str | None:
+    return why_missing(_files_of(source), spark)
+
+
+def _target_can_be_made(sink: Source | Sink, _: SparkSession) -> str | None:
+    is_file = isinstance(sink, Sink) and bool(sink.single_file)
+    folder = open_target(_files_of(sink).path, is_file=is_file)
+    if wrong := why_unfit(folder):
+        return wrong
     wrong = folder.why_not_writable()
     return None if wrong is None else f"its target {folder.target} {wrong}"
 
 
 HOOKS: Mapping[MasterHook, Look] = {
-    MasterHook.INPUT_EXISTS: why_missing,
+    MasterHook.INPUT_EXISTS: _input_exists,
     MasterHook.TARGET_CAN_BE_MADE: _target_can_be_made,
 }
 
 
-def _connector(operator: OperatorDescriptor) -> FileConnector:
+def _endpoint(operator: OperatorDescriptor) -> Source | Sink:
     assert isinstance(operator.operator, Source | Sink), "what has a place has a hook"
-    connector = operator.operator.connector
-    assert isinstance(connector, FileConnector), "the same"
-    return connector
+    return operator.operator
+
+
+def _files_of(endpoint: Source | Sink) -> FileConnector:
+    assert isinstance(endpoint.connector, FileConnector), "only files have hooks"
+    return endpoint.connector
 
 
 LOG = program_log.logger(__name__)

@@ -12,12 +12,14 @@ common: none is made, and none is renamed.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
 from typing import Any
 
 from graph_compiler.errors import DamagedDocumentError
+from graph_compiler.spark_runtime.spark_internals.java import connected_jvm
 from graph_compiler.spark_runtime.stores.hadoop_calls import file_system, java_errors
 from graph_compiler.spark_runtime.stores.s3a_uploads import S3aUploads
 from graph_compiler.staging.store.conditional_put import PUT_ID, put_once
@@ -26,6 +28,8 @@ from graph_compiler.staging.store.staging_store import MOST_BYTES, BucketStore, 
 from graph_compiler.stores.s3a import S3A
 
 _HEADER = f"header.{PUT_ID}"
+_HEADER_OF_WRITES = f"fs.s3a.create.header.{PUT_ID}"
+_COPIED_AT_ONCE = 1 << 20
 _SETTINGS = {
     # No question before a write: a conditional one needs none.
     "fs.s3a.performance.flags": "create,delete,mkdir,open",
@@ -48,7 +52,7 @@ class S3aStore(BucketStore):
             with java_errors(key):
                 self._write(key, content, own)
 
-        return put_once(write, lambda: self._written_by(key))
+        return put_once(write, lambda: self.file_id(key))
 
     def put(self, key: str, content: bytes) -> None:
         """Replace an object."""
@@ -131,6 +135,21 @@ class S3aStore(BucketStore):
         """Return these files that were written there."""
         return self._uploads.written_files(writing, names)
 
+    def defer_copy(self, key: str, to: str, writing: str) -> tuple[str, DeferredFile]:
+        """Copy an object into an upload; its bytes pass through this process's JVM."""
+        own, name = uuid.uuid4().hex, to.rpartition("/")[2]
+        with java_errors(key), closing(self._files.open(self._path(key))) as opened:
+            builder = self._files.createFile(self._path(f"{writing}/{name}")).recursive().overwrite(True)
+            stream = builder.must(_HEADER_OF_WRITES, own).build()
+            try:
+                connected_jvm().org.apache.hadoop.io.IOUtils.copyBytes(opened, stream, _COPIED_AT_ONCE, False)
+            except BaseException:
+                stream.abort()
+                raise
+            stream.close()
+        (file,) = self.written_files(writing, [name])
+        return own, file
+
     def all_written_files(self, writing: str, *, but: Collection[str] = ()) -> tuple[DeferredFile, ...]:
         """Return all files that were written there but these."""
         return self._uploads.all_written_files(writing, but=but)
@@ -159,7 +178,7 @@ class S3aStore(BucketStore):
         builder = self._files.createFile(self._path(key)).recursive().overwrite(True)
         if own is not None:
             builder.must("fs.option.create.conditional.overwrite", True)
-            builder.must(f"fs.s3a.create.header.{PUT_ID}", own)
+            builder.must(_HEADER_OF_WRITES, own)
         stream = builder.build()
         try:
             stream.write(bytearray(content))
@@ -168,7 +187,7 @@ class S3aStore(BucketStore):
             raise
         stream.close()
 
-    def _written_by(self, key: str) -> str | None:
+    def file_id(self, key: str) -> str | None:
         """Return the id of the write that made an object, "" if it has none, None if there is no object."""
         try:
             with java_errors(key):

@@ -12,6 +12,9 @@ it finds. These steps are the same for every target. How files appear depends on
     RenamedFiles    `atomic_move`: folders are claimed, and their files are renamed
     FilesOnDisk     the same on a disk, which also has links, mounts and folders that are exchanged (`files_on_disk.py`)
 
+A target that is one file (`Intent.file`) takes the place of the old file: UploadedFile, RenamedFile, FileOnDisk. Its
+name does not show whether the new file is there, so its id is compared. Nothing is removed, and nothing taken back.
+
 If what is prepared is removed (by `staging gc`, or by hand) before all files were brought in, they never will be. The
 files that were brought in are removed again, as long as it is certain that no reader loses rows: a file could still be
 stopped, so the new ones were never all there; or all old ones are there. Old files are never brought back: the names of
@@ -28,7 +31,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from graph_compiler.errors import PublicationConflictError
-from graph_compiler.staging.publications.publications import Intent, ended
+from graph_compiler.staging.publications.publications import Intent, NewFile, ended
 from graph_compiler.staging.store.deferred_files import DeferredFile, DeferringStore
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -97,6 +100,23 @@ class TargetFiles(ABC):
     @abstractmethod
     def clear(self) -> None:
         """Remove what is left of the prepared files, and folders that have become empty."""
+
+
+class OneFile(TargetFiles):
+    """A target that is one file: what is the same in every store."""
+
+    @property
+    def new(self) -> NewFile:
+        """Return the new file."""
+        assert self.intent.file is not None, "the intent of a target that is one file"
+        return self.intent.file
+
+    def look(self, names: Sequence[str]) -> Set[str]:
+        return frozenset(names) if self.store.file_id(self.intent.target) == self.new.id else frozenset()
+
+    def remove(self, names: Sequence[str], there: Set[str]) -> Iterator[None]:  # noqa: ARG002  # nothing is removed
+        """Keep what is there: if it is not the new file, others have written it, or it is the old one."""
+        yield from ()
 
 
 class ClaimedFiles(TargetFiles):
@@ -179,6 +199,18 @@ class RenamedFiles(ClaimedFiles):
         remove_empty(self.intent.prepared, self.store)
 
 
+class RenamedFile(OneFile, RenamedFiles):
+    """One file in a store that renames: it replaces the old one in the same step."""
+
+    def empty(self, claimed: str) -> Iterator[None]:
+        (name,) = self.intent.add
+        yield
+        self.store.replace(f"{claimed}/{name}", self.intent.target)
+        yield
+        if not _names(self.store, claimed):  # another carrier may have claimed it
+            self.store.delete(claimed)
+
+
 @dataclass(frozen=True)
 class UploadedFiles(TargetFiles):
     """Files in a store where they appear when their upload is completed (decision 47).
@@ -215,6 +247,24 @@ class UploadedFiles(TargetFiles):
 
     def clear(self) -> None:
         self.store.delete(self.intent.prepared)
+
+
+class UploadedFile(OneFile, UploadedFiles):
+    """One file in a store of objects: its upload replaces the old object when it is completed, and only once."""
+
+    def bring_in(self, carrier: str) -> Iterator[None]:  # noqa: ARG002  # nothing is claimed
+        yield
+        self.store.complete(self._uploads)
+        yield
+
+    def stop(self, names: Sequence[str]) -> Set[str]:  # noqa: ARG002  # there is one
+        """Abort the upload; those of other executions to the same name stay."""
+        self.store.abort(self._uploads)
+        return frozenset()
+
+    @property
+    def _uploads(self) -> list[DeferredFile]:
+        return [self.new.upload] if self.new.upload is not None else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

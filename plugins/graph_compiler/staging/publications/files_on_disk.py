@@ -4,6 +4,8 @@
                that, or cannot do it with these two, move its files one by one
     clear      a claimed folder without new files holds what came out of the target: delete it
 
+A target that is one file is replaced by a rename, in one step.
+
 Files that go to another mount are copied there (`move`). A folder is only changed under the name under which it was
 claimed. What cannot be deleted (other users' files) gets a name that no carrier claims, and stays there until
 `staging gc`.
@@ -20,7 +22,7 @@ from functools import cached_property
 from pathlib import Path
 
 from graph_compiler import program_log
-from graph_compiler.staging.publications.carrier import ClaimedFiles, remove_empty
+from graph_compiler.staging.publications.carrier import ClaimedFiles, OneFile, remove_empty
 from graph_compiler.staging.publications.listing import first_link, has_data_files, is_hidden
 from graph_compiler.staging.publications.mounts import has_mount_inside
 from graph_compiler.staging.publications.preparations import inside
@@ -133,6 +135,30 @@ class FilesOnDisk(ClaimedFiles):
         for folder in sorted(folders | {self._target, self._target.parent}):
             with suppress(FileNotFoundError):
                 sync_folder(folder)
+
+
+class FileOnDisk(OneFile, FilesOnDisk):
+    """One file in a folder of this host's file systems; nothing else in that folder is changed."""
+
+    def _empty(self, folder: Path) -> Iterator[None]:
+        target, (name,) = self._target, self.intent.add
+        if (folder / name).exists():
+            yield
+            with suppress(FileNotFoundError):
+                _make_alike(folder / name, target)
+            # Hadoop's readers would compare the new file with the checksums of the old one.
+            _unlink(target.with_name(f".{name}.crc"))
+            yield
+            self.store.replace(str(folder / name), str(target))
+            self._sync()
+        yield
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def clear(self) -> None:
+        remove_empty(self.intent.prepared, self.store)
+
+    def _sync(self) -> None:
+        sync_folder(self._target.parent)
 
 
 def _folders(room: Path) -> Iterator[Path]:

@@ -431,6 +431,8 @@ def is_in_place(store: StagingStore, layout: StagingLayout, target: str, executi
                 return True
             left = [name for name in found.add if not any(_removes(one, name) for one in later)]
             beside = store_beside(store, layout.root, found.target)
+            if found.file is not None:
+                return not left or beside.file_id(found.target) == found.file.id
             return all(beside.is_there(f"{found.target}/{name}") for name in left)
         if isinstance(found, Intent):
             later.append(found)

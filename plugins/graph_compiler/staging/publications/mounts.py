@@ -24,11 +24,19 @@ def preparation_folder(target: Path) -> Path:
 
 def has_mount_inside(folder: Path) -> bool:
     """Whether something is mounted below a folder; the mount would move with the folder."""
-    if not _MOUNTS.exists():  # not Linux, and only Linux can exchange folders
-        return False
     below = os.fsencode(os.path.realpath(folder)) + b"/"
-    points = (line.split(b" ")[4] for line in _MOUNTS.read_bytes().splitlines())
-    return any(_ESCAPED.sub(_letter, point).startswith(below) for point in points)
+    return any(point.startswith(below) for point in _mount_points())
+
+
+def is_mounted(file: Path) -> bool:
+    """Whether a file is itself a mount point, as those that containers get one by one."""
+    return os.fsencode(os.path.realpath(file)) in _mount_points()
+
+
+def _mount_points() -> list[bytes]:
+    if not _MOUNTS.exists():  # not Linux: it has no mounts of files, and cannot exchange folders
+        return []
+    return [_ESCAPED.sub(_letter, line.split(b" ")[4]) for line in _MOUNTS.read_bytes().splitlines()]
 
 
 def _letter(found: re.Match[bytes]) -> bytes:

@@ -106,6 +106,8 @@ def task_problems(
 
 
 def _connector_problems(operator: OperatorDescriptor) -> Iterator[Problem]:
+    if isinstance(operator.operator, Sink):
+        yield from problems_at(operator, operator.operator)
     if isinstance(operator.operator, Source | Sink):
         yield from problems_at(operator, operator.operator.connector)
 

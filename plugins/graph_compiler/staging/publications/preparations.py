@@ -81,15 +81,18 @@ def inside_bucket(target: str, execution: str) -> str:
 
 
 def written_in_bucket(prepared: str) -> str:
-    """Return the folder in a target of an object store in which Spark writes for `inside_bucket`."""
-    target, _, execution = prepared.removesuffix("/").rsplit("/", 2)
-    return f"{target}/{WRITING}{execution}"
+    """Return the folder in an object store in which files that will appear are written, for a folder of documents.
+
+    That of a target that is a file (`beside_in_store`) is beside it, and other sinks may write files there.
+    """
+    around, name, execution = prepared.removesuffix("/").rsplit("/", 2)
+    return f"{around}/{WRITING}{execution}{'' if name == _ENDING else name}"
 
 
 def prepared_folders(place: str) -> tuple[str, ...]:
     """Return all folders that an execution may have made for the place of its prepared rows."""
     kind = kind_of_place(place)
-    is_in_bucket = kind is not None and kind.promises.deferred_files and place.split("/")[-2] == _ENDING
+    is_in_bucket = kind is not None and kind.promises.deferred_files and place.split("/")[-2].endswith(_ENDING)
     return (written_in_bucket(place), place) if is_in_bucket else (place,)
 
 
@@ -103,8 +106,8 @@ def is_beside(preparation: Preparation) -> bool:
     prepared = preparation.prepared
     execution = path_segment(preparation.execution_id)
     if (kind := kind_of_place(prepared.target)) is not None:
-        folder = inside_bucket if kind.promises.deferred_files else beside_in_store
-        is_its = prepared.place == folder(prepared.target, execution)
+        folders = [inside_bucket] if kind.promises.deferred_files else []
+        is_its = prepared.place in [folder(prepared.target, execution) for folder in (*folders, beside_in_store)]
     else:
         target = Path(prepared.target)
         is_its = Path(prepared.place) in (beside(target) / execution, inside(target) / execution)

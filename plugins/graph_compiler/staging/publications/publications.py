@@ -19,6 +19,7 @@ from graph_compiler.deployment.documents.wire import ABSENT
 from graph_compiler.errors import DamagedDocumentError, PublicationPendingError
 from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import OperatorId
+from graph_compiler.staging.store.deferred_files import DeferredFile
 from graph_compiler.staging.store.read_document import decode, decode_object
 from graph_compiler.staging.store.staging_store import StagingStore
 
@@ -130,6 +131,18 @@ MARKER = "empty-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewFile:
+    """A file that is published alone, under a name that does not show who wrote it.
+
+    `id` tells it from any other: a digest of its bytes, or, in a store of objects, the id of its write. `upload` is
+    what completes it there.
+    """
+
+    id: str
+    upload: DeferredFile | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Intent(Publication):
     """Files to add and to remove, by their names in the target.
 
@@ -137,7 +150,8 @@ class Intent(Publication):
     what is behind a link, `remove` names the link. `replaces` are the folders of the target, `.` for all
     of it, whose files all go: where the file system can, they are exchanged for the new ones in one step. `markers` are
     those of `add` that contain only the columns, until there are rows; None in older intents, which do not list them.
-    `merged`: the new files also hold the rows of all others, so no single run may take them back.
+    `merged`: the new files also hold the rows of all others, so no single run may take them back. `file`: the target is
+    a file, and `add` its name; then nothing is removed, since the new file takes the place of the old one in one step.
     """
 
     prepared: str
@@ -147,6 +161,7 @@ class Intent(Publication):
     replaces: tuple[str, ...]
     markers: tuple[str, ...] | None = field(default=None, metadata={ABSENT: None})
     merged: bool = field(default=False, metadata={ABSENT: False})
+    file: NewFile | None = field(default=None, metadata={UNSAID: True})
 
     def pending(self, why: str) -> PublicationPendingError:
         """Return the error of a step that the target's store does not carry out."""

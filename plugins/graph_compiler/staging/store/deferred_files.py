@@ -35,6 +35,12 @@ class DeferringStore(StagingStore, Protocol):
     def written_files(self, writing: str, names: Sequence[str]) -> tuple[DeferredFile, ...]:
         """Return the files that were written there under these names; raises StagingError if one was not deferred."""
 
+    def defer_copy(self, key: str, to: str, writing: str) -> tuple[str, DeferredFile]:
+        """Copy a file into one that appears as `to`, over what is there, when it is completed.
+
+        `writing` is the `writing_folder` of the folder of `to`. Return the `file_id` that it will have, too.
+        """
+
     def all_written_files(self, writing: str, *, but: Collection[str] = ()) -> tuple[DeferredFile, ...]:
         """Return every file whose writer has finished it but these, also of task attempts that do not count."""
 

@@ -200,6 +200,19 @@ class HdfsStore:
         """Never called: HDFS cannot do it."""
         raise NotImplementedError(f"{one} cannot be exchanged with {other} in one step")
 
+    def replace(self, file: str, to: str) -> bool:
+        """Rename a file over another."""
+        try:
+            self.client.rename(file, to, replaces=True)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def file_id(self, key: str) -> str | None:
+        """Return HDFS's checksum of a file, which it keeps when it is renamed."""
+        found = self._status(key)
+        return None if found is None or found.is_folder else self.digest(key)
+
     def delete(self, key: str) -> bool:
         """Delete a file, or a folder with everything in it; it does not go to HDFS's trash."""
         try:

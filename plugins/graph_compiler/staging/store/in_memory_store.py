@@ -20,7 +20,7 @@ Answer = TypeVar("Answer")
 class InMemoryStore:
     """Contents by key. Listings are deliberately in an unexpected order, so that no caller relies on one."""
 
-    promises = Promises(conditional_put=True, atomic_move=True, atomic_exchange=True)
+    promises = Promises(conditional_put=True, atomic_move=True, atomic_exchange=True, atomic_replace=True)
 
     def __init__(self) -> None:
         self.content: dict[str, bytes] = {}
@@ -100,6 +100,14 @@ class InMemoryStore:
         """Exchange all keys below two folders."""
         return self._step(f"exchange {_name(one)}", lambda: self._exchange(one, other))
 
+    def replace(self, file: str, to: str) -> bool:
+        """Move a key over another."""
+        return self._step(f"replace {_name(to)}", lambda: self._replace(file, to))
+
+    def file_id(self, key: str) -> str | None:
+        """Return a digest of the content."""
+        return self.digest(key)
+
     def delete(self, key: str) -> bool:
         """Delete a key, and all keys below it."""
         self._step(f"delete {_name(key)}", lambda: self._forget([key, *self._below(key)]))
@@ -111,6 +119,11 @@ class InMemoryStore:
     def _step(self, what: str, do: Callable[[], Answer]) -> Answer:  # noqa: ARG002  # for subclasses
         with self._lock:
             return do()
+
+    def _replace(self, file: str, to: str) -> bool:
+        if file not in self.content:
+            return False
+        return self._put(to, self.content.pop(file), over=True)
 
     def _put(self, key: str, content: bytes, *, over: bool) -> bool:
         if key in self.content and not over:

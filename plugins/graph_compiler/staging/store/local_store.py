@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import hashlib
 import os
 import shutil
 import tempfile
@@ -53,7 +54,9 @@ def exchange_folders(one: Path, other: Path) -> bool:
 class LocalStore:
     """Documents as files: a complete file is linked to its name, which the file system allows only one writer to do."""
 
-    promises = Promises(conditional_put=True, atomic_move=True, atomic_exchange=can_exchange_folders())
+    promises = Promises(
+        conditional_put=True, atomic_move=True, atomic_exchange=can_exchange_folders(), atomic_replace=True
+    )
 
     def put_if_absent(self, key: str, content: bytes) -> bool:
         """Write, flush to disk, link; False when the key already exists."""
@@ -165,6 +168,22 @@ class LocalStore:
     def exchange(self, one: str, other: str) -> bool:
         """Exchange two folders if their file system can."""
         return exchange_folders(Path(one), Path(other))
+
+    def replace(self, file: str, to: str) -> bool:
+        """Rename a file over another."""
+        try:
+            os.replace(file, to)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def file_id(self, key: str) -> str | None:
+        """Return a digest of a file's bytes, which are all read; None if it is no file."""
+        try:
+            with open(key, "rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return None
 
     def delete(self, key: str) -> bool:
         """Delete a file, or a folder with everything in it."""

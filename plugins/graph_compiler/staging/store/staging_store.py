@@ -103,6 +103,12 @@ class StagingStore(Protocol):
         one.
         """
 
+    def replace(self, file: str, to: str) -> bool:
+        """Rename a file over another one in one step; False if it is missing. Only called if that is promised."""
+
+    def file_id(self, key: str) -> str | None:
+        """Return what tells a file from all that take its place, None if there is no file; all of it may be read."""
+
     def delete(self, key: str) -> bool:
         """Delete a document, or a folder with everything in it; False if some of it could not be deleted."""
 
@@ -117,6 +123,10 @@ class BucketStore:
 
     def digest(self, key: str) -> str | None:
         """Return the ETag of an object, None if there is none."""
+        raise NotImplementedError
+
+    def file_id(self, key: str) -> str | None:
+        """Return the id of the write that made an object, "" if it has none, None if there is no object."""
         raise NotImplementedError
 
     def why_differs(self, key: str, digest: str) -> str | None:
@@ -141,6 +151,10 @@ class BucketStore:
     def exchange(self, one: str, other: str) -> bool:
         """Never called: the store does not promise it."""
         raise NotImplementedError(f"{one} cannot be exchanged with {other} in one step")
+
+    def replace(self, file: str, to: str) -> bool:
+        """Never called: the store does not promise it."""
+        raise NotImplementedError(f"{file} cannot be renamed to {to} in one step")
 
     def discard_empty(self, folder: str) -> None:
         """Do nothing: a folder is what keys have in common."""
