@@ -340,3 +340,11 @@ def test_files_where_folders_must_be_are_refused(
     store.put(f"{target}/d=0", b"x")
     with pytest.raises(PublicationError, match="has a file d=0 where a partition's folder must be"):
         prepared(publisher("e1"), target, spark.sql(ROWS), format=format_of("parquet", "d"))
+
+
+def test_runs_remember_what_earlier_ones_have_read_and_published(
+    spark: SparkSession, store: HdfsStore, root: str
+) -> None:
+    from tests.harness.remembered_days import check_three_days  # needs pyspark
+
+    check_three_days(spark, store, root)

@@ -461,3 +461,11 @@ def test_requests_of_a_publication_are_few(
     assert all(found["POST"] - 2 * files <= 5 for files, found in counts.items())
     assert counts[4]["LIST"] == counts[8]["LIST"] <= 13
     assert all(found.total() <= 11 * files + 30 for files, found in counts.items()), counts
+
+
+def test_runs_remember_what_earlier_ones_have_read_and_published(
+    spark: SparkSession, store: DeferringStore, root: str
+) -> None:
+    from tests.harness.remembered_days import check_three_days  # needs pyspark
+
+    check_three_days(spark, store, root)
