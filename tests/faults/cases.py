@@ -54,9 +54,10 @@ _SUPERSEDED_POINTS = (Point.BEFORE_INTENT, Point.AFTER_INTENT)
 _REMEMBERED = (
     (Fault.KILL_JVM, "paid", Point.AFTER_ENTRY),
     (Fault.KILL_DRIVER, "before", Point.AFTER_MANIFEST),
-    (Fault.KILL_JVM, "log", Point.AFTER_CLAIM),
+    # Without a JVM, the driver would finish what needs none: it claims, publishes and reports in Python.
+    (Fault.KILL_DRIVER, "log", Point.AFTER_CLAIM),
     (Fault.KILL_DRIVER, "log", Point.AFTER_INTENT),
-    (Fault.KILL_JVM, "log", Point.BEFORE_POSITION),
+    (Fault.KILL_DRIVER, "log", Point.BEFORE_POSITION),
     (Fault.KILL_RUNNER, "totals", Point.AFTER_INTENT),
     (Fault.KILL_JVM, "totals", Point.MID_PUBLISH),
     (Fault.KILL_DRIVER, "totals", Point.BEFORE_POSITION),

@@ -68,7 +68,7 @@ def test_cases_of_runs_that_remember_come_last_and_are_of_points_that_their_regi
     own = [case for case in cases if case.workload == PAYMENTS.name]
     assert list(cases[-len(own) :]) == own
     assert all(case.point in PAYMENTS.points[case.region] for case in own if case.region)
-    for fault in (Fault.KILL_JVM, Fault.KILL_DRIVER, Fault.HANG_AND_WAKE, Fault.NEXT_RUN):
+    for fault in (Fault.KILL_DRIVER, Fault.HANG_AND_WAKE, Fault.NEXT_RUN):
         assert Point.BEFORE_POSITION in {case.point for case in own if case.fault is fault}
 
 
