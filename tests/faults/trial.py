@@ -27,7 +27,7 @@ _RUN_SECONDS = 420
 _MANY_SECONDS = 1200
 _MANY = 20
 _BACKFILLED = 5
-_END_SECONDS = 30
+_END_SECONDS = 120
 """A task that is marked failed notices with its next heartbeat (within five seconds, more on a busy machine).
 
 Then TERM, five seconds, KILL.
