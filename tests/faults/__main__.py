@@ -22,12 +22,13 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from tests.end_to_end.conftest import ROOT, Home
 from tests.faults.cases import Case, all_cases
 from tests.faults.facts import NO_FACTS, outcome, problems
+from tests.faults.payment_runs import PaymentRuns
 from tests.faults.places.outages import own_file_system
 from tests.faults.places.place import OnDisk, Place, in_bucket, in_hdfs
 from tests.faults.plan import FOLDER, OUTAGES, Where
 from tests.faults.results import Result, Results
 from tests.faults.trial import Trial
-from tests.faults.workloads import SHARED_TARGET, WORKLOADS, Workload
+from tests.faults.workloads import PAYMENTS, SHARED_TARGET, WORKLOADS, Workload
 from tests.harness.standalone import Api, standalone
 
 _DAG_FILE = '''"""An airflow dag of {module}, tried again at once."""
@@ -93,13 +94,13 @@ def _run(todo: list[Case], place: Place, results: Results) -> None:
 
 
 def _dag_file(workload: Workload) -> str:
-    many_runs = workload is SHARED_TARGET
+    many_runs = workload in (SHARED_TARGET, PAYMENTS)
     return _DAG_FILE.format(
         module=workload.module,
         # What is backfilled must have a schedule, and must not start runs by itself.
         schedule="@daily" if many_runs else None,
         end="datetime(2013, 2, 1, tzinfo=UTC)" if many_runs else None,
-        tasks=3 if many_runs else 1,
+        tasks=3 if workload is SHARED_TARGET else 1,
     )
 
 
@@ -122,12 +123,13 @@ def _run_cases(todo: list[Case], carry_out: Callable[[Case], Result], results: R
 
 def _carry_out(api: Api, place: Place, collect_garbage: Callable[[], None], case: Case) -> Result:
     run_id, folder = f"{case.id}.{int(time.time())}", place.folder
-    trial = Trial(
+    remembers = WORKLOADS[case.workload].remembers
+    trial = (PaymentRuns if remembers else Trial)(
         api=api,
         case=case,
         run_id=run_id,
         output=folder / "runs" / run_id,
-        input=folder / "input" / case.workload,
+        input=folder / "input" / case.workload / (run_id if remembers else ""),
         place=place,
         layout=StagingLayout(root=place.root, identity=RunIdentity.own(case.workload, run_id)),
         plans=folder / "plans",

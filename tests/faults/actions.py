@@ -27,6 +27,8 @@ SIGNALS = {
     Fault.KILL_SUPERVISOR: (signal.SIGKILL, ("supervisor",)),
     Fault.HANG_AND_WAKE: (signal.SIGSTOP, ("supervisor", "runner", "jvm", "driver")),
     Fault.HANG_AND_FAIL: (signal.SIGSTOP, ("jvm", "driver")),
+    Fault.NEXT_RUN: (signal.SIGSTOP, ("jvm", "driver")),
+    Fault.DELETED: (signal.SIGSTOP, ("jvm", "driver")),
 }
 """The driver comes last: it is what sends them."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.faults.plan import IN_A_STORE, OF_A_DISK, WAYS_TO_LOSE, Fault, Point, Where
-from tests.faults.workloads import DIAMOND, FLIGHTS, SHARED_TARGET, SHARED_TASK, SINK_MODES, Workload
+from tests.faults.workloads import DIAMOND, FLIGHTS, PAYMENTS, SHARED_TARGET, SHARED_TASK, SINK_MODES, Workload
 
 KILLS = (Fault.KILL_JVM, Fault.KILL_DRIVER, Fault.KILL_RUNNER, Fault.KILL_SUPERVISOR)
 KILL_POINTS = (
@@ -51,6 +51,41 @@ _FAILURES = {
 }
 """What each region of a shared task meets, and its last one in the middle of publishing."""
 _SUPERSEDED_POINTS = (Point.BEFORE_INTENT, Point.AFTER_INTENT)
+_REMEMBERED = (
+    (Fault.KILL_JVM, "paid", Point.AFTER_ENTRY),
+    (Fault.KILL_DRIVER, "before", Point.AFTER_MANIFEST),
+    # Without a JVM, the driver would finish what needs none: it claims, publishes and reports in Python.
+    (Fault.KILL_DRIVER, "log", Point.AFTER_CLAIM),
+    (Fault.KILL_DRIVER, "log", Point.AFTER_INTENT),
+    (Fault.KILL_DRIVER, "log", Point.BEFORE_POSITION),
+    (Fault.KILL_RUNNER, "totals", Point.AFTER_INTENT),
+    (Fault.KILL_JVM, "totals", Point.MID_PUBLISH),
+    (Fault.KILL_DRIVER, "totals", Point.BEFORE_POSITION),
+    (Fault.KILL_RUNNER, "log", Point.BEFORE_POSITION),
+    (Fault.KILL_JVM, "by_day", Point.AFTER_INTENT),
+    (Fault.KILL_DRIVER, "by_day", Point.MID_PUBLISH),
+    (Fault.HANG_AND_WAKE, "paid", Point.AFTER_ENTRY),
+    (Fault.HANG_AND_WAKE, "before", Point.BEFORE_MANIFEST),
+    (Fault.HANG_AND_WAKE, "log", Point.AFTER_CLAIM),
+    (Fault.HANG_AND_WAKE, "log", Point.BEFORE_POSITION),
+    (Fault.HANG_AND_WAKE, "totals", Point.AFTER_INTENT),
+    (Fault.HANG_AND_WAKE, "by_day", Point.MID_PUBLISH),
+    (Fault.CLEAR, "", Point.AT_ONCE),
+    (Fault.CLEAR, "", Point.ONE_BY_ONE),
+    (Fault.CLEARED_LATE, "", Point.WHOLE_RUN),
+    (Fault.NEXT_RUN, "paid", Point.AFTER_ENTRY),
+    (Fault.NEXT_RUN, "log", Point.AFTER_CLAIM),
+    (Fault.NEXT_RUN, "log", Point.BEFORE_POSITION),
+    (Fault.NEXT_RUN, "totals", Point.AFTER_INTENT),
+    (Fault.NEXT_RUN, "totals", Point.BEFORE_POSITION),
+    (Fault.DELETED, "paid", Point.AFTER_ENTRY),
+    (Fault.DELETED, "log", Point.AFTER_CLAIM),
+    (Fault.DELETED, "totals", Point.AFTER_INTENT),
+    (Fault.DELETED, "", Point.WHOLE_RUN),
+    (Fault.TWO_RUNS, "", Point.WHOLE_RUN),
+    (Fault.BESIDE, "", Point.WHOLE_RUN),
+)
+"""What happens to the second of three runs that read what others have left."""
 # The region that finds something lost, and whose results are: one step up, two steps up, and what others have read too.
 _LOST = (
     (FLIGHTS, "late_routes", ("with_weather",)),
@@ -98,7 +133,8 @@ def all_cases(seed: int, where: Where = Where.DISK) -> tuple[Case, ...]:
     ]
     random.shuffle(cases)
     first = map(undisturbed, (FLIGHTS, DIAMOND, SHARED_TASK, SINK_MODES))
-    return (*first, *cases, *_clearing(seed), *_from_outside(seed))
+    # Those of runs that remember come last, so that the order of the others is the one of earlier versions.
+    return (*first, *cases, *_clearing(seed), *_from_outside(seed), undisturbed(PAYMENTS), *_remembering(seed))
 
 
 def _kills(random: Random, seed: int) -> Iterator[Case]:
@@ -181,6 +217,12 @@ def _from_outside(seed: int) -> Iterator[Case]:
         (SHARED_TARGET, Fault.BACKFILL, Point.WHOLE_RUN),
     ):
         yield Case(workload=workload.name, fault=fault, point=point, region="", seed=seed)
+
+
+def _remembering(seed: int) -> Iterator[Case]:
+    """Hit runs that read what others have left between each two steps, and before, beside and after each other."""
+    for fault, region, point in _REMEMBERED:
+        yield Case(workload=PAYMENTS.name, fault=fault, point=point, region=region, seed=seed)
 
 
 def _clearing(seed: int) -> Iterator[Case]:

@@ -12,7 +12,7 @@ from graph_compiler.staging.attempts.attempts import executions, regions_of
 from graph_compiler.staging.store.staging_store import StagingStore
 from tests.faults.cases import KILLS, Case, every_order
 from tests.faults.places.file_points import is_visible
-from tests.faults.plan import LOSSES, OUTAGES, Fault, Point
+from tests.faults.plan import LOSSES, OF_SEVERAL_RUNS, OUTAGES, Fault, Point
 from tests.faults.workloads import WORKLOADS
 
 REFUSED = "airflow tasks clear"
@@ -134,7 +134,7 @@ def expected_attempts(case: Case, facts: Facts) -> dict[str, range]:
     In a shared task, regions that came before the one that is hit are kept. Those behind it may have run or not.
     """
     workload = WORKLOADS[case.workload]
-    if case.fault in (Fault.MANY_RUNS, Fault.BACKFILL):
+    if case.fault in (Fault.MANY_RUNS, Fault.BACKFILL, *OF_SEVERAL_RUNS):
         return {}  # of each run; who comes second to a target takes the next turn
     if case.fault is Fault.CLEAR:
         order = every_order(workload.tasks) if case.point is Point.ONE_BY_ONE else workload.tasks
@@ -147,9 +147,9 @@ def expected_attempts(case: Case, facts: Facts) -> dict[str, range]:
     # An outage lasts longer than an attempt may take to fail.
     most = 2 if case.fault in _OUTAGES else 1 if case.fault in _LIVES_ON else 0
     more = dict.fromkeys(workload.regions, 0) | ({case.region: most} if case.region else {})
-    if workload.shared_task is not None and case.region:
-        behind = workload.regions[workload.regions.index(case.region) + 1 :]
-        more |= dict.fromkeys(behind, 1 + most)
+    if case.region:
+        task, behind = workload.task_of(case.region), workload.regions[workload.regions.index(case.region) + 1 :]
+        more |= dict.fromkeys((each for each in behind if workload.task_of(each) == task), 1 + most)
     return {region: range(count, count + 1 + more[region]) for region, count in least.items()}
 
 

@@ -47,6 +47,11 @@ class Fault(StrEnum):
     GC_WHILE_PAUSED = "gc while the paused run waits"
     MANY_RUNS = "twenty runs at once"
     BACKFILL = "backfill of five days beside two manual runs"
+    NEXT_RUN = "run fails, the next one follows"
+    DELETED = "run deleted, and created again"
+    CLEARED_LATE = "run cleared after the next one"
+    TWO_RUNS = "two runs at once"
+    BESIDE = "backfill of three days beside a manual run"
     LOST_ANSWER = "answer of the store lost"
     REPEATED = "request carried out twice"
     DELAYED = "driver killed, its request carried out 30 s later"
@@ -75,6 +80,8 @@ OF_A_STORE = (
     Fault.AWAY,
 )
 """Done by the server of a bucket; HDFS can only be paused."""
+OF_SEVERAL_RUNS = (Fault.NEXT_RUN, Fault.DELETED, Fault.CLEARED_LATE, Fault.TWO_RUNS, Fault.BESIDE)
+"""Of runs that remember what others have read."""
 OF_A_DISK = (Fault.NO_SPACE, Fault.NO_PERMISSION, Fault.DENIED, *OUTAGES)
 """A store has others in their place."""
 
@@ -88,8 +95,11 @@ class Point(StrEnum):
     BEFORE_MANIFEST = "between data and manifest"
     AFTER_MANIFEST = "after the manifest"
     BEFORE_INTENT = "between prepared rows and intent"
+    AFTER_ENTRY = "between increment and work"
+    AFTER_CLAIM = "between claim and intent"
     AFTER_INTENT = "between intent and publish"
     MID_PUBLISH = "in the middle of publishing"
+    BEFORE_POSITION = "between publication and position"
     ONE_BY_ONE = "after the run, one by one in every order"
     AT_ONCE = "after the run, last to first, without waiting"
     BETWEEN_TASKS = "when the first task has ended"
@@ -105,6 +115,8 @@ IN_A_STORE = (
     Point.MID_PUBLISH,
 )
 """Where the server of a store notices that an execution is there."""
+OF_A_POSITION = (Point.AFTER_ENTRY, Point.AFTER_CLAIM, Point.BEFORE_POSITION)
+"""It notices these, too: of a source that reads only what is new."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

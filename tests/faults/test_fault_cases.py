@@ -8,7 +8,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from tests.faults.cases import KILL_POINTS, KILLS, all_cases, every_order
 from tests.faults.plan import IN_A_STORE, OF_A_DISK, OF_A_STORE, Fault, Plan, Point, Where
-from tests.faults.workloads import SHARED_TASK, SINK_MODES, WORKLOADS, Workload
+from tests.faults.workloads import PAYMENTS, SHARED_TASK, SINK_MODES, WORKLOADS, Workload
 
 pytestmark = pytest.mark.spark  # the workloads import duckdb
 
@@ -39,7 +39,8 @@ def test_what_a_driver_cannot_see_in_a_store_is_seen_by_its_server(where: Where)
 
 @pytest.mark.parametrize("fault", KILLS)
 def test_every_process_is_killed_at_every_point_in_both_pipelines(fault: Fault) -> None:
-    cases = [case for case in all_cases(1) if case.fault is fault and case.workload != SHARED_TASK.name]
+    others = (SHARED_TASK.name, PAYMENTS.name)
+    cases = [case for case in all_cases(1) if case.fault is fault and case.workload not in others]
     assert sorted(case.point for case in cases) == sorted(KILL_POINTS)
     assert {case.workload for case in cases} == {"flights", "diamond"}
 
@@ -59,6 +60,16 @@ def test_every_region_of_a_shared_task_is_killed_in_every_way(seed: int) -> None
     killed = {(case.fault, case.region) for case in cases if case.fault in KILLS}
     assert killed >= {(fault, region) for fault in KILLS for region in SHARED_TASK.regions[1:]}
     assert all(case.point in SHARED_TASK.points[case.region] for case in cases if case.region)
+
+
+@pytest.mark.parametrize("where", Where)
+def test_cases_of_runs_that_remember_come_last_and_are_of_points_that_their_regions_have(where: Where) -> None:
+    cases = all_cases(1, where)
+    own = [case for case in cases if case.workload == PAYMENTS.name]
+    assert list(cases[-len(own) :]) == own
+    assert all(case.point in PAYMENTS.points[case.region] for case in own if case.region)
+    for fault in (Fault.KILL_DRIVER, Fault.HANG_AND_WAKE, Fault.NEXT_RUN):
+        assert Point.BEFORE_POSITION in {case.point for case in own if case.fault is fault}
 
 
 def test_cases_depend_on_the_seed_only() -> None:

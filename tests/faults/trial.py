@@ -27,7 +27,7 @@ _RUN_SECONDS = 420
 _MANY_SECONDS = 1200
 _MANY = 20
 _BACKFILLED = 5
-_END_SECONDS = 30
+_END_SECONDS = 120
 """A task that is marked failed notices with its next heartbeat (within five seconds, more on a busy machine).
 
 Then TERM, five seconds, KILL.
@@ -66,18 +66,7 @@ class Trial:
             plan_path(self.plans, self.run_id).write_text(plan.to_json())
             self.place.watch(plan, self.layout.run, self.plans, self.run_id)
         started = time.monotonic()
-        if self.case.fault in (Fault.MANY_RUNS, Fault.BACKFILL):
-            late, state = "", self._run_many()
-        else:
-            self._trigger()
-            late = self._disturb()
-            state = self._ended()
-        cleared: dict[str, int] = {}
-        if state == "failed" and self.case.lost:
-            cleared = self._clear_as_told()
-            state = self._ended()
-        if self.case.fault is Fault.CLEAR:
-            state = self._clear_all()
+        late, state, cleared = self._run()
         seconds = time.monotonic() - started
         alive = self._wake_and_wait()
         self.place.pull(self.input)  # some faults change it
@@ -93,6 +82,26 @@ class Trial:
             late=late,
         )
         return facts, seconds
+
+    def _run(self) -> tuple[str, str, dict[str, int]]:
+        """Trigger, and do what the case wants; return what did not happen in time, the state, and what was cleared."""
+        if self.case.fault in (Fault.MANY_RUNS, Fault.BACKFILL):
+            return "", self._run_many(), {}
+        self._trigger(self._date)
+        late = self._disturb()
+        state = self._ended()
+        cleared: dict[str, int] = {}
+        if state == "failed" and self.case.lost:
+            cleared = self._clear_as_told()
+            state = self._ended()
+        if self.case.fault is Fault.CLEAR:
+            state = self._clear_all()
+        return late, state, cleared
+
+    @property
+    def _date(self) -> str | None:
+        """Return the logical date of the run that is hit; None: now."""
+        return None
 
     def _difference(self) -> str:
         self.place.pull(self.output)
@@ -187,17 +196,18 @@ class Trial:
         found = until(states, "all runs to end", seconds=_MANY_SECONDS)
         return "failed" if "failed" in found else "success"
 
-    def _ended(self) -> str:
-        """Wait for the end of the run; return its state."""
+    def _ended(self, suffix: str = "") -> str:
+        """Wait for the end of the run, or of the one with this suffix; return its state."""
+        path = self.path + suffix
 
         def state() -> str | None:
-            found = self.api.attempt("GET", self.path)
+            found = self.api.attempt("GET", path)
             return str(found["state"]) if found and found["state"] in ("success", "failed") else None
 
         try:
             return until(state, "the run to end", seconds=_RUN_SECONDS)
         except AssertionError:
-            self.api.call("PATCH", self.path, {"state": "failed"})
+            self.api.call("PATCH", path, {"state": "failed"})
             return f"not at all within {_RUN_SECONDS} s"
 
     def _firing(self) -> Firing | None:
@@ -205,13 +215,17 @@ class Trial:
         return Firing.from_json(path.read_text()) if path.exists() else None
 
     def _fail_by_hand(self) -> None:
-        """Mark the hanging task as failed, wait until its application ends, and clear it."""
+        """Let the hanging task fail, and clear it."""
+        self._end_by_hand()
+        self._clear([self.workload.task_of(self.case.region)], downstream=True)
+
+    def _end_by_hand(self) -> None:
+        """Mark the hanging task as failed, wait until its application ends, and then its run."""
         task = self.workload.task_of(self.case.region)
         until(self._firing, "the fault", seconds=_RUN_SECONDS)
         self.api.call("PATCH", f"{self.path}/taskInstances/{task}", {"new_state": "failed"})
         until(lambda: not self._processes(), "its application to end", seconds=_END_SECONDS)
         self._ended()
-        self._clear([task], downstream=True)
 
     def _clear_as_told(self) -> dict[str, int]:
         """Clear the tasks in the failed task's message; return all that run again, and how often they have run."""

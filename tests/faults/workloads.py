@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
@@ -25,7 +25,8 @@ class Workload:
     """A pipeline under test.
 
     `points` are the places that each region's executions come to; `reads` whose staged results each region reads.
-    `shared_task` is the Airflow task that runs all regions, None if each has its own, which has the region's name.
+    `shared` has the Airflow task of each region that is not in a task of its own, which has the region's name.
+    `remembers`: its runs read what others have left, so a case is several of them (`payment_runs.py`).
     `compare` raises AssertionError where targets below a folder do not have exactly the rows they must.
     """
 
@@ -36,7 +37,8 @@ class Workload:
     make_input: Callable[[Path], object]
     fill_targets: Callable[[Path], None]
     compare: Callable[[Path, Path], None]
-    shared_task: str | None = None
+    shared: Mapping[str, str] = field(default_factory=dict)
+    remembers: bool = False
 
     @property
     def regions(self) -> tuple[str, ...]:
@@ -46,11 +48,11 @@ class Workload:
     @property
     def tasks(self) -> tuple[str, ...]:
         """Return the Airflow tasks, each after those that it waits for."""
-        return self.regions if self.shared_task is None else (self.shared_task,)
+        return tuple(dict.fromkeys(map(self.task_of, self.regions)))
 
     def task_of(self, region: str) -> str:
         """Return the Airflow task that runs a region."""
-        return self.shared_task or region
+        return self.shared.get(region, region)
 
     def environment(self) -> StreamExecutionEnvironment:
         """Return what the pipeline's module declares."""
@@ -135,6 +137,59 @@ def _compare_shared_target(_: Path, output: Path) -> None:
     assert_same_rows(published(output / "appended"), expected(wanted))
 
 
+def _others_rows(output: Path) -> None:
+    """Fill the targets of payments with rows of others: some stay, and those in the partition of a run must go."""
+    before = {
+        "log": "SELECT -1::INTEGER AS id, 9::INTEGER AS account, 5::INTEGER AS amount",
+        "totals": "SELECT 9::INTEGER AS account, 5::BIGINT AS total",
+        **{
+            f"by_day/day={day}/account=9": "SELECT -1::INTEGER AS id, 5::INTEGER AS amount"
+            for day in ("2012-12-31", *payment_days())
+        },
+    }
+    with duckdb.connect() as connection:
+        for name, query in before.items():
+            (output / name).mkdir(parents=True)
+            connection.execute(f"COPY ({query}) TO '{output / name}/before.parquet' (FORMAT parquet)")
+
+
+def payment_days() -> tuple[str, ...]:
+    """Return the days of payments, in order; on the third there are only refunds, which no partition has."""
+    return tuple(f"2013-01-{day:02}" for day in range(2, 8))
+
+
+def add_payments(input: Path, day: str) -> Path:
+    """Put the payments of a day where they are new; return their folder."""
+    folder, number = input / "payments" / day, payment_days().index(day)
+    folder.mkdir(parents=True)
+    sign = -1 if number == 2 else 1  # the third day
+    for part in range(3):
+        ids = range(number * 1000 + part * 100, number * 1000 + part * 100 + 100)
+        rows = (json.dumps({"id": id, "account": id % 7, "amount": sign * (id % 50 + 1)}) + "\n" for id in ids)
+        (folder / f"part-{part}.json").write_text("".join(rows))
+    return folder
+
+
+def _compare_payments(input: Path, output: Path) -> None:
+    columns = "id::INTEGER AS id, account::INTEGER AS account, amount::INTEGER AS amount"
+    paid = f"SELECT {columns} FROM read_json('{input}/payments/*/*.json')"
+    days = json.loads((output / DAYS).read_text())
+    a_day = "SELECT {columns}, DATE '{day}' AS day FROM read_json('{input}/payments/{day}/*.json') WHERE amount > 0"
+    others = [day for day in ("2012-12-31", *payment_days()) if day not in days]
+    by_day = [a_day.format(columns=columns, day=day, input=input) for day in days]
+    by_day += [f"SELECT -1, 9, 5, DATE '{day}'" for day in others]
+    wanted = {
+        "log": f"{paid} UNION ALL SELECT -1, 9, 5",
+        "totals": f"""SELECT account, sum(amount)::BIGINT AS total FROM ({paid}) GROUP BY account
+                      UNION ALL SELECT 9, 5""",
+    }
+    for name, query in wanted.items():
+        assert_same_rows(published(output / name), expected(query))
+    files = f"read_parquet('{output}/by_day/**/*.parquet', hive_partitioning = true)"
+    found = expected(f"SELECT id, account::INTEGER AS account, amount, day::DATE AS day FROM {files}")
+    assert_same_rows(found, expected(" UNION ALL ".join(by_day)))
+
+
 FLIGHTS = Workload(
     name="flights",
     module="pipelines.flights",
@@ -175,7 +230,7 @@ SHARED_TASK = Workload(
     make_input=_orders,
     fill_targets=_rejected_before,
     compare=_compare_diamond,
-    shared_task="valid",
+    shared=dict.fromkeys(("by_customer", "large", "report"), "valid"),
 )
 SINK_MODES = Workload(
     name="sink_modes",
@@ -195,4 +250,24 @@ SHARED_TARGET = Workload(
     fill_targets=lambda _: None,
     compare=_compare_shared_target,
 )
-WORKLOADS = {workload.name: workload for workload in (FLIGHTS, DIAMOND, SHARED_TASK, SINK_MODES, SHARED_TARGET)}
+PAYMENTS = Workload(
+    name="payments",
+    module="tests.faults.payments",
+    points={
+        "paid": (*EVERYWHERE, *STAGES, Point.AFTER_ENTRY),
+        "before": EVERYWHERE + STAGES,
+        # The driver comes to these when Spark is up already.
+        "log": (Point.WHILE_WRITING, Point.AFTER_CLAIM, *PUBLISHES, Point.BEFORE_POSITION),
+        "totals": (Point.WHILE_WRITING, *PUBLISHES, Point.BEFORE_POSITION),  # the claim is the one of `log`
+        "by_day": EVERYWHERE + PUBLISHES,
+    },
+    reads={"paid": (), "before": (), "log": ("paid",), "totals": ("before", "paid"), "by_day": ()},
+    make_input=lambda folder: folder.mkdir(parents=True, exist_ok=True),
+    fill_targets=_others_rows,
+    compare=_compare_payments,
+    shared={"before": "log", "totals": "log"},
+    remembers=True,
+)
+WORKLOADS = {
+    workload.name: workload for workload in (FLIGHTS, DIAMOND, SHARED_TASK, SINK_MODES, SHARED_TARGET, PAYMENTS)
+}

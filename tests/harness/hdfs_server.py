@@ -17,7 +17,7 @@ JARS = _PROJECT / "tests/hdfs/jars"
 """The jars of `tests/hdfs/pom.xml`, which Maven brings."""
 _PROGRAM = _PROJECT / "tests/hdfs/MiniHdfs.java"
 _OF_SPARK = ("hadoop-client-*.jar", "log4j-*.jar", "slf4j-*.jar", "snappy-*.jar")
-_SECONDS = 120
+_SECONDS = 300
 USER = "lake"
 """The owner of what tests write."""
 

@@ -23,19 +23,23 @@ from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.attempts.execution_order import begin, claim_execution
 from graph_compiler.staging.positions.position_log import PositionLog
 from graph_compiler.staging.store.local_store import LocalStore
+from graph_compiler.staging.store.staging_store import StagingStore
 
 STORE = LocalStore()
 
 
 @dataclass
 class Runs:
-    """The runs of one pipeline; its staging root is in the folder."""
+    """The runs of one pipeline, each for a day; its staging root is in the folder, or at a `place` of a store."""
 
     env: StreamExecutionEnvironment
     folder: Path
     spark: SparkSession
     params: Mapping[str, ParameterValue] = field(default_factory=dict)
     tries: int = 0
+    day: str = "2024-01-01"
+    store: StagingStore = STORE
+    place: str | None = None
 
     def run(self, run_id: str, *only: str) -> list[str]:
         """Run the tasks of a run once, until one fails, or those named; return the messages of the failures."""
@@ -44,7 +48,7 @@ class Runs:
             if only and name not in map(TaskName, only):
                 continue
             self.tries += 1
-            run = DeskRun(day="2024-01-01", params=self.params, run_id=run_id, staging_root=self.root)
+            run = DeskRun(day=self.day, params=self.params, run_id=run_id, staging_root=self.root)
             tasks = [desk_task(region, run, execution_id=f"e{self.tries}") for region in regions]
             tasks = [replace(task, try_number=self.tries, turn=turn) for turn, task in enumerate(tasks)]
             self.last = tasks
@@ -54,12 +58,12 @@ class Runs:
 
     @property
     def root(self) -> str:
-        return str(self.folder / "staging")
+        return self.place or str(self.folder / "staging")
 
     def log(self, uid: str) -> PositionLog:
         """Return the position of a source."""
         layout = PositionLayout(root=self.root, owner=self.env.name, uid=uid)
-        return PositionLog(store=STORE, layout=layout)
+        return PositionLog(store=self.store, layout=layout)
 
     def report(self) -> ExecutionReport:
         """Return the report of the last region that ran."""
@@ -72,8 +76,8 @@ class Runs:
 
     def _try(self, tasks: list[TaskDeploymentDescriptor]) -> list[str]:
         for task in tasks:
-            begin(STORE, task)
-        claim_execution(STORE, tasks[0])
+            begin(self.store, task)
+        claim_execution(self.store, tasks[0])
         failures = run_task(tasks, self.spark)
         failed = {task.region.region_id for task, _ in failures}
         for task in tasks:

@@ -40,7 +40,8 @@ class Api:
         for _ in range(_BUSY_TRIES):
             try:
                 with urlopen(request, timeout=30) as answer:
-                    return json.load(answer)
+                    content = answer.read()
+                    return json.loads(content) if content else None  # what is deleted has no answer
             except HTTPError as error:  # SQLite is locked: another of Airflow's processes writes
                 if error.code != HTTPStatus.SERVICE_UNAVAILABLE:
                     raise

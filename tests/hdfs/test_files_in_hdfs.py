@@ -386,3 +386,11 @@ def test_one_file_is_created_only_where_there_is_none(spark: SparkSession, publi
         publisher("e3", "other").settle(SINK, target, new, is_file=True)
     with pytest.raises(PublicationError, match="is a folder"):
         publisher("e4", "other").settle(SINK, root, is_file=True)
+
+
+def test_runs_remember_what_earlier_ones_have_read_and_published(
+    spark: SparkSession, store: HdfsStore, root: str
+) -> None:
+    from tests.harness.remembered_days import check_three_days  # needs pyspark
+
+    check_three_days(spark, store, root)

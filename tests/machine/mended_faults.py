@@ -56,6 +56,8 @@ OWN_PARTITIONS = "spark/publishing/test_own_partitions.py"
 FOLDER_ACCESS = "staging/store/test_folder_access.py"
 MISSING_FILES = "spark/connectors/test_missing_files.py"
 PARAMETER_TYPES = "spark/operators/test_types_of_parameters.py"
+REPLAYED = "spark/region/test_replayed_inputs.py"
+NEW_FILES = "spark/positions/test_new_files.py"
 VARYING = "spark/repeatability/test_varying_rows.py"
 JDBC_NAMES = "spark/connectors/test_jdbc_names.py"
 JDBC_SNAPSHOTS = "spark/connectors/test_jdbc_snapshots.py"
@@ -1492,5 +1494,38 @@ FAULTS = (
             "spark/publishing/test_single_file.py::"
             "test_a_file_that_comes_while_rows_are_written_is_not_replaced_by_error_if_exists"
         ),
+    ),
+    _fault(
+        161,
+        "a replay reads what the target of a previous version holds now",
+        ("PreviousVersions.read", "if self.task.attempt.execution_id == REPLAY:", "if False:"),
+        found_by=(
+            f"{REPLAYED}::test_the_previous_version_is_the_one_that_the_execution_read",
+            f"{REPLAYED}::test_a_lost_copy_is_not_replaced_by_what_is_there_now",
+        ),
+    ),
+    _fault(
+        162,
+        "a replay takes a new increment if that of its run is gone",
+        ("copy_increments", "raise PositionError(", "continue\n            raise PositionError("),
+        found_by=f"{REPLAYED}::test_an_increment_that_was_never_taken_is_not_taken_by_a_replay",
+    ),
+    _fault(
+        163,
+        "of several operators with one name, the first is counted",
+        ("_numbered", "found[name if times[name] == 1 else", "found[name if name not in found else"),
+        found_by="spark/region/test_dry_run.py::test_a_name_that_operators_share_is_refused_until_one_of_them_is_named",
+    ),
+    _fault(
+        164,
+        "what a driver published just before it died counts as not published",
+        ("PositionLog._sink_state", "if Ending.CARRIED_OUT in endings:", "if False:"),
+        found_by=f"{NEW_FILES}::test_a_driver_that_dies_between_publication_and_report_has_moved_the_position",
+    ),
+    _fault(
+        165,
+        "each new file is listed by a task of its own",
+        ("load_files", "if len(found) <= _MOST_TASKS:", "if True:"),
+        found_by=f"{NEW_FILES}::test_many_new_files_are_listed_by_few_tasks",
     ),
 )

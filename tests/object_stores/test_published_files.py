@@ -551,3 +551,11 @@ def test_one_file_that_is_not_published_leaves_nothing(
     place = beside_in_store(target, "e1")
     assert mine.prepared_folder(ticket) == place
     assert prepared_folders(place) == (f"{root}/__magic_job-e1.report.csv.graph_compiler", place)
+
+
+def test_runs_remember_what_earlier_ones_have_read_and_published(
+    spark: SparkSession, store: DeferringStore, root: str
+) -> None:
+    from tests.harness.remembered_days import check_three_days  # needs pyspark
+
+    check_three_days(spark, store, root)

@@ -10,8 +10,10 @@ the descriptor's staging root.
 from __future__ import annotations
 
 import code
+import itertools
 import re
 import sys
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
@@ -33,6 +35,7 @@ from graph_compiler.spark_runtime.artifacts import add_artifacts
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.main import session
 from graph_compiler.spark_runtime.positions.increments import Increments
+from graph_compiler.spark_runtime.region.previous_version import replayed_version
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
 from graph_compiler.spark_runtime.region.region_run import FixedRows
 from graph_compiler.spark_runtime.region_metrics import RegionMetrics
@@ -45,7 +48,10 @@ from graph_compiler.staging.store.stores import open_on_driver, store_of
 
 
 def named_rows(task: TaskDeploymentDescriptor, spark: SparkSession) -> dict[str, DataFrame]:
-    """Return the outputs of a region's operators by name: `flown`, or `flown_cancelled` for a side output."""
+    """Return the outputs of a region's operators by name: `flown`, or `flown_cancelled` for a side output.
+
+    Names that several outputs share have numbers: `split_1`, `split_2`.
+    """
     area = StagingArea(
         spark=spark,
         log=ManifestLog(store=store_of(task.staging_root), layout=task.layout),
@@ -58,30 +64,35 @@ def named_rows(task: TaskDeploymentDescriptor, spark: SparkSession) -> dict[str,
         spark=spark,
         parameters=dict(task.parameters),
         read_source=lambda connector, parallelism: read_source(connector, spark, parallelism),
+        read_previous=lambda operator, _: replayed_version(task, area, operator),
         increment=partial(Increments.of(task, spark, store_of(task.staging_root)).pin, task.region),
         read_staged=lambda staged, partitions: area.read(area.find(staged), partitions=partitions),
         materialize=FixedRows(area, RegionMetrics(spark, task.region)).fix,
         stop_clock=run_clock(area.log.store, task, spark).stop_for,
         contracts=[],
     )
-    found: dict[str, DataFrame] = {}
+    found: list[tuple[str, DataFrame]] = []
     for operator in evaluation.graph.operators.values():
         if isinstance(operator.operator, Sink):
-            _add(found, operator.name, evaluation.rows_into(operator))
+            found.append((operator.name, evaluation.rows_into(operator)))
             continue
         evaluation.run(operator)
         for (node_id, tag), rows in evaluation.outputs.items():
             if node_id == operator.node_id:
-                _add(found, operator.name if tag is None else f"{operator.name}_{tag}", rows)
-    return found
+                found.append((operator.name if tag is None else f"{operator.name}_{tag}", rows))
+    return _numbered([(_identifier(name), rows) for name, rows in found])
 
 
 def count_values(found: dict[str, DataFrame], request: CountRequest) -> Counted:
     """Count the rows of an operator by columns: the most frequent values first, and how many different ones there are.
 
-    The answer has a problem instead if there is no such operator or column.
+    The answer has a problem instead if there is no such operator or column, or if several outputs share the name.
     """
-    rows = found.get(_identifier(request.operator))
+    name = _identifier(request.operator)
+    rows = found.get(name)
+    if rows is None and (same := [each for each in found if re.fullmatch(rf"{name}_\d+", each)])[1:]:
+        words = f"'{request.operator}' is not the name of a single operator; name one of these:"
+        return Counted(problem=words + "".join(f"\n    {each}: {listing(found[each].columns)}" for each in same))
     if rows is None:
         return Counted(problem=f"no operator '{request.operator}'\n  found: {listing(found)}")
     if unknown := [column for column in request.columns if column not in rows.columns]:
@@ -99,11 +110,14 @@ def _identifier(name: str) -> str:
     return found if found.isidentifier() else f"_{found}"
 
 
-def _add(found: dict[str, DataFrame], name: str, rows: DataFrame) -> None:
-    """Add rows under a valid Python name, with a number if it is taken."""
-    identifier = _identifier(name)
-    taken = [other for other in found if re.fullmatch(rf"{identifier}(_\d+)?", other)]
-    found[f"{identifier}_{len(taken) + 1}" if taken else identifier] = rows
+def _numbered(named: list[tuple[str, DataFrame]]) -> dict[str, DataFrame]:
+    """Return rows by name, each with a number if others have the name, too; a number that is taken is left out."""
+    times = Counter(name for name, _ in named)
+    found: dict[str, DataFrame] = {}
+    for name, rows in named:
+        numbers = (f"{name}_{number}" for number in itertools.count(1))
+        found[name if times[name] == 1 else next(each for each in numbers if each not in {*found, *times})] = rows
+    return found
 
 
 def main(descriptor_path: str, request: str | None = None) -> int:

@@ -3,6 +3,7 @@
     PUT  <run>/manifests/<data set id>/<epoch>.json     a result is committed
     PUT  <root>/.targets/<target>/<n>.intent.json       it is decided what will be published
     POST <output>/<target>/…?uploadId=                  a file appears
+    PUT  <root>/.positions/<pipeline>/<uid>/…           it is decided what is new of a source, and whose it is
     PUT, POST <run>/data/…, POST <output>/…?uploads     Spark is writing a partition
 
 Nothing counts before the document of the region's turn has been put.
@@ -16,7 +17,7 @@ from typing import Any
 
 from tests.faults.plan import Fault, Plan, Point
 
-_BEFORE = (Point.WHILE_WRITING, Point.BEFORE_MANIFEST, Point.BEFORE_INTENT)
+_BEFORE = (Point.WHILE_WRITING, Point.BEFORE_MANIFEST, Point.BEFORE_INTENT, Point.BEFORE_POSITION)
 """The request is not carried out, if the fault leaves that open."""
 _ANSWERS = {
     Fault.LOST_ANSWER: "lost",
@@ -29,6 +30,7 @@ _ANSWERS = {
     Fault.DENIED: "denied",
     Fault.AWAY: "dropped",
 }
+_POSITION = r"/\.positions/[^/]+/[^/]+"
 _EVERYTHING = 10**9
 _LONGEST = 40
 """Seconds; an execution that goes on all the same is answered again then."""
@@ -58,17 +60,19 @@ def further_rules(fault: Fault, driver: int) -> list[dict[str, Any]]:
 
 def _request(point: Point, run: str, output: str) -> tuple[str, str]:
     run, output = re.escape(run), re.escape(output)
-    match point:
-        case Point.BEFORE_MANIFEST | Point.AFTER_MANIFEST:
-            return "PUT", rf"{run}/manifests/[^/]+/\d+\.json$"
-        case Point.BEFORE_INTENT | Point.AFTER_INTENT:
-            return "PUT", r"/\.targets/[^/]+/\d+\.intent\.json$"
-        case Point.MID_PUBLISH:
-            return "POST", rf"{output}/[^?]+\?.*uploadId="
-        case Point.WHILE_WRITING:
-            return "PUT|POST", rf"{run}/data/|{output}/[^?]+\?uploads"
-        case _:
-            raise AssertionError(f"no request is at the point {point}")
+    manifest = ("PUT", rf"{run}/manifests/[^/]+/\d+\.json$")
+    intent = ("PUT", r"/\.targets/[^/]+/\d+\.intent\.json$")
+    return {
+        Point.BEFORE_MANIFEST: manifest,
+        Point.AFTER_MANIFEST: manifest,
+        Point.BEFORE_INTENT: intent,
+        Point.AFTER_INTENT: intent,
+        Point.AFTER_ENTRY: ("PUT", rf"{_POSITION}/\d+\.json$"),
+        Point.AFTER_CLAIM: ("PUT", rf"{_POSITION}/\d+\.end\.json$"),
+        Point.BEFORE_POSITION: ("PUT", rf"{_POSITION}/sinks/[^/]+\.done\.json$"),
+        Point.MID_PUBLISH: ("POST", rf"{output}/[^?]+\?.*uploadId="),
+        Point.WHILE_WRITING: ("PUT|POST", rf"{run}/data/|{output}/[^?]+\?uploads"),
+    }[point]
 
 
 def _path(uri: str) -> str:

@@ -5,6 +5,9 @@ Only documented places count (`deployment/documents/staging_layout.py`), not the
     <run>/manifests/<data set id>/<epoch>.json      a result is committed
     <root>/.targets/<target>/<n>.intent.json        it is decided what will be published
     <output>/<target>[/<file>]                      rows become visible
+    <root>/.positions/<pipeline>/<uid>/<n>.json     it is decided what is new of a source
+    …/<n>.end.json                                  nobody else may publish it
+    …/sinks/<n>-<operator id>.done.json             a sink has published it
     …/_temporary/0/_temporary/<attempt>/part-…      Spark is writing a partition
 """
 
@@ -22,7 +25,9 @@ from typing import Any
 from graph_compiler.staging.publications.listing import is_hidden
 from tests.faults.plan import Point
 
-_INTENT = re.compile(r"/\.targets/[^/]+/\d+\.intent\.json$")
+_INTENT = r"/\.targets/[^/]+/\d+\.intent\.json$"
+_POSITION = r"/\.positions/[^/]+/[^/]+/"
+_BEFORE = (Point.BEFORE_MANIFEST, Point.BEFORE_INTENT, Point.BEFORE_POSITION)
 _WRITING = "_temporary/0/_temporary/*/part-*"
 
 
@@ -35,7 +40,7 @@ class FilePoints:
     def __init__(self, point: Point, run: Path, output: Path, fire: Callable[[], None], *, since: Path) -> None:
         self._point = point
         self._since = str(since)
-        self._manifest = re.compile(re.escape(str(run)) + r"/manifests/[^/]+/\d+\.json$")
+        self._document = _document_of(point, run)
         self._output = output
         self._fire = fire
         self._awaited: str | None = None
@@ -53,20 +58,27 @@ class FilePoints:
         made = made_file(event, arguments)
         if made is None or not os.path.exists(self._since):
             return False
-        match self._point:
-            case Point.BEFORE_MANIFEST:
-                return self._manifest.match(made) is not None
-            case Point.BEFORE_INTENT:
-                return _INTENT.search(made) is not None
-            case Point.AFTER_MANIFEST if self._manifest.match(made):
-                self._awaited = made
-            case Point.AFTER_INTENT if _INTENT.search(made):
-                self._awaited = made
-            case Point.MID_PUBLISH if is_visible(Path(made), self._output):
-                self._awaited = made
-            case _:
-                pass
+        if not (re.search(self._document, made) if self._document else is_visible(Path(made), self._output)):
+            return False
+        if self._point in _BEFORE:
+            return True
+        self._awaited = made
         return False
+
+
+def _document_of(point: Point, run: Path) -> str | None:
+    """Return the pattern of the document that shows a point, None if it is visible rows."""
+    manifest = rf"^{re.escape(str(run))}/manifests/[^/]+/\d+\.json$"
+    return {
+        Point.BEFORE_MANIFEST: manifest,
+        Point.AFTER_MANIFEST: manifest,
+        Point.BEFORE_INTENT: _INTENT,
+        Point.AFTER_INTENT: _INTENT,
+        Point.AFTER_ENTRY: rf"{_POSITION}\d+\.json$",
+        Point.AFTER_CLAIM: rf"{_POSITION}\d+\.end\.json$",
+        Point.BEFORE_POSITION: rf"{_POSITION}sinks/[^/]+\.done\.json$",
+        Point.MID_PUBLISH: None,
+    }[point]
 
 
 def made_file(event: str, arguments: tuple[Any, ...]) -> str | None:

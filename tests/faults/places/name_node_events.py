@@ -3,6 +3,7 @@
     rename <run>/manifests/<data set id>/<epoch>.json     a result is committed; before it, a hidden file is created
     rename <root>/.targets/<target>/<n>.intent.json       it is decided what will be published; before it, the same
     rename <output>/<target>[/<file>]                     rows are visible
+    rename <root>/.positions/<pipeline>/<uid>/<n>.json    it is decided what is new of a source, and whose it is
     create …/part-…                                       Spark is writing a partition
 
 Nothing counts before the document of the region's turn has been renamed.
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit
 
 from tests.faults.plan import Plan, Point
 
+_POSITION = r".*/\.positions/[^/]+/[^/]+/"
 _HIDDEN = r"\.[0-9a-f]+$"
 
 
@@ -30,18 +32,14 @@ def rule(plan: Plan, run: str, plans: str, run_id: str) -> tuple[str, ...]:
 
 def _event(point: Point, run: str, output: str) -> tuple[str, str]:
     manifest, intent = rf"{run}/manifests/[^/]+/", r".*/\.targets/[^/]+/"
-    match point:
-        case Point.BEFORE_MANIFEST:
-            return "create", rf"{manifest}\.\d+\.json{_HIDDEN}"
-        case Point.AFTER_MANIFEST:
-            return "rename", rf"{manifest}\d+\.json"
-        case Point.BEFORE_INTENT:
-            return "create", rf"{intent}\.\d+\.intent\.json{_HIDDEN}"
-        case Point.AFTER_INTENT:
-            return "rename", rf"{intent}\d+\.intent\.json"
-        case Point.MID_PUBLISH:
-            return "rename", rf"{output}(/[^./_][^/]*)+"
-        case Point.WHILE_WRITING:
-            return "create", rf"({run}/data|{output})/.*/part-[^/]+"
-        case _:
-            raise AssertionError(f"no event is at the point {point}")
+    return {
+        Point.BEFORE_MANIFEST: ("create", rf"{manifest}\.\d+\.json{_HIDDEN}"),
+        Point.AFTER_MANIFEST: ("rename", rf"{manifest}\d+\.json"),
+        Point.BEFORE_INTENT: ("create", rf"{intent}\.\d+\.intent\.json{_HIDDEN}"),
+        Point.AFTER_INTENT: ("rename", rf"{intent}\d+\.intent\.json"),
+        Point.AFTER_ENTRY: ("rename", rf"{_POSITION}\d+\.json"),
+        Point.AFTER_CLAIM: ("rename", rf"{_POSITION}\d+\.end\.json"),
+        Point.BEFORE_POSITION: ("create", rf"{_POSITION}sinks/\.[^/]+\.done\.json{_HIDDEN}"),
+        Point.MID_PUBLISH: ("rename", rf"{output}(/[^./_][^/]*)+"),
+        Point.WHILE_WRITING: ("create", rf"({run}/data|{output})/.*/part-[^/]+"),
+    }[point]

@@ -20,7 +20,7 @@ from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.webhdfs.webhdfs_client import WebHdfsClient
 from tests.faults.places import bucket_requests, name_node_events
-from tests.faults.plan import IN_A_STORE, Plan
+from tests.faults.plan import IN_A_STORE, OF_A_POSITION, Plan
 from tests.harness import hdfs_server
 from tests.harness.object_stores import CONNECTOR, access_at, object_server
 from tests.harness.staging_in_stores import download, staging_variables, upload
@@ -138,7 +138,7 @@ class InStore:
         return tuple(self.pending(self.uri(folder)))
 
     def watch(self, plan: Plan, run: str, plans: Path, run_id: str) -> None:
-        if plan.point in IN_A_STORE:
+        if plan.point in (*IN_A_STORE, *OF_A_POSITION):
             self.follow(plan, run, str(plans), run_id)
 
     def environment(self) -> dict[str, str]:

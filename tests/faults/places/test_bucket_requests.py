@@ -9,22 +9,26 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.identifiers import IntermediateDataSetId, RegionId
+from graph_compiler.deployment.documents.staging_layout import PositionLayout, StagingLayout
+from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId
 from tests.faults.places.bucket_requests import further_rules, rule
-from tests.faults.plan import IN_A_STORE, Fault, Firing, Plan, Point, driver_path, plan_path
+from tests.faults.plan import IN_A_STORE, OF_A_POSITION, Fault, Firing, Plan, Point, driver_path, plan_path
 
 pytestmark = pytest.mark.spark  # as the other tests of the harness
 
 LAYOUT = StagingLayout(root="s3a://lake/faults/staging", identity=RunIdentity.own("p", "r:1"))
 RESULT = IntermediateDataSetId("d-0")
 OUT = "s3a://lake/faults/runs/r"
+POSITION = PositionLayout(root=LAYOUT.root, owner="p", uid="new")
 REQUESTS = {
     Point.WHILE_WRITING: ("POST", f"{OUT}/report/part-0.parquet?uploads"),
     Point.BEFORE_MANIFEST: ("PUT", LAYOUT.manifest(RESULT, 0)),
     Point.AFTER_MANIFEST: ("PUT", LAYOUT.manifest(RESULT, 0)),
     Point.BEFORE_INTENT: ("PUT", LAYOUT.intent(f"{OUT}/report", 1)),
     Point.AFTER_INTENT: ("PUT", LAYOUT.intent(f"{OUT}/report", 1)),
+    Point.AFTER_ENTRY: ("PUT", POSITION.entry(2)),
+    Point.AFTER_CLAIM: ("PUT", POSITION.end(2)),
+    Point.BEFORE_POSITION: ("PUT", POSITION.sink_done(2, OperatorId("sink"))),
     Point.MID_PUBLISH: ("POST", f"{OUT}/report/part-0.parquet?uploadId=u"),
 }
 
@@ -33,7 +37,7 @@ def plan(point: Point, fault: Fault = Fault.KILL_DRIVER) -> Plan:
     return Plan(fault=fault, point=point, region="report", input="s3a://lake/in", output=OUT)
 
 
-@pytest.mark.parametrize("point", IN_A_STORE)
+@pytest.mark.parametrize("point", [*IN_A_STORE, *OF_A_POSITION])
 def test_a_point_is_a_request_that_none_of_the_others_is(point: Point) -> None:
     found = rule(plan(point), LAYOUT.run, "/plans", "r")
 

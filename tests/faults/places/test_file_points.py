@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.deployment.documents.staging_layout import PositionLayout, StagingLayout
+from graph_compiler.identifiers import IntermediateDataSetId, OperatorId
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.faults.places.file_points import FilePoints, is_visible, made_file
 from tests.faults.plan import Point
@@ -54,6 +54,27 @@ def test_faults_strike_before_and_after_a_document(point: Point, there: list[str
     link(hook, document, Path(layout.manifest(IntermediateDataSetId("d-0"), 0)))
     link(hook, document, Path(layout.intent("/out/a", 0)))
     link(hook, document, Path(layout.manifest(IntermediateDataSetId("d-0"), 1)))
+    assert fired == there
+
+
+@pytest.mark.parametrize(
+    ("point", "there"),
+    [
+        (Point.AFTER_ENTRY, ["3.json"]),
+        (Point.AFTER_CLAIM, ["3.end.json,3.json"]),
+        (Point.BEFORE_POSITION, ["3-sink.begun.json,3.end.json,3.json"]),
+    ],
+)
+def test_faults_strike_around_the_documents_of_a_position(point: Point, there: list[str], tmp_path: Path) -> None:
+    fired, hook, layout = seen(point, tmp_path)
+    position, sink = PositionLayout(root=layout.root, owner="p", uid="new"), OperatorId("sink")
+    document = tmp_path / "document"
+    document.touch()
+    for path in (position.listed(3, "e"), position.entry(3), position.end(3), position.sink_begun(3, sink)):
+        link(hook, document, Path(path))
+        Path(position.listed(3, "e")).unlink(missing_ok=True)
+    link(hook, document, Path(position.sink_done(3, sink)))
+    link(hook, document, Path(position.entry(4)))
     assert fired == there
 
 

@@ -253,7 +253,7 @@ def test_a_shell_has_every_operator_by_name(spark: SparkSession, tmp_path: Path)
     found = named_rows(task, spark)
     assert {name: frame.count() for name, frame in found.items()} == {
         "the_numbers": 4,
-        "split": 2,
+        "split_1": 2,
         "split_rest": 2,
         "out": 2,
         "split_2": 1,
@@ -282,6 +282,29 @@ def test_values_of_an_operator_are_counted(spark: SparkSession, tmp_path: Path) 
     assert no_operator.problem == "no operator 'rows'\n  found: the_rows and Sink"
     no_column = count_values(found, CountRequest(operator="the rows", columns=("k",), limit=1))
     assert no_column.problem == "no column k\n  found: k.x and rows"
+
+
+def test_a_name_that_operators_share_is_refused_until_one_of_them_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    env = Environment("p")
+    numbers = env.from_source(Range(0, 4), "numbers")
+    numbers.filter("id > 0").name("kept").select(odd="id % 2").name("kept").sink_to(Parquet(f"{tmp_path}/out"))
+    numbers.select(all="id").name("kept 1").sink_to(Parquet(f"{tmp_path}/all"))
+    (task,) = tasks(env, tmp_path)
+    found = named_rows(task, spark)
+    assert {name: frame.columns for name, frame in found.items() if name.startswith("kept")} == {
+        "kept_1": ["all"],
+        "kept_2": ["id"],
+        "kept_3": ["odd"],
+    }
+    shared = count_values(found, CountRequest(operator="kept", columns=("odd",), limit=1))
+    assert shared.values is None
+    assert shared.problem == (
+        "'kept' is not the name of a single operator; name one of these:"
+        "\n    kept_1: all\n    kept_2: id\n    kept_3: odd"
+    )
+    one = count_values(found, CountRequest(operator="kept_3", columns=("odd",), limit=1)).values
+    assert one is not None
+    assert one.rows == ('{"odd":1,"rows":2}',)
 
 
 def test_a_join_of_text_with_a_number_is_a_finding(rows: DataStream, spark: SparkSession, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 descriptor.json ─ redirected ─▶ <scratch>/…/descriptor.json ─▶ the spark-submit of submission.json
 manifests of its inputs ─ copied ─▶ <scratch>/staging; the data they name are read in place
+
+What cannot be read again as it was (the previous version of a target, what was new of a source) is refused.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.running.first_rows import FirstRows
 from graph_compiler.cli.running.run_view import preview_table
 from graph_compiler.declaration.artifacts.user_artifact import MOST_BYTES
+from graph_compiler.declaration.operators import PreviousVersion
 from graph_compiler.deployment.documents.counting import COUNTED, REQUEST, Counted, CountRequest
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.staging_layout import (
@@ -38,12 +41,13 @@ from graph_compiler.deployment.documents.staging_layout import (
 from graph_compiler.deployment.documents.wire import Json, from_json, to_json
 from graph_compiler.deployment.plans.subplans import redirect, staged_inputs
 from graph_compiler.driver_jvm.pinned_process import pinned_variables
-from graph_compiler.errors import DamagedDocumentError
+from graph_compiler.errors import DamagedDocumentError, PreviousVersionError
 from graph_compiler.identifiers import RegionId, listing
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.attempts.attempts import ExecutionNotFoundError, attempt_documents, find_run, regions_of
 from graph_compiler.staging.attempts.run_marker import find_marker, mark_run
-from graph_compiler.staging.positions.position_log import MOST_LISTED, PositionLog
+from graph_compiler.staging.positions.position_log import MOST_LISTED, PositionError, PositionLog
+from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
 
@@ -205,6 +209,7 @@ def prepare_scratch(execution: AttemptDocuments, layout: StagingLayout, scratch:
     if marker := find_marker(store, layout):
         mark_run(copies, replace(marker, root=task.staging_root))
     copy_increments(store, copies, layout, task)
+    copy_versions(execution, copies, layout, replayed)
     for artifact in task.region.artifacts:
         found = store.get(layout.artifact(artifact), most=MOST_BYTES[artifact.kind])
         copies.put_if_absent(replayed.artifact(artifact), found or b"")
@@ -217,18 +222,50 @@ def prepare_scratch(execution: AttemptDocuments, layout: StagingLayout, scratch:
 def copy_increments(
     store: StagingStore, copies: StagingStore, layout: StagingLayout, task: TaskDeploymentDescriptor
 ) -> None:
-    """Copy what the run has read of each source that has a position: the replay reads the same."""
+    """Copy what the run has read of each source that has a position: the replay reads the same.
+
+    Raises PositionError if nothing is recorded: the replay would take all that is there as new.
+    """
     for position in task.region.positions:
         own = PositionLayout(root=layout.root, owner=layout.identity.owner, uid=position.uid)
         increment = PositionLog(store=store, layout=own).of_run(layout.identity)
         if increment is None:
-            continue
+            raise PositionError(
+                f"nothing is recorded of what run '{layout.identity.run_id}' has read of '{position.uid}': this "
+                "execution failed before it took its increment, or the position's documents are gone\n"
+                "  hint: replay a later attempt, if there is one; `graph-compiler positions show "
+                f"{shlex.quote(layout.identity.owner)} {shlex.quote(position.uid)}` lists what runs have read"
+            )
         there = replace(own, root=task.staging_root)
         if increment.listed is not None:
             listed = there.listed(increment.number, increment.execution_id)
             copies.put_if_absent(listed, store.get(increment.listed, most=MOST_LISTED) or b"")
             increment = replace(increment, listed=listed)
         copies.put_if_absent(there.entry(increment.number), to_json(increment).encode())
+
+
+def copy_versions(
+    execution: AttemptDocuments, copies: StagingStore, layout: StagingLayout, replayed: StagingLayout
+) -> None:
+    """Copy the manifest of each previous version that an execution has read of a target: the replay reads its copy.
+
+    Raises PreviousVersionError if the execution has staged no copy, or its manifest cannot be read.
+    """
+    log, region = ManifestLog(store=execution.store, layout=layout), _task(execution).region
+    own = _task(execution.done_by()).attempt.execution_id
+    read = [one for one in region.operators if isinstance(one.operator, PreviousVersion)]
+    for operator, result in ((one, each) for one in read for each in region.results if each.node_id == one.node_id):
+        staged = (log.find(result.id, epoch) for epoch in reversed(log.epochs(result.id)))
+        known = {found.attempt.execution_id: found for found in staged if found is not None}
+        if own not in known:
+            attempts = {one.execution_id: one.attempt_number + 1 for one in (found.attempt for found in known.values())}
+            others = f"replay attempt {max(attempts.values())}: it has one" if attempts else "no attempt has one"
+            raise PreviousVersionError(
+                f"this execution has left no copy of the previous version of its target, which '{operator.name}' reads:"
+                " a replay would read what is there now\n"
+                f"  hint: {others}"
+            )
+        copies.put_if_absent(replayed.manifest(result.id, known[own].epoch), to_json(known[own]).encode())
 
 
 def _task(execution: AttemptDocuments) -> TaskDeploymentDescriptor:

@@ -30,7 +30,7 @@ from graph_compiler.spark_runtime.connectors.typed_files import TypedFiles, held
 from graph_compiler.spark_runtime.failures.causes import read_cause
 from graph_compiler.spark_runtime.positions.new_files import paths_of, reads_nothing
 from graph_compiler.spark_runtime.secret_values import reveal_all
-from graph_compiler.spark_runtime.spark_internals.file_listings import columns_in_files_and_folders
+from graph_compiler.spark_runtime.spark_internals.file_listings import columns_in_files_and_folders, load_files
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import first_bytes
 from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
 
@@ -58,7 +58,7 @@ def _(connector: FileConnector, reading: Reading) -> Found:
     if connector.schema_in_files is SchemaInFiles.TYPES:
         return _typed(connector, spark)
     held = _columns(connector, spark)
-    return Found(rows=_reader(connector, spark).schema(held).load(paths_of(connector)), schema=held)
+    return Found(rows=load_files(_reader(connector, spark).schema(held), paths_of(connector)), schema=held)
 
 
 def _no_rows(connector: FileConnector, spark: SparkSession) -> Found:
@@ -75,7 +75,7 @@ def _columns(connector: FileConnector, spark: SparkSession) -> StructType:
     if connector.spark_format.lower() == "csv":
         reader = reader.option("inferSchema", "true")
     try:
-        rows = or_no_files(lambda: reader.load(paths_of(connector)))
+        rows = or_no_files(lambda: load_files(reader, paths_of(connector)))
     except AnalysisException as error:
         if error.getCondition() != "COLUMN_ALREADY_EXISTS":
             raise
@@ -227,10 +227,10 @@ def _as_before(connector: FileConnector, spark: SparkSession) -> Found:
         reader = reader.option("mode", mode)
     reader = reader.options(**reveal_all(connector.spark_options()))
     if declared is None:
-        rows = reader.load(paths_of(connector))
+        rows = load_files(reader, paths_of(connector))
         return Found(rows=rows, schema=rows.schema)
     held = held_schema(connector, spark, parse_schema(declared))
-    return Found(rows=reader.schema(held).load(paths_of(connector)), schema=held)
+    return Found(rows=load_files(reader.schema(held), paths_of(connector)), schema=held)
 
 
 def _typed(connector: FileConnector, spark: SparkSession) -> Found:

@@ -32,6 +32,7 @@ from graph_compiler.spark_runtime.connectors.source import MISFIT
 from graph_compiler.spark_runtime.positions.new_files import paths_of
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.secret_values import reveal_all
+from graph_compiler.spark_runtime.spark_internals.file_listings import load_files
 from graph_compiler.spark_runtime.spark_internals.java import decimal_symbols
 
 MARK = "graph_compiler misfit: "
@@ -287,7 +288,7 @@ class TextFiles:
         texts = [StructField(_value(n), StringType()) for n in range(len(self.columns) + _MORE)]
         corrupt = StructField(_CORRUPT, StringType())
         reader = self.listed.sparkSession.read.format("csv").options(**options)
-        found = reader.schema(StructType([*texts, *self.folders, corrupt])).load(paths_of(self.connector))
+        found = load_files(reader.schema(StructType([*texts, *self.folders, corrupt])), paths_of(self.connector))
         record = _CORRUPT
         if end := options.get("linesep"):  # Spark leaves out only line breaks
             ends = f"endswith({_CORRUPT}, {sql_literal(end)})"
@@ -499,7 +500,7 @@ def list_lines(connector: RecordFiles, spark: SparkSession, folders: StructType 
     known = {name: value for name, value in options.items() if name in _OF_LINES}
     reader = reader.options(**known, **more)
     line = StructField(_RECORD, StringType())
-    return reader.schema(StructType([line, *(folders or ())])).load(paths_of(connector))
+    return load_files(reader.schema(StructType([line, *(folders or ())])), paths_of(connector))
 
 
 def _struct_of(misfits: Sequence[MisfitRule]) -> str:

@@ -40,6 +40,7 @@ from graph_compiler.spark_runtime.spark_internals.file_listings import (
     columns_in_files_and_folders,
     file_versions,
     listed_paths,
+    load_files,
 )
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import orc_columns, parquet_columns, parquet_columns_of
 from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
@@ -157,7 +158,7 @@ class TypedFiles:
         if self.format in _FOOTERS and (always or "mergeschema" not in self._option_names):
             reader = reader.option("mergeSchema", "true")
         try:
-            rows = or_no_files(lambda: reader.load(list(self.where)))
+            rows = or_no_files(lambda: load_files(reader, self.where))
         except (PySparkException, Py4JJavaError) as error:
             is_ours = self.format in _FOOTERS
             if is_ours and read_cause(error).condition == "CANNOT_MERGE_SCHEMAS":
@@ -192,7 +193,7 @@ class TypedFiles:
         reader = self._reader().schema(schema)
         if base is not None and "basepath" not in self._option_names:
             reader = reader.option("basePath", base)
-        return reader.load(list(where))
+        return load_files(reader, where)
 
     def _reader(self) -> DataFrameReader:
         """Return a new reader: Spark's readers keep what they are given."""
@@ -354,7 +355,7 @@ def held_schema(
         where = [literal_path(f"{target.folder}{name}") for name in names]
     if connector.schema_in_files is SchemaInFiles.NAMES:
         named = reader.options(**options, inferSchema="false")
-        rows = or_no_files(lambda: named.load(where))
+        rows = or_no_files(lambda: load_files(named, where))
         if rows is not None and target is None:
             refuse_columns_in_both(columns_in_files_and_folders(rows), connector.path)
         return _with_known_types(rows.columns, expected) if rows and rows.columns else expected

@@ -2,6 +2,7 @@
 
 this run has not published     the files that readers see now, if its date allows that
 it has published               the copy that an earlier attempt has staged; without one, the attempt fails
+a replay                       the copy that its execution has staged; never what is there now
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.manifest import PreviousRead
 from graph_compiler.deployment.plans.clear_command import clear_command
+from graph_compiler.deployment.plans.subplans import REPLAY
 from graph_compiler.errors import PartitionNotFoundError, PreviousVersionError
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.connectors import SinkContext, read_source
@@ -55,6 +57,8 @@ class PreviousVersions:
         assert isinstance(source, PreviousVersion), "only these have one"
         connector = source.connector
         assert isinstance(connector, FileConnector), "the compiler refuses others"
+        if self.task.attempt.execution_id == REPLAY:
+            return replayed_version(self.task, self.area, operator)
         publisher = Publisher(ledger=self.context.ledger, execution_id=self.context.execution_id)
         folder, number = publisher.version(connector.path)
         versions = TargetVersions(ledger=publisher.ledger, target=folder.target, number=number)
@@ -91,6 +95,22 @@ class PreviousVersions:
             "  hint: leave this run, if its rows are right. If not, a new run reads the version of today; to compute "
             "this one again, first restore the target as it was before, from a backup"
         )
+
+
+def replayed_version(task: TaskDeploymentDescriptor, area: StagingArea, operator: OperatorDescriptor) -> DataFrame:
+    """Return the rows that the execution of a replay has read; raises PreviousVersionError if they are lost."""
+    (result,) = (one for one in task.region.results if one.node_id == operator.node_id)
+    for epoch in area.log.epochs(result.id):
+        copy = area.log.find(result.id, epoch)
+        if copy is not None and copy.is_previous_version:  # what the replay itself has staged is none
+            try:
+                return area.read(copy)
+            except PartitionNotFoundError as error:
+                raise PreviousVersionError(
+                    f"the copy of what '{operator.name}' has read of its target is lost: {error}\n"
+                    "  hint: nothing can replay this execution: its target has changed since"
+                ) from error
+    raise PreviousVersionError(f"no copy of what '{operator.name}' has read of its target came with this replay")
 
 
 def how_to_read_again(task: TaskDeploymentDescriptor, store: StagingStore, read: PreviousRead) -> str | None:

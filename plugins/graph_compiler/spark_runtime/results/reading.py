@@ -12,7 +12,7 @@ from graph_compiler.errors import PartitionNotFoundError
 from graph_compiler.spark_runtime.publishing.literal_paths import literal_path
 from graph_compiler.spark_runtime.results.pinned_settings import READ_OPTIONS, READ_SESSION, needed_here
 from graph_compiler.spark_runtime.spark_internals.exact_schemas import with_schema
-from graph_compiler.spark_runtime.spark_internals.file_listings import listed_files
+from graph_compiler.spark_runtime.spark_internals.file_listings import listed_files, load_files
 
 
 def read_staged_files(
@@ -28,7 +28,7 @@ def read_staged_files(
     """
     paths = [literal_path(f"{manifest.location}/{file.name}") for file in files]
     reader = pinned_reader(spark).options(**(options or {}))
-    rows = reader.schema(schema).parquet(*paths)
+    rows = load_files(reader.schema(schema).format("parquet"), paths)
     _check_listing(rows, manifest, files)
     return with_schema(rows, schema, spark)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import StructType
 
 from graph_compiler.spark_runtime.spark_internals.java import (
@@ -40,6 +40,30 @@ _OF_LISTING = (
 _STATUS = re.compile(
     r"path=(?P<path>.*?); isDirectory=false; length=(?P<bytes>\d+);.*? modification_time=(?P<modified>\d+);", re.DOTALL
 )
+
+
+_LISTING_TASKS = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
+_MOST_TASKS = 64
+
+
+def load_files(reader: DataFrameReader, paths: Iterable[str]) -> DataFrame:
+    """Load paths; Spark lists more than 32 of them in a job, here with at most 64 tasks.
+
+    By default, each of up to 10,000 paths is a task of its own, and to start it takes longer than to list a file.
+    """
+    found = list(paths)
+    if len(found) <= _MOST_TASKS:
+        return reader.load(found)
+    conf = reader._spark.conf
+    before = conf.get(_LISTING_TASKS, None)
+    conf.set(_LISTING_TASKS, str(min(_MOST_TASKS, int(before or _MOST_TASKS))))
+    try:
+        return reader.load(found)
+    finally:
+        if before is None:
+            conf.unset(_LISTING_TASKS)
+        else:
+            conf.set(_LISTING_TASKS, before)
 
 
 @dataclass(frozen=True, slots=True, order=True)
