@@ -10,6 +10,7 @@ from graph_compiler.declaration.connectors import (
     Connector,
     Csv,
     Files,
+    FunctionSink,
     FunctionSource,
     Jdbc,
     Range,
@@ -46,6 +47,10 @@ def test_a_value_is_restored_with_its_leaf_type() -> None:
     assert from_wire(Operator, to_wire(Filter("x > 0", "no"))) == Filter("x > 0", "no")
 
 
+def modules_sink(rows: object, run: object) -> None:
+    """Write nothing."""
+
+
 CONNECTORS = (
     Csv("/in", header=False, options={"sep": ";", "key": Secret("c", "k")}, schema="a INT"),
     Files("/in", format="avro"),
@@ -54,6 +59,7 @@ CONNECTORS = (
     Range(0, 9),
     Table("a.b", on_schema_change="ignore"),
     FunctionSource(modules_function),
+    FunctionSink(modules_sink),
 )
 
 

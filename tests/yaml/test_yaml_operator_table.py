@@ -12,6 +12,7 @@ from graph_compiler import (
     DataStream,
     EventTimeSessionWindows,
     Files,
+    FunctionSink,
     FunctionSource,
     Jdbc,
     Json,
@@ -150,6 +151,7 @@ CASES = (
     Case('[{from: s, sink_to: {csv: /o}, mode: overwrite-partitions, partition_by: [a], partitions: {a: "{{ ds }}"}}]', lambda s, _: s.sink_to(Csv("/o"), mode="overwrite-partitions", partition_by="a", partitions={"a": "{{ ds }}"})),
     Case("[{from: s, sink_to: {csv: /o}, mode: overwrite-partitions, partition_by: [a, b], partitions: {a: null, b: 1}}]", lambda s, _: s.sink_to(Csv("/o"), mode="overwrite-partitions", partition_by=("a", "b"), partitions={"a": None, "b": 1})),
     Case("[{from: s, sink_to: {csv: /o}, mode: append, partition_by: [a], files: 3}]", lambda s, _: s.sink_to(Csv("/o"), mode="append", partition_by="a", files=3)),
+    Case(f"[{{from: s, sink_to: {{function_sink: '{MODULE}:two'}}, mode: append}}]", lambda s, _: s.sink_to(FunctionSink(functions.two), mode="append")),
     Case("[{from_source: {csv: /o}, name: u, uid: w}, {filter: y}]", lambda s, _: s.environment.from_source(Csv("/o"), "u").uid("w").filter("y")),
 )  # fmt: skip
 
@@ -169,6 +171,7 @@ SOURCES: tuple[tuple[str, Connector], ...] = (
     ("{values: [[a, 1, 0.5, true, null], [b, 2, 1, no, ~]], schema: k STRING}", Values([("a", 1, 0.5, True, None), ("b", 2, 1, "no", None)], "k STRING")),
     ("{range: 0, end: 9, step: 3}", Range(0, 9, 3)),
     (f"{{function_source: '{MODULE}:one'}}", FunctionSource(functions.one)),
+    (f"{{function_sink: '{MODULE}:two', schema: a INT}}", FunctionSink(functions.two, schema="a INT")),
 )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from inspect import isfunction
 
 from graph_compiler.declaration.call_checks import problems_at
 from graph_compiler.declaration.connectors import (
@@ -42,21 +43,32 @@ def not_connectors(pipeline: Pipeline) -> Iterator[Problem]:
     for transformation in pipeline.operators:
         operator = transformation.operator
         if isinstance(operator, Source | Sink) and not isinstance(operator.connector, Connector):
+            found: object = operator.connector
+            kind = "FunctionSource" if isinstance(operator, Source) else "FunctionSink"
+            words = f"the function '{found.__name__}'" if isfunction(found) else shown(found)
             yield problem_at(
                 transformation,
-                f"{shown(operator.connector)} is not a connector",
+                f"{words} is not a connector",
                 allowed="Parquet(path), Csv(path), Jdbc(url, table=…), …",
+                hint=f"{kind}({found.__name__})" if isfunction(found) else None,
             )
 
 
 def connectors(pipeline: Pipeline) -> Iterator[Problem]:
     """Find the problems of each connector."""
     for transformation, connector in connectors_of(pipeline):
+        yield from _unreadable(transformation, connector)
         yield from _schemas(transformation, connector)
         yield from _misfits(transformation, connector)
         yield from _missing(transformation, connector)
         yield from _secrets(transformation, connector)
         yield from problems_at(transformation, connector)
+
+
+def _unreadable(transformation: PhysicalTransformation, connector: Connector) -> Iterator[Problem]:
+    if isinstance(transformation.operator, Source) and (reason := connector.why_not_readable()):
+        allowed = "Csv, Parquet, Json, Orc, Text, Files, Jdbc, Table, FunctionSource, Values, Range"
+        yield problem_at(transformation, reason, allowed=allowed)
 
 
 def positions(pipeline: Pipeline) -> Iterator[Problem]:

@@ -28,7 +28,7 @@ def sinks(pipeline: Pipeline) -> Iterator[Problem]:
         if not isinstance(transformation.operator, Sink):
             continue
         if reason := connector.why_not_writable():
-            allowed = "Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table"
+            allowed = "Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table, FunctionSink"
             yield problem_at(transformation, reason, allowed=allowed)
         else:
             yield from _mode(transformation, transformation.operator, connector)
@@ -164,7 +164,9 @@ def unordered(sink: SinkTransformation, order: RowOrder, why: str) -> Problem:
 def _mode(transformation: PhysicalTransformation, sink: Sink, connector: Connector) -> Iterator[Problem]:
     if sink.mode not in connector.sink_modes:
         kind = type(connector).__name__
-        yield problem_at(transformation, f"{kind} has no mode '{sink.mode}'", allowed=listing(connector.sink_modes))
+        hint = f'mode="{connector.sink_modes[0]}"' if len(connector.sink_modes) == 1 else None
+        message = f"{kind} has no mode '{sink.mode}'"
+        yield problem_at(transformation, message, allowed=listing(connector.sink_modes), hint=hint)
     elif sink.mode is SinkMode.OVERWRITE_PARTITIONS and not sink.partition_by:
         yield problem_at(
             transformation,

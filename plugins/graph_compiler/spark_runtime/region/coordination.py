@@ -265,12 +265,16 @@ class OperatorCoordinators:
         return found
 
     def commit(self) -> tuple[Output, ...]:
-        """Commit all coordinators in order; return the publications."""
+        """Commit all coordinators in order, functions last; return the publications."""
         outputs: list[Output] = []
-        for operator, coordinator in self.members:
+        for operator, coordinator in sorted(self.members, key=lambda member: _is_published_last(member[0])):
             with self.blaming(operator):
                 outputs.extend(coordinator.commit())
         return tuple(outputs)
+
+
+def _is_published_last(operator: OperatorDescriptor) -> bool:
+    return isinstance(operator.operator, Sink) and operator.operator.connector.is_published_last
 
 
 def make_coordinators(
