@@ -54,6 +54,7 @@ def modules_sink(rows: object, run: object) -> None:
 CONNECTORS = (
     Csv("/in", header=False, options={"sep": ";", "key": Secret("c", "k")}, schema="a INT"),
     Files("/in", format="avro"),
+    Files(["/in/a", "/in/b"], format="avro"),
     Jdbc(Secret("c", "url"), table="t", user="u", password=Secret("c"), lower_bound="x", upper_bound=9),
     Values([("a", 1, 0.5, True, None)], "a STRING, b INT, c DOUBLE, d BOOLEAN, e DATE"),
     Range(0, 9),

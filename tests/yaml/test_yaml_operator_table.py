@@ -161,6 +161,8 @@ SOURCES: tuple[tuple[str, Connector], ...] = (
     ("{json: /i, rejects: bad}", Json("/i", rejects="bad")),
     ("{json: /i, schema: a INT, if_missing: empty}", Json("/i", schema="a INT", if_missing="empty")),
     ("{json: /i}", Json("/i")),
+    ("{json: [/i, /j]}", Json(["/i", "/j"])),
+    ("{json: [/i]}", Json("/i")),
     ("{orc: /i}", Orc("/i")),
     ("{parquet: /i}", Parquet("/i")),
     ("{text: /i}", Text("/i")),

@@ -179,12 +179,13 @@ def _missing(operator: PhysicalTransformation, connector: Connector) -> Iterator
     if connector.spark_format.lower() in TABLE_FORMATS:
         message = f"if_missing is 'empty', and a {connector.spark_format} table that is missing has no version to read"
         yield problem_at(operator, message, hint="leave out if_missing")
-    if connector.path.strip() and (wrong := why_not_local(connector.path)) == RELATIVE:
-        yield problem_at(
-            operator,
-            f"if_missing is 'empty', and its path '{connector.path}' is {wrong}: it depends on the driver's folder",
-            allowed="an absolute path or a URI",
-        )
+    for path in connector.paths:
+        if path.strip() and (wrong := why_not_local(path)) == RELATIVE:
+            yield problem_at(
+                operator,
+                f"if_missing is 'empty', and its path '{path}' is {wrong}: it depends on the driver's folder",
+                allowed="an absolute path or a URI",
+            )
 
 
 def _secrets(operator: PhysicalTransformation, connector: Connector) -> Iterator[Problem]:
@@ -209,9 +210,9 @@ _FIRST_PARAMETER = re.compile(r"^\{\{\s*params\.(\w+)\s*\}\}")
 _BEGINS_WITH_TEMPLATE = re.compile(r"(file:(//)?)?\{[{%#]", re.IGNORECASE)
 
 
-def beginning(connector: FileConnector, defaults: Mapping[str, ParameterValue]) -> str | None:
+def beginning(path: str, defaults: Mapping[str, ParameterValue]) -> str | None:
     """Return a path with its first parameter's default; None if it starts with another template."""
-    begins = _FIRST_PARAMETER.sub(lambda found: str(defaults.get(found[1], "/")), connector.path)
+    begins = _FIRST_PARAMETER.sub(lambda found: str(defaults.get(found[1], "/")), path)
     return None if _BEGINS_WITH_TEMPLATE.match(begins) else begins
 
 
@@ -219,9 +220,10 @@ def stores_of(pipeline: Pipeline, staging_root: str) -> tuple[str, ...]:
     """Return the buckets and file systems that a pipeline's runs use: `s3a://lake`; in the order of declaration."""
     defaults = dict(pipeline.params)
     begins = [
-        beginning(connector, defaults)
+        beginning(path, defaults)
         for _, connector in connectors_of(pipeline)
         if isinstance(connector, FileConnector)
+        for path in connector.paths
     ]
     found = (store_part(place) for place in (staging_root, *begins) if place is not None)
     return tuple(dict.fromkeys(store for store in found if store is not None))

@@ -203,6 +203,10 @@ class Connector(Extensible, metaclass=HeldToForm):
             return False
         return mine[: len(theirs)] == theirs[: len(mine)]
 
+    def each_place(self) -> tuple[Self, ...]:
+        """Return it once for each place that it reads; most have one, or none."""
+        return (self,)
+
     def asset_uri(self, fill: Callable[[str], str]) -> str | None:  # noqa: ARG002  # most have none
         """Return the place as a URI that is the same in every run; None if no other pipeline can use it.
 

@@ -182,7 +182,7 @@ class FileSink:
 @claim_target.register
 def _(connector: FileConnector, operator_id: OperatorId, sink: Sink, context: SinkContext) -> FileSink:
     publisher = Publisher(ledger=context.ledger, execution_id=context.execution_id)
-    ticket = publisher.settle(operator_id, connector.path, sink.mode)
+    ticket = publisher.settle(operator_id, connector.one_path, sink.mode)
     return FileSink(
         connector=connector, sink=sink, spark=context.spark, publisher=publisher, ticket=ticket, context=context
     )

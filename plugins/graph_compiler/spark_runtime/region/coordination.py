@@ -61,7 +61,7 @@ def initialize_on_master(vertices: tuple[VertexDescriptor, ...], spark: SparkSes
 
 
 def _target_can_be_made(connector: FileConnector, _: SparkSession) -> str | None:
-    folder = open_target(connector.path)
+    folder = open_target(connector.one_path)
     if wrong := folder.why_unfit():
         return f"its target {folder.target} {wrong}; allowed: a folder, or a path that does not exist"
     wrong = folder.why_not_writable()
