@@ -13,7 +13,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.errors import DecisionLostError, PublicationError, SchemaChangedError
 from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.explain.text.plan_text import explain_text
-from graph_compiler.spark_runtime.connectors.function_sink import location_of
+from graph_compiler.spark_runtime.connectors.memory import location_of
 from graph_compiler.staging.publications.ledger import Ledger
 from tests.harness.sinks import Sinks
 from tests.spark.conftest import RunPipeline
@@ -149,7 +149,7 @@ def test_a_function_that_reads_nothing_fails_unless_there_is_nothing(sinks: Sink
 
 
 def test_a_function_that_returns_rows_has_not_written_them(sinks: Sinks) -> None:
-    with pytest.raises(TypeError, match="returned a DataFrame, which nobody reads"):
+    with pytest.raises(TypeError, match="returned a DataFrame, which is not read"):
         sinks.write(FunctionSink(give_back), "SELECT id FROM range(3)", mode="append")
 
 

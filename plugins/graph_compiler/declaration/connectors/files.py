@@ -99,7 +99,7 @@ class FileConnector(Connector):
 
     @property
     def one_path(self) -> str:
-        """Return its only path: whoever asks for it has a sink, or one of `each_place`."""
+        """Return its only path, of a sink, or of one of `each_place`."""
         assert isinstance(self.path, str), "it has several paths"
         return self.path
 

@@ -147,7 +147,7 @@ class FunctionSink(Connector):
     Raises FunctionNotImportableError for a function that Spark cannot import by its name, such as a lambda.
     """
 
-    spark_modules: ClassVar[tuple[str, ...]] = ("graph_compiler.spark_runtime.connectors.function_sink",)
+    spark_modules: ClassVar[tuple[str, ...]] = _SPARK_MODULES
     sink_modes: ClassVar[tuple[SinkMode, ...]] = (SinkMode.APPEND,)
     is_published_last: ClassVar[bool] = True
     delivery: ClassVar[str | None] = "at least once: if it fails, or its driver dies, the next attempt calls it again"

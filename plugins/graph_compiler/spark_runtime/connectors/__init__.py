@@ -6,8 +6,7 @@ They are imported when the first connector of the kind is used. The built-in one
 file_source typed_files file_schemas file_sink    all file formats
 jdbc_source jdbc_sink                 databases
 table                                 Spark's catalog
-memory                                values, ranges, functions that return rows
-function_sink                         functions that are called with rows
+memory                                values, ranges, functions
 """
 
 from graph_compiler.spark_runtime.connectors.sink import (
