@@ -172,9 +172,9 @@ class ConfigurationError(GraphCompilerError):
 class FunctionNotImportableError(GraphCompilerError):
     """The Spark side cannot import a function by its name."""
 
-    def __init__(self, message: str, *, hint: str | None = None) -> None:
+    def __init__(self, message: str, *, hint: str | None = None, allowed: str | None = None) -> None:
         super().__init__(message)
-        self.hint = hint
+        self.hint, self.allowed = hint, allowed
 
 
 class DescriptorError(GraphCompilerError):

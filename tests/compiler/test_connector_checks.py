@@ -179,19 +179,25 @@ SINKS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
     "what can only be read": (
         Values([], "k STRING"),
         {},
-        ["out: Values can only be read", "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table"],
+        [
+            "out: Values can only be read",
+            "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table, FunctionSink",
+        ],
     ),
     "a query": (
         Jdbc(URL, query="SELECT 1"),
         {},
-        ["out: a query cannot be written", "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table"],
+        [
+            "out: a query cannot be written",
+            "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table, FunctionSink",
+        ],
     ),
     "a table format": (
         Files("/out", format="delta"),
         {},
         [
             "out: a delta table cannot be written as files: delta, hudi and iceberg tables are files and a log",
-            "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table",
+            "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table, FunctionSink",
         ],
     ),
     "half of what tells attempts apart": (
@@ -314,7 +320,7 @@ def test_many_targets_are_not_compared_one_by_one(
     key = Parquet.place_key
 
     def counted(self: Parquet) -> tuple[object, ...] | None:
-        asked.append(self.path)
+        asked.append(self.one_path)
         return key(self)
 
     monkeypatch.setattr(Parquet, "place_key", counted)

@@ -173,7 +173,10 @@ REFUSALS: list[tuple[str, Callable[[Environment], object], list[str]]] = [
     (
         "a sink that cannot be written",
         lambda env: env.from_source(Csv("/in"), "in").sink_to(Range(0, 9)).name("out"),
-        ["out: Range can only be read", "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table"],
+        [
+            "out: Range can only be read",
+            "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table, FunctionSink",
+        ],
     ),
     (
         "a task id Airflow refuses",

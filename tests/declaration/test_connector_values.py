@@ -6,6 +6,7 @@ from graph_compiler import (
     Csv,
     DataStream,
     Files,
+    FunctionSink,
     FunctionSource,
     InvalidPipelineError,
     Jdbc,
@@ -135,6 +136,8 @@ def test_values_ranges_and_functions_are_comparable() -> None:
     assert FunctionSource(make_rows) == FunctionSource(FunctionSource(make_rows).function)
     with pytest.raises(FunctionNotImportableError, match="FunctionSource cannot take this function"):
         FunctionSource(lambda spark: spark)
+    with pytest.raises(FunctionNotImportableError, match=r"FunctionSink cannot take this function: calls .* with 2"):
+        FunctionSink(make_rows)
 
 
 def test_a_sink_has_its_mode_folders_and_files(env: StreamExecutionEnvironment) -> None:

@@ -10,6 +10,7 @@ from graph_compiler.declaration.connectors import (
     Connector,
     Csv,
     Files,
+    FunctionSink,
     FunctionSource,
     Jdbc,
     Range,
@@ -46,14 +47,20 @@ def test_a_value_is_restored_with_its_leaf_type() -> None:
     assert from_wire(Operator, to_wire(Filter("x > 0", "no"))) == Filter("x > 0", "no")
 
 
+def modules_sink(rows: object, run: object) -> None:
+    """Write nothing."""
+
+
 CONNECTORS = (
     Csv("/in", header=False, options={"sep": ";", "key": Secret("c", "k")}, schema="a INT"),
     Files("/in", format="avro"),
+    Files(["/in/a", "/in/b"], format="avro"),
     Jdbc(Secret("c", "url"), table="t", user="u", password=Secret("c"), lower_bound="x", upper_bound=9),
     Values([("a", 1, 0.5, True, None)], "a STRING, b INT, c DOUBLE, d BOOLEAN, e DATE"),
     Range(0, 9),
     Table("a.b", on_schema_change="ignore"),
     FunctionSource(modules_function),
+    FunctionSink(modules_sink),
 )
 
 

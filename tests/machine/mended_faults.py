@@ -55,6 +55,8 @@ ONE_FILE = "staging/publications/test_one_file.py"
 OWN_PARTITIONS = "spark/publishing/test_own_partitions.py"
 FOLDER_ACCESS = "staging/store/test_folder_access.py"
 MISSING_FILES = "spark/connectors/test_missing_files.py"
+FUNCTION_SINKS = "spark/connectors/test_function_sinks.py"
+SEVERAL_PATHS = "spark/connectors/test_several_paths.py"
 PARAMETER_TYPES = "spark/operators/test_types_of_parameters.py"
 REPLAYED = "spark/region/test_replayed_inputs.py"
 NEW_FILES = "spark/positions/test_new_files.py"
@@ -1527,5 +1529,44 @@ FAULTS = (
         "each new file is listed by a task of its own",
         ("load_files", "if len(found) <= _MOST_TASKS:", "if True:"),
         found_by=f"{NEW_FILES}::test_many_new_files_are_listed_by_few_tasks",
+    ),
+    _fault(
+        154,
+        "an attempt that wakes up calls a function although a later one has delivered",
+        (
+            "RowDelivery._refuse_if_delivered",
+            "if self.ledger.of_this_run(own.target, own.operator_id, now, since=own.number):",
+            "if False:",
+        ),
+        found_by=(f"{FUNCTION_SINKS}::test_an_attempt_that_wakes_up_after_a_later_one_has_delivered_delivers_nothing",),
+    ),
+    _fault(
+        155,
+        "a function is called before the other sinks of its region are published",
+        (
+            "OperatorCoordinators.commit",
+            "sorted(self.members, key=lambda member: _is_published_last(member[0]))",
+            "self.members",
+        ),
+        found_by=f"{FUNCTION_SINKS}::test_a_function_is_called_when_all_other_sinks_are_published[False]",
+    ),
+    _fault(
+        156,
+        "only the first of several paths is read",
+        (
+            "FileConnector.each_place",
+            "tuple(replace(self, path=path) for path in self.path)",
+            "(replace(self, path=self.path[0]),)",
+        ),
+        found_by=(
+            f"{SEVERAL_PATHS}::test_lines_of_text_and_a_path_with_a_comma",
+            "declaration/test_paths_of_sources.py::test_each_path_is_a_place_of_its_own",
+        ),
+    ),
+    _fault(
+        157,
+        "a file below two paths of a source is read twice",
+        ("refuse_files_in_two", "if file in below:", "if False:"),
+        found_by=f"{SEVERAL_PATHS}::test_a_file_below_two_paths_is_refused",
     ),
 )

@@ -23,8 +23,8 @@ def test_the_documented_example_compiles() -> None:
 
 
 def test_every_connector_is_named() -> None:
-    (line,) = (line for line in PAGE.splitlines() if line.startswith("Connectors are "))
-    assert set(re.findall(r"`(\w+)`", line)) == set(CONNECTORS)
+    (words,) = (words for words in PAGE.split("\n\n") if words.startswith("Connectors are "))
+    assert set(re.findall(r"`(\w+)`", words)) == set(CONNECTORS)
 
 
 def test_every_call_is_on_the_page_of_operators() -> None:

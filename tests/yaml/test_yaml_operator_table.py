@@ -12,6 +12,7 @@ from graph_compiler import (
     DataStream,
     EventTimeSessionWindows,
     Files,
+    FunctionSink,
     FunctionSource,
     Jdbc,
     Json,
@@ -152,6 +153,7 @@ CASES = (
     Case("[{from: s, sink_to: {csv: /o.csv}, single_file: true}]", lambda s, _: s.sink_to(Csv("/o.csv"), single_file=True)),
     Case("[{from: s, sink_to: {csv: /o.csv}, single_file: false}]", lambda s, _: s.sink_to(Csv("/o.csv"), single_file=False)),
     Case("[{from: s, sink_to: {csv: /o}, mode: append, partition_by: [a], files: 3}]", lambda s, _: s.sink_to(Csv("/o"), mode="append", partition_by="a", files=3)),
+    Case(f"[{{from: s, sink_to: {{function_sink: '{MODULE}:two'}}, mode: append}}]", lambda s, _: s.sink_to(FunctionSink(functions.two), mode="append")),
     Case("[{from_source: {csv: /o}, name: u, uid: w}, {filter: y}]", lambda s, _: s.environment.from_source(Csv("/o"), "u").uid("w").filter("y")),
 )  # fmt: skip
 
@@ -161,6 +163,8 @@ SOURCES: tuple[tuple[str, Connector], ...] = (
     ("{json: /i, rejects: bad}", Json("/i", rejects="bad")),
     ("{json: /i, schema: a INT, if_missing: empty}", Json("/i", schema="a INT", if_missing="empty")),
     ("{json: /i}", Json("/i")),
+    ("{json: [/i, /j]}", Json(["/i", "/j"])),
+    ("{json: [/i]}", Json("/i")),
     ("{orc: /i}", Orc("/i")),
     ("{parquet: /i}", Parquet("/i")),
     ("{text: /i}", Text("/i")),
@@ -171,6 +175,7 @@ SOURCES: tuple[tuple[str, Connector], ...] = (
     ("{values: [[a, 1, 0.5, true, null], [b, 2, 1, no, ~]], schema: k STRING}", Values([("a", 1, 0.5, True, None), ("b", 2, 1, "no", None)], "k STRING")),
     ("{range: 0, end: 9, step: 3}", Range(0, 9, 3)),
     (f"{{function_source: '{MODULE}:one'}}", FunctionSource(functions.one)),
+    (f"{{function_sink: '{MODULE}:two', schema: a INT}}", FunctionSink(functions.two, schema="a INT")),
 )  # fmt: skip
 
 

@@ -53,7 +53,7 @@ def value_words(type: Any) -> str:
     """Return the allowed values as text: `text or None`."""
     origin, arguments = get_origin(type), get_args(type)
     if origin in (Union, UnionType):
-        return ", or ".join(value_words(choice) for choice in arguments if choice is not NoneType)
+        return ", or ".join(dict.fromkeys(value_words(choice) for choice in arguments if choice is not NoneType))
     if origin is Literal:
         return ", ".join(map(str, arguments))
     if origin is tuple and Ellipsis not in arguments:

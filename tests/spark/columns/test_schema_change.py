@@ -332,7 +332,7 @@ def test_an_append_that_evolves_adds_columns_and_takes_narrower_types(
     sinks.write(target, HELD)
     query = "SELECT 'g' AS gate, 'b' AS k, 2S AS delay"
     sinks.write(target, query, run="r2", mode="append")
-    rows = spark.read.option("mergeSchema", "true").parquet(target.path)
+    rows = spark.read.option("mergeSchema", "true").parquet(target.one_path)
     assert ddl(rows.schema) == "k STRING, delay INT, gate STRING"
     assert sorted(map(tuple, rows.collect())) == [("a", 1, None), ("b", 2, "g")]
 
@@ -361,7 +361,7 @@ def test_an_overwrite_that_evolves_may_widen_since_no_old_file_stays(
     target = evolving(tmp_path)
     sinks.write(target, HELD)
     sinks.write(target, "SELECT 5000000000L AS delay, 'a' AS k", run="r2")
-    assert ddl(spark.read.parquet(target.path).schema) == "k STRING, delay BIGINT"
+    assert ddl(spark.read.parquet(target.one_path).schema) == "k STRING, delay BIGINT"
     with pytest.raises(SchemaChangedError, match="column 'delay' is gone"):
         sinks.write(target, "SELECT 'a' AS k", run="r3")
 
@@ -392,7 +392,7 @@ def test_an_ignoring_append_writes_exactly_the_targets_columns(
     sinks.write(target, "SELECT 'z' AS k, 9 AS delay")
     sinks.write(target, f"SELECT {CHANGES[change][0]}", run="r2", mode="append")
     assert rows_of(target, spark) == [row, ("z", 9)]
-    assert ddl(spark.read.parquet(target.path).schema) == SCHEMA
+    assert ddl(spark.read.parquet(target.one_path).schema) == SCHEMA
 
 
 def test_a_sink_checks_rows_against_its_declared_schema(sinks: Sinks, tmp_path: Path) -> None:
@@ -418,7 +418,7 @@ def test_an_append_to_csv_follows_the_order_of_its_header(spark: SparkSession, s
     target = Csv(f"{tmp_path}/out")
     sinks.write(target, HELD)
     sinks.write(target, "SELECT 2 AS delay, 'b' AS k", run="r2", mode="append")
-    rows = spark.read.option("header", True).csv(target.path)
+    rows = spark.read.option("header", True).csv(target.one_path)
     assert sorted(map(tuple, rows.collect())) == [("a", "1"), ("b", "2")]
     with pytest.raises(SchemaChangedError, match="column 'gate' was added"):
         sinks.write(target, "SELECT 'a' AS k, 1 AS delay, 'g' AS gate", run="r3", mode="append")
@@ -432,7 +432,7 @@ def test_a_rerun_is_compared_with_the_columns_before_its_first_attempt(
     sinks.write(target, "SELECT 'b' AS k, 1 AS delay, 'g' AS gate", run="r2", mode="append")
     # the pipeline was corrected, and the task cleared: what its first attempt added does not bind it
     sinks.write(target, "SELECT 'b' AS k, 1 AS delay", run="r2", mode="append")
-    assert ddl(spark.read.option("mergeSchema", "true").parquet(target.path).schema) == SCHEMA
+    assert ddl(spark.read.option("mergeSchema", "true").parquet(target.one_path).schema) == SCHEMA
 
 
 def evolving(tmp_path: Path) -> Parquet:
@@ -440,7 +440,7 @@ def evolving(tmp_path: Path) -> Parquet:
 
 
 def rows_of(target: FileConnector, spark: SparkSession) -> list[tuple[object, ...]]:
-    rows = spark.read.format(target.spark_format).load(target.path).collect()
+    rows = spark.read.format(target.spark_format).load(target.one_path).collect()
     return sorted((tuple(row) for row in rows), key=str)
 
 
@@ -471,6 +471,6 @@ def test_a_target_takes_a_new_column_as_a_comparison_of_versions_says(
     except SchemaChangedError:
         assert then.startswith("refused if")
         return
-    columns = spark.read.parquet(target.path, mergeSchema=True).columns
+    columns = spark.read.parquet(target.one_path, mergeSchema=True).columns
     assert ("gate" in columns) is ("not written" not in then)
     assert not then.startswith("refused")

@@ -69,7 +69,8 @@ def test_every_connector_has_a_reader_and_every_writable_one_a_writer() -> None:
     kinds = leaves(Connector) - {Connector}
     for kind in kinds:
         load_spark_half(kind)
-    assert {kind for kind in kinds if read.dispatch(kind) is read.dispatch(object)} == set()
+    unread = {kind.__name__ for kind in kinds if read.dispatch(kind) is read.dispatch(object)}
+    assert unread == {"FunctionSink"}
     writable = {kind for kind in kinds if kind.sink_modes}
     nobody = claim_target.dispatch(object)
     assert {kind for kind in writable if claim_target.dispatch(kind) is nobody} == set()

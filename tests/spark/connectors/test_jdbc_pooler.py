@@ -125,6 +125,6 @@ def test_runs_that_append_at_once_are_all_there_once(
             sinks.write(target, rows, run=f"r{run}", mode="append")
 
     together(spark, append, times=len(runs))
-    rows = spark.read.parquet(target.path) if isinstance(target, Parquet) else None
+    rows = spark.read.parquet(target.one_path) if isinstance(target, Parquet) else None
     found = numbers(postgres) if rows is None else sorted(row.id for row in rows.collect())
     assert found == [0, *range(10, 40)]

@@ -332,7 +332,7 @@ def test_an_option_is_read_as_spark_reads_it(
     if kind is Csv:
         options = {"header": "true", "nullValue": "", "inferSchema": "true"} | options
     reader = spark.read.format(connector.spark_format).options(**options)
-    theirs = (reader.schema(case.schema) if case.schema else reader).load(connector.path)
+    theirs = (reader.schema(case.schema) if case.schema else reader).load(connector.one_path)
     assert rows_of(connector, spark) == in_order(theirs.collect())
 
 

@@ -313,3 +313,28 @@ def test_records_that_do_not_fit_are_set_aside_also_if_there_is_no_new_file(
 
 def _crash(*_: object) -> Any:
     raise CrashError("crash")
+
+
+@pytest.mark.parametrize("of_folders", [False, True])
+def test_new_files_of_several_paths(tmp_path: Path, spark: SparkSession, of_folders: bool) -> None:
+    env = StreamExecutionEnvironment("shop")
+    below = "day=d/" if of_folders else ""
+    source = Json([f"{tmp_path}/a", f"{tmp_path}/b"], schema="id INT, day STRING", if_missing="empty")
+    rows = env.from_source(source, "orders", only_new=True).uid("orders")
+    rows.sink_to(Parquet(f"{tmp_path}/out"), mode="append").name("out").uid("out")
+    runs = Runs(env, tmp_path, spark)
+
+    def arrives_at(name: str, *found: int) -> None:
+        write(tmp_path / name, *({"id": id} | ({} if of_folders else {"day": "d"}) for id in found))
+
+    arrives_at(f"a/{below}1.json", 1)
+    assert runs.run("r1") == []
+    arrives_at(f"a/{below}2.json", 2)
+    arrives_at(f"b/{below}1.json", 3)
+    assert runs.run("r2") == []
+    assert runs.run("r3") == []
+    assert ids(runs) == [1, 2, 3]
+    read = spark.read.parquet(f"{tmp_path}/out").select("day").distinct().collect()
+    assert [row.day for row in read] == ["d"]
+    assert runs.run("r2") == []  # cleared: the same again
+    assert ids(runs) == [1, 2, 3]

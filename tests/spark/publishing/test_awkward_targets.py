@@ -49,7 +49,7 @@ def test_a_run_counts_once_whatever_its_partition_column_is_called(
     for _ in range(2):
         sinks.write(target, f"SELECT 2L AS id, 7 AS `{column}`", run="r1", **how)
     stays = mode in ("append", "merge")
-    assert rows(spark, target.path) == [(1, 7)] * stays + [(2, 7)]
+    assert rows(spark, target.one_path) == [(1, 7)] * stays + [(2, 7)]
     if mode == "error-if-exists":
         with pytest.raises(PublicationError, match="holds 1 file from elsewhere"):
             sinks.open(target, run="r2", **how)
@@ -77,7 +77,7 @@ def test_files_of_others_stay_whatever_they_are_called(spark: SparkSession, sink
     target = Parquet(f"{tmp_path}/out")
     for run in ("r1", "r1", "r2"):
         sinks.write(target, "SELECT 2L AS id, 1 AS day", run=run, mode="append", partition_by=("day",))
-    assert rows(spark, target.path) == [(1, 1), (1, 1), (2, 1), (2, 1)]
+    assert rows(spark, target.one_path) == [(1, 1), (1, 1), (2, 1), (2, 1)]
 
 
 def test_a_marker_file_is_removed_once_there_are_rows_but_not_a_foreign_file_of_its_name(
@@ -106,7 +106,7 @@ def test_intents_without_a_list_of_markers_are_carried_out(spark: SparkSession, 
     intent.write_text(json.dumps(document))
     intent.with_name("0.done.json").unlink()
     sinks.write(target, "SELECT 2L AS id, 1 AS day", run="r2", **how)
-    assert rows(spark, target.path) == [(2, 1)]
+    assert rows(spark, target.one_path) == [(2, 1)]
     assert not [name for name in data_files(tmp_path / "out") if "/" not in name]
 
 
@@ -166,7 +166,7 @@ def test_a_folder_name_that_is_too_long_fails_before_anything_is_decided(
         sinks.write(target, f"SELECT 1 AS id, '{'é' * 200}' AS k", partition_by=("k",))
     assert not list(sinks.root.rglob("*.intent.json"))
     sinks.write(target, "SELECT 1 AS id, 'a' AS k", partition_by=("k",))
-    assert rows(spark, target.path) == [(1, "a")]
+    assert rows(spark, target.one_path) == [(1, "a")]
 
 
 def test_a_row_that_moves_to_another_partition_leaves_its_old_one(
@@ -175,9 +175,9 @@ def test_a_row_that_moves_to_another_partition_leaves_its_old_one(
     target, how = Parquet(f"{tmp_path}/out"), settings("merge", partition_by=("k",))
     sinks.write(target, "SELECT * FROM VALUES (1, 'a'), (2, 'b') AS t(id, k)", run="r1", **how)
     sinks.write(target, "SELECT * FROM VALUES (1, 'b'), (3, NULL) AS t(id, k)", run="r2", **how)
-    assert rows(spark, target.path) == [(1, "b"), (2, "b"), (3, None)]
+    assert rows(spark, target.one_path) == [(1, "b"), (2, "b"), (3, None)]
     sinks.write(target, "SELECT 3 AS id, 'c' AS k", run="r3", **how)
-    assert rows(spark, target.path) == [(1, "b"), (2, "b"), (3, "c")]
+    assert rows(spark, target.one_path) == [(1, "b"), (2, "b"), (3, "c")]
 
 
 def test_partitions_are_replaced_whatever_the_case_of_their_column(
@@ -206,7 +206,7 @@ def test_rows_behind_a_link_are_counted_and_what_is_there_stays(
     for run in ("r1", "r1", "r2"):
         sinks.write(target, "SELECT 9L AS id, 1 AS k", run=run, **how)
     expected = {"append": [(0, 1), (9, 1), (9, 1)], "merge": [(0, 1), (9, 1)]}
-    assert rows(spark, target.path) == expected.get(mode, [(9, 1)])
+    assert rows(spark, target.one_path) == expected.get(mode, [(9, 1)])
     assert there <= data_files(tmp_path / "others")
     assert (tmp_path / "out" / "k=1").is_symlink() is (mode == "append")
 
@@ -276,7 +276,7 @@ def test_writer_options_do_not_change_which_rows_are_there(
         how = settings(mode, partition_by=("k",))
         written = sinks.write(target, "SELECT id, id % 2 AS k FROM range(0, 9, 1, 3)", run=run, **how)
         assert written.rows == 9
-    assert rows(spark, target.path) == [(id, id % 2) for id in range(9)]
+    assert rows(spark, target.one_path) == [(id, id % 2) for id in range(9)]
 
 
 def test_session_settings_do_not_change_which_rows_are_there(spark: SparkSession, sinks: Sinks, tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ def test_session_settings_do_not_change_which_rows_are_there(spark: SparkSession
     finally:
         spark.conf.unset("spark.sql.files.ignoredPathSegmentRegex")
         hadoop.unset("mapreduce.output.basename")
-    assert rows(spark, target.path) == [(id,) for id in range(9)]
+    assert rows(spark, target.one_path) == [(id,) for id in range(9)]
 
 
 @pytest.mark.parametrize("kind", [Parquet, Orc, Csv])
@@ -335,7 +335,7 @@ def test_a_target_on_another_disk_is_written_again_and_again(
         target, how = Parquet(f"{tmp_path}/out"), settings(mode, partition_by=("k",))
         for _ in range(2):
             sinks.write(target, "SELECT id, id % 2 AS k FROM range(4)", run="r1", **how)
-        assert rows(spark, target.path) == [(id, id % 2) for id in range(4)]
+        assert rows(spark, target.one_path) == [(id, id % 2) for id in range(4)]
         assert sorted(path.name for path in Path(folder).iterdir()) == ["k=0", "k=1"]
     assert not list(tmp_path.glob(".out*"))
 

@@ -25,7 +25,7 @@ def test_a_target_of_many_partitions_is_written_again(
     for run in range(2):
         rows = spark.range(MANY).selectExpr(f"{run} AS v", "id AS day").repartition(1)
         sinks.write(target, rows, run=f"r{run}", mode=mode, keys=keys, partition_by=("day",))
-    assert spark.read.parquet(target.path).count() == (2 * MANY if mode == "append" else MANY)
+    assert spark.read.parquet(target.one_path).count() == (2 * MANY if mode == "append" else MANY)
 
 
 def test_a_staged_result_of_many_files_is_read(run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def target(tmp_path: Path) -> Parquet:
 
 
 def rows(spark: SparkSession, target: FileConnector) -> list[tuple[Any, ...]]:
-    read = spark.read.format(target.spark_format).load(target.path)
+    read = spark.read.format(target.spark_format).load(target.one_path)
     return sorted(tuple(row) for row in read.select("id", "k").collect())
 
 
@@ -78,11 +78,11 @@ def test_two_sinks_of_a_run_cannot_merge_into_one_target(sinks: Sinks, target: P
 
 def test_all_files_are_replaced_by_one_intent(sinks: Sinks, target: Parquet) -> None:
     sinks.write(target, FIRST, run="r1", **MERGE)
-    before = files_of(Path(target.path))
+    before = files_of(Path(target.one_path))
     prepared = sinks.prepare(target, sinks.spark.sql(SECOND), run="r2", **MERGE)
-    assert files_of(Path(target.path)) == before
+    assert files_of(Path(target.one_path)) == before
     prepared.publish()
-    assert not set(files_of(Path(target.path))) & set(before)
+    assert not set(files_of(Path(target.one_path))) & set(before)
 
 
 def test_concurrent_merges_conflict_and_the_loser_is_retried(
@@ -103,7 +103,7 @@ def test_a_file_that_others_add_during_a_merge_is_kept_and_merged_by_the_retry(
     sinks.write(target, FIRST, run="r1", **MERGE)
 
     def others_add(old: DataFrame, new: DataFrame, keys: tuple[str, ...]) -> DataFrame:
-        spark.sql("SELECT 9L AS id, 'x' AS k").write.mode("append").parquet(target.path)
+        spark.sql("SELECT 9L AS id, 'x' AS k").write.mode("append").parquet(target.one_path)
         return merge(old, new, keys)
 
     with monkeypatch.context() as patch:
@@ -146,7 +146,7 @@ def test_keys_are_found_as_spark_finds_columns_and_null_in_the_target_stays(
 ) -> None:
     sinks.write(target, "SELECT * FROM VALUES (1L, 'a'), (NULL, 'n') AS t(id, k)", run="r1")
     sinks.write(target, "SELECT 1L AS id, 'b' AS k", run="r2", mode="merge", keys=("ID",))
-    read = spark.read.parquet(target.path).collect()
+    read = spark.read.parquet(target.one_path).collect()
     assert {(row.id, row.k) for row in read} == {(1, "b"), (None, "n")}
 
 
@@ -158,7 +158,7 @@ def test_several_keys_and_partition_folders_keep_their_texts(
     sinks.write(target, first, run="r1", **settings)
     sinks.write(target, "SELECT 1 AS id, '02' AS day, 'B' AS k", run="r2", **settings)
     sinks.write(target, "SELECT 1 AS id, '3' AS day, 'c' AS k", run="r3", **settings)
-    folders = sorted(str(Path(name).parent) for name in files_of(Path(target.path)))
+    folders = sorted(str(Path(name).parent) for name in files_of(Path(target.one_path)))
     assert folders == ["day=01", "day=02", "day=3"]
     assert rows(spark, target) == [(1, "B"), (1, "a"), (1, "c")]
 
@@ -170,7 +170,7 @@ def test_columns_may_not_change_unless_the_target_evolves(spark: SparkSession, s
         sinks.write(target, wider, run="r2", **MERGE)
     evolving = Parquet(target.path, on_schema_change="evolve")
     sinks.write(evolving, wider, run="r2", **MERGE)
-    read = spark.read.parquet(target.path)
+    read = spark.read.parquet(target.one_path)
     assert dict(read.dtypes) == {"id": "bigint", "k": "string", "more": "boolean"}
     assert sorted((row.id, row.k, row.more) for row in read.collect()) == [(1, "a", None), (2, "B", True)]
     with pytest.raises(SchemaChangedError, match="'more' is gone"):
@@ -189,7 +189,7 @@ def test_rows_that_change_when_they_are_computed_again_are_computed_once(
 
 
 def test_a_declared_merge_sink_merges(run_pipeline: RunPipeline, spark: SparkSession, target: Parquet) -> None:
-    spark.range(2, 5).selectExpr("id", "'old' AS k").write.parquet(target.path)
+    spark.range(2, 5).selectExpr("id", "'old' AS k").write.parquet(target.one_path)
     env = StreamExecutionEnvironment("p")
     numbers = env.from_source(Range(0, 3), "numbers").select(id="id", k="'new'")
     numbers.sink_to(target, mode="merge", keys="id").name("out")

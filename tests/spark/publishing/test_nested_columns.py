@@ -27,7 +27,7 @@ def query(struct: str, where: str, number: int) -> str:
 
 
 def fields_of(target: FileConnector, spark: SparkSession, where: str, *names: str) -> list[Any]:
-    rows = spark.read.option("mergeSchema", "true").format(target.spark_format).load(target.path)
+    rows = spark.read.option("mergeSchema", "true").format(target.spark_format).load(target.one_path)
     found = rows.selectExpr("id", *(f"{IN[where][1]}.{name} AS {name}" for name in names))
     return sorted(map(tuple, found.collect()))
 
@@ -85,7 +85,7 @@ def test_a_merge_gives_old_rows_the_added_fields(sinks: Sinks, tmp_path: Path) -
     more = "named_struct('c', 30, 'b', 20, 'a', 10L)"
     sinks.write(target, query(more, "array", 2), run="r2", **keys)
     assert fields_of(target, sinks.spark, "array", "a", "b", "c") == [(1, 1, 2, None), (2, 10, 20, 30)]
-    rows = sinks.spark.read.parquet(target.path)
+    rows = sinks.spark.read.parquet(target.one_path)
     assert "a: BIGINT" in ddl(rows.schema)
 
 

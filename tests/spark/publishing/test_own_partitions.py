@@ -31,7 +31,7 @@ def target(tmp_path: Path) -> Parquet:
 
 
 def days(spark: SparkSession, target: Parquet) -> list[tuple[str | None, int]]:
-    rows = spark.read.schema("id INT, day STRING").parquet(target.path).collect()
+    rows = spark.read.schema("id INT, day STRING").parquet(target.one_path).collect()
     return sorted(((row.day, row.id) for row in rows), key=str)
 
 
@@ -41,7 +41,7 @@ def test_a_partition_without_rows_is_empty_and_others_stay(
     sinks.write(target, f"SELECT * FROM {DAYS}", run="r1", **EVERY)
     assert sinks.write(target, f"SELECT * FROM {DAYS} WHERE id > 2", run="r2", **SECOND).rows == 0
     assert days(spark, target) == [("2024-01-01", 1)]
-    assert not Path(target.path, "day=2024-01-02").exists()
+    assert not Path(target.one_path, "day=2024-01-02").exists()
     assert f"{target.path}: day=2024-01-02 has no rows, and is emptied: 1 file" in capsys.readouterr().err
 
 
@@ -56,19 +56,19 @@ def test_without_a_declared_partition_nothing_is_replaced_and_the_log_says_so(
 
 def test_rows_of_another_partition_fail_before_anything_is_published(sinks: Sinks, target: Parquet) -> None:
     sinks.write(target, f"SELECT * FROM {DAYS}", run="r1", **EVERY)
-    before = files_of(Path(target.path))
+    before = files_of(Path(target.one_path))
     with pytest.raises(PublicationError, match="rows of other partitions than day=2024-01-02.*: day=2024-01-01;"):
         sinks.write(target, f"SELECT id + 10 AS id, day FROM {DAYS}", run="r2", **SECOND)
-    assert files_of(Path(target.path)) == before
+    assert files_of(Path(target.one_path)) == before
     with pytest.raises(PublicationError, match=r"day=__HIVE_DEFAULT_PARTITION__"):
         sinks.write(target, "SELECT 1 AS id, CAST(NULL AS DATE) AS day", run="r2", **SECOND)
-    assert files_of(Path(target.path)) == before
+    assert files_of(Path(target.one_path)) == before
 
 
 def test_the_last_partition_leaves_the_columns_to_readers(spark: SparkSession, sinks: Sinks, target: Parquet) -> None:
     sinks.write(target, f"SELECT * FROM {DAYS} WHERE id = 2", run="r1", **SECOND)
     sinks.write(target, f"SELECT * FROM {DAYS} WHERE id > 2", run="r2", **SECOND)
-    assert spark.read.parquet(target.path).columns == ["id", "day"]
+    assert spark.read.parquet(target.one_path).columns == ["id", "day"]
     assert days(spark, target) == []
     sinks.write(target, f"SELECT * FROM {DAYS} WHERE id = 2", run="r3", **SECOND)
     assert days(spark, target) == [("2024-01-02", 2)]
@@ -102,9 +102,9 @@ def test_a_value_is_the_folder_that_spark_writes_for_it(
     text = "NULL" if value is None else "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
     rows = spark.sql(f"SELECT 1 AS id, CAST({text} AS {kind}) AS day")
     sinks.write(target, rows, run="r1", **own)
-    assert [path.name for path in Path(target.path).iterdir() if path.is_dir()] == [folder]
+    assert [path.name for path in Path(target.one_path).iterdir() if path.is_dir()] == [folder]
     sinks.write(target, rows.where("id > 1"), run="r2", **own)
-    assert [name.partition("-")[0] for name in files_of(Path(target.path))] == ["empty"]
+    assert [name.partition("-")[0] for name in files_of(Path(target.one_path))] == ["empty"]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_folders_that_others_have_named_in_another_way_have_the_same_value(
     for month in ("01", "1", "10"):
         spark.range(1).selectExpr("CAST(id AS INT) AS id").write.parquet(f"{target.path}/month={month}")
     sinks.write(target, "SELECT 7 AS id, 1 AS month", **monthly)
-    found = sorted({name.partition("/")[0] for name in files_of(Path(target.path))})
+    found = sorted({name.partition("/")[0] for name in files_of(Path(target.one_path))})
     assert found == ["month=1", "month=10"]
     assert [row.id for row in spark.read.parquet(f"{target.path}/month=1").collect()] == [7]
 
@@ -151,11 +151,11 @@ def test_one_of_two_columns_is_all_folders_with_its_value(spark: SparkSession, s
     rows = "VALUES (1, 1, 'Wien'), (2, 2, 'Wien'), (3, 2, 'Graz') AS rows(id, day, city)"
     sinks.write(target, f"SELECT * FROM {rows}", run="r1", mode="overwrite", partition_by=("day", "city"))
     sinks.write(target, f"SELECT id + 10 AS id, day, city FROM {rows} WHERE id = 3", run="r2", **own)
-    found = spark.read.parquet(target.path).select("id", "day", "city").collect()
+    found = spark.read.parquet(target.one_path).select("id", "day", "city").collect()
     assert sorted(map(tuple, found)) == [(1, 1, "Wien"), (13, 2, "Graz")]
     by_city = {**own, "partitions": (("city", "Wien"),)}
     sinks.write(target, f"SELECT * FROM {rows} WHERE id > 3", run="r3", **by_city)
-    assert [row.id for row in spark.read.parquet(target.path).collect()] == [13]
+    assert [row.id for row in spark.read.parquet(target.one_path).collect()] == [13]
 
 
 def test_a_second_attempt_without_rows_takes_back_what_the_first_has_published(
@@ -194,7 +194,7 @@ def test_a_linked_partition_without_rows_loses_its_link_and_what_is_behind_it_st
     spark: SparkSession, sinks: Sinks, target: Parquet, tmp_path: Path
 ) -> None:
     sinks.write(target, f"SELECT * FROM {DAYS}", run="r1", **EVERY)
-    folder = Path(target.path, "day=2024-01-02")
+    folder = Path(target.one_path, "day=2024-01-02")
     shutil.move(folder, tmp_path / "elsewhere")
     os.symlink(tmp_path / "elsewhere", folder)
     sinks.write(target, f"SELECT * FROM {DAYS} WHERE id > 2", run="r2", **SECOND)

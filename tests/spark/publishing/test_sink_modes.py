@@ -23,11 +23,11 @@ def target(tmp_path: Path) -> Parquet:
 
 
 def ids(spark: SparkSession, target: Parquet) -> list[int]:
-    return sorted(row.id for row in spark.read.parquet(target.path).collect())
+    return sorted(row.id for row in spark.read.parquet(target.one_path).collect())
 
 
 def days(spark: SparkSession, target: Parquet) -> list[tuple[int, int]]:
-    rows = spark.read.parquet(target.path).select("day", "id").collect()
+    rows = spark.read.parquet(target.one_path).select("day", "id").collect()
     return sorted((row.day, row.id) for row in rows)
 
 
@@ -102,10 +102,10 @@ def test_an_append_with_other_columns_is_refused(spark: SparkSession, sinks: Sin
     one = sinks.prepare(evolving, spark.sql("SELECT 1L AS id, 1 AS k"), run="r1", mode="append")
     other = spark.sql("SELECT 1L AS id, 'a' AS k")
     sinks.write(evolving, other, run="r2", mode="append")
-    before = files_of(Path(target.path))
+    before = files_of(Path(target.one_path))
     with pytest.raises(PublicationConflictError, match="with other columns since this one began"):
         one.publish()
-    assert files_of(Path(target.path)) == before
+    assert files_of(Path(target.one_path)) == before
     with pytest.raises(SchemaChangedError, match="'k' has another type"):
         sinks.write(evolving, "SELECT 1L AS id, 1 AS k", run="r1", mode="append")
 
@@ -138,7 +138,7 @@ def test_a_concurrent_backfill_of_five_days_ends_with_five_days(
 def test_error_if_exists_refuses_foreign_files_before_any_row_moves(
     spark: SparkSession, sinks: Sinks, target: Parquet
 ) -> None:
-    spark.range(1).coalesce(1).write.parquet(target.path)
+    spark.range(1).coalesce(1).write.parquet(target.one_path)
     with pytest.raises(PublicationError, match="holds 1 file from elsewhere .*\n.*'error-if-exists'"):
         sinks.open(target, mode="error-if-exists")
     assert ids(spark, target) == [0]
@@ -146,7 +146,7 @@ def test_error_if_exists_refuses_foreign_files_before_any_row_moves(
 
 def test_error_if_exists_keeps_files_that_arrived_meanwhile(spark: SparkSession, sinks: Sinks, target: Parquet) -> None:
     prepared = sinks.prepare(target, spark.range(1), mode="error-if-exists")
-    spark.range(10, 11).write.parquet(target.path)
+    spark.range(10, 11).write.parquet(target.one_path)
     prepared.publish()
     assert ids(spark, target) == [0, 10]
 
@@ -168,7 +168,7 @@ def test_overwrite_partitions_run_again_takes_its_own_partitions_back(
     sinks.write(target, "SELECT 2L AS id, 2 AS day", run="r2", mode=mode, **FOLDERS)
     sinks.write(target, "SELECT 3L AS id, 3 AS day", run="r2", mode=mode, **FOLDERS)
     assert days(spark, target) == [(1, 1), (3, 3)]
-    assert sorted(path.name for path in Path(target.path).iterdir()) == ["day=1", "day=3"]
+    assert sorted(path.name for path in Path(target.one_path).iterdir()) == ["day=1", "day=3"]
 
 
 def test_partitions_without_new_rows_are_kept(spark: SparkSession, sinks: Sinks, target: Parquet) -> None:
@@ -195,7 +195,7 @@ def test_the_files_setting_is_the_number_of_files(
     settings: dict[str, Any], files: int, spark: SparkSession, sinks: Sinks, target: Parquet
 ) -> None:
     sinks.write(target, spark.range(0, 300, 1, 3), **settings)
-    assert len(files_of(Path(target.path))) == files
+    assert len(files_of(Path(target.one_path))) == files
     assert ids(spark, target) == list(range(300))
 
 

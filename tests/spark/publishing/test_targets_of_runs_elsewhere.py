@@ -16,7 +16,7 @@ PLACES = list(runs_elsewhere("p", "r").values())[:6]
 
 
 def ids(spark: SparkSession, target: Parquet) -> list[int]:
-    return sorted(row.id for row in spark.read.parquet(target.path).collect())
+    return sorted(row.id for row in spark.read.parquet(target.one_path).collect())
 
 
 def test_appends_of_several_placements_are_kept_and_reruns_replace_their_own(

@@ -140,17 +140,75 @@ def test_rows_that_are_in_order_in_memory_are_not_sorted_again(
     assert report.failure is None
 
 
+def ranges(folder: Path, column: str) -> list[tuple[Any, Any]]:
+    """Return the least and the greatest value of a column in each file, by its statistics, in order."""
+    found = []
+    for file in folder.rglob("*.parquet"):
+        metadata = read_metadata(file)
+        number = metadata.schema.names.index(column)
+        groups = [metadata.row_group(group).column(number).statistics for group in range(metadata.num_row_groups)]
+        known = [each for each in groups if each is not None and each.has_min_max]
+        found.append((min(each.min for each in known), max(each.max for each in known)))
+    return sorted(found)
+
+
+def are_apart(found: list[tuple[Any, Any]]) -> bool:
+    return all(one[1] < other[0] for one, other in pairwise(found))
+
+
 def test_each_file_has_values_of_its_own_which_statistics_show(run_pipeline: RunPipeline, tmp_path: Path) -> None:
     env = StreamExecutionEnvironment("p")
     rows = env.from_source(Range(0, 4_000), "ids").select(customer="(id * 7919) % 4001", v="id")
     rows.sort("customer").sink_to(Parquet(f"{tmp_path}/out"), files=4).name("out")
     (report,) = run_pipeline(env.pipeline())
     assert report.failure is None
-    found = []
-    for file in (tmp_path / "out").glob("*.parquet"):
-        metadata = read_metadata(file)
-        column = metadata.schema.names.index("customer")
-        groups = [metadata.row_group(number).column(column).statistics for number in range(metadata.num_row_groups)]
-        found.append((min(each.min for each in groups), max(each.max for each in groups)))
+    found = ranges(tmp_path / "out", "customer")
     assert len(found) == 4
-    assert all(one[1] < other[0] for one, other in pairwise(sorted(found)))
+    assert are_apart(found)
+
+
+def test_files_are_clustered_by_two_columns_whatever_the_values(run_pipeline: RunPipeline, tmp_path: Path) -> None:
+    env = StreamExecutionEnvironment("p")
+    # Half of the rows are of one day, and every tenth customer is NULL.
+    day = "CASE WHEN id % 2 = 0 THEN 5 ELSE id % 10 END"
+    customer = "CASE WHEN id % 10 = 3 THEN NULL ELSE (id * 7919) % 4001 END"
+    rows = env.from_source(Range(0, 4_000), "ids").select(day=day, customer=customer, folder="id % 2", v="id")
+    ordered = rows.sort("day", "customer")
+    ordered.sink_to(Parquet(f"{tmp_path}/out"), files=8).name("out")
+    ordered.sink_to(Parquet(f"{tmp_path}/more"), files=4, mode="append").name("more")
+    rows.sort("customer").sink_to(Parquet(f"{tmp_path}/by_folder"), files=4, partition_by="folder").name("by_folder")
+    (report,) = run_pipeline(env.pipeline())
+    assert report.failure is None, report.failure
+    days = ranges(tmp_path / "out", "day")
+    assert len(days) == 8
+    assert all(one[1] <= other[0] for one, other in pairwise(days))  # a day may continue in the next file
+    of_one_day = [file for file in ParquetFiles.below(tmp_path / "out") if file.days == {5}]
+    assert len(of_one_day) > 1
+    assert are_apart(sorted(file.customers for file in of_one_day))
+    for folder in ("folder=0", "folder=1"):
+        assert are_apart(ranges(tmp_path / "by_folder" / folder, "customer"))
+
+
+@dataclass(frozen=True)
+class ParquetFiles:
+    """A file: its days, and its least and greatest customer."""
+
+    days: set[int]
+    customers: tuple[int, int]
+
+    @classmethod
+    def below(cls, folder: Path) -> "Iterator[ParquetFiles]":
+        for file in folder.glob("*.parquet"):
+            rows = ParquetFile(file).read().to_pylist()
+            known = [row["customer"] for row in rows if row["customer"] is not None]
+            yield cls({row["day"] for row in rows}, (min(known, default=-1), max(known, default=-1)))
+
+
+def test_statistics_do_not_follow_a_collation(run_pipeline: RunPipeline, tmp_path: Path) -> None:
+    env = StreamExecutionEnvironment("p")
+    rows = env.from_source(Values([("a", 1), ("B", 2), ("c", 3), ("D", 4)], "k STRING, v INT"), "rows")
+    rows.select(k="k COLLATE UTF8_LCASE", v="v").sort("k").sink_to(Parquet(f"{tmp_path}/out"), files=2).name("out")
+    (report,) = run_pipeline(env.pipeline())
+    assert report.failure is None, report.failure
+    assert not are_apart(ranges(tmp_path / "out", "k"))
+    assert are_apart(ranges(tmp_path / "out", "v"))

@@ -63,6 +63,45 @@ def test_folders_that_meet_once_rendered_are_refused_in_every_mode(mode: str, ve
 
 
 @pytest.mark.parametrize(
+    ("one", "other", "count"),
+    [
+        ("/in/x", "/in/x", 1),
+        ("/in/x", "/in/x/y", 1),
+        ("/in/x", "/in/y", 0),
+        ("/in/x,/in/y", "/in/y", 0),
+        ("s3a://lake/x", "s3a://lake/x/", 1),
+        ("s3a://lake/x/*", "s3a://lake/x/y", 1),
+        ("s3a://lake/x", "hdfs://lake/x", 0),
+        ("hdfs://nn/x", "hdfs://nn:8020/x", 1),
+    ],
+)
+def test_paths_of_one_source_that_meet_once_rendered_are_refused(one: str, other: str, count: int) -> None:
+    found = region(Parquet(["{{ params.a }}", "/fixed", "{{ params.b }}"]), Parquet("/out"))
+    assert set(find_places([found])) == {"in.path.1", "in.path.2", "in.path.3", "out.path"}
+    problems = find_place_problems(rendered(found, a=one, b=other))
+    assert [problem.operator for problem in problems] == ["in"] * count
+    assert all("rows would be read twice" in problem.message for problem in problems)
+
+
+def test_paths_of_one_source_that_meet_by_a_link_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a" / "day=1").mkdir(parents=True)
+    (tmp_path / "b").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "a", target_is_directory=True)
+    found = region(Parquet([f"{tmp_path}/{{{{ params.a }}}}", f"{tmp_path}/{{{{ params.b }}}}"]), Parquet("/out"))
+    assert find_place_problems(rendered(found, a="a", b="b")) == ()
+    for other in ("link", "link/day=1"):
+        (problem,) = find_place_problems(rendered(found, a="a", b=other))
+        assert "are one folder, or one is in the other" in problem.message
+
+
+def test_a_target_that_meets_one_of_several_paths_is_refused() -> None:
+    found = region(Parquet(["/in/a", "{{ params.a }}"]), Parquet("/{{ params.b }}"))
+    (problem,) = find_place_problems(rendered(found, a="/x/y", b="x"))
+    assert problem.message == "it replaces /x, and 'in' reads /x/y"
+    assert [place.operator.operator.connector.place for place in sources_of(found)] == ["/in/a", "{{ params.a }}"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
     ("read", "written", "count"),
     [
         ("s3a://lake/x/*.parquet", "s3a://lake/x", 1),

@@ -107,9 +107,9 @@ def _assets(
 ) -> Iterator[tuple[OperatorDescriptor, Asset]]:
     for operator in (operator for region in regions for operator in region.operators):
         if isinstance(operator.operator, kind):
-            uri = asset_uri(_connector(operator), defaults)
-            if uri is not None:
-                yield operator, Asset(uri)
+            for connector in _connector(operator).each_place():
+                if (uri := asset_uri(connector, defaults)) is not None:
+                    yield operator, Asset(uri)
 
 
 def _connector(operator: OperatorDescriptor) -> Connector:

@@ -80,7 +80,8 @@ def _needed(
         return
     connector = operator.connector
     verb = "reads" if isinstance(operator, Source) else "writes"
-    if scheme := _SCHEME.match(beginning(connector, defaults) or ""):
-        yield f"it {verb} {scheme[1]}:", package_of_scheme(scheme[1], jars)
+    found = (_SCHEME.match(beginning(path, defaults) or "") for path in connector.paths)
+    for scheme in dict.fromkeys(each[1] for each in found if each):
+        yield f"it {verb} {scheme}:", package_of_scheme(scheme, jars)
     format = connector.spark_format
     yield f"it {verb} format {format}", package_of_format(format, jars)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from inspect import isfunction
 
 from graph_compiler.declaration.call_checks import problems_at
 from graph_compiler.declaration.connectors import (
@@ -42,21 +43,32 @@ def not_connectors(pipeline: Pipeline) -> Iterator[Problem]:
     for transformation in pipeline.operators:
         operator = transformation.operator
         if isinstance(operator, Source | Sink) and not isinstance(operator.connector, Connector):
+            found: object = operator.connector
+            kind = "FunctionSource" if isinstance(operator, Source) else "FunctionSink"
+            words = f"the function '{found.__name__}'" if isfunction(found) else shown(found)
             yield problem_at(
                 transformation,
-                f"{shown(operator.connector)} is not a connector",
+                f"{words} is not a connector",
                 allowed="Parquet(path), Csv(path), Jdbc(url, table=…), …",
+                hint=f"{kind}({found.__name__})" if isfunction(found) else None,
             )
 
 
 def connectors(pipeline: Pipeline) -> Iterator[Problem]:
     """Find the problems of each connector."""
     for transformation, connector in connectors_of(pipeline):
+        yield from _unreadable(transformation, connector)
         yield from _schemas(transformation, connector)
         yield from _misfits(transformation, connector)
         yield from _missing(transformation, connector)
         yield from _secrets(transformation, connector)
         yield from problems_at(transformation, connector)
+
+
+def _unreadable(transformation: PhysicalTransformation, connector: Connector) -> Iterator[Problem]:
+    if isinstance(transformation.operator, Source) and (reason := connector.why_not_readable()):
+        allowed = "Csv, Parquet, Json, Orc, Text, Files, Jdbc, Table, FunctionSource, Values, Range"
+        yield problem_at(transformation, reason, allowed=allowed)
 
 
 def positions(pipeline: Pipeline) -> Iterator[Problem]:
@@ -167,12 +179,13 @@ def _missing(operator: PhysicalTransformation, connector: Connector) -> Iterator
     if connector.spark_format.lower() in TABLE_FORMATS:
         message = f"if_missing is 'empty', and a {connector.spark_format} table that is missing has no version to read"
         yield problem_at(operator, message, hint="leave out if_missing")
-    if connector.path.strip() and (wrong := why_not_local(connector.path)) == RELATIVE:
-        yield problem_at(
-            operator,
-            f"if_missing is 'empty', and its path '{connector.path}' is {wrong}: it depends on the driver's folder",
-            allowed="an absolute path or a URI",
-        )
+    for path in connector.paths:
+        if path.strip() and (wrong := why_not_local(path)) == RELATIVE:
+            yield problem_at(
+                operator,
+                f"if_missing is 'empty', and its path '{path}' is {wrong}: it depends on the driver's folder",
+                allowed="an absolute path or a URI",
+            )
 
 
 def _secrets(operator: PhysicalTransformation, connector: Connector) -> Iterator[Problem]:
@@ -197,9 +210,9 @@ _FIRST_PARAMETER = re.compile(r"^\{\{\s*params\.(\w+)\s*\}\}")
 _BEGINS_WITH_TEMPLATE = re.compile(r"(file:(//)?)?\{[{%#]", re.IGNORECASE)
 
 
-def beginning(connector: FileConnector, defaults: Mapping[str, ParameterValue]) -> str | None:
+def beginning(path: str, defaults: Mapping[str, ParameterValue]) -> str | None:
     """Return a path with its first parameter's default; None if it starts with another template."""
-    begins = _FIRST_PARAMETER.sub(lambda found: str(defaults.get(found[1], "/")), connector.path)
+    begins = _FIRST_PARAMETER.sub(lambda found: str(defaults.get(found[1], "/")), path)
     return None if _BEGINS_WITH_TEMPLATE.match(begins) else begins
 
 
@@ -207,9 +220,10 @@ def stores_of(pipeline: Pipeline, staging_root: str) -> tuple[str, ...]:
     """Return the buckets and file systems that a pipeline's runs use: `s3a://lake`; in the order of declaration."""
     defaults = dict(pipeline.params)
     begins = [
-        beginning(connector, defaults)
+        beginning(path, defaults)
         for _, connector in connectors_of(pipeline)
         if isinstance(connector, FileConnector)
+        for path in connector.paths
     ]
     found = (store_part(place) for place in (staging_root, *begins) if place is not None)
     return tuple(dict.fromkeys(store for store in found if store is not None))

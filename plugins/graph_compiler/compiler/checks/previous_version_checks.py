@@ -39,7 +39,8 @@ def previous_versions(pipeline: Pipeline) -> Iterator[Problem]:
 
 def is_its_target(source: object, connector: Connector, sink: Connector) -> bool:
     """Whether a source reads the previous version of exactly what a sink writes."""
-    return isinstance(source, PreviousVersion) and connector.place_key() == sink.place_key()
+    is_one = len(connector.each_place()) == len(sink.each_place()) == 1
+    return isinstance(source, PreviousVersion) and is_one and connector.place_key() == sink.place_key()
 
 
 def _not_files(transformation: PhysicalTransformation, connector: Connector) -> Problem:
@@ -54,11 +55,11 @@ def _not_files(transformation: PhysicalTransformation, connector: Connector) -> 
 
 
 def _paths(transformation: PhysicalTransformation, connector: FileConnector) -> Iterator[Problem]:
-    for template in _TEMPLATE.findall(connector.path):
+    for template in (template for path in connector.paths for template in _TEMPLATE.findall(path)):
         if found := _OF_THE_RUN.search(template):
             yield problem_at(
                 transformation,
-                f"its target '{connector.path}' depends on {found[1]}: each run has its own, so there is no "
+                f"its target '{connector.place}' depends on {found[1]}: each run has its own, so there is no "
                 "previous version",
                 allowed="a path that is the same in all runs; {{ params.x }} may be in it",
                 hint="write to one path with mode='overwrite-partitions', or read the folder of an earlier run with "

@@ -28,7 +28,7 @@ def sinks(pipeline: Pipeline) -> Iterator[Problem]:
         if not isinstance(transformation.operator, Sink):
             continue
         if reason := connector.why_not_writable():
-            allowed = "Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table"
+            allowed = "Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table, FunctionSink"
             yield problem_at(transformation, reason, allowed=allowed)
         else:
             yield from _mode(transformation, transformation.operator, connector)
@@ -43,7 +43,7 @@ def targets_that_meet(pipeline: Pipeline) -> Iterator[Problem]:
 
     A target accepts one publication of a plan in each run, so a second sink would fail when it publishes.
     """
-    endpoints = [*connectors_of(pipeline)]
+    endpoints = [(each, place) for each, connector in connectors_of(pipeline) for place in connector.each_place()]
     meeting = _meeting([connector for _, connector in endpoints])
     for number, (transformation, connector) in enumerate(endpoints):
         if not isinstance(transformation.operator, Sink):
@@ -100,9 +100,9 @@ def _root(
     transformation: PhysicalTransformation, connector: Connector, defaults: Mapping[str, ParameterValue]
 ) -> Iterator[Problem]:
     """Find targets that every run would refuse; if a target starts with a template, the run checks it."""
-    if not isinstance(connector, FileConnector) or not connector.path.strip():
+    if not isinstance(connector, FileConnector) or not connector.one_path.strip():
         return
-    begins = beginning(connector, defaults)
+    begins = beginning(connector.one_path, defaults)
     if begins is None:
         return
     if wrong := why_no_target(_TEMPLATE.sub("any", begins)):
@@ -120,16 +120,17 @@ def relative_sources(pipeline: Pipeline) -> Iterator[Problem]:
     for transformation, connector in connectors_of(pipeline):
         if not isinstance(transformation.operator, Source):
             continue
-        if not isinstance(connector, FileConnector) or not connector.path.strip():
+        if not isinstance(connector, FileConnector):
             continue
-        begins = beginning(connector, dict(pipeline.params))
-        if begins is not None and why_not_local(begins) == RELATIVE:
-            yield problem_at(
-                transformation,
-                f"it reads '{begins}', a relative path: Spark looks for it in the folder its driver was started in",
-                allowed="an absolute path or a URI",
-                hint=_FROM_A_FILE,
-            )
+        for path in connector.paths:
+            begins = beginning(path, dict(pipeline.params)) if path.strip() else None
+            if begins is not None and why_not_local(begins) == RELATIVE:
+                yield problem_at(
+                    transformation,
+                    f"it reads '{begins}', a relative path: Spark looks for it in the folder its driver was started in",
+                    allowed="an absolute path or a URI",
+                    hint=_FROM_A_FILE,
+                )
 
 
 def orders(pipeline: Pipeline) -> Iterator[Problem]:
@@ -166,7 +167,9 @@ def unordered(sink: SinkTransformation, order: RowOrder, why: str) -> Problem:
 def _mode(transformation: PhysicalTransformation, sink: Sink, connector: Connector) -> Iterator[Problem]:
     if sink.mode not in connector.sink_modes:
         kind = type(connector).__name__
-        yield problem_at(transformation, f"{kind} has no mode '{sink.mode}'", allowed=listing(connector.sink_modes))
+        hint = f'mode="{connector.sink_modes[0]}"' if len(connector.sink_modes) == 1 else None
+        message = f"{kind} has no mode '{sink.mode}'"
+        yield problem_at(transformation, message, allowed=listing(connector.sink_modes), hint=hint)
     elif sink.mode is SinkMode.OVERWRITE_PARTITIONS and not sink.partition_by:
         yield problem_at(
             transformation,

@@ -4,6 +4,7 @@
     Jdbc                               a table or query of a database, read in input splits
     Table                              a table of Spark's catalog
     Values Range FunctionSource        rows in the declaration, and rows that a function returns
+    FunctionSink                       rows that a function is called with
 
 Jinja is only rendered in paths, names, bounds and option values (decision 24); a `Secret` is never rendered.
 To add one, here or in your own package: CONTRIBUTING.md.
@@ -20,7 +21,7 @@ from graph_compiler.declaration.connectors.connector import (
 )
 from graph_compiler.declaration.connectors.files import Csv, FileConnector, Files, Json, Orc, Parquet, RecordFiles, Text
 from graph_compiler.declaration.connectors.jdbc import Jdbc
-from graph_compiler.declaration.connectors.memory import FunctionSource, Range, Values
+from graph_compiler.declaration.connectors.memory import FunctionSink, FunctionSource, Range, SinkRun, Values
 from graph_compiler.declaration.connectors.secret import Secret, SecretText
 from graph_compiler.declaration.connectors.table import Table
 
@@ -29,6 +30,7 @@ __all__ = [
     "Csv",
     "FileConnector",
     "Files",
+    "FunctionSink",
     "FunctionSource",
     "IfMissing",
     "Jdbc",
@@ -43,6 +45,7 @@ __all__ = [
     "Secret",
     "SecretText",
     "SinkMode",
+    "SinkRun",
     "Table",
     "Text",
     "Values",

@@ -26,7 +26,7 @@ class SinkMode(StrEnum):
     replaces the rows whose key (`keys`) is among the new rows, and adds those of new keys.
 
     In every mode a run counts once: rows that its own earlier attempts have published are replaced, not added to. Only
-    a `Table` of Spark's catalog may have rows of an append twice, if its driver died.
+    a `Table` of Spark's catalog and a `FunctionSink` may have rows of an append twice, if its driver died.
     Merging the same keys again gives the same rows; a key that only an earlier attempt had is kept.
     """
 
@@ -169,6 +169,10 @@ class Connector(Extensible, metaclass=HeldToForm):
     source_hooks: ClassVar[tuple[MasterHook, ...]] = ()
     sink_hooks: ClassVar[tuple[MasterHook, ...]] = ()
     """What the driver does before any data moves, if it is a source or a sink."""
+    is_published_last: ClassVar[bool] = False
+    """Whether a sink is published after those of other kinds in its region."""
+    delivery: ClassVar[str | None] = None
+    """What a sink promises less than to publish the rows of a run once; None if it promises that."""
     never_rendered: ClassVar[tuple[str, ...]] = ("schema", "on_schema_change")
     """Text fields in which Jinja is not rendered."""
     hints: ClassVar[Mapping[str, str]] = {
@@ -200,6 +204,10 @@ class Connector(Extensible, metaclass=HeldToForm):
             return False
         return mine[: len(theirs)] == theirs[: len(mine)]
 
+    def each_place(self) -> tuple[Self, ...]:
+        """Return it once for each place that it reads; most have one, or none."""
+        return (self,)
+
     def asset_uri(self, fill: Callable[[str], str]) -> str | None:  # noqa: ARG002  # most have none
         """Return the place as a URI that is the same in every run; None if no other pipeline can use it.
 
@@ -223,6 +231,10 @@ class Connector(Extensible, metaclass=HeldToForm):
     def why_not_writable(self) -> str | None:
         """Return why it cannot be a sink, None if it can."""
         return None if self.sink_modes else f"{type(self).__name__} can only be read"
+
+    def why_not_readable(self) -> str | None:
+        """Return why it cannot be a source, None if it can."""
+        return None
 
     def texts(self) -> dict[str, str]:
         """Return every text that may contain Jinja, by its field: `{"path": "/in", "options.sep": ";"}`."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
+from itertools import combinations
 from pathlib import PurePosixPath
-from typing import ClassVar
+from typing import ClassVar, Self, TypeAlias
 
 from graph_compiler.declaration.connectors.connector import (
     Connector,
@@ -44,6 +45,11 @@ _SAY_WHERE = frozenset({"path", "paths", "mapreduce.output.basename", "mapreduce
 """Options of Spark's and Hadoop's writers, in lower case, that change the names or the folder of files."""
 
 
+Paths: TypeAlias = str | Sequence[str] | tuple[str, ...]
+"""One path, or several: passed as a list, stored as a tuple. A list of one is stored as its path."""
+_PATH = "path."
+
+
 class SchemaInFiles(StrEnum):
     """What files contain about their columns: names and types, only names (CSV's header), or nothing reliable."""
 
@@ -56,6 +62,7 @@ class SchemaInFiles(StrEnum):
 class FileConnector(Connector):
     """The base class of the file formats; `options` are those of Spark's reader and writer of the format.
 
+    A source may have several paths: each is read as if it were the only one, and the rows of all are its rows.
     `if_missing` is one of `IfMissing`.
     """
 
@@ -74,13 +81,30 @@ class FileConnector(Connector):
     source_hooks: ClassVar[tuple[MasterHook, ...]] = (MasterHook.INPUT_EXISTS,)
     sink_hooks: ClassVar[tuple[MasterHook, ...]] = (MasterHook.TARGET_CAN_BE_MADE,)
     never_rendered: ClassVar[tuple[str, ...]] = (*Connector.never_rendered, "if_missing")
-    path: str
+    path: Paths
     options: Options = field(default=(), kw_only=True)
     if_missing: str | None = field(default=None, kw_only=True, metadata={UNSAID: True})
 
     def __post_init__(self) -> None:
-        """Keep the options as pairs."""
+        """Keep the options as pairs, and several paths as a tuple."""
         object.__setattr__(self, "options", as_pairs(self.options))
+        if isinstance(self.path, list | tuple):
+            paths = tuple(self.path)
+            object.__setattr__(self, "path", paths[0] if len(paths) == 1 else paths)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Return its paths."""
+        return (self.path,) if isinstance(self.path, str) else tuple(self.path)
+
+    @property
+    def one_path(self) -> str:
+        """Return its only path, of a sink, or of one of `each_place`."""
+        assert isinstance(self.path, str), "it has several paths"
+        return self.path
+
+    def each_place(self) -> tuple[Self, ...]:
+        return (self,) if isinstance(self.path, str) else tuple(replace(self, path=path) for path in self.path)
 
     @property
     def spark_format(self) -> str:
@@ -110,20 +134,22 @@ class FileConnector(Connector):
 
     @property
     def place(self) -> str | None:
-        """Return the normalized folder; its templates are kept."""
-        return _place(self.path)
+        """Return the normalized folder, or all of them, in order; templates are kept."""
+        return ", ".join(map(_place, sorted(self.paths)))
 
     def place_key(self) -> tuple[object, ...] | None:
         """Return the folders from the root, for all formats alike."""
-        place = self.place
+        place = _place(self.one_path)
         return None if place is None else (FileConnector, *(PurePosixPath(place).parts or "."))
 
     def asset_uri(self, fill: Callable[[str], str]) -> str | None:
         """Return the URI of the folder without its templated part."""
-        return place_uri(place) if (place := lasting(fill(self.path))) else None
+        return place_uri(place) if (place := lasting(fill(self.one_path))) else None
 
     def why_not_writable(self) -> str | None:
-        """Return why a sink cannot have its options: some would write the files to another place."""
+        """Return why a sink cannot have several paths, or its options: some write the files to another place."""
+        if len(self.paths) != 1:
+            return f"it has {len(self.paths)} paths, and a sink writes to one"
         wrong = [name for name, _ in as_pairs(self.options) if name.lower() in _SAY_WHERE]
         return f"option '{wrong[0]}' is not allowed on a sink: it changes where files are written" if wrong else None
 
@@ -141,8 +167,7 @@ class FileConnector(Connector):
 
     def problems(self) -> Iterator[Problem]:
         """Yield an empty path, `evolve` where files contain no schema, and options that Spark ignores or misreads."""
-        if not self.path.strip():
-            yield Problem(message="its path is empty", allowed="a path or a URI")
+        yield from self._path_problems()
         evolves = self.on_schema_change == OnSchemaChange.EVOLVE
         if evolves and self.schema_in_files is SchemaInFiles.NOTHING:
             message = f"on_schema_change is 'evolve', but {self.spark_format} files do not store their columns"
@@ -156,6 +181,35 @@ class FileConnector(Connector):
         yield from find_unknown_options(self.spark_format, as_pairs(self.options))
         if self.spark_format.lower() in UNTYPED:
             yield from mistakes_in_options(as_pairs(self.options))
+
+    def _path_problems(self) -> Iterator[Problem]:
+        """Yield empty paths, and paths that are, contain, or are in another one: their rows would be read twice."""
+        if not self.paths:
+            yield Problem(message="it has no path", allowed='a path or a URI, or several: ["/in/a", "/in/b"]')
+        if not all(path.strip() for path in self.paths):
+            yield Problem(message="its path is empty", allowed="a path or a URI")
+            return
+        for one, other in combinations(self.each_place(), 2):
+            if one.meets(other):
+                is_same = one.place == other.place
+                words = "path '{}' twice" if is_same else "paths '{}' and '{}', and one is in the other"
+                yield Problem(
+                    message=f"it has the {words.format(one.one_path, other.one_path)}: rows would be read twice",
+                    allowed="paths that have no file in common",
+                    hint="leave out one of them",
+                )
+
+    def texts(self) -> dict[str, str]:
+        found = Connector.texts(self)
+        several = () if isinstance(self.path, str) else enumerate(self.paths, start=1)
+        return {**{f"{_PATH}{number}": path for number, path in several if path}, **found}
+
+    def with_texts(self, rendered: Mapping[str, str]) -> Self:
+        others = {key: text for key, text in rendered.items() if not key.startswith(_PATH)}
+        if isinstance(self.path, str):
+            return Connector.with_texts(self, others)
+        paths = tuple(rendered.get(f"{_PATH}{number}", path) for number, path in enumerate(self.paths, start=1))
+        return replace(Connector.with_texts(self, others), path=paths)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Rows that are not stored: for tests, for small constants, and from functions of the user."""
+"""Rows that are not stored: for tests, for small constants, and from and to functions of the user."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import ClassVar, TypeAlias
 
-from graph_compiler.declaration.connectors.connector import Connector, WhenReadTwice
+from graph_compiler.declaration.connectors.connector import Connector, SinkMode, WhenReadTwice
 from graph_compiler.declaration.functions import FunctionRef, why_not_callable
 from graph_compiler.errors import FunctionNotImportableError, Problem
 from graph_compiler.identifiers import listing, shown
@@ -117,18 +117,65 @@ class FunctionSource(Connector):
         schema: str | None = None,
         on_schema_change: str | None = None,
     ) -> None:
-        object.__setattr__(self, "function", _reference(function))
+        object.__setattr__(self, "function", _reference(function, "FunctionSource", "spark"))
         object.__setattr__(self, "schema", schema)
         object.__setattr__(self, "on_schema_change", on_schema_change)
 
 
-def _reference(function: Callable[..., object] | FunctionRef) -> FunctionRef:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkRun:
+    """What a `FunctionSink` is called for: its second argument.
+
+    `id` is the same in each attempt of a run, so that rows which are delivered again can replace those of before;
+    `attempt_id` differs. `pipeline` has the Dag behind an @ if that is not the pipeline's own.
+    """
+
+    id: str
+    attempt_id: str
+    pipeline: str
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class FunctionSink(Connector):
+    """Hands the rows to an importable function, `send(rows, run)`, for targets without a connector.
+
+    `rows` is a DataFrame, `run` a `SinkRun`. The rows are written to the staging root first. The function is called on
+    the driver when all other sinks of its region are published. It is called again if it fails, or if its driver dies
+    before that it has returned is recorded: each row is delivered at least once.
+
+    Raises FunctionNotImportableError for a function that Spark cannot import by its name, such as a lambda.
+    """
+
+    spark_modules: ClassVar[tuple[str, ...]] = _SPARK_MODULES
+    sink_modes: ClassVar[tuple[SinkMode, ...]] = (SinkMode.APPEND,)
+    is_published_last: ClassVar[bool] = True
+    delivery: ClassVar[str | None] = "at least once: if it fails, or its driver dies, the next attempt calls it again"
+    function: FunctionRef
+
+    def __init__(
+        self,
+        function: Callable[..., object] | FunctionRef,
+        *,
+        schema: str | None = None,
+        on_schema_change: str | None = None,
+    ) -> None:
+        object.__setattr__(self, "function", _reference(function, "FunctionSink", "rows", "run"))
+        object.__setattr__(self, "schema", schema)
+        object.__setattr__(self, "on_schema_change", on_schema_change)
+
+    def why_not_readable(self) -> str | None:
+        return "FunctionSink can only be written"
+
+
+def _reference(function: Callable[..., object] | FunctionRef, kind: str, *arguments: str) -> FunctionRef:
     if isinstance(function, FunctionRef):
         return function
     try:
         reference = FunctionRef.of(function)
-        if reason := why_not_callable(function, 1):
-            raise FunctionNotImportableError(reason)
+        if reason := why_not_callable(function, len(arguments)):
+            raise FunctionNotImportableError(reason, allowed=f"a function of ({', '.join(arguments)})")
         return reference
     except FunctionNotImportableError as error:
-        raise FunctionNotImportableError(f"FunctionSource cannot take this function: {error}") from None
+        message = f"{kind} cannot take this function: {error}"
+        raise FunctionNotImportableError(message, hint=error.hint, allowed=error.allowed) from None

@@ -32,6 +32,7 @@ class Table(Connector):
 
     spark_modules: ClassVar[tuple[str, ...]] = ("graph_compiler.spark_runtime.connectors.table",)
     sink_modes: ClassVar[tuple[SinkMode, ...]] = (SinkMode.APPEND, SinkMode.OVERWRITE, SinkMode.ERROR_IF_EXISTS)
+    delivery: ClassVar[str | None] = "at least once: if its driver dies during the insert, rows may be inserted twice"
     never_rendered: ClassVar[tuple[str, ...]] = (*("schema", "on_schema_change"), *("run_column", "attempt_column"))
     name: str
     run_column: str | None = field(default=None, kw_only=True)

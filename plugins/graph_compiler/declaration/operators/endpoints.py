@@ -232,12 +232,14 @@ class Sink(Operator):
     def problems(self) -> Iterator[Problem]:
         """Yield what one file cannot be, and a folder whose name is that of a file, unless it is asked for."""
         connector = self.connector
+        if isinstance(connector, FileConnector) and len(connector.paths) != 1:
+            return  # a sink has one
         if isinstance(connector, FileConnector) and connector.spark_format.lower() in UNTYPED:
             if self.single_file:
                 yield from self._file_problems(connector)
-            elif self.single_file is None and is_name_of_a_file(connector.path):
+            elif self.single_file is None and is_name_of_a_file(connector.one_path):
                 yield Problem(
-                    message=f"its target '{connector.path}' has the name of a file, and would become a folder",
+                    message=f"its target '{connector.one_path}' has the name of a file, and would become a folder",
                     allowed="single_file=True for one file; single_file=False for a folder of this name",
                     hint="single_file=False keeps what earlier versions have written there",
                 )
@@ -267,21 +269,22 @@ class Sink(Operator):
             yield Problem(
                 message=f"single_file is True, and option '{divided}' divides its rows", allowed="one of them"
             )
-        if connector.path.strip().endswith("/"):
+        if connector.one_path.strip().endswith("/"):
             yield Problem(
-                message=f"single_file is True, and its path '{connector.path}' is that of a folder",
+                message=f"single_file is True, and its path '{connector.one_path}' is that of a folder",
                 allowed="/out/report.csv",
             )
         compression = compression_by(options)
-        if compression is not None and (wrong := why_read_otherwise(connector.path, compression)):
+        if compression is not None and (wrong := why_read_otherwise(connector.one_path, compression)):
             yield Problem(
-                message=f"its target is '{connector.path}': {wrong}",
+                message=f"its target is '{connector.one_path}': {wrong}",
                 allowed="a name that ends as its compression does: report.csv.gz with compression='gzip'",
             )
-        kind = kind_of_place(connector.path)
+        place = connector.one_path
+        kind = kind_of_place(place)
         if kind is not None and not kind.promises.publishes_one_file:
             yield Problem(
-                message=f"its target '{connector.path}' is in a store in which no file can replace another in one step",
+                message=f"its target '{place}' is in a store in which no file can replace another in one step",
                 allowed="a folder: a path without the ending of a file",
             )
 
@@ -295,6 +298,11 @@ class Sink(Operator):
         of_connector = {key: text for key, text in rendered.items() if not key.startswith(_PARTITIONS)}
         values = ((column, rendered.get(f"{_PARTITIONS}{column}", value)) for column, value in self.partitions)
         return replace(self, connector=self.connector.with_texts(of_connector), partitions=tuple(values))
+
+    @property
+    def delivery(self) -> str | None:
+        """Return what it promises less than to publish the rows of a run once; None if it promises that."""
+        return self.connector.delivery
 
     def writes_in_order(self) -> bool:
         """Whether its files keep the order of its rows: tables have none, and a merge mixes old rows with new ones."""

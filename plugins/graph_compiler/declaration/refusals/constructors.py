@@ -89,7 +89,13 @@ class StandsIn(type):
 
 def _not_importable(error: FunctionNotImportableError) -> Problem:
     """Return the problem of a function that Spark cannot import, at the line that named it."""
-    return Problem(message=str(error), allowed=IMPORTABLE, hint=WHERE_TO_MOVE, declared_at=caller_location())
+    is_found = error.allowed is not None  # and cannot be called so
+    return Problem(
+        message=str(error),
+        allowed=error.allowed if is_found else IMPORTABLE,
+        hint=error.hint if is_found else WHERE_TO_MOVE,
+        declared_at=caller_location(),
+    )
 
 
 # Return why a call does not match the signature of what it calls.

@@ -69,6 +69,8 @@ class PlanOperator:
     """Of a source that reads only what is new: what that is."""
     counted_apart: str | None = field(metadata={EXPLAIN_ONLY: True})
     """That a contract is counted by a job of its own, and why."""
+    delivery: str | None = field(metadata={EXPLAIN_ONLY: True})
+    """Of a sink that may have the rows of a run twice: when."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

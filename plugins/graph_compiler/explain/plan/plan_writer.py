@@ -91,6 +91,7 @@ def _operators(
     graph, apart = compiled.stream_graph, _counted_apart(compiled)
     for node in graph.nodes:
         words = None if isinstance(node.operator, Source) else column_words(columns[node.id])
+        delivery = node.operator.delivery if isinstance(node.operator, Sink) else None
         yield PlanOperator(
             id=node.id,
             name=node.declared_name,
@@ -103,6 +104,7 @@ def _operators(
             details=(
                 *operator_details(node.operator),
                 *([f"counted: {apart[node.id]}"] if node.id in apart else []),
+                *([f"delivered {delivery}"] if delivery else []),
                 *([f"output: {words}"] if words else []),
             ),
             declared_at=_place(node.declared_at),
@@ -114,6 +116,7 @@ def _operators(
             staged_once=_staged_once(node, len(graph.out_edges[node.id])),
             position=node.operator.position_words() if isinstance(node.operator, Source) else None,
             counted_apart=apart.get(node.id),
+            delivery=delivery,
         )
 
 

@@ -118,6 +118,7 @@ def _vertex_lines(vertex: PlanVertex, plan: Plan) -> Iterator[str]:
     yield from (f"    {one.name}: {one.staged_once}" for one in operators if one.staged_once)
     yield from (f"    {one.name}: {one.position}" for one in operators if one.position)
     yield from (f"    {one.name}: counted {one.counted_apart}" for one in operators if one.counted_apart)
+    yield from (f"    {one.name}: delivered {one.delivery}" for one in operators if one.delivery)
     yield from (f"    columns of {one.name}: {one.sink_columns}" for one in operators if one.sink_columns)
     for edge in plan.inputs[vertex.id]:
         yield f"    ◀─ {_edge_words(edge, plan)}"

@@ -23,6 +23,7 @@ from pydantic_core import PydanticCustomError
 
 from graph_compiler.declaration.connectors import OnMisfit, Secret
 from graph_compiler.declaration.connectors import Options as SparkOptions
+from graph_compiler.declaration.connectors.files import Paths
 from graph_compiler.declaration.connectors.memory import GivenCell
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.operators import OperatorAttributes
@@ -104,6 +105,12 @@ def _columns(value: object) -> dict[str, str]:
     return dict(value)  # type: ignore[call-overload, no-any-return]  # just checked
 
 
+def _paths(value: object) -> str | list[str]:
+    if not isinstance(value, str) and not _is_texts(value):
+        raise refused(f"is {shown_value(value)}", "a path, or a list of paths")
+    return value  # type: ignore[return-value]  # just checked
+
+
 def _keys(value: object) -> list[str] | dict[str, str]:
     if isinstance(value, dict):
         return _columns(value)
@@ -131,6 +138,7 @@ _TEXT = {"type": "string"}
 _TEXTS = {"type": "array", "items": _TEXT}
 _MAPPING = {"type": "object", "additionalProperties": _TEXT}
 Names = _own(_names, {"anyOf": [_TEXT, _TEXTS]})
+PathNames = _own(_paths, {"anyOf": [_TEXT, _TEXTS]})
 Pair = _own(_pair, {**_TEXTS, "minItems": 2, "maxItems": 2})
 Columns = _own(_columns, _MAPPING)
 Keys = _own(_keys, {"anyOf": [_TEXT, _TEXTS, _MAPPING]})
@@ -193,6 +201,7 @@ PLAIN_TYPES: Mapping[Any, Any] = {
     str | Sequence[str]: Names,
     str | Sequence[str] | Mapping[str, str]: Keys,
     tuple[str, ...]: Names,
+    Paths: PathNames,
     tuple[str, str]: Pair,
     Mapping[str, str]: Columns,
     Mapping[str, float]: dict[str, float],

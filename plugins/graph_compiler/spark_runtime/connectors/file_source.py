@@ -28,7 +28,7 @@ from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.connectors.text_records import TextFiles, list_lines
 from graph_compiler.spark_runtime.connectors.typed_files import TypedFiles, held_schema, no_columns, or_no_files
 from graph_compiler.spark_runtime.failures.causes import read_cause
-from graph_compiler.spark_runtime.positions.new_files import paths_of, reads_nothing
+from graph_compiler.spark_runtime.positions.new_files import paths_of, reads_nothing, with_base
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.file_listings import columns_in_files_and_folders, load_files
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import first_bytes
@@ -46,7 +46,7 @@ _TELLING = (NumericType, DateType, TimestampType, TimestampNTZType)
 
 @read.register
 def _(connector: FileConnector, reading: Reading) -> Found:
-    spark = reading.spark
+    connector, spark = with_base(connector), reading.spark
     if reads_nothing(connector):
         return _no_rows(connector, spark)
     if (found := rows_if_missing(connector, spark)) is not None:
@@ -81,19 +81,19 @@ def _columns(connector: FileConnector, spark: SparkSession) -> StructType:
             raise
         name = str((error.getMessageParameters() or {}).get("columnName")).strip("`")
         raise SchemaChangedError(
-            f"keys or attributes below {connector.path} differ only in case: '{name}' is written in several ways\n"
+            f"keys or attributes below {connector.one_path} differ only in case: '{name}' is written in several ways\n"
             "  hint: declare schema=; then a message names each record with another key"
         ) from error
     if rows is not None and connector.has_header:
-        refuse_columns_in_both(columns_in_files_and_folders(rows), connector.path)
+        refuse_columns_in_both(columns_in_files_and_folders(rows), connector.one_path)
     fields = [] if rows is None else [f for f in rows.schema if f.name != _CORRUPT]
     if rows is not None and rows.columns and not fields:
         raise SchemaChangedError(
-            f"no line below {connector.path} is a record\n"
+            f"no line below {connector.one_path} is a record\n"
             '  hint: if each file is one object or one list over several lines, declare options={"multiLine": "true"}'
         )
     if not fields:
-        raise no_columns(connector.path)
+        raise no_columns(connector.one_path)
     return StructType(fields)
 
 
@@ -146,7 +146,7 @@ def _refuse_header_in_another_encoding(connector: FileConnector, columns: Struct
         return
     files = list(islice(listed.inputFiles(), _MOST_FILES))
     heads = [(unquote(file), first_bytes(file)) for file in files]
-    path, head = next(((f, h) for f, h in heads if not is_utf8(h, f)), (connector.path, b""))
+    path, head = next(((f, h) for f, h in heads if not is_utf8(h, f)), (connector.one_path, b""))
     lines = [f"the header of the file {local_path(path) or path} has bytes that are not of its encoding"]
     for hint, option in encoding_hints(head, path):
         setting = "" if option is None else f'options={{"{option[0]}": "{option[1]}"}}'
@@ -164,7 +164,7 @@ def _refuse_one_column(connector: RecordFiles, columns: StructType) -> None:
     (name,) = columns.names
     if connector.schema is not None and name.startswith("#") and "comment" not in options:
         raise SchemaChangedError(
-            f"the first line of a file below {connector.path} begins with #: {shown(name)}\n"
+            f"the first line of a file below {connector.one_path} begins with #: {shown(name)}\n"
             '  hint: if such lines are comments, declare options={"comment": "#"}'
         )
     found = next((each for each in (";", "\t", "|", ",") if each in name), None)
@@ -172,7 +172,7 @@ def _refuse_one_column(connector: RecordFiles, columns: StructType) -> None:
         written = "\\t" if found == "\t" else found
         one = "if it is one column, declare schema=" if connector.schema is None else "otherwise declare its name"
         raise SchemaChangedError(
-            f"the header below {connector.path} is one column, {shown(name)}\n"
+            f"the header below {connector.one_path} is one column, {shown(name)}\n"
             f'  hint: if its fields have another separator, declare options={{"sep": "{written}"}}; {one}'
         )
 
@@ -254,7 +254,7 @@ def _found(connector: FileConnector, files: TypedFiles) -> Found:
     if connector.schema is None:
         part = files.one_schema(None)
         if part is None:
-            raise no_columns(connector.path)
+            raise no_columns(connector.one_path)
         return Found(rows=part.rows, schema=part.schema)
     declared = parse_schema(connector.schema)
     parts = files.parts(declared) or (files.empty(declared),)

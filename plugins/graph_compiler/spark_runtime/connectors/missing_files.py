@@ -29,14 +29,13 @@ _PATTERN = frozenset("*?[{\\")
 
 
 def why_missing(connector: FileConnector, spark: SparkSession) -> str | None:
-    """Return why a source cannot be read: nothing is at its path, and it may not be missing; None if it can.
+    """Return why a source cannot be read: nothing is at a path, and it may not be missing; None if it can.
 
     Raises the errors of Hadoop if its store does not answer, or refuses.
     """
-    missing = unmatched_path(spark, connector.path)
-    if missing is None:
-        return None
-    return does_not_exist(missing) if connector.if_missing != IfMissing.EMPTY else why_unknown(missing)
+    missing = [each for path in connector.paths if (each := unmatched_path(spark, path)) is not None]
+    why = why_unknown if connector.if_missing == IfMissing.EMPTY else does_not_exist
+    return "\n".join(reason for each in missing if (reason := why(each))) or None
 
 
 def why_unknown(missing: str) -> str | None:
@@ -76,7 +75,7 @@ def rows_if_missing(connector: FileConnector, spark: SparkSession) -> Found | No
     """
     if connector.if_missing != IfMissing.EMPTY or connector.schema is None:
         return None
-    missing = unmatched_path(spark, connector.path)
+    missing = unmatched_path(spark, connector.one_path)
     if missing is None:
         return None
     if wrong := why_unknown(missing):

@@ -212,10 +212,12 @@ LOG = program_log.logger(__name__)
 class AppendedBefore:
     """A sink to which an earlier attempt of this run has already appended its rows: they stay.
 
-    Publishing records that with `confirm`, so that an earlier attempt that wakes up later changes nothing.
+    Publishing records that with `confirm`, so that an earlier attempt that wakes up later changes nothing. `not_done`
+    is what is left out, for the log.
     """
 
     location: str
+    not_done: str = "changed"
     confirmation: Confirmation
     confirm: Callable[[Confirmation], None]
 
@@ -229,8 +231,9 @@ class AppendedBefore:
     def prepare(self, _: DataFrame) -> PreparedSink:
         """Report and log the rows that are already there."""
         LOG.warning(
-            "%s is not changed: execution %s of this run has already appended %s rows, and a run appends once",
+            "%s is not %s: execution %s of this run has already appended %s rows, and a run appends once",
             self.location,
+            self.not_done,
             self.confirmation.earlier,
             self.confirmation.rows,
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import singledispatch
+from functools import reduce, singledispatch
 
 from pyspark import RDD
 from pyspark.errors import PySparkException
@@ -22,11 +23,14 @@ from graph_compiler.spark_runtime.columns.schema_change import (
     Expectation,
     Origin,
     Part,
+    common_schema,
     conform,
+    find_changes,
 )
 from graph_compiler.spark_runtime.connectors.folder_values import check_folder_values, folder_refusal
-from graph_compiler.spark_runtime.repeatability.source_files import refuse_unread_files
+from graph_compiler.spark_runtime.repeatability.source_files import refuse_files_in_two, refuse_unread_files
 from graph_compiler.spark_runtime.secret_values import reveal_all
+from graph_compiler.spark_runtime.spark_internals.file_listings import file_versions
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import plan_leaves
 
 MISFIT = "graph_compiler_misfit"
@@ -73,13 +77,68 @@ def read_source(
     raises PATH_NOT_FOUND for a missing path.
     """
     load_spark_half(type(connector))
-    path = connector.path if isinstance(connector, FileConnector) else None
+    reading = Reading(spark=spark, parallelism=parallelism, scans=scans)
+    found = [(place, _read_place(place, reading)) for place in connector.each_place()]
+    if len(found) > 1:
+        refuse_files_in_two((place.place or "", _files_read(each)) for place, each in found)
+    if connector.schema is None or connector.on_schema_change == OnSchemaChange.EVOLVE:
+        return as_declared(connector, _united(found))
+    return reduce(DataFrame.union, [as_declared(place, each) for place, each in found])
+
+
+def _united(found: Sequence[tuple[Connector, Found]]) -> Found:
+    """Return the rows of all places of a source, each with its own columns.
+
+    Raises SchemaChangedError if they have different ones, and none are declared.
+    """
+    (place, first), *others = found
+    for other, rest in others:
+        if place.schema is None:
+            _refuse_other_columns(place, first.schema, other, rest.schema)
+    origins = [each.origin for _, each in found]
+    origin = Origin(
+        file_with=lambda change: next((file for one in origins if (file := one.file_with(change))), None),
+        notes=tuple(note for one in origins for note in one.notes),
+    )
+    parts = [part for _, each in others for part in (Part(rows=each.rows, schema=each.schema), *each.others)]
+    return replace(first, others=(*first.others, *parts), origin=origin)
+
+
+def _files_read(found: Found) -> list[str]:
+    leaves = [leaf for rows in (found.rows, *(part.rows for part in found.others)) for leaf in plan_leaves(rows)]
+    return [file.path for leaf in leaves if leaf.listing is not None for file in file_versions(leaf.listing)]
+
+
+def _refuse_other_columns(one: Connector, columns: StructType, other: Connector, found: StructType) -> None:
+    """Raise SchemaChangedError if two places of a source without a declared schema have different columns."""
+    changes = [change for change in find_changes(columns, found) if change.kind is not ChangeKind.NULLABLE]
+    if not changes:
+        return
+    common = common_schema([columns, found])
+    policy = "" if all(change.is_of_type for change in changes) else ', on_schema_change="ignore"'
+    declared = "schema= with one type for each column" if common is None else f'schema="{ddl(common)}"{policy}'
+    raise SchemaChangedError(
+        "\n".join(
+            [
+                f"its paths have different columns: {other.place}, compared with {one.place}",
+                *(f"  {change}" for change in changes),
+                "  allowed: the same columns below each path, or declared ones",
+                f"  hint: declare {declared}",
+            ]
+        )
+    )
+
+
+def _read_place(connector: Connector, reading: Reading) -> Found:
+    """Return the rows of a source of one place, which are checked except for their declared columns."""
+    spark = reading.spark
+    path = connector.one_path if isinstance(connector, FileConnector) else None
     try:
-        found = read(connector, Reading(spark=spark, parallelism=parallelism, scans=scans))
+        found = read(connector, reading)
     except SchemaChangedError:  # perhaps all files are in folders below
         if isinstance(connector, FileConnector):
             lines = spark.read.format("text").options(**reveal_all(connector.spark_options()))
-            refuse_unread_files(plan_leaves(lines.load(connector.path)), path)
+            refuse_unread_files(plan_leaves(lines.load(connector.one_path)), path)
         raise
     except PySparkException as error:
         if not isinstance(connector, FileConnector) or (refusal := folder_refusal(error)) is None:
@@ -90,28 +149,28 @@ def read_source(
         refuse_unread_files(leaves, path)
         if isinstance(connector, FileConnector):
             check_folder_values(leaves, found.schema, connector.schema)
-    return as_declared(connector, found)
+    return found
 
 
 def as_declared(connector: Connector, found: Found) -> DataFrame:
     """Return found rows with the columns a source declares; raises SchemaChangedError if they differ too much."""
-    if connector.schema is None:
+    if connector.schema is None and not found.others:
         return found.rows
     expectation = Expectation(
-        schema=parse_schema(connector.schema),
+        schema=found.schema if connector.schema is None else parse_schema(connector.schema),
         policy=OnSchemaChange(connector.on_schema_change or OnSchemaChange.FAIL),
         evolves=SOURCE_EVOLVES,
         follows=frozenset({ChangeKind.WIDENED}),
     )
-    parts = (Part(rows=found.rows.drop(MISFIT), schema=found.schema), *found.others)
+    parts = (Part(rows=found.rows, schema=found.schema), *found.others)
     origin = replace(found.origin, place=connector.place)
-    rows = conform(parts, expectation, origin)
+    rows = conform([replace(part, rows=part.rows.drop(MISFIT)) for part in parts], expectation, origin)
     if MISFIT not in found.rows.columns:
         return rows
     mark = found.rows.schema[MISFIT]
     with_mark = replace(expectation, schema=StructType([*expectation.schema, mark]))
-    marked = Part(rows=found.rows, schema=StructType([*found.schema, mark]))
-    return conform((marked,), with_mark, origin)
+    marked = [Part(rows=part.rows, schema=StructType([*part.schema, mark])) for part in parts]
+    return conform(marked, with_mark, origin)
 
 
 @singledispatch
@@ -136,7 +195,7 @@ def _sampled(connector: Connector, spark: SparkSession) -> StructType:
 @_sampled.register
 def _(connector: Csv, spark: SparkSession) -> StructType:
     options = reveal_all(connector.spark_options()) | {"inferSchema": "true"}
-    return spark.read.options(**options).csv(_first_lines(connector.path, spark)).schema
+    return spark.read.options(**options).csv(_first_lines(connector.paths, spark)).schema
 
 
 @_sampled.register
@@ -144,7 +203,7 @@ def _(connector: Json, spark: SparkSession) -> StructType:
     if dict(connector.spark_options()).get("multiLine", "false") == "true":
         return _inferred(connector, spark)
     options = reveal_all(connector.spark_options())
-    return spark.read.options(**options).json(_first_lines(connector.path, spark)).schema
+    return spark.read.options(**options).json(_first_lines(connector.paths, spark)).schema
 
 
 def with_known_schema(connector: Connector, spark: SparkSession) -> Connector:
@@ -162,6 +221,6 @@ def _inferred(connector: Connector, spark: SparkSession) -> StructType:
     return rows.drop(MISFIT).schema
 
 
-def _first_lines(path: str, spark: SparkSession) -> RDD[str]:
-    lines = [row[0] for row in spark.read.text(path).limit(SAMPLED_LINES).collect()]
+def _first_lines(paths: tuple[str, ...], spark: SparkSession) -> RDD[str]:
+    lines = [row[0] for row in spark.read.text(list(paths)).limit(SAMPLED_LINES).collect()]
     return spark.sparkContext.parallelize(lines, 1)

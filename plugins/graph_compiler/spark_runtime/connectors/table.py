@@ -34,9 +34,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
     refuse_rows_of_others,
 )
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
-from graph_compiler.spark_runtime.publishing.literal_paths import literal_path
-from graph_compiler.spark_runtime.publishing.written_files import PARQUET, in_store, write_files
-from graph_compiler.spark_runtime.results.data_files import write_result
+from graph_compiler.spark_runtime.publishing.rows_in_root import RowsInRoot
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import Confirmation, Publication
@@ -79,18 +77,13 @@ class TableSink:
 
     def prepare(self, rows: DataFrame) -> PreparedSink:
         """Write the rows to the staging root, where they survive the driver."""
-        store, folder = self.ledger.store, self.publication.prepared
-        store.make_folder(folder.rpartition("/")[0])
-        if store.promises.atomic_move:
-            files, count = write_files(rows, folder, PARQUET, in_store(store))
-            names, size = None, sum(file.bytes for file in files)
-        else:
-            result = write_result(rows, store, folder)
-            names = tuple(file.key.removeprefix(f"{folder}/") for file in result.files)
-            count, size = result.rows, sum(file.bytes for file in result.files)
-        written = replace(self.publication, rows=count, bytes=size, files=names)
+        found = RowsInRoot.write(rows, self.ledger.store, self.publication.prepared)
+        written = replace(self.publication, rows=found.rows, bytes=found.bytes, files=found.files)
         return PreparedSink(
-            location=self.connector.name, rows=count, bytes=written.bytes, publish=partial(self._publish, written)
+            location=self.connector.name,
+            rows=written.rows,
+            bytes=written.bytes,
+            publish=partial(self._publish, written),
         )
 
     def discard(self) -> None:
@@ -193,8 +186,7 @@ def _as_table(rows: DataFrame, schema: StructType, name: str) -> DataFrame:
 
 
 def _carry_out(publication: InsertPublication, connector: Table, spark: SparkSession, ledger: Ledger) -> None:
-    below = [""] if publication.files is None else [f"/{name}" for name in publication.files]
-    rows = spark.read.parquet(*(literal_path(f"{publication.prepared}{name}") for name in below))
+    rows = RowsInRoot(folder=publication.prepared, files=publication.files).read(spark)
     run = f"{publication.identity.owner}/{publication.identity.run_id}"
     now = datetime.now(UTC).isoformat(timespec="microseconds")
     said = zip(publication.attempt_columns, (run, now), strict=False)

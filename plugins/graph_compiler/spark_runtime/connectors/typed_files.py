@@ -357,7 +357,7 @@ def held_schema(
         named = reader.options(**options, inferSchema="false")
         rows = or_no_files(lambda: load_files(named, where))
         if rows is not None and target is None:
-            refuse_columns_in_both(columns_in_files_and_folders(rows), connector.path)
+            refuse_columns_in_both(columns_in_files_and_folders(rows), connector.one_path)
         return _with_known_types(rows.columns, expected) if rows and rows.columns else expected
     files = TypedFiles(spark=spark, format=connector.spark_format.lower(), options=options, where=tuple(where))
     part = files.one_schema(expected)

@@ -87,7 +87,11 @@ def source_of(cause: Cause, chain: tuple[OperatorDescriptor, ...]) -> OperatorDe
     file = unread_file(cause)
     if file is None:
         return None
-    found = [operator for operator in chain if (connector := _files_of(operator)) and _is_below(file, connector.path)]
+    found = [
+        operator
+        for operator in chain
+        if (connector := _files_of(operator)) and any(_is_below(file, path) for path in connector.paths)
+    ]
     return found[0] if len(found) == 1 else None
 
 

@@ -186,4 +186,4 @@ def _read_from(source: Source) -> ReadFrom:
         place = "a query" if connector.table is None else connector.table
         return ReadFrom(kind=type(connector).__name__, place=place, column=column)
     assert isinstance(connector, FileConnector), "the compiler refuses other kinds"
-    return ReadFrom(kind=connector.spark_format.lower(), place=connector.place or connector.path, column=None)
+    return ReadFrom(kind=connector.spark_format.lower(), place=str(connector.place), column=None)

@@ -19,7 +19,7 @@ from graph_compiler.errors import SchemaChangedError
 from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.connectors.missing_files import rows_if_missing
 from graph_compiler.spark_runtime.publishing.literal_paths import literal_path
-from graph_compiler.spark_runtime.repeatability.source_files import refuse_unread_files
+from graph_compiler.spark_runtime.repeatability.source_files import refuse_files_in_two, refuse_unread_files
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.file_listings import (
     FileVersion,
@@ -36,16 +36,20 @@ _SHOWN = 3
 
 
 class PinnedPath(str):
-    """The path of a source of which only some files are read; for messages, it is the path."""
+    """The path of a source of which only some files are read; for messages, it is the path.
 
-    __slots__ = ("files",)
+    `base` is the folder below which names of folders are columns, None if there are none: single files do not show it.
+    """
+
+    __slots__ = ("base", "files")
     files: tuple[str, ...]
+    base: str | None
 
     @classmethod
-    def of(cls, path: str, files: Iterable[str]) -> PinnedPath:
+    def of(cls, path: str, files: Iterable[str], base: str | None = None) -> PinnedPath:
         """Return a path of which only these files are read."""
         pinned = cls(path)
-        pinned.files = tuple(files)
+        pinned.files, pinned.base = tuple(files), base
         return pinned
 
     def __eq__(self, other: object) -> bool:
@@ -58,14 +62,23 @@ class PinnedPath(str):
 
 
 def paths_of(connector: FileConnector) -> list[str]:
-    """Return what Spark loads for a source: its path, or the files of it that are read."""
-    path = connector.path
+    """Return what Spark loads for a source of one path: the path, or the files of it that are read."""
+    path = connector.one_path
     return [literal_path(file) for file in path.files] if isinstance(path, PinnedPath) else [path]
+
+
+def with_base(connector: FileConnector) -> FileConnector:
+    """Return a source of one path with the option that says below which folder names of folders are columns."""
+    path = connector.path
+    if not isinstance(path, PinnedPath) or path.base is None:
+        return connector
+    return replace(connector, options=(*as_pairs(connector.options), ("basePath", path.base)))
 
 
 def reads_nothing(connector: FileConnector) -> bool:
     """Whether none of a source's files is read."""
-    return isinstance(connector.path, PinnedPath) and not connector.path.files
+    path = connector.one_path
+    return isinstance(path, PinnedPath) and not path.files
 
 
 def new_files(
@@ -75,9 +88,7 @@ def new_files(
 
     Raises PositionError if a known file was written again, UnreadFilesError if files below the path would be left out.
     """
-    if rows_if_missing(connector, spark) is not None:
-        return ()
-    found = _files(_listed(connector, spark))
+    found = [file for files in _files_of_places(connector, spark) for file in files]
     again = [each for each in found if each.path in known]
     if changed := [each for each in again if known[each.path][:2] != (each.bytes, each.modified)]:
         files = " ".join(f"--file '{each.path}'" for each in changed[:_SHOWN])
@@ -94,11 +105,10 @@ def new_files(
 
 def pinned_files(connector: FileConnector, spark: SparkSession, files: Sequence[SeenFile]) -> FileConnector:
     """Return a source that reads exactly these files; raises PositionError if one of them is gone, or has changed."""
-    pinned = replace(connector, path=PinnedPath.of(connector.path, (each.path for each in files)))
     if not files:
-        return pinned
-    listing = _listed(connector, spark)
-    now = {each.path: each for each in _files(listing)}
+        return replace(connector, path=tuple(PinnedPath.of(path, ()) for path in connector.paths))
+    there = _files_of_places(connector, spark)
+    now = {each.path: each for found in there for each in found}
     if wrong := [each for each in files if now.get(each.path) != each]:
         what = "has changed" if wrong[0].path in now else "is gone"
         others = f", and so are {counted(len(wrong) - 1, 'other file')}" if wrong[1:] else ""
@@ -106,31 +116,61 @@ def pinned_files(connector: FileConnector, spark: SparkSession, files: Sequence[
             f"{wrong[0].path} {what} since this run first listed it{others}: each attempt of a run reads the same\n"
             "  hint: put it back, and clear the task; or start a new run, which reads what is there then"
         )
-    return _with_base(pinned, listing)
+    wanted = {each.path for each in files}
+    return replace(
+        connector,
+        path=tuple(
+            PinnedPath.of(path, (each.path for each in found if each.path in wanted), found.base)
+            for path, found in zip(connector.paths, there, strict=True)
+        ),
+    )
 
 
-def _with_base(pinned: FileConnector, listing: Listing) -> FileConnector:
-    """Return the source with the folder below which names of folders are columns: single files do not show it."""
-    if any(name.lower() == "basepath" for name, _ in as_pairs(pinned.options)):
-        return pinned
+class _FilesOfPlace(list[SeenFile]):
+    """The files below one path, and the folder below which names of folders are columns."""
+
+    base: str | None = None
+
+
+def _files_of_places(connector: FileConnector, spark: SparkSession) -> list[_FilesOfPlace]:
+    """Return the files below each path of a source; none below one at which nothing is, if that is declared.
+
+    Raises RepeatedReadError if a file is below two of them.
+    """
+    there: list[_FilesOfPlace] = []
+    for place in connector.each_place():
+        found = _FilesOfPlace()
+        if rows_if_missing(place, spark) is None:
+            listing = _listed(place, spark)
+            found.extend(_files(listing))
+            found.base = _base(place, listing)
+        there.append(found)
+    refuse_files_in_two(zip(connector.paths, ([each.path for each in found] for found in there), strict=True))
+    return there
+
+
+def _base(connector: FileConnector, listing: Listing) -> str | None:
+    """Return the folder below which names of folders are columns; None if there are none, or an option says it."""
+    if any(name.lower() == "basepath" for name, _ in as_pairs(connector.options)):
+        return None
     columns, _ = partition_folders(listing)
     if not columns.names:
-        return pinned
+        return None
     roots = listed_paths(listing)
     if len(roots) > 1:
         raise SchemaChangedError(
-            f"folders below {pinned.path} are columns ({', '.join(columns.names)}), and the path matches "
+            f"folders below {connector.one_path} are columns ({', '.join(columns.names)}), and the path matches "
             f"{len(roots)} folders\n  hint: declare options={{'basePath': …}}, the folder that contains all of them"
         )
-    return replace(pinned, options=(*as_pairs(pinned.options), ("basePath", roots[0])))
+    return roots[0]
 
 
 def _listed(connector: FileConnector, spark: SparkSession) -> Listing:
     """List a source's files, as Spark would for its rows, without reading one."""
     line = StructType([StructField("graph_compiler_line", StringType())])
     reader = spark.read.format("text").options(**reveal_all(connector.spark_options())).schema(line)
-    leaves = plan_leaves(reader.load(connector.path))
-    refuse_unread_files(leaves, connector.path)
+    leaves = plan_leaves(reader.load(connector.one_path))
+    refuse_unread_files(leaves, connector.one_path)
     (leaf,) = leaves
     assert leaf.listing is not None, "it is a read of files"
     return leaf.listing

@@ -66,7 +66,7 @@ def _input_exists(source: Source | Sink, spark: SparkSession) -> str | None:
 
 def _target_can_be_made(sink: Source | Sink, _: SparkSession) -> str | None:
     is_file = isinstance(sink, Sink) and bool(sink.single_file)
-    folder = open_target(_files_of(sink).path, is_file=is_file)
+    folder = open_target(_files_of(sink).one_path, is_file=is_file)
     if wrong := why_unfit(folder):
         return wrong
     wrong = folder.why_not_writable()
@@ -273,12 +273,16 @@ class OperatorCoordinators:
         return found
 
     def commit(self) -> tuple[Output, ...]:
-        """Commit all coordinators in order; return the publications."""
+        """Commit all coordinators in order, functions last; return the publications."""
         outputs: list[Output] = []
-        for operator, coordinator in self.members:
+        for operator, coordinator in sorted(self.members, key=lambda member: _is_published_last(member[0])):
             with self.blaming(operator):
                 outputs.extend(coordinator.commit())
         return tuple(outputs)
+
+
+def _is_published_last(operator: OperatorDescriptor) -> bool:
+    return isinstance(operator.operator, Sink) and operator.operator.connector.is_published_last
 
 
 def make_coordinators(

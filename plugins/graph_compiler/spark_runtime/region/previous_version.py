@@ -60,7 +60,7 @@ class PreviousVersions:
         if self.task.attempt.execution_id == REPLAY:
             return replayed_version(self.task, self.area, operator)
         publisher = Publisher(ledger=self.context.ledger, execution_id=self.context.execution_id)
-        folder, number = publisher.version(connector.path)
+        folder, number = publisher.version(connector.one_path)
         versions = TargetVersions(ledger=publisher.ledger, target=folder.target, number=number)
         if versions.is_own(folder.data_files()):
             return self._copy(operator, versions)
@@ -127,7 +127,7 @@ def reads_previous_version(region: RegionDescriptor) -> bool:
 def read_target(connector: Connector, spark: SparkSession, splits: int | None) -> DataFrame:
     """Return the rows that readers of a target see now, for a preview."""
     assert isinstance(connector, FileConnector), "the compiler refuses others"
-    return _rows_of(open_target(connector.path), connector, spark, lambda files: read_source(files, spark, splits))
+    return _rows_of(open_target(connector.one_path), connector, spark, lambda files: read_source(files, spark, splits))
 
 
 def _rows_of(

@@ -336,7 +336,7 @@ def _described(operator: OperatorDescriptor, listing: ListedFiles) -> SourceFile
     """Return a listing as it is recorded: of single files that are new, only the path that they are below."""
     found, source = listing.described(operator.name), operator.operator
     if isinstance(source, Source) and source.has_position and isinstance(source.connector, FileConnector):
-        return replace(found, paths=(source.connector.path,))
+        return replace(found, paths=source.connector.paths)
     return found
 
 

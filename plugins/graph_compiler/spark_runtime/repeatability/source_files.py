@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.operators import Operator
 from graph_compiler.deployment.documents.report import Relisting, SourceFiles
-from graph_compiler.errors import SourceChangedError, UnreadFilesError
+from graph_compiler.errors import RepeatedReadError, SourceChangedError, UnreadFilesError
 from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.spark_internals.file_listings import (
     FileVersion,
@@ -274,6 +274,21 @@ def refuse_unread_files(leaves: Iterable[PlanLeaf], named: str | None = None) ->
             "  hint: options={'recursiveFileLookup': 'true'} reads the files of all folders below; a path that ends in "
             "/* reads one folder deeper, and one that ends in /*.csv reads such files of the folder itself only"
         )
+
+
+def refuse_files_in_two(files: Iterable[tuple[str, Iterable[str]]]) -> None:
+    """Raise RepeatedReadError if a file is below two paths of a source; `files` has each path with those below it."""
+    below: dict[str, str] = {}
+    for path, found in files:
+        for file in found:
+            if file in below:
+                raise RepeatedReadError(
+                    f"the file {file} is below two of its paths, {below[file]} and {path}: its rows would be read "
+                    "twice\n"
+                    "  allowed: paths that have no file in common\n"
+                    "  hint: leave out one of them, or name its folders one by one"
+                )
+            below[file] = path
 
 
 def _difference(before: FileVersion, after: FileVersion | None) -> str:

@@ -3,8 +3,8 @@
 The store keeps the newest stages and tasks (`spark.ui.retainedStages`, `spark.ui.retainedTasks`): what it no longer has
 is not known.
 
-`SparkContext.statusStore`, `AppStatusStore.stageData`, `taskSummary` and `taskList`, `TaskIndexNames`, private to Spark
-in Scala: 4.3.
+`SparkContext.statusStore`, `AppStatusStore.stageData`, `taskSummary` and `taskList`, `TaskIndexNames`, and
+`DAGScheduler.numTotalJobs`, private to Spark in Scala: 4.3.
 """
 
 from __future__ import annotations
@@ -23,6 +23,11 @@ LONG = 1_000
 """The total time in milliseconds that a stage's tasks must have run before its slowest task is looked for."""
 _MOST_TASKS = 20_000
 """Tasks of a stage whose distribution is asked for: Spark sorts them once for each of its thirty metrics."""
+
+
+def started_jobs(spark: SparkSession) -> int:
+    """Return how many jobs the application has started, in all threads."""
+    return int(spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

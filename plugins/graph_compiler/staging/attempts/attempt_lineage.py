@@ -100,9 +100,9 @@ class RegionPlaces:
         """Yield the sources or sinks that have a place which others can use."""
         for operator in self.region.operators:
             if isinstance(operator.operator, kind):
-                uri = asset_uri(operator.operator.connector, self.values)
-                if uri is not None:
-                    yield operator, DatasetName.of_uri(uri)
+                for connector in operator.operator.connector.each_place():
+                    if (uri := asset_uri(connector, self.values)) is not None:
+                        yield operator, DatasetName.of_uri(uri)
 
 
 def declared_lineage(regions: Sequence[RegionPlaces]) -> AttemptLineage:

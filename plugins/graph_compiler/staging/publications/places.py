@@ -6,8 +6,9 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from itertools import combinations
 from pathlib import Path, PurePosixPath
 from typing import Self
 
@@ -47,10 +48,19 @@ class Endpoint:
 def endpoints_of(region: RegionDescriptor) -> tuple[Endpoint, ...]:
     """Return the sources and sinks of another task."""
     return tuple(
-        Endpoint(operator=operator, region_id=region.region_id)
+        Endpoint(operator=place, region_id=region.region_id)
         for operator in region.operators
         if isinstance(operator.operator, Source | Sink)
+        for place in each_place(operator)
     )
+
+
+def each_place(operator: OperatorDescriptor) -> tuple[OperatorDescriptor, ...]:
+    """Return an operator once for each place of its connector."""
+    end = operator.operator
+    if not isinstance(end, Source | Sink) or len(end.connector.each_place()) == 1:
+        return (operator,)
+    return tuple(replace(operator, operator=replace(end, connector=place)) for place in end.connector.each_place())
 
 
 def sources_of(region: RegionDescriptor) -> tuple[Endpoint, ...]:
@@ -85,7 +95,7 @@ def find_place_problems(
     may overwrite (`folders`), and problems that only a rendered connector has (bounds that are no numbers).
     """
     operators = region.operators
-    own = [Endpoint(operator=operator, region_id=None) for operator in operators]
+    own = [Endpoint(operator=place, region_id=None) for operator in operators for place in each_place(operator)]
     problems = [
         problem
         for operator in operators
@@ -110,6 +120,23 @@ def _connector_problems(operator: OperatorDescriptor) -> Iterator[Problem]:
         yield from problems_at(operator, operator.operator)
     if isinstance(operator.operator, Source | Sink):
         yield from problems_at(operator, operator.operator.connector)
+        yield from _paths_that_meet(operator)
+
+
+def _paths_that_meet(operator: OperatorDescriptor) -> Iterator[Problem]:
+    """Yield two paths of a source that are or contain one folder, though they are written differently: by a link."""
+    for one, other in combinations(each_place(operator), 2):
+        assert isinstance(one.operator, Source | Sink) and isinstance(other.operator, Source | Sink)  # noqa: PT018
+        here, there = one.operator.connector, other.operator.connector
+        if not here.meets(there) and _meet(here, there, is_read=True):
+            yield Problem(
+                operator=operator.name,
+                message=f"its paths '{here.place}' and '{there.place}' are one folder, or one is in the other: rows "
+                "would be read twice",
+                allowed="paths that have no file in common",
+                hint="leave out one of them",
+                declared_at=operator.declared_at,
+            )
 
 
 def _sink_problems(sink: OperatorDescriptor, endpoints: Sequence[Endpoint]) -> Iterator[Problem]:
@@ -117,10 +144,10 @@ def _sink_problems(sink: OperatorDescriptor, endpoints: Sequence[Endpoint]) -> I
         return
     connector = sink.operator.connector
     target = _path(connector)
-    if isinstance(connector, FileConnector) and (wrong := why_no_target(connector.path)):
+    if isinstance(connector, FileConnector) and (wrong := why_no_target(connector.one_path)):
         yield Problem(
             operator=sink.name,
-            message=f"its target is '{connector.path}': {wrong}",
+            message=f"its target is '{connector.one_path}': {wrong}",
             allowed=places_with_stores(),
             declared_at=sink.declared_at,
         )
@@ -164,11 +191,11 @@ def _is_same(sink: Connector, other: Connector) -> bool:
 
 
 def _path(connector: Connector) -> PurePosixPath | None:
-    return local_path(connector.path) if isinstance(connector, FileConnector) else None
+    return local_path(connector.one_path) if isinstance(connector, FileConnector) else None
 
 
 def _store_place(connector: Connector) -> StorePlace | None:
-    return StorePlace.of(connector.path) if isinstance(connector, FileConnector) else None
+    return StorePlace.of(connector.one_path) if isinstance(connector, FileConnector) else None
 
 
 # Folders that no sink may overwrite: the staging root, those of the project, and system folders.
@@ -199,7 +226,7 @@ class SinkPlace:
         """Return the place of a sink of files, None for anything else."""
         if not isinstance(operator, Sink) or not isinstance(operator.connector, FileConnector):
             return None
-        return cls(name=name, path=operator.connector.path, declared_at=declared_at)
+        return cls(name=name, path=operator.connector.one_path, declared_at=declared_at)
 
 
 def own_folders(staging_root: str, declared: Iterable[SourceLocation | None] = ()) -> tuple[OwnFolder, ...]:
