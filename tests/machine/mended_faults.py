@@ -1451,4 +1451,16 @@ FAULTS = (
         ("with_types", 'if not typed or ":" not in text:', "if True:"),
         found_by=f"{PARAMETER_TYPES}::test_a_typed_parameter_has_its_value_and_its_type",
     ),
+    _fault(
+        158,
+        "a run that is cleared merges its older files, and the log does not say what they replace",
+        ("PositionLog.overtaken_by", "if isinstance(entry, Increment) and not entry.is_empty", "if False"),
+        found_by=f"{POSITIONS}::test_the_first_run_that_has_published_later_files_is_known",
+    ),
+    _fault(
+        159,
+        "files that a later run has not published count as replaced",
+        ("PositionLog.overtaken_by", "and verdict is Settlement.CONSUMED", "and True"),
+        found_by=f"{POSITIONS}::test_the_first_run_that_has_published_later_files_is_known",
+    ),
 )
