@@ -1569,4 +1569,16 @@ FAULTS = (
         ("refuse_files_in_two", "if file in below:", "if False:"),
         found_by=f"{SEVERAL_PATHS}::test_a_file_below_two_paths_is_refused",
     ),
+    _fault(
+        158,
+        "a run that is cleared merges its older files, and the log does not say what they replace",
+        ("PositionLog.overtaken_by", "if isinstance(entry, Increment) and not entry.is_empty", "if False"),
+        found_by=f"{POSITIONS}::test_the_first_run_that_has_published_later_files_is_known",
+    ),
+    _fault(
+        159,
+        "files that a later run has not published count as replaced",
+        ("PositionLog.overtaken_by", "and verdict is Settlement.CONSUMED", "and True"),
+        found_by=f"{POSITIONS}::test_the_first_run_that_has_published_later_files_is_known",
+    ),
 )

@@ -87,6 +87,26 @@ def test_what_was_claimed_and_not_published_waits_for_its_run(world: World) -> N
     assert world.missing() == world.twice() == []
 
 
+def test_the_first_run_that_has_published_later_files_is_known(world: World) -> None:
+    def overtaken_by(run: str) -> str | None:
+        increment = world.log.of_run(RunIdentity.own("shop", run))
+        assert increment is not None
+        return world.log.overtaken_by(increment)
+
+    assert world.attempt("r1")
+    assert overtaken_by("r1") is None
+    assert world.attempt("empty")
+    world.arrives()
+    for writes in range(60):  # it takes its increment, and publishes nothing
+        if 2 not in world.log.numbers():
+            world.attempt("fails", dies=writes)
+    assert (overtaken_by("r1"), overtaken_by("empty")) == (None, None)
+    for run in ("r2", "r3"):
+        world.arrives()
+        assert world.attempt(run)
+    assert [overtaken_by(run) for run in ("r1", "empty", "r2", "r3")] == ["r2", "r2", "r3", None]
+
+
 def test_an_empty_increment_holds_up_nobody(world: World) -> None:
     assert world.attempt("r1")
     world.attempt("r2", dies=6, tells=False)

@@ -146,7 +146,11 @@ class FileSink:
         if self.sink.mode is not SinkMode.OVERWRITE_PARTITIONS or intent.rows:
             return
         if ticket.partition is None:
-            LOG.warning("%s: there are no rows, so no partition is replaced", intent.target)
+            LOG.warning(
+                "%s: there are no rows, so no partition is replaced. partitions={'%s': …} empties that of the run",
+                intent.target,
+                self.sink.partition_by[0],
+            )
             return
         removed = counted(len(intent.remove), "file")
         LOG.warning("%s: %s has no rows, and is emptied: %s", intent.target, ticket.partition, removed)

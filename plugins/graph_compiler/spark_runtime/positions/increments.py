@@ -7,7 +7,7 @@ claim     before the first sink is published; done, after the last
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,8 +15,8 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from graph_compiler import program_log
-from graph_compiler.declaration.connectors import Connector, FileConnector, Jdbc
-from graph_compiler.declaration.operators import Source
+from graph_compiler.declaration.connectors import Connector, FileConnector, Jdbc, SinkMode
+from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.documents.descriptor import (
     OperatorDescriptor,
     RegionDescriptor,
@@ -24,7 +24,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.position import Increment, ReadFrom, ReadIncrement, SourcePosition
 from graph_compiler.deployment.documents.staging_layout import PositionLayout, StagingLayout
-from graph_compiler.identifiers import OperatorId
+from graph_compiler.identifiers import OperatorId, listing
 from graph_compiler.spark_runtime.positions.new_files import new_files, pinned_files
 from graph_compiler.spark_runtime.positions.new_rows import new_rows, pinned_rows
 from graph_compiler.staging.positions.position_log import Known, NewPart, PositionError, PositionLog
@@ -126,7 +126,10 @@ class Increments:
         """
         for position, own in () if self.is_given else _reached(region, targets):
             log = self._log(position)
-            log.claim(self._own(log, position), {id: targets[id] for id in own})
+            increment = self._own(log, position)
+            if merges := _merges(region, own):
+                _warn_of_older_rows(log, increment, merges)
+            log.claim(increment, {id: targets[id] for id in own})
 
     def done(self, region: RegionDescriptor, published: Iterable[OperatorId]) -> None:
         """Record that sinks have published."""
@@ -171,6 +174,29 @@ def _reached(
     given = set(operator_ids)
     own = {each: [sink.operator_id for sink in each.sinks if sink.operator_id in given] for each in region.positions}
     return [(position, ids) for position, ids in own.items() if ids]
+
+
+def _merges(region: RegionDescriptor, operator_ids: Iterable[OperatorId]) -> list[str]:
+    """Return the names of those of the sinks that merge by key."""
+    own = set(operator_ids)
+    sinks = [each for each in region.operators if isinstance(each.operator, Sink) and each.operator_id in own]
+    return [each.name for each in sinks if isinstance(each.operator, Sink) and each.operator.mode is SinkMode.MERGE]
+
+
+def _warn_of_older_rows(log: PositionLog, increment: Increment, merges: Sequence[str]) -> None:
+    """Warn if a run that is run again merges files over what later runs have merged.
+
+    Rows of a database are as they are now: one that has changed since is not between the bounds of the run any more.
+    """
+    if increment.files and (later := log.overtaken_by(increment)) is not None:
+        LOG.warning(
+            "run '%s' has read later rows of '%s', and is published: this run merges older ones into %s, which replace "
+            "those with the same keys. Clear run '%s' and those after it, too, in their order",
+            later,
+            log.layout.uid,
+            listing(merges),
+            later,
+        )
 
 
 def _source(operator: OperatorDescriptor) -> Source:

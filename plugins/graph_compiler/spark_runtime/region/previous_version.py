@@ -90,8 +90,9 @@ class PreviousVersions:
                 self.found.append(replace(read, region_id=self.task.region.region_id))
                 return rows
         raise PreviousVersionError(
-            f"this run has published to {versions.target}, and the copy of the version before it is lost: its rows "
-            "cannot be computed again, and what this run has published stays as it is\n"
+            f"this run has published to {versions.target}, and the copy of the version before it is lost, or has other "
+            "columns than the pipeline reads now: its rows cannot be computed again, and what this run has published "
+            "stays as it is\n"
             "  hint: leave this run, if its rows are right. If not, a new run reads the version of today; to compute "
             "this one again, first restore the target as it was before, from a backup"
         )

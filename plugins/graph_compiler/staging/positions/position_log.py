@@ -217,6 +217,15 @@ class PositionLog:
         found = self.entry(number)
         return found if isinstance(found, Increment) and found.identity == identity else None
 
+    def overtaken_by(self, increment: Increment) -> str | None:
+        """Return the first run that has read more after an increment, and published it; None if there is none."""
+        entries = [self.entry(number) for number in self.numbers() if number > increment.number]
+        verdicts = [each.before for each in entries[1:]] + [self._verdict_now(each.number) for each in entries[-1:]]
+        for entry, verdict in zip(entries, verdicts, strict=True):
+            if isinstance(entry, Increment) and not entry.is_empty and verdict is Settlement.CONSUMED:
+                return entry.identity.run_id
+        return None
+
     def known(self, verdict: Settlement | None) -> Known:
         """Return all that was consumed; `verdict` is that on the last entry."""
         numbers = self.numbers()
