@@ -62,7 +62,7 @@ def out(tmp_path: Path) -> Path:
 def test_all_rows_are_in_one_file_and_others_stay(
     sinks: Sinks, out: Path, connector: FileConnector, rows: str, bytes: bytes
 ) -> None:
-    name = connector.path
+    name = connector.one_path
     target = replace(connector, path=f"{out}/{name}")
     for run in ("r1", "r2"):
         found = sinks.write(target, rows, run=run, **ONE)
@@ -86,7 +86,7 @@ def test_the_name_shows_the_compression(
     sinks.write(target, ROWS, **ONE)
     with opened(out / f"report.csv{ending}") as file:
         assert file.read().splitlines()[0] == b"id,word"
-    assert spark.read.csv(target.path, header=True).count() == 3
+    assert spark.read.csv(target.one_path, header=True).count() == 3
 
 
 def test_a_name_that_hides_the_compression_is_refused_before_it_is_published(sinks: Sinks, out: Path) -> None:
@@ -228,7 +228,7 @@ def test_a_folder_that_was_a_file_and_a_file_that_was_a_folder(sinks: Sinks, out
         sinks.open(target, run="r1", single_file=False)
     (out / "report.csv").unlink()
     sinks.write(target, "SELECT 3 AS id", run="r1", mode="error-if-exists")
-    assert sinks.spark.read.csv(target.path, header=True).collect()[0].id == "3"
+    assert sinks.spark.read.csv(target.one_path, header=True).collect()[0].id == "3"
 
 
 def test_missing_folders_are_made_and_a_closed_one_is_reported(

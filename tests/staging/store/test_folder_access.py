@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -118,10 +119,10 @@ def test_a_folder_that_others_remove_while_it_is_empty_is_created_again(
     assert next(removals, None) is None, "each of them has been removed"
 
 
-def _after_removal(act: Callable[..., str], removals: Iterator[bool]) -> Callable[..., str]:
+def _after_removal(act: Callable[..., Any], removals: Iterator[bool]) -> Callable[..., Any]:
     """Remove the folder in which something is to be created, while it is empty, where `removals` says so."""
 
-    def removed(*given: str, **named: str) -> str:
+    def removed(*given: str, **named: str) -> Any:
         if next(removals, False):
             Path(named["dir"] if named else given[1] + "/..").resolve().rmdir()
         return act(*given, **named)
