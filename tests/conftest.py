@@ -1,8 +1,9 @@
 """Builders: small pipelines as values, and the flights pipeline with other options."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -33,6 +34,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start with slow tests: the last ones should be short, so that all processes end at the same time."""
     items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in SLOW_FIRST])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Generator[None, Any, Any]:
+    """Escape half of a surrogate pair in a report, such as in a captured log: a process that sends it would die."""
+    return _sendable((yield))
+
+
+def _sendable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode(errors="backslashreplace").decode()
+    if isinstance(value, dict):
+        return {key: _sendable(each) for key, each in value.items()}
+    return type(value)(map(_sendable, value)) if isinstance(value, list | tuple) else value
 
 
 @pytest.fixture(scope="session")
