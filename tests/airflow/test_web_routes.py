@@ -375,7 +375,7 @@ def test_a_retry_is_two_attempts_and_a_waiting_task_has_none(viewer: Any) -> Non
     fail_and_wait("evil", first, "manual__retried")
     found = region(first)
     assert (found["state"], found["airflow_state"]) == ("FAILED", "up_for_retry")
-    assert [(one["number"], one["state"], one["execution_id"]) for one in found["attempts"]] == [(0, "FAILED", own)]
+    assert [(one["try_number"], one["state"], one["execution_id"]) for one in found["attempts"]] == [(1, "FAILED", own)]
     again = set_task("evil", first, "manual__retried", try_number=2, state="queued")
     found = region(first)
     assert found["state"] == "DEPLOYING"
