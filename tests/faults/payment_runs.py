@@ -133,7 +133,7 @@ class PaymentRuns(Trial):
         assert self.place.store.delete(positions_of(self.place.root, self.layout.identity.owner))
 
     def _expect(self, state: str, suffix: str = "", *, words: str = "") -> None:
-        """Wait for the end of a run; raise AssertionError if it is another, or if no attempt says the words."""
+        """Wait until a run ends; raise AssertionError if it ends in another way, or if no attempt says the words."""
         found, reasons = self._ended(suffix), self._reasons(suffix)
         assert found == state, f"run {suffix or 'of the case'} is {found}, expected {state}: {reasons[-1:]}"
         assert any(words in reason for reason in reasons), f"no attempt says '{words}': {reasons}"

@@ -1420,7 +1420,7 @@ FAULTS = (
     _fault(
         166,
         "a folder that another process removes while it is empty is not created again",
-        ("in_staging_folder", "for _ in range(_MOST_REMOVALS):", "for _ in range(0):"),
+        ("in_staging_folder", "for _ in range(MOST_REMOVALS):", "for _ in range(0):"),
         found_by=f"{FOLDER_ACCESS}::test_a_folder_that_others_remove_while_it_is_empty_is_created_again",
     ),
     _fault(

@@ -299,11 +299,6 @@ class Sink(Operator):
         values = ((column, rendered.get(f"{_PARTITIONS}{column}", value)) for column, value in self.partitions)
         return replace(self, connector=self.connector.with_texts(of_connector), partitions=tuple(values))
 
-    @property
-    def delivery(self) -> str | None:
-        """Return what it promises less than to publish the rows of a run once; None if it promises that."""
-        return self.connector.delivery
-
     def writes_in_order(self) -> bool:
         """Whether its files keep the order of its rows: tables have none, and a merge mixes old rows with new ones."""
         has_files = isinstance(self.connector, Connector) and self.connector.has_folders

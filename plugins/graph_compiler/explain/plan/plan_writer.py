@@ -91,7 +91,7 @@ def _operators(
     graph, apart = compiled.stream_graph, _counted_apart(compiled)
     for node in graph.nodes:
         words = None if isinstance(node.operator, Source) else column_words(columns[node.id])
-        delivery = node.operator.delivery if isinstance(node.operator, Sink) else None
+        delivery = node.operator.connector.delivery if isinstance(node.operator, Sink) else None
         yield PlanOperator(
             id=node.id,
             name=node.declared_name,

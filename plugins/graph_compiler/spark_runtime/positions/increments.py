@@ -179,8 +179,8 @@ def _reached(
 def _merges(region: RegionDescriptor, operator_ids: Iterable[OperatorId]) -> list[str]:
     """Return the names of those of the sinks that merge by key."""
     own = set(operator_ids)
-    sinks = [each for each in region.operators if isinstance(each.operator, Sink) and each.operator_id in own]
-    return [each.name for each in sinks if isinstance(each.operator, Sink) and each.operator.mode is SinkMode.MERGE]
+    found = (each for each in region.operators if each.operator_id in own)
+    return [each.name for each in found if isinstance(each.operator, Sink) and each.operator.mode is SinkMode.MERGE]
 
 
 def _warn_of_older_rows(log: PositionLog, increment: Increment, merges: Sequence[str]) -> None:

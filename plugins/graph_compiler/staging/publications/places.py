@@ -120,14 +120,12 @@ def _connector_problems(operator: OperatorDescriptor) -> Iterator[Problem]:
         yield from problems_at(operator, operator.operator)
     if isinstance(operator.operator, Source | Sink):
         yield from problems_at(operator, operator.operator.connector)
-        yield from _paths_that_meet(operator)
+        yield from _paths_that_meet(operator, operator.operator.connector)
 
 
-def _paths_that_meet(operator: OperatorDescriptor) -> Iterator[Problem]:
+def _paths_that_meet(operator: OperatorDescriptor, connector: Connector) -> Iterator[Problem]:
     """Yield two paths of a source that are or contain one folder, though they are written differently: by a link."""
-    for one, other in combinations(each_place(operator), 2):
-        assert isinstance(one.operator, Source | Sink) and isinstance(other.operator, Source | Sink)  # noqa: PT018
-        here, there = one.operator.connector, other.operator.connector
+    for here, there in combinations(connector.each_place(), 2):
         if not here.meets(there) and _meet(here, there, is_read=True):
             yield Problem(
                 operator=operator.name,

@@ -20,7 +20,8 @@ Done = TypeVar("Done")
 
 _OF_A_GROUP = stat.S_ISGID | stat.S_IRWXG
 _PRIVATE, _SHARED = 0o700, 0o2770
-_MOST_REMOVALS = 20
+MOST_REMOVALS = 20
+"""How often a folder is created again that others have removed while it was empty."""
 
 
 def is_open_to_group(folder: Path) -> bool:
@@ -62,7 +63,7 @@ def in_staging_folder(folder: Path, do: Callable[[], Done]) -> Done:
     Other processes remove folders while they are empty: if one removes it in between, it is created again. Raises
     FileNotFoundError if it disappears each time.
     """
-    for _ in range(_MOST_REMOVALS):
+    for _ in range(MOST_REMOVALS):
         with suppress(FileNotFoundError):
             _make_missing(folder)
             return do()

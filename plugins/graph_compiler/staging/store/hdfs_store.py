@@ -16,6 +16,7 @@ complete: a delayed rename could bring the beginning of it.
 
 from __future__ import annotations
 
+import errno
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
@@ -24,6 +25,7 @@ from typing import Protocol
 
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.staging.store.conditional_put import ask_repeatedly, put_once
+from graph_compiler.staging.store.folder_access import MOST_REMOVALS
 from graph_compiler.staging.store.staging_store import MOST_BYTES, MOST_ENTRIES, StoredFile
 from graph_compiler.stores.hdfs import HDFS
 
@@ -186,7 +188,7 @@ class HdfsStore:
 
     def move(self, folder: str, to: str) -> bool:
         """Rename a folder; missing parents are created, again if another process removes them while they are empty."""
-        while True:
+        for _ in range(MOST_REMOVALS):
             self.make_folder(to.rpartition("/")[0])
             try:
                 self.client.rename(folder, to)
@@ -195,6 +197,7 @@ class HdfsStore:
                     return False
             else:
                 return True
+        raise FileNotFoundError(errno.ENOENT, "the folder around it is removed each time", to)
 
     def exchange(self, one: str, other: str) -> bool:
         """Never called: HDFS cannot do it."""

@@ -178,7 +178,7 @@ class LocalStore:
         return True
 
     def file_id(self, key: str) -> str | None:
-        """Return a digest of a file's bytes, which are all read; None if it is no file."""
+        """Return a digest of all bytes of a file; None if it is not a file."""
         try:
             with open(key, "rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
