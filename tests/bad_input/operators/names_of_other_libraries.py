@@ -17,7 +17,7 @@ orders.amount.sink_to(Parquet("/out/amounts"))
 #     hint: `top_n(10, "amount DESC")`
 #     declared at pipelines/names_of_other_libraries.py:5
 #   a stream has no 'to_csv': that is pandas'
-#     hint: `sink_to(Csv(path), files=1)`
+#     hint: `sink_to(Csv(path), single_file=True)`
 #     declared at pipelines/names_of_other_libraries.py:5
 #   after 'orders': a stream has no columns to index: found ['amount']
 #     hint: columns are named in expressions: `select("id", "country")`, `filter("amount > 10")`, `with_columns(twice="amount * 2")`

@@ -58,7 +58,7 @@ def test_the_code_of_a_hint_is_accepted(code: str, spark: SparkSession, tmp_path
         "rows": rows,
         "other": env.from_source(Values([], TO_JOIN if "join(" in code else SCHEMA), "other"),
         "function": function,
-        "path": str(tmp_path / "in.csv"),
+        "path": str(tmp_path / ("out.csv" if "single_file" in code else "out")),
         "file": "data/codes.csv",
         "url": "jdbc:postgresql://db/shop",
     }
