@@ -24,8 +24,12 @@ if TYPE_CHECKING:
     from graph_compiler.testing.pipeline_result import PipelineResult
 
 
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Options of a JVM for short jobs, which end before the code of the second compiler would pay off."""
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
+"""Options of a JVM for short jobs, which end before the code of the second compiler would pay off.
+
+With one compiler, Java reserves 48 MB for compiled code, and a thousand tests of one session fill them: from then on it
+throws code away and compiles it again. 240 MB is its default for two compilers.
+"""
 
 
 @pytest.fixture(scope="session")
