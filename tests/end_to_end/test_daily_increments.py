@@ -162,6 +162,7 @@ def test_orders_are_merged_into_files_and_into_a_database(postgres: Postgres, ho
 
 
 @pytest.mark.usefixtures("migrated_home")
+@pytest.mark.long  # six applications; tests/spark/positions/test_increments.py holds the same without Airflow
 def test_versions_are_merged_and_a_column_is_added(home: Home, tmp_path: Path) -> None:
     shop = Shop(home, tmp_path)
     recipes = Recipes(shop.data)
