@@ -20,9 +20,9 @@ CORE := .venv-core/bin
 NEEDS_SOME := (spark or airflow or e2e or installed)
 NEEDS_NOTHING := -m 'not ($(NEEDS_SOME) or long or browser)'
 # What `make test-all` runs, what `make test-long` runs, and what has a command of its own.
-NOT_QUICK := ci or long or browser or cluster or yarn or kubernetes or openlineage or objects or hdfs or compose
+NOT_QUICK := ci or long or browser or cluster or yarn or kubernetes or openlineage or objects or hdfs or compose or versions
 
-.PHONY: help run ui up down down-all explain env test test-all test-core test-long test-browser test-cluster test-yarn test-kubernetes test-openlineage test-objects test-hdfs test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends stale mutants bench lint format lock web web-check clean
+.PHONY: help run ui up down down-all explain env test test-all test-core test-long test-browser test-cluster test-yarn test-kubernetes test-openlineage test-objects test-hdfs test-versions test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends stale mutants bench lint format lock web web-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -56,7 +56,7 @@ test: $(READY) $(DATA) ## run the tests that find most mistakes: nine minutes on
 # `make test-core` has run what needs neither Airflow nor Spark; tests/architecture/test_markers.py
 # finds a test that both leave out.
 test-all: test-core $(READY) $(DATA) ## run all tests that CI runs: those of test-core, then those with Airflow and Spark
-	@$(WITH_JAVA) $(BIN)/python -m pytest $(SPREAD) -m '$(NEEDS_SOME) and not (long or browser)'
+	@$(WITH_JAVA) $(BIN)/python -m pytest $(SPREAD) -p tests.versions.recording -m '$(NEEDS_SOME) and not (long or browser)'
 
 test-long: $(READY) $(DATA) ## run the tests that take long: a scheduled run under `airflow standalone`, operators in the other ways they can run
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m long
@@ -88,6 +88,10 @@ test-objects: $(READY) $(OBJECTS_READY) $(EXECUTOR_READY) $(DATA) ## stage in an
 test-hdfs: $(READY) $(DATA) ## stage in HDFS on this host, and lose its answers (needs Maven and Maven Central)
 	@$(WITH_JAVA) mvn -q -B -f tests/hdfs/pom.xml dependency:copy-dependencies -DoutputDirectory=jars
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m hdfs $(ARGS)
+
+test-versions: $(READY) ## compare what we call in Spark's JVM with the jars of each Spark that is supported (needs Maven and Maven Central)
+	@$(WITH_JAVA) mvn -q -B -f tests/versions/pom.xml dependency:copy
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m versions $(ARGS)
 
 test-compose: $(READY) $(DATA) ## start the containers, run Dags in them, and break each service (an hour; Docker, or root on Debian)
 	@$(WITH_JAVA) scripts/with-chromium tests/compose/with_docker $(BIN)/python -m pytest -m compose $(ARGS)

@@ -26,6 +26,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.spark_runtime.spark_internals.java import java_class, java_class_name, scala_map, scala_object
 from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan, children_of, pattern, rows_of_plan
+from graph_compiler.spark_runtime.spark_internals.versions import time_to_timestamp
 
 _CATALYST = "org.apache.spark.sql.catalyst"
 _SPECIAL = re.compile(r"\s*(now|today|tomorrow|yesterday)\s*", re.IGNORECASE)
@@ -62,9 +63,12 @@ class StoppedClock:
         return not special.fastEquals(replaced)
 
     def _current_times(self, plan: Any) -> Iterator[Any]:
-        likes = [pattern(self.spark, name) for name in ("CURRENT_LIKE", "CAST_TO_TIMESTAMP")]
+        of_day = time_to_timestamp(self.spark)
+        likes = [pattern(self.spark, "CURRENT_LIKE"), *([] if of_day is None else [of_day])]
         for expression in _expressions(plan, likes):
-            if java_class_name(expression) in _VALUES or self._is_on_the_current_day(expression):
+            if java_class_name(expression) in _VALUES or (
+                of_day is not None and self._is_on_the_current_day(expression)
+            ):
                 yield expression
 
     def _is_on_the_current_day(self, expression: Any) -> bool:

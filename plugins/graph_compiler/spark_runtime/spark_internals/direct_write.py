@@ -26,6 +26,7 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler.spark_runtime.spark_internals.executed_plan import WriteMetrics
 from graph_compiler.spark_runtime.spark_internals.java import java_class, scala_map, scala_object, scala_sequence
 from graph_compiler.spark_runtime.spark_internals.plans import elements
+from graph_compiler.spark_runtime.spark_internals.versions import with_defaults
 
 _SOURCES = "org.apache.spark.sql.execution.datasources"
 _STREAMING = "org.apache.spark.sql.execution.streaming"
@@ -122,8 +123,8 @@ def _write(spark: SparkSession, query: Any, target: _Target, metrics: Any, log: 
     tracker = java_class(spark, f"{_SOURCES}.BasicWriteJobStatsTracker")(
         java_class(spark, "org.apache.spark.util.SerializableConfiguration")(configuration), metrics
     )
-    source = java_class(spark, f"{_SOURCES}.DataSource")(
-        session, target.format, no_columns, none, no_columns, none, options, none, none
+    source = with_defaults(
+        spark, f"{_SOURCES}.DataSource", session, target.format, no_columns, none, no_columns, none, options
     )
     writer = scala_object(spark, f"{_SOURCES}.FileFormatWriter")
     spec = java_class(spark, f"{_SOURCES}.FileFormatWriter$OutputSpec")

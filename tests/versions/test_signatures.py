@@ -1,0 +1,57 @@
+"""Each supported Spark has the classes and methods that our modules call in its JVM (used.txt).
+
+A newer Spark may take away what is private, and the first pipeline would find that. Here its jars are read.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.versions.class_files import CONSTRUCTOR, Jars
+from tests.versions.recording import INSTALLED, USED
+
+pytestmark = pytest.mark.versions
+
+HERE = Path(__file__).parent
+FOLDERS = {folder.name: folder for folder in sorted((HERE / "jars").iterdir())}
+FOLDERS["installed"] = INSTALLED
+CATALYST = "org.apache.spark.sql.catalyst"
+DATA_SOURCE = "org.apache.spark.sql.execution.datasources.DataSource"
+ONLY_WHERE_ASKED = {
+    # spark_internals/versions.py asks for them
+    (f"{CATALYST}.trees.TreePattern", "CAST_TO_TIMESTAMP", 0),
+    (f"{CATALYST}.expressions.Cast", "isTimeToTimestampNTZ", 2),
+    (f"{CATALYST}.expressions.Cast", "isTimeToTimestampLTZ", 2),
+    (f"{CATALYST}.expressions.MakeTimestampLTZ", CONSTRUCTOR, 3),
+    (DATA_SOURCE, CONSTRUCTOR, 9),
+}
+
+
+@pytest.fixture(scope="module", params=FOLDERS)
+def jars(request: pytest.FixtureRequest) -> Jars:
+    return Jars(FOLDERS[request.param])
+
+
+def used() -> list[tuple[str, str, int]]:
+    lines = [line.split() for line in USED.read_text().splitlines()]
+    return [(name, method, int(arguments)) for name, method, arguments in lines]
+
+
+def test_a_version_has_all_that_is_called(jars: Jars) -> None:
+    calls = set(used()) - ONLY_WHERE_ASKED
+    assert len(calls) > 150
+    assert [call for call in sorted(calls) if not jars.has(*call)] == []
+
+
+def test_what_only_some_versions_have_is_seen() -> None:
+    old, new = Jars(FOLDERS["4.1.3"]), Jars(FOLDERS["installed"])
+    assert [call for call in ONLY_WHERE_ASKED if old.has(*call)] == []
+    assert [call for call in ONLY_WHERE_ASKED if not new.has(*call)] == []
+    assert old.has(DATA_SOURCE, CONSTRUCTOR, 8)
+    assert old.has(f"{CATALYST}.plans.logical.Project", "containsPattern", 1), "it is inherited"
+
+
+def test_the_calls_that_differ_are_used() -> None:
+    assert set(used()) >= ONLY_WHERE_ASKED
