@@ -56,16 +56,17 @@ def env(target: str = "/out/{{ ds }}", condition: str = "v > 1") -> StreamExecut
 def warning_of(env: StreamExecutionEnvironment, cron: str, zone: str) -> str:
     from airflow.sdk import CronTriggerTimetable
 
+    return warning("two runs have the same day", env, CronTriggerTimetable(cron, timezone=zone), zone)
+
+
+def warning(words_in_it: str, env: StreamExecutionEnvironment, schedule: Any, zone: str = "UTC") -> str:
+    """Return the warnings with these words when a Dag is built; they are in its documentation, too."""
     from graph_compiler.airflow_backend import build_dag
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        dag = build_dag(
-            env,
-            schedule=CronTriggerTimetable(cron, timezone=zone),
-            start_date=datetime(2026, 1, 1, tzinfo=ZoneInfo(zone)),
-        )
-    found = [str(each.message) for each in caught if "two runs have the same day" in str(each)]
+        dag = build_dag(env, schedule=schedule, start_date=datetime(2026, 1, 1, tzinfo=ZoneInfo(zone)))
+    found = [str(each.message) for each in caught if words_in_it in str(each)]
     assert all(words.partition(": ")[2] in (dag.doc_md or "") for words in found)
     return "".join(found)
 
@@ -211,3 +212,29 @@ def test_a_task_renders_the_day_of_its_pipelines_zone() -> None:
     task.render_template_fields(context)
     assert task.parameters["run_date"] == "2026-03-27"
     assert "/out/2026-03-27" in task.places.values()
+
+
+def days_that_may_be_empty(path: str) -> StreamExecutionEnvironment:
+    declared = StreamExecutionEnvironment("daily")
+    rows = declared.from_source(Csv(path, schema="v INT", if_missing="empty"), "of_the_day")
+    rows.sink_to(Parquet("/out/{{ ts_nodash }}")).name("out")
+    return declared
+
+
+def test_runs_at_midnight_are_warned_of_where_the_day_that_begins_may_be_empty() -> None:
+    from airflow.sdk import DAG, CronDataIntervalTimetable, CronTriggerTimetable
+    from airflow.sdk.execution_time import macros
+
+    words = "names the day that begins then"
+    begins = days_that_may_be_empty("/in/{{ ds }}")
+    told = warning(words, begins, "@daily")
+    assert "the path of of_the_day" in told
+    assert warning(words, begins, CronTriggerTimetable("0 0 * * *", timezone="UTC"))
+    assert not warning(words, begins, CronDataIntervalTimetable("@daily", timezone="UTC")), "its ds has ended"
+    assert not warning(words, begins, "0 22 * * *")
+    assert not warning(words, begins, None)
+
+    template = told[told.rindex("{{") : told.rindex("}}") + 2]
+    ended = days_that_may_be_empty(f"/in/{template}")
+    assert not warning(words, ended, "@daily")
+    assert DAG("p").get_template_env().from_string(template).render(ds="2026-03-01", macros=macros) == "2026-02-28"

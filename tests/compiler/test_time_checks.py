@@ -115,3 +115,39 @@ def test_the_warning_names_the_option() -> None:
     assert "the schedule is in Europe/Vienna, but ds is a day in UTC" in said
     assert 'hint: config={"airflow.run-date-timezone": "Europe/Vienna"} makes run_date the day' in said
     assert "use {{ run_date }} for ds" in said
+
+
+def of_the_day(
+    cron: str, path: str, zone: str = "UTC", *, if_missing: str | None = "empty", own: str = "UTC"
+) -> list[str]:
+    config = {"airflow.run-date-timezone": own}
+    env = StreamExecutionEnvironment("daily", schedule=Schedule(cron=cron, timezone=zone), config=config)
+    rows = env.from_source(Csv(path, schema="k INT", if_missing=if_missing), "of_the_day")
+    rows.sink_to(Parquet("/out/{{ logical_date.int_timestamp }}")).name("out")
+    return [said for said in warnings_of(env) if "names the day that begins" in said]
+
+
+@pytest.mark.parametrize("cron", ["@daily", "@weekly", "0 0 * * *", "0 0 * * 1-5"])
+@pytest.mark.parametrize("path", ["/in/{{ ds }}", "/in/{{ds_nodash}}.csv", "/in/day={{ run_date }}/*.csv"])
+def test_a_source_of_the_day_that_begins_is_warned_of_if_it_may_be_empty(cron: str, path: str) -> None:
+    (said,) = of_the_day(cron, path)
+    assert said.startswith("of_the_day: its path names the day that begins when the run starts")
+    assert "macros.ds_add(ds, -1)" in said
+    assert of_the_day(cron, path, if_missing=None) == []
+
+
+@pytest.mark.parametrize(
+    ("cron", "path", "zone", "own", "is_warned_of"),
+    [
+        ("0 22 * * *", "/in/{{ ds }}", "UTC", "UTC", False),
+        ("@hourly", "/in/{{ ds }}", "UTC", "UTC", False),
+        ("@daily", "/in/{{ macros.ds_add(ds, -1) }}", "UTC", "UTC", False),
+        ("@daily", "/in/all", "UTC", "UTC", False),
+        ("@daily", "/in/{{ ds }}", "Europe/Vienna", "UTC", False),  # 23:00 UTC of the day before
+        ("@daily", "/in/{{ ds }}", "America/New_York", "UTC", True),
+        ("@daily", "/in/{{ run_date }}", "Europe/Vienna", "Europe/Vienna", True),
+        ("@daily", "/in/{{ run_date }}", "Europe/Vienna", "UTC", False),
+    ],
+)
+def test_the_day_that_has_ended_is_not_warned_of(cron: str, path: str, zone: str, own: str, is_warned_of: bool) -> None:
+    assert bool(of_the_day(cron, path, zone, own=own)) == is_warned_of

@@ -23,7 +23,11 @@ from graph_compiler.airflow_backend.dag.concurrency import (
     why_one_run_at_a_time,
 )
 from graph_compiler.airflow_backend.dag.deployment_tasks import add_tasks
-from graph_compiler.airflow_backend.dag.logical_dates import places_without_logical_date, what_days_lose
+from graph_compiler.airflow_backend.dag.logical_dates import (
+    places_without_logical_date,
+    what_days_lose,
+    what_midnight_misses,
+)
 from graph_compiler.airflow_backend.dag.plan_document import TAG
 from graph_compiler.airflow_backend.installation.settings import read_settings
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
@@ -83,9 +87,13 @@ def build_dag(
     if dag.catchup and (loss := what_catchup_loses(compiled, templates)):
         notes += f"\n\n{loss}"
         warnings.warn(f"Dag '{dag.dag_id}': {loss}", stacklevel=2)
-    if loss := what_days_lose(compiled, dag.timetable, templates):
-        notes += f"\n\n{loss}"
-        warnings.warn(f"Dag '{dag.dag_id}': {loss}", stacklevel=2)
+    for loss in (
+        what_days_lose(compiled, dag.timetable, templates),
+        what_midnight_misses(pipeline, compiled.options, dag.timetable),
+    ):
+        if loss:
+            notes += f"\n\n{loss}"
+            warnings.warn(f"Dag '{dag.dag_id}': {loss}", stacklevel=2)
     # Airflow records the file that calls DAG(); it must be the file that calls build_dag.
     dag.fileloc = sys._getframe(1).f_code.co_filename
     tasks, plan = add_tasks(dag, compiled, settings, Arguments.own(pipeline), airflow)

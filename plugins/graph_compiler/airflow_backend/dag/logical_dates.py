@@ -12,17 +12,21 @@ from datetime import UTC, datetime, time, timedelta
 from typing import cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from airflow.sdk import Asset, AssetAll, AssetAny, Context
+from airflow.sdk import Asset, AssetAll, AssetAny, Context, CronTriggerTimetable
 from airflow.sdk.exceptions import AirflowFailException
 from jinja2 import Environment, UndefinedError
 
 from graph_compiler.airflow_backend.dag.template_variables import variables_in
 from graph_compiler.compiler.checks.expression_checks import parameters_of
+from graph_compiler.compiler.checks.time_checks import AT_MIDNIGHT, reading_the_day_that_begins
 from graph_compiler.declaration.operators import Operator, Sink, Source
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.transformations import label
 from graph_compiler.errors import Problem
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import listing
+from graph_compiler.options.model import PipelineOptions
 
 NEEDS_LOGICAL_DATE = frozenset(
     {"data_interval_end", "data_interval_start", "ds", "ds_nodash", "logical_date", "ts"}
@@ -91,7 +95,6 @@ def explaining_templates(pipeline: str, places: Mapping[str, str]) -> Iterator[N
 # In autumn, a day has no run. A time of day that is on the same day in UTC all year has neither.
 
 _DAYS = frozenset({"ds", "ds_nodash", RUN_DATE})
-_AT_MIDNIGHT = frozenset({"@daily", "@weekly", "@monthly", "@quarterly", "@yearly"})
 _DAY = 1440
 """Minutes."""
 
@@ -117,9 +120,27 @@ def what_days_lose(compiled: CompiledPipeline, timetable: object, templates: Env
     )
 
 
+def what_midnight_misses(pipeline: Pipeline, options: PipelineOptions, timetable: object) -> str | None:
+    """Return a warning if the runs of a Dag read the day that begins, and have no rows if nothing is there.
+
+    The runs of a timetable with data intervals have the day that has ended.
+    """
+    if not isinstance(timetable, CronTriggerTimetable):
+        return None
+    zone = str(getattr(timetable.timezone, "name", timetable.timezone))
+    found = reading_the_day_that_begins(pipeline, timetable.expression, zone, options)
+    if not (names := [label(each) for each in found]):
+        return None
+    return (
+        f"Its runs are at midnight, and the path of {listing(names)} names the day that begins then: "
+        "if_missing='empty' reads no rows, because the files of that day come later. Hint: a time at which they are "
+        "there, such as schedule='0 22 * * *'; or in paths the day before, {{ macros.ds_add(ds, -1) }}."
+    )
+
+
 def _minute_of_day(cron: str) -> int | None:
     """Return the minute of the day of an expression that has only one; None for all others."""
-    if cron in _AT_MIDNIGHT:
+    if cron in AT_MIDNIGHT:
         return 0
     fields = cron.split()
     if len(fields) != 5 or not all(field.isascii() and field.isdecimal() for field in fields[:2]):

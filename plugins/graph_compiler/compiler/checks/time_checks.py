@@ -9,10 +9,12 @@ from zoneinfo import ZoneInfo
 
 from graph_compiler.compiler.checks.expression_checks import parameters_of
 from graph_compiler.declaration.connectors import Connector
+from graph_compiler.declaration.connectors.connector import IfMissing
+from graph_compiler.declaration.connectors.files import FileConnector
 from graph_compiler.declaration.operators import Operator, Sink, Source, WindowAggregate
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
 from graph_compiler.declaration.pipeline import Pipeline
-from graph_compiler.declaration.transformations import problem_at
+from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
 from graph_compiler.declaration.windows import WEEK, duration_of
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
@@ -20,6 +22,8 @@ from graph_compiler.options.model import PipelineOptions
 
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _DAY = re.compile(rf"(?<![.\w'\"])(ds|ds_nodash|{RUN_DATE})\b")
+_WHOLE_DAY = re.compile(rf"\{{\{{\s*(ds|ds_nodash|{RUN_DATE})\s*\}}\}}")
+AT_MIDNIGHT = frozenset({"@daily", "@weekly", "@monthly", "@quarterly", "@yearly"})
 _SAMPLES = tuple(datetime(2026, 1, 1, tzinfo=UTC) + timedelta(weeks=week) for week in range(53))
 """Moments of a year, which show how far a time zone is from UTC."""
 _MINUTES = 24 * 60
@@ -64,6 +68,43 @@ def days_of_runs(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Probl
         )
 
 
+def days_that_begin(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem]:
+    """Find sources that may be empty, and whose path names the day that begins when the run is scheduled."""
+    schedule = pipeline.schedule
+    if schedule is None or schedule.cron is None:
+        return
+    for transformation in reading_the_day_that_begins(pipeline, schedule.cron, schedule.timezone, options):
+        yield problem_at(
+            transformation,
+            f"its path names the day that begins when the run starts ('{schedule.cron}'): if_missing='empty' reads no "
+            "rows, because the files of that day come later",
+            hint='a time at which they are there: Schedule(cron="0 22 * * *"); or the day before: '
+            "{{ macros.ds_add(ds, -1) }}",
+        )
+
+
+def reading_the_day_that_begins(
+    pipeline: Pipeline, cron: str, zone: str, options: PipelineOptions
+) -> Iterator[PhysicalTransformation]:
+    """Yield the sources of the day of a run at midnight that have no rows if nothing is at their path."""
+    if cron not in AT_MIDNIGHT and cron.split()[:2] != ["0", "0"]:
+        return
+    zones = {"ds": "UTC", "ds_nodash": "UTC", RUN_DATE: options.run_date_timezone}
+    begin = {name for name, other in zones.items() if all(_is_behind(zone, other, sample) for sample in _SAMPLES)}
+    for transformation in pipeline.operators:
+        operator = transformation.operator
+        if not isinstance(operator, Source) or not isinstance(operator.connector, FileConnector):
+            continue
+        named = {name for path in operator.connector.paths for name in _WHOLE_DAY.findall(path)}
+        if operator.connector.if_missing == IfMissing.EMPTY and named & begin:
+            yield transformation
+
+
+def _is_behind(zone: str, other: str, moment: datetime) -> bool:
+    """Whether midnight in a zone is on the same day, or at the same time, in another one."""
+    return _minutes_ahead(moment, zone) <= _minutes_ahead(moment, other)
+
+
 def _days_in(operator: Operator) -> Iterator[str]:
     if RUN_DATE in parameters_of(operator):
         yield RUN_DATE
@@ -77,7 +118,7 @@ def _may_differ(cron: str | None, zone: str, other: str) -> bool:
     """Whether a run's day in its schedule's zone may differ from that in another zone."""
     fields = (cron or "").split()
     is_one_time = len(fields) == 5 and all(field.isascii() and field.isdecimal() for field in fields[:2])
-    if cron in ("@daily", "@weekly", "@monthly", "@quarterly", "@yearly"):
+    if cron in AT_MIDNIGHT:
         fields, is_one_time = ["0", "0"], True
     for sample in _SAMPLES:
         ahead = _minutes_ahead(sample, zone) - _minutes_ahead(sample, other)

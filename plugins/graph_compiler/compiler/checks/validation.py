@@ -81,7 +81,10 @@ WARNINGS: Checks = (
     time_checks.weeks,
 )
 """What a pipeline may do, but its author may not have intended; it is never refused for it."""
-OPTION_WARNINGS: tuple[Callable[[Pipeline, PipelineOptions], Iterator[Problem]], ...] = (time_checks.days_of_runs,)
+OPTION_WARNINGS: tuple[Callable[[Pipeline, PipelineOptions], Iterator[Problem]], ...] = (
+    time_checks.days_of_runs,
+    time_checks.days_that_begin,
+)
 
 
 def find_warnings(pipeline: Pipeline, options: PipelineOptions) -> tuple[Problem, ...]:
