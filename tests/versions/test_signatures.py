@@ -18,14 +18,16 @@ OTHERS = Path(__file__).with_name("jars")
 """Made by Maven (pom.xml), a folder for each version."""
 FOLDERS = {"4.1": OTHERS / "4.1.3", "4.2": OTHERS / "4.2.0", "installed": INSTALLED}
 CATALYST = "org.apache.spark.sql.catalyst"
-DATA_SOURCE = "org.apache.spark.sql.execution.datasources.DataSource"
+SOURCES = "org.apache.spark.sql.execution.datasources"
 ONLY_WHERE_ASKED = {
     # spark_internals/versions.py asks for them
     (f"{CATALYST}.trees.TreePattern", "CAST_TO_TIMESTAMP", 0),
     (f"{CATALYST}.expressions.Cast", "isTimeToTimestampNTZ", 2),
     (f"{CATALYST}.expressions.Cast", "isTimeToTimestampLTZ", 2),
     (f"{CATALYST}.expressions.MakeTimestampLTZ", CONSTRUCTOR, 3),
-    (DATA_SOURCE, CONSTRUCTOR, 9),
+    (f"{SOURCES}.DataSource", CONSTRUCTOR, 9),
+    (f"{SOURCES}.orc.OrcUtils", "readSchema", 4),
+    (f"{SOURCES}.orc.OrcUtils", "readSchema$default$4", 0),
 }
 
 
@@ -49,7 +51,8 @@ def test_what_only_some_versions_have_is_seen() -> None:
     old, new = Jars(FOLDERS["4.1"]), Jars(FOLDERS["installed"])
     assert [call for call in ONLY_WHERE_ASKED if old.has(*call)] == []
     assert [call for call in ONLY_WHERE_ASKED if not new.has(*call)] == []
-    assert old.has(DATA_SOURCE, CONSTRUCTOR, 8)
+    assert old.has(f"{SOURCES}.DataSource", CONSTRUCTOR, 8)
+    assert old.has(f"{SOURCES}.orc.OrcUtils", "readSchema", 3)
     assert old.has(f"{CATALYST}.plans.logical.Project", "containsPattern", 1), "it is inherited"
 
 

@@ -1,7 +1,8 @@
-"""What differs between the supported versions of Spark (docs/versions.md), asked by what is there.
+"""What differs between Spark 4.1, 4.2 and 4.3, asked by what is there.
 
     since    what                                                           before
     4.2      DataSource takes which source of a stream it is                one argument less
+    4.2      OrcUtils.readSchema takes one more Boolean                     one argument less
     4.3      CAST(TIME '12:00' AS TIMESTAMP): a time on the current day     Spark refuses the cast
 
 Nothing else of this project knows one version from another.
@@ -34,3 +35,13 @@ def time_to_timestamp(spark: SparkSession) -> Any | None:
         return pattern(spark, "CAST_TO_TIMESTAMP")
     except Py4JError:
         return None
+
+
+def orc_footer(spark: SparkSession, path: Any, configuration: Any) -> Any:
+    """Return an option of the ORC schema in a file's footer; a file that is damaged is an error."""
+    orc = java_class(spark, "org.apache.spark.sql.execution.datasources.orc.OrcUtils")
+    try:
+        others = [getattr(orc, "readSchema$default$4")()]
+    except Py4JError:
+        others = []
+    return orc.readSchema(path, configuration, False, *others)
