@@ -26,7 +26,7 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler.spark_runtime.spark_internals.executed_plan import WriteMetrics
 from graph_compiler.spark_runtime.spark_internals.java import java_class, scala_map, scala_object, scala_sequence
 from graph_compiler.spark_runtime.spark_internals.plans import elements
-from graph_compiler.spark_runtime.spark_internals.versions import with_defaults
+from graph_compiler.spark_runtime.spark_internals.versions import defaults_from
 
 _SOURCES = "org.apache.spark.sql.execution.datasources"
 _STREAMING = "org.apache.spark.sql.execution.streaming"
@@ -123,8 +123,9 @@ def _write(spark: SparkSession, query: Any, target: _Target, metrics: Any, log: 
     tracker = java_class(spark, f"{_SOURCES}.BasicWriteJobStatsTracker")(
         java_class(spark, "org.apache.spark.util.SerializableConfiguration")(configuration), metrics
     )
-    source = with_defaults(
-        spark, f"{_SOURCES}.DataSource", session, target.format, no_columns, none, no_columns, none, options
+    source = java_class(spark, f"{_SOURCES}.DataSource")(
+        *(session, target.format, no_columns, none, no_columns, none, options),
+        *defaults_from(scala_object(spark, f"{_SOURCES}.DataSource"), "apply", 8),
     )
     writer = scala_object(spark, f"{_SOURCES}.FileFormatWriter")
     spec = java_class(spark, f"{_SOURCES}.FileFormatWriter$OutputSpec")
@@ -140,8 +141,7 @@ def _write(spark: SparkSession, query: Any, target: _Target, metrics: Any, log: 
         none,
         scala_sequence(spark, [tracker]),
         options,
-        getattr(writer, "write$default$11")(),
-        getattr(writer, "write$default$12")(),
+        *defaults_from(writer, "write", 11),
     )
 
 

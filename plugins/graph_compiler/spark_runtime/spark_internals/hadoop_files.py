@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from graph_compiler.spark_runtime.spark_internals.java import Py4JError, hadoop_configuration, java_class
-from graph_compiler.spark_runtime.spark_internals.versions import orc_footer
+from graph_compiler.spark_runtime.spark_internals.versions import defaults_from
 
 _HEAD = 1 << 16
 
@@ -132,7 +132,7 @@ def orc_columns(spark: SparkSession) -> Callable[[str], StructType]:
     configuration = hadoop_configuration(spark)
 
     def columns(path: str) -> StructType:
-        found = orc_footer(spark, hadoop_path(path), configuration)
+        found = orc.readSchema(hadoop_path(path), configuration, False, *defaults_from(orc, "readSchema", 4))
         return _schema(orc.toCatalystSchema(found.get())) if found.isDefined() else StructType()
 
     return columns

@@ -1,9 +1,10 @@
 """What differs between Spark 4.1, 4.2 and 4.3, asked by what is there.
 
-    since    what                                                           before
-    4.2      DataSource takes which source of a stream it is                one argument less
-    4.2      OrcUtils.readSchema takes one more Boolean                     one argument less
-    4.3      CAST(TIME '12:00' AS TIMESTAMP): a time on the current day     Spark refuses the cast
+    since           what                                                           before
+    4.1.4, 4.2.1    FileFormatWriter.write takes a function to call                one argument less
+    4.2             DataSource takes which source of a stream it is                one argument less
+    4.2             OrcUtils.readSchema takes one more Boolean                     one argument less
+    4.3             CAST(TIME '12:00' AS TIMESTAMP): a time on the current day     Spark refuses the cast
 
 Nothing else of this project knows one version from another.
 """
@@ -14,19 +15,23 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from graph_compiler.spark_runtime.spark_internals.java import Py4JError, java_class, scala_object
+from graph_compiler.spark_runtime.spark_internals.java import Py4JError, Py4JJavaError
 from graph_compiler.spark_runtime.spark_internals.plans import pattern
 
 
-def with_defaults(spark: SparkSession, name: str, *given: Any) -> Any:
-    """Return an instance of a Scala case class; an argument that is not given has its default.
+def defaults_from(owner: Any, method: str, place: int) -> list[Any]:
+    """Return the defaults of a Scala method's arguments from a place on, counted from 1; `apply` makes an instance.
 
-    Later versions of Spark add arguments at the end.
+    Later versions of Spark add arguments at the end, with defaults.
     """
-    (constructor,) = java_class(spark, "java.lang.Class").forName(name).getConstructors()
-    companion = scala_object(spark, name)
-    places = range(len(given) + 1, int(constructor.getParameterCount()) + 1)
-    return java_class(spark, name)(*given, *(getattr(companion, f"apply$default${place}")() for place in places))
+    found: list[Any] = []
+    while True:
+        try:
+            found.append(getattr(owner, f"{method}$default${place + len(found)}")())
+        except Py4JJavaError:
+            raise
+        except Py4JError:  # there is no such argument, or it has no default
+            return found
 
 
 def time_to_timestamp(spark: SparkSession) -> Any | None:
@@ -35,13 +40,3 @@ def time_to_timestamp(spark: SparkSession) -> Any | None:
         return pattern(spark, "CAST_TO_TIMESTAMP")
     except Py4JError:
         return None
-
-
-def orc_footer(spark: SparkSession, path: Any, configuration: Any) -> Any:
-    """Return an option of the ORC schema in a file's footer; a file that is damaged is an error."""
-    orc = java_class(spark, "org.apache.spark.sql.execution.datasources.orc.OrcUtils")
-    try:
-        others = [getattr(orc, "readSchema$default$4")()]
-    except Py4JError:
-        others = []
-    return orc.readSchema(path, configuration, False, *others)
