@@ -90,13 +90,14 @@ def reading_the_day_that_begins(
     if cron not in AT_MIDNIGHT and cron.split()[:2] != ["0", "0"]:
         return
     zones = {"ds": "UTC", "ds_nodash": "UTC", RUN_DATE: options.run_date_timezone}
-    begin = {name for name, other in zones.items() if all(_is_behind(zone, other, sample) for sample in _SAMPLES)}
     for transformation in pipeline.operators:
         operator = transformation.operator
         if not isinstance(operator, Source) or not isinstance(operator.connector, FileConnector):
             continue
-        named = {name for path in operator.connector.paths for name in _WHOLE_DAY.findall(path)}
-        if operator.connector.if_missing == IfMissing.EMPTY and named & begin:
+        if operator.connector.if_missing != IfMissing.EMPTY:
+            continue
+        named = {zones[name] for path in operator.connector.paths for name in _WHOLE_DAY.findall(path)}
+        if any(all(_is_behind(zone, other, sample) for sample in _SAMPLES) for other in named):
             yield transformation
 
 

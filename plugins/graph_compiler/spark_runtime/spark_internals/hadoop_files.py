@@ -129,10 +129,10 @@ def orc_columns(spark: SparkSession) -> Callable[[str], StructType]:
     """Return a function that reads an ORC file's columns from its footer. `OrcUtils`: 4.3."""
     hadoop_path = java_class(spark, "org.apache.hadoop.fs.Path")
     orc = java_class(spark, f"{_DATA_SOURCES}.orc.OrcUtils")
-    configuration = hadoop_configuration(spark)
+    configuration, others = hadoop_configuration(spark), defaults_from(orc, "readSchema", 4)
 
     def columns(path: str) -> StructType:
-        found = orc.readSchema(hadoop_path(path), configuration, False, *defaults_from(orc, "readSchema", 4))
+        found = orc.readSchema(hadoop_path(path), configuration, False, *others)
         return _schema(orc.toCatalystSchema(found.get())) if found.isDefined() else StructType()
 
     return columns
