@@ -48,6 +48,7 @@
     ├── OperatorFailedError         an operator failed; its cause has the reason  [spark_runtime]
     ├── ExecutorNotPreparedError    an executor has no Python for a task's functions  [spark_runtime]
     ├── JvmNotPinnedError           a JVM has another zone, locale or charset  [spark_runtime]
+    ├── SparkVersionError           a driver has another Spark than its plan, or its Python, needs  [spark_runtime]
     ├── ColumnsError                the columns of an operator's inputs do not fit it  [spark_runtime]
     ├── NotAQueryError              SQL text is a command or a script  [spark_runtime]
     ├── ContractViolatedError       rows violate a contract  [spark_runtime]

@@ -244,13 +244,12 @@ def test_driver_and_executors_must_use_this_python(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("version", "has_client", "state"),
     [
-        ("4.1.0", False, State.FAILED),
-        ("4.4.0", False, State.FAILED),
         ("4.3.0", False, State.OK),
         ("4.3.0", True, State.FAILED),
         ("3.5.1", False, State.FAILED),
         ("4.0.1", False, State.FAILED),
-        ("5.0.0", False, State.FAILED),
+        ("4.4.0", False, State.WARNING),
+        ("5.0.0", False, State.WARNING),
         (None, False, State.FAILED),
     ],
 )
@@ -397,7 +396,7 @@ def test_a_triggerer_that_runs_is_enough() -> None:
 @pytest.mark.parametrize(
     ("name", "fact", "check", "state", "words"),
     [
-        ("Airflow", {"value": "2.10.5"}, "Airflow", State.FAILED, "3.3 is supported"),
+        ("Airflow", {"value": "2.10.5"}, "Airflow", State.FAILED, "Airflow 2.10.5 is too old; 3.3 is supported"),
         (
             "plugin",
             {"value": {"loaded": [], "errors": {"/p/io.py": "no such module"}}},

@@ -1,12 +1,9 @@
 """The README's pipeline compiles to the tasks that the README names."""
 
 import re
-import tomllib
 from pathlib import Path
 
 from graph_compiler import StreamExecutionEnvironment
-from graph_compiler.cli.diagnosis.airflow_questions import TESTED_AIRFLOW
-from graph_compiler.cli.diagnosis.host_questions import INSTALL_PYSPARK, TESTED_PYSPARK
 from graph_compiler.options.modes import ShuffleMode
 from graph_compiler.testing import CompiledPlan
 
@@ -65,25 +62,6 @@ def test_the_first_figure_is_that_against_the_pipeline_by_hand() -> None:
         for name in ("declared", "hand", "hand-steps")
     }
     assert (ours, by_hand, by_step) == tuple(round(seconds) for seconds in measured.values())
-
-
-def test_the_readme_doctor_and_the_package_name_one_version_of_airflow_and_of_spark() -> None:
-    (airflow, spark) = re.findall(r"tested with Airflow ([\d.]+) and pyspark ([\d.]+),", README.read_text())[0]
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        project = tomllib.load(file)
-    extras = project["project"]["optional-dependencies"]
-    assert f"pyspark{_only(spark)}" in extras["spark"]
-    assert f"pyspark{_only(spark)}" in project["dependency-groups"]["executor"]
-    assert f"apache-airflow{_only(airflow)}" in extras["airflow"]
-    assert f"pyspark{_only(spark)}" in INSTALL_PYSPARK
-    assert ".".join(map(str, TESTED_PYSPARK)) == spark
-    assert ".".join(map(str, TESTED_AIRFLOW)) == airflow
-
-
-def _only(version: str) -> str:
-    """Return the requirement of one minor version."""
-    major, minor = map(int, version.split("."))
-    return f">={major}.{minor},<{major}.{minor + 1}"
 
 
 def test_the_readme_is_one_screen() -> None:

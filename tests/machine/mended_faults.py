@@ -790,11 +790,7 @@ FAULTS = (
     _fault(
         47,
         "INT in old files and BIGINT in new ones is Spark's error",
-        (
-            "TypedFiles._merged",
-            'if is_ours and read_cause(error).condition == "CANNOT_MERGE_SCHEMAS":',
-            "if is_ours and False:",
-        ),
+        ("TypedFiles._merged", "if self.format in _FOOTERS and cannot_merge:", "if False:"),
         found_by=(
             f"{TYPED_TESTS}::test_files_with_a_narrower_type_are_read_as_declared",
             f"{TYPED_TESTS}::test_files_whose_types_differ_need_a_schema",

@@ -50,6 +50,7 @@ from graph_compiler.spark_runtime.region.task_sources import TaskSources
 from graph_compiler.spark_runtime.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.secret_values import hide_options, redact, redacted_failure
 from graph_compiler.spark_runtime.spark_internals.java import look_for_numpy_only_if_loaded, submitted_conf
+from graph_compiler.spark_runtime.spark_internals.versions import check_jars, check_pyspark
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.attempts.execution_order import claim_execution
 from graph_compiler.staging.attempts.progress_file import writing_progress
@@ -130,7 +131,8 @@ def _exit_code(failures: Sequence[tuple[TaskDeploymentDescriptor, Failure]]) -> 
 
 
 def session(task: TaskDeploymentDescriptor) -> SparkSession:
-    """Start Spark with the settings that the pipeline's results depend on."""
+    """Start Spark with the settings that the pipeline's results depend on; raises SparkVersionError."""
+    check_pyspark(task.compiled_for)
     pin_process()
     look_for_numpy_only_if_loaded()
     submitted = dict(submitted_conf().getAll())
@@ -153,7 +155,9 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
         settings |= jars_not_below(task.layout.run, submitted)
     for key, value in settings.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    spark = builder.getOrCreate()
+    check_jars(spark)
+    return spark
 
 
 def execute(

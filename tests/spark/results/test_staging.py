@@ -17,6 +17,7 @@ from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.store.staging_store import StoredFile
+from graph_compiler.tested_versions import minor_of
 
 pytestmark = pytest.mark.spark
 
@@ -134,6 +135,19 @@ def test_a_result_of_another_version_of_the_pipeline_is_refused(area: StagingAre
     area.stage(RESULT, area.spark.range(3))
     with pytest.raises(StaleResultError, match="computed by another version of this pipeline"):
         area.read(area.find(replace(STAGED, fingerprint="another")))
+
+
+def test_a_result_of_another_minor_of_spark_is_refused(area: StagingArea) -> None:
+    manifest = area.stage(RESULT, area.spark.range(3))
+    assert manifest.spark == area.spark.version
+    minor = minor_of(area.spark.version)
+    for number, (spark, is_read) in enumerate([(f"{minor}.99", True), (None, True), ("4.99.0", False)], start=1):
+        area.log.commit(replace(manifest, epoch=number, spark=spark))
+        if is_read:
+            area.find(STAGED)
+        else:
+            with pytest.raises(StaleResultError, match=r"was computed by Spark 4\.99\.0, and this driver has"):
+                area.find(STAGED)
 
 
 def test_an_empty_result_keeps_its_schema(area: StagingArea) -> None:

@@ -3,6 +3,9 @@
 `tests/golden/staging_roots` has what each version left:
 one_region_a_task    each region was a task; both reports are one task now
 shared_task          both reports shared a task, before pipelines could be task groups in other Dags
+
+Their fingerprints and ids of plans are those of now: theirs contained Spark's version, and such runs are refused
+(`test_a_run_whose_fingerprints_had_the_version_of_spark_is_refused`).
 """
 
 import json
@@ -16,13 +19,13 @@ import pytest
 from graph_compiler.cli.commands.history import run_history
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.pipeline import Pipeline
-from graph_compiler.deployment.describe import region_descriptors
 from graph_compiler.deployment.describe.region_descriptors import PipelineDescriptor, describe_pipeline
 from graph_compiler.deployment.describe.templates import fill_places, find_places
 from graph_compiler.deployment.documents.computed_by import NOT_RECORDED, ComputedBy, why_other_code
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.errors import StaleResultError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId, TaskName
 from graph_compiler.staging.attempts.attempts import count_attempts, last_descriptor
@@ -65,11 +68,8 @@ def pipeline() -> Pipeline:
 
 
 @pytest.fixture
-def described(layout: StagingLayout, monkeypatch: pytest.MonkeyPatch) -> PipelineDescriptor:
-    """Return the pipeline as it is deployed now, with the Spark of before: another one computes something else."""
-    (record,) = Path(layout.run, "plans").iterdir()
-    session = dict(json.loads(record.read_text())["session"])
-    monkeypatch.setattr(region_descriptors, "version", lambda _: session["spark.version"])
+def described() -> PipelineDescriptor:
+    """Return the pipeline as it is deployed now."""
     return describe_pipeline(compile_pipeline(pipeline()))
 
 
@@ -167,3 +167,26 @@ def test_what_somebody_has_removed_from_a_target_is_published_again(
     assert kept_execution(STORE, tasks[0], tasks) is not None
     published(layout).unlink()
     assert kept_execution(STORE, tasks[0], tasks) is None
+
+
+def test_a_run_whose_fingerprints_had_the_version_of_spark_is_refused(
+    described: PipelineDescriptor, layout: StagingLayout
+) -> None:
+    """The plan as it was recorded then names what has changed."""
+    (read,) = (result for region in described.regions for result in region.results)
+    (record,) = Path(layout.run, "plans").iterdir()
+    for file in (record, Path(layout.manifest(read.id, 0))):
+        text = file.read_text().replace(read.fingerprint, "5745620926").replace(described.plan.plan_id, "be6c344bf1")
+        document = json.loads(text)
+        if file == record:
+            document["session"].append(["spark.version", "4.3.0"])
+            file.unlink()
+            file = record.with_name("be6c344bf1.json")
+        file.write_text(json.dumps(document))
+    log = ManifestLog(store=STORE, layout=layout)
+    (task, *_) = next_try(described, layout, "by_region")
+    with pytest.raises(StaleResultError) as refusal:
+        check_inputs(log, task, described.plan, own={BY_REGION, LARGE})
+    _, _, changed, hint, _ = str(refusal.value).splitlines()
+    assert changed == "  settings: spark.version"
+    assert "clear" in hint

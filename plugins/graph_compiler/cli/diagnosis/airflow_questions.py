@@ -14,10 +14,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from graph_compiler.cli.diagnosis.host_questions import judge_version
 from graph_compiler.cli.diagnosis.question import Finding, Host, Need, Question, failed, installed_version, ok, warning
 from graph_compiler.deployment.targets.known_targets import target_of
 from graph_compiler.identifiers import counted, listing
 from graph_compiler.projects.airflow_configuration import variable_of
+from graph_compiler.tested_versions import AIRFLOW
 
 _EXECUTORS = "graph_compiler.airflow_backend.installation.executor_health"
 _SECONDS = 180
@@ -25,19 +27,14 @@ _PLUGIN = "graph_compiler"
 _PROVIDER = "apache-airflow-providers-apache-spark"
 _SHOWN = 3
 _ADD = "airflow connections add {} --conn-type spark --conn-host 'local[2]'"
-TESTED_AIRFLOW = (3, 3)
-_INSTALL = 'pip install "apache-airflow>=3.3,<3.4" "apache-airflow-providers-apache-spark>=6.3"'
+_INSTALL = f'pip install "{AIRFLOW.requirement}" "{_PROVIDER}>=6.3"'
 
 
 def airflow_version(host: Host) -> Finding:
     """Check that Airflow starts, and its version."""
     if (silence := host.report().silence) is not None:
         return failed(f"it did not answer: {silence}", f"{_INSTALL}; airflow version")
-    found = str(host.fact("Airflow"))
-    major, minor = (int(number) for number in found.split(".")[:2])
-    if (major, minor) == TESTED_AIRFLOW:
-        return ok(found)
-    return failed(f"{found}; {'.'.join(map(str, TESTED_AIRFLOW))} is supported")
+    return judge_version(AIRFLOW, str(host.fact("Airflow")))
 
 
 def spark_provider(_: Host) -> Finding:

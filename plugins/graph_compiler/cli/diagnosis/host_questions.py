@@ -16,6 +16,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -28,10 +29,11 @@ from graph_compiler.identifiers import counted
 from graph_compiler.staging.store.root_probe import why_unlisted, why_unsafe
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
+from graph_compiler.tested_versions import PYTHON, SPARK, Product, Standing
 
 JAVA_VERSIONS = (17, 21)
-TESTED_PYSPARK = (4, 3)
-INSTALL_PYSPARK = 'pip install "pyspark>=4.3,<4.4"'
+INSTALL_PYSPARK = f'pip install "{SPARK.requirement}"'
+_TABLE = "docs/versions.md"
 _SECONDS = 20
 _MINOR = re.compile(r"\d+\.\d+")
 _VERSION = re.compile(r'version "(\d+)([^"]*)"')
@@ -68,7 +70,10 @@ def driver_python(host: Host) -> Finding:
         theirs = _output_of([program, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], host).strip()
         if theirs != ours:
             odd.append(f"{variable}={program} is {theirs if _MINOR.fullmatch(theirs) else 'not a working Python'}")
-    return failed(f"{' and '.join(odd)}; this is {ours}") if odd else ok(f"{ours}, {sys.executable}")
+    if odd:
+        return failed(f"{' and '.join(odd)}; this is {ours}")
+    found = judge_version(PYTHON, ours)
+    return replace(found, found=f"{found.found}, {sys.executable}")
 
 
 def pyspark(_: Host) -> Finding:
@@ -85,8 +90,15 @@ def judge_pyspark(found: str | None, *, has_client: bool) -> Finding:
             f"{found}, and pyspark-client beside it, which overwrites files of pyspark",
             f'pip uninstall -y pyspark-client && pip install --force-reinstall --no-deps "pyspark=={found}"',
         )
-    if _numbers(found) != TESTED_PYSPARK:
-        return failed(f"{found}; {'.'.join(map(str, TESTED_PYSPARK))} is supported")
+    return judge_version(SPARK, found)
+
+
+def judge_version(product: Product, found: str) -> Finding:
+    """Check a version against those that are tested."""
+    if (why := product.why_refused(found)) is not None:
+        return failed(why)
+    if product.standing(found) is Standing.NEWER:
+        return warning(f"{found} is not tested yet; {product.range_is}", f"compare the rows of a run: {_TABLE}")
     return ok(found)
 
 

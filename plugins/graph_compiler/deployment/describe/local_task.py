@@ -18,6 +18,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import GraphCompilerError
+from graph_compiler.tested_versions import installed_pyspark
 
 
 class RenderingError(GraphCompilerError):
@@ -47,6 +48,7 @@ def desk_task(
         attempt=ExecutionAttempt(execution_id=execution_id, attempt_number=attempt_number),
         staging_root=run.staging_root,
         parameters=((RUN_DATE, run.day), *run.params.items()),
+        compiled_for=installed_pyspark(),
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
 
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.retention import Retention
@@ -101,7 +100,7 @@ def describe_pipeline(compiled: CompiledPipeline) -> PipelineDescriptor:
         plan=plan_record(
             compiled.stream_graph,
             plan_id=plan_id,
-            session=_session(compiled),
+            session=_settings(compiled),
             digests=facts.digests,
             results={id: node_id for (node_id, _), id in facts.staged_results.items()},
         ),
@@ -124,7 +123,7 @@ def _facts(compiled: CompiledPipeline) -> _Facts:
         consumers=consumers,
         compared=compared_results(compiled, consumers) if compiled.options.staging_checksum else frozenset(),
         digests=digests,
-        fingerprints=fingerprints(compiled.stream_graph, digests, _session(compiled)),
+        fingerprints=fingerprints(compiled.stream_graph, digests, _settings(compiled)),
         subtasks={vertex.id: vertex.parallelism for vertex in execution_graph.vertices},
         operator_ids=operator_ids(compiled),
         positions=tuple(_positions(compiled)),
@@ -334,16 +333,3 @@ def _describe_result(output: Output, id: IntermediateDataSetId, facts: _Facts) -
 def _settings(compiled: CompiledPipeline) -> Mapping[str, str]:
     """Return the settings that are pinned for the application."""
     return RECORDED if compiled.options.strict_sources else {**RECORDED, STRICT_SOURCES: "false"}
-
-
-def _session(compiled: CompiledPipeline) -> dict[str, str]:
-    """Return the settings and versions, besides the declaration, that can change a result."""
-    return {**_settings(compiled), "spark.version": _spark_version()}
-
-
-def _spark_version() -> str:
-    """Return the version of the pyspark that is installed with Airflow; workers run the same."""
-    try:
-        return version("pyspark")
-    except PackageNotFoundError:
-        return "unknown"

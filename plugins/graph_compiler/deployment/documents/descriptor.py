@@ -173,6 +173,7 @@ class TaskDeploymentDescriptor:
     `identity` is that of the run. `logical_date` is the run's, None if it has none. `clears_others`: the caller can
     make tasks run again that have finished. `try_number` is Airflow's, None where there is none. `turn` is the region's
     place, from 0, among several that run in one application. `from_start`: nothing of earlier tries is kept.
+    `compiled_for` is the version of pyspark where the plan was compiled, None if there is none.
     """
 
     version: int
@@ -186,6 +187,7 @@ class TaskDeploymentDescriptor:
     try_number: int | None = field(default=None, metadata={UNSAID: True})
     turn: int | None = field(default=None, metadata={UNSAID: True})
     from_start: bool = field(default=False, metadata={UNSAID: True})
+    compiled_for: str | None = field(default=None, metadata={UNSAID: True})
 
     @property
     def layout(self) -> StagingLayout:

@@ -93,6 +93,7 @@ class Manifest:
     `checksum` is that of the rows in any order (`results/row_checksum.py`); None if they have none.
     `deterministic`: the declaration treats all epochs as equal. `inputs` are the results it was computed from.
     `previous` are the versions of targets that it was computed from, also those that its inputs were.
+    `spark` is the version of the driver that committed it; None if an earlier version of graph_compiler did.
     """
 
     version: int
@@ -110,6 +111,7 @@ class Manifest:
     deterministic: bool = False
     inputs: tuple[StagedRead, ...] = ()
     previous: tuple[PreviousRead, ...] = field(default=(), metadata={UNSAID: True})
+    spark: str | None = field(default=None, metadata={UNSAID: True})
 
     @property
     def is_previous_version(self) -> bool:

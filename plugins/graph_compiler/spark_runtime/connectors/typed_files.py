@@ -57,6 +57,10 @@ _MOST_FILES_OF_A_MESSAGE = 1_000
 """Maximum number of files among which a refusal looks for an example."""
 
 
+_EMPTY = "is not a Parquet file (length is too low: 0)"
+"""What Spark says before 4.3 when it merges columns; it reads such a file later."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class TypedFiles:
     """Files of one format: the paths or patterns they match, and the options they are read with.
@@ -150,7 +154,7 @@ class TypedFiles:
         )
 
     def _merged(self, *, always: bool) -> DataFrame | _NoFiles | None:
-        """Return the rows as Spark merges their columns; None if it cannot, since types differ.
+        """Return the rows as Spark merges their columns; None if it cannot, since types differ or a file has 0 bytes.
 
         An option may say that the columns of one file are enough, unless columns are `always` compared.
         """
@@ -160,9 +164,10 @@ class TypedFiles:
         try:
             rows = or_no_files(lambda: load_files(reader, self.where))
         except (PySparkException, Py4JJavaError) as error:
-            is_ours = self.format in _FOOTERS
-            if is_ours and read_cause(error).condition == "CANNOT_MERGE_SCHEMAS":
-                return None
+            cause = read_cause(error)
+            cannot_merge = cause.condition == "CANNOT_MERGE_SCHEMAS" or any(_EMPTY in link for link in cause.chain)
+            if self.format in _FOOTERS and cannot_merge:
+                return None if self._files else _NoFiles()
             raise
         if rows is not None and self.is_source:
             refuse_columns_in_both(columns_in_files_and_folders(rows), self.where[0])

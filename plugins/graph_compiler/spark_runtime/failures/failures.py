@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 
+import pyspark
 from pyspark.errors import ParseException, PySparkException
 from pyspark.sql.types import ArrayType, DataType, StructType
 
@@ -27,15 +28,17 @@ from graph_compiler.spark_runtime.failures.causes import (
     own_names,
     read_cause,
 )
-from graph_compiler.spark_runtime.failures.throwable_types import DATABASE, throwable_type
+from graph_compiler.spark_runtime.failures.throwable_types import DATABASE, is_other_spark, throwable_type
 from graph_compiler.spark_runtime.operators import ColumnsError
 from graph_compiler.spark_runtime.operators.pandas_frames import refusal
 from graph_compiler.spark_runtime.spark_internals.java import Py4JError
+from graph_compiler.tested_versions import SPARK
 
 MOST_COLUMNS = 40
 LONGEST_TYPE = 60
 LONGEST_MESSAGE = 20_000
 _WORKER_MEMORY = "spark.executor.pyspark.memory, in the conf of its slot sharing group,"
+_OTHER_SPARK = f"this package is tested with Spark {SPARK.range}: docs/versions.md"
 _LITERALS = ("DATE", "TIMESTAMP")
 """Words that Spark takes for a column unless text in quotes follows: DATE :day is a path into a column."""
 _MISSING_COLUMN = ("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN_FOR_JOIN")
@@ -255,6 +258,8 @@ def _paths(kind: DataType, prefix: str = "") -> Iterator[str]:
 def _headline(exception: BaseException, cause: Cause) -> str:
     if isinstance(exception, GraphCompilerError):
         return str(exception)
+    if is_other_spark(exception):
+        return f"Spark {pyspark.__version__} does not have what this package calls: {exception}\n  hint: {_OTHER_SPARK}"
     if isinstance(exception, ParseException):
         return cause.message.partition(" (line ")[0]
     if cause.condition and cause.condition != PYTHON_WORKER:

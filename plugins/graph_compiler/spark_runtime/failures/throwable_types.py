@@ -13,6 +13,8 @@
     a function that ends the process (sys.exit)       NON_RECOVERABLE          the same code ends it again
     infinite recursion, a plan that is too deep       NON_RECOVERABLE          the same code or plan fails again
     an executor without Python, or a module           NON_RECOVERABLE          every executor has the same image
+    another Spark than the plan or its Python needs   NON_RECOVERABLE          it is installed there
+    what our calls find in no JVM of this Spark       NON_RECOVERABLE          the same version has the same classes
     another run has not published what it has read    RECOVERABLE              it may be about to
     a position that only a person can move            NON_RECOVERABLE          the same documents refuse it again
     an input path that does not exist                 NON_RECOVERABLE          see below
@@ -60,8 +62,9 @@ from graph_compiler.spark_runtime.operators import ColumnsError
 from graph_compiler.spark_runtime.operators.contracts import ContractViolatedError
 from graph_compiler.spark_runtime.operators.pandas_frames import refusal
 from graph_compiler.spark_runtime.pinned_jvm import JvmNotPinnedError
-from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError, Py4JNetworkError
+from graph_compiler.spark_runtime.spark_internals.java import Py4JError, Py4JJavaError, Py4JNetworkError
 from graph_compiler.spark_runtime.spark_internals.parsed_queries import NotAQueryError
+from graph_compiler.spark_runtime.spark_internals.versions import SparkVersionError
 from graph_compiler.staging.positions.position_log import PositionBusyError, PositionError
 
 # The order matters: conflicts and pending publications are also PublicationErrors.
@@ -89,6 +92,7 @@ _OF_ERRORS: tuple[tuple[type[Exception], ThrowableType], ...] = (
     (FunctionNotImportableError, ThrowableType.NON_RECOVERABLE_ERROR),
     (ColumnsError, ThrowableType.NON_RECOVERABLE_ERROR),
     (NotAQueryError, ThrowableType.NON_RECOVERABLE_ERROR),
+    (SparkVersionError, ThrowableType.NON_RECOVERABLE_ERROR),
     (ContractViolatedError, ThrowableType.NON_RECOVERABLE_ERROR),
     (Py4JNetworkError, ThrowableType.ENVIRONMENT_ERROR),  # the JVM is gone, or does not respond
 )
@@ -105,6 +109,8 @@ DATABASE = "FAILED_JDBC"
 _WRONG_RESULT = "[RESULT_"
 """Where a condition of PySpark begins that a function's result has not the columns of its schema."""
 _TOO_DEEP = "StackOverflowError"
+_NO_SUCH_CALL = "does not exist"
+"""What py4j says of a class, a constructor or a method that the JVM does not have: another version of Spark."""
 _BAD_DATA = re.compile(r"21|22|P0001|42K0B")
 _ENVIRONMENT = re.compile(
     r"OutOfMemoryError|Cannot allocate memory|MemoryError"
@@ -132,9 +138,15 @@ def throwable_type(error: BaseException, cause: Cause) -> ThrowableType:
     return ThrowableType.RECOVERABLE_ERROR
 
 
+def is_other_spark(error: BaseException) -> bool:
+    """Whether a call of this package found no such class or method in Spark's JVM."""
+    return isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError) and _NO_SUCH_CALL in str(error)
+
+
 def _of_python(error: BaseException, cause: Cause) -> ThrowableType:
     """Return the type of a Python exception, on the driver or in a worker that reported it through the JVM."""
-    if cause.kind in _MISTAKES_IN_CODE or refusal(cause.message) or _WRONG_RESULT in cause.message:
+    is_mistake = cause.kind in _MISTAKES_IN_CODE or is_other_spark(error)
+    if is_mistake or refusal(cause.message) or _WRONG_RESULT in cause.message:
         return ThrowableType.NON_RECOVERABLE_ERROR
     is_lost_connection = isinstance(error, ConnectionError) and not isinstance(error, Py4JJavaError)
     # NumPy's and Arrow's exceptions are subclasses with longer names.

@@ -47,6 +47,7 @@ from graph_compiler.staging.results.manifest_log import DamagedResult, ManifestL
 from graph_compiler.staging.results.release import find_release
 from graph_compiler.staging.store.staging_store import StagingStore, StoredFile
 from graph_compiler.staging.store.stores import store_beside
+from graph_compiler.tested_versions import minor_of
 
 
 def _any(_: Manifest) -> None:
@@ -131,6 +132,7 @@ class StagingArea:
             deterministic=result.deterministic,
             inputs=self.inputs(),
             previous=self.previous(),
+            spark=self.spark.version,
         )
 
     def find(self, staged: StagedInput) -> Manifest:
@@ -154,6 +156,11 @@ class StagingArea:
                 f"the staged result {result_id} was computed by another version of this pipeline "
                 f"(plan {manifest.plan_id}, here {self.plan_id})\n"
                 "  hint: clear the task that stages it, with its downstream tasks"
+            )
+        if manifest.spark is not None and minor_of(manifest.spark) != minor_of(self.spark.version):
+            raise StaleResultError(
+                f"the staged result {result_id} was computed by Spark {manifest.spark}, and this driver has "
+                f"{self.spark.version}\n  hint: clear the task that stages it, with its downstream tasks"
             )
         return manifest
 

@@ -6,17 +6,59 @@
     4.2             OrcUtils.readSchema takes one more Boolean                     one argument less
     4.3             CAST(TIME '12:00' AS TIMESTAMP): a time on the current day     Spark refuses the cast
 
-Nothing else of this project knows one version from another.
+Nothing else of this project knows one version from another. Which versions are tested: tested_versions.py.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import pyspark
 from pyspark.sql import SparkSession
 
+from graph_compiler import program_log
+from graph_compiler.errors import GraphCompilerError
 from graph_compiler.spark_runtime.spark_internals.java import Py4JError, Py4JJavaError
 from graph_compiler.spark_runtime.spark_internals.plans import pattern
+from graph_compiler.tested_versions import SPARK, Standing, minor_of, next_minor
+
+LOG = program_log.logger(__name__)
+
+
+class SparkVersionError(GraphCompilerError):
+    """The driver has another Spark than this plan, or its own Python, needs."""
+
+
+def check_pyspark(compiled_for: str | None, found: str = pyspark.__version__) -> None:
+    """Raise SparkVersionError if pyspark is too old, or of another minor than the one compiled for (None: any)."""
+    if (why := SPARK.why_refused(found)) is not None:
+        raise SparkVersionError(f'{why}\n  hint: pip install "{SPARK.requirement}"')
+    if SPARK.standing(found) is Standing.NEWER:
+        LOG.warning("Spark %s is not tested with this version of graph_compiler; %s", found, SPARK.range_is)
+    if compiled_for is not None and minor_of(compiled_for) != minor_of(found):
+        ours, theirs = minor_of(compiled_for), minor_of(found)
+        raise SparkVersionError(
+            f"this plan was compiled for Spark {ours}, and the driver has {found}\n"
+            f'  hint: where Airflow parses Dags: pip install "pyspark>={theirs},<{next_minor(theirs)}"; '
+            f"or let SPARK_HOME and PATH of the driver lead to Spark {ours}"
+        )
+
+
+def check_jars(spark: SparkSession, found: str = pyspark.__version__) -> None:
+    """Raise SparkVersionError if the JVM's Spark has another version than Python's."""
+    if _three(spark.version) != _three(found):
+        raise SparkVersionError(
+            f"the driver's jars are those of Spark {spark.version}, its Python files those of {found}\n"
+            "  hint: pyspark-client writes into pyspark's folder: pip uninstall -y pyspark-client && "
+            f'pip install --force-reinstall --no-deps "pyspark=={spark.version}"; '
+            "if it is not installed, SPARK_HOME and PYTHONPATH lead to two versions"
+        )
+
+
+def _three(version: str) -> list[str]:
+    """Return the numbers of a version; vendors add words."""
+    return re.findall(r"\d+", version)[:3]
 
 
 def defaults_from(owner: Any, method: str, place: int) -> list[Any]:

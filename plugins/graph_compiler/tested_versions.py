@@ -1,0 +1,103 @@
+"""Which versions this package is tested with. docs/versions.md has the table, and says what was run on each row.
+
+`doctor`, drivers, the package's requirements and the page take them from here (tests/architecture/test_versions.py).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+from importlib.metadata import PackageNotFoundError, version
+
+_MINOR = re.compile(r"(\d+)\.(\d+)")
+
+
+class Standing(Enum):
+    """What a version is to this package."""
+
+    TESTED = auto()
+    OLDER = auto()
+    """Refused: a reason is known."""
+    NEWER = auto()
+    """Not tested yet: it may work."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product:
+    """A product whose minor versions are tested: its package, the minors from old to new, and why not older ones."""
+
+    name: str
+    package: str
+    minors: tuple[str, ...]
+    why_not_older: str
+
+    @property
+    def requirement(self) -> str:
+        """Return what pip installs: the newest minor that is tested."""
+        return f"{self.package}>={self.minors[-1]},<{next_minor(self.minors[-1])}"
+
+    @property
+    def range(self) -> str:
+        """Return the minors in words: `4.1 to 4.3`, or `4.3`."""
+        return self.minors[0] if len(self.minors) == 1 else f"{self.minors[0]} to {self.minors[-1]}"
+
+    @property
+    def range_is(self) -> str:
+        """Return the minors with their verb: `4.1 to 4.3 are`."""
+        return f"{self.range} {'is' if len(self.minors) == 1 else 'are'}"
+
+    def standing(self, found: str) -> Standing:
+        """Return what a version is, by its first two numbers; one without them is newer."""
+        first = numbers(found)
+        if minor_of(found) in self.minors:
+            return Standing.TESTED
+        return Standing.OLDER if first and first < numbers(self.minors[0]) else Standing.NEWER
+
+    def why_refused(self, found: str) -> str | None:
+        """Return why a version cannot be used, None if it can, or is not tested yet."""
+        if self.standing(found) is not Standing.OLDER:
+            return None
+        return f"{self.name} {found} is too old; {self.range_is} supported: {self.why_not_older}"
+
+
+def numbers(found: str) -> tuple[int, int] | tuple[()]:
+    """Return the first two numbers of a version, nothing if it does not begin with them."""
+    matched = _MINOR.match(found)
+    return (int(matched[1]), int(matched[2])) if matched else ()
+
+
+def minor_of(found: str) -> str:
+    """Return a version's minor: 4.3 of 4.3.0; a version of another form as it is."""
+    return ".".join(map(str, numbers(found))) or found
+
+
+def next_minor(minor: str) -> str:
+    """Return the minor after this one: 4.4 after 4.3."""
+    major, number = minor.split(".")
+    return f"{major}.{int(number) + 1}"
+
+
+def installed_pyspark() -> str | None:
+    """Return the version of pyspark in this Python, None if it has none."""
+    try:
+        return version("pyspark")
+    except PackageNotFoundError:
+        return None
+
+
+PYTHON = Product(
+    name="Python", package="python", minors=("3.11",), why_not_older="this package uses the syntax of Python 3.11"
+)
+SPARK = Product(
+    name="Spark",
+    package="pyspark",
+    minors=("4.3",),
+    why_not_older="4.0 and 3.5 have no type TIME, and lack other classes that drivers call",
+)
+AIRFLOW = Product(
+    name="Airflow",
+    package="apache-airflow",
+    minors=("3.3",),
+    why_not_older="the task SDK of 3.1 has no timetables, configuration and exceptions, which Dags and tasks import",
+)
