@@ -180,9 +180,9 @@ def test_a_run_whose_fingerprints_had_the_version_of_spark_is_refused(
         document = json.loads(text)
         if file == record:
             document["session"].append(["spark.version", "4.3.0"])
-            file.unlink()
-            file = record.with_name("be6c344bf1.json")
-        file.write_text(json.dumps(document))
+            record.unlink()
+        kept = record.with_name("be6c344bf1.json") if file == record else file
+        kept.write_text(json.dumps(document))
     log = ManifestLog(store=STORE, layout=layout)
     (task, *_) = next_try(described, layout, "by_region")
     with pytest.raises(StaleResultError) as refusal:
