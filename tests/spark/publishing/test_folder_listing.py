@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 import pytest
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import input_file_name
 
@@ -56,8 +57,11 @@ def _inside(folder: Path, uri: str) -> str:
 def sparks_rule(spark: SparkSession) -> Callable[[str], bool]:
     assert spark._jvm is not None
     module = getattr(getattr(spark._jvm, "org.apache.spark.util.HadoopFSUtils$"), "MODULE$")
-    hidden = module.defaultIgnoredPathSegmentRegexPattern()
-    return lambda name: bool(module.shouldFilterOutPathName(name, hidden))
+    try:
+        hidden = [module.defaultIgnoredPathSegmentRegexPattern()]
+    except Py4JError:  # before 4.2, there is one rule
+        hidden = []
+    return lambda name: bool(module.shouldFilterOutPathName(name, *hidden))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -93,6 +93,9 @@ def read_cause(error: BaseException) -> Cause:
     if spark is not None and condition:
         message = _condition_message(condition, parameters)
     frames = _frames_of_driver(error)
+    if kind == "PythonException" and not condition:  # Spark 4.1: the message is a sentence and the traceback
+        _, _, trace = message.partition("Traceback (most recent call last):\n")
+        condition, parameters = PYTHON_WORKER, {"traceback": trace}
     if condition == PYTHON_WORKER and "traceback" in parameters:
         kind, message = _raised(parameters["traceback"])
         frames = _frames_of_text(parameters["traceback"])
@@ -119,7 +122,7 @@ def _is_wrapper(java: Any) -> bool:
 def _condition(error: BaseException, spark: Any) -> tuple[str, str, Mapping[str, str]]:
     if spark is not None:
         parameters = {str(key): str(value) for key, value in spark.getMessageParameters().items()}
-        return str(spark.getCondition()), str(spark.getSqlState() or ""), parameters
+        return str(spark.getCondition() or ""), str(spark.getSqlState() or ""), parameters
     if isinstance(error, PySparkException):  # raised by pyspark's Python
         parameters = {key: str(value) for key, value in (error.getMessageParameters() or {}).items()}
         return error.getCondition() or "", error.getSqlState() or "", parameters

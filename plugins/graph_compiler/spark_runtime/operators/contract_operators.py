@@ -41,6 +41,7 @@ from graph_compiler.spark_runtime.operators.columns import ColumnsError, require
 from graph_compiler.spark_runtime.operators.contracts import Contract, Values
 from graph_compiler.spark_runtime.operators.decisions import DECIDED, kept_rows
 from graph_compiler.spark_runtime.operators.scope import Scope, all_outputs, listed, main_output
+from graph_compiler.spark_runtime.spark_internals.versions import counts_sampled_rows_twice
 
 _LEFT, _RIGHT = "graph_compiler_left", "graph_compiler_right"
 _SHOWN = (NumericType, DateType, TimestampType, TimestampNTZType, NullType)
@@ -234,6 +235,7 @@ def _counting(
         count_apart=apart,
         observation=observation,
         varies=operator.needs_exact_counts() and (scope.inputs_vary or scope.varies(rows)),
+        counts_samples=counts_sampled_rows_twice(scope.spark),
     )
     scope.contracts.append(contract)
     return rows.observe(observation, *columns)

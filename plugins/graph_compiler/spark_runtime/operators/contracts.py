@@ -39,7 +39,8 @@ def _never() -> bool:
 class Contract:
     """A contract whose counts are attached to a plan, or were counted by a job of its own.
 
-    `count_apart` runs that job. `varies`: it could see other rows than the readers of the contract.
+    `count_apart` runs that job. `varies`: it could see other rows than the readers of the contract. `counts_samples`:
+    this Spark counts the rows of a sort twice, so all counts are compared with the stages.
     """
 
     operator: ContractOperator
@@ -47,6 +48,7 @@ class Contract:
     count_apart: Callable[[], Values]
     observation: Observation | None = None
     varies: bool = False
+    counts_samples: bool = False
     known: Values | None = None
 
     def counted(self, *, is_final: bool = False, is_repeated: Callable[[], bool] = _never) -> ContractCount | None:
@@ -66,12 +68,13 @@ class Contract:
         values = observed_values(self.observation)
         if is_total and not values:
             return self.count_apart()
-        if self.operator.needs_exact_counts() and is_repeated():
+        if (self.counts_samples or self.operator.needs_exact_counts()) and is_repeated():
             if self.varies:
                 raise StagingError(
                     f"Spark has run a stage again, and counted rows of '{self.operator.contract}' twice; they cannot "
                     "be counted again, because computing them again may give other rows\n"
-                    "  hint: the next attempt counts them"
+                    "  hint: the next attempt counts them; before a sort, which Spark 4.1 and 4.2 count twice, "
+                    "stage the rows: .stage(…)"
                 )
             return self.count_apart()
         return values

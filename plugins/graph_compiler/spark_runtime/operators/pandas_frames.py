@@ -30,6 +30,7 @@ from pyspark.sql.types import (
 
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.operators.scope import Scope
+from graph_compiler.spark_runtime.spark_internals.versions import rounds_within_lists
 
 _ROUNDED = "pandas would round column "
 _CUT = "its function returns a number with a fraction for column "
@@ -106,36 +107,50 @@ def refusal(message: str) -> list[str]:
 
 
 def _refuse_rounded(name: str, rows: StructType) -> _Check:
-    """Return a check of BIGINT columns, which Spark makes columns of doubles if a batch has a NULL in them."""
+    """Return a check of BIGINT columns, which Spark makes columns of doubles if a batch has a NULL in them.
+
+    Spark 4.1 does so with lists and maps, too, also within other columns.
+    """
     columns = {
         position: field.name
         for position, field in enumerate(rows)
         if isinstance(field.dataType, LongType) and field.nullable
     }
+    nested = [
+        (position, field.name, is_rounded)
+        for position, field in enumerate(rows)
+        if isinstance(field.dataType, ArrayType | MapType | StructType)
+        and (is_rounded := _within(field.dataType, _large_double)) is not None
+        and rounds_within_lists()
+    ]
     words = _ROUNDED
+
+    def refuse(column: str, kind: str) -> None:
+        raise OverflowError(
+            f"{words}'{column}' ({kind}) for {name}: beside a NULL, numbers become doubles\n"
+            "  found: numbers of 2^53 (9007199254740992) or more; allowed: smaller ones, or no NULL\n"
+            "  hint: cast the column to STRING before, "
+            'or use map_partitions(…, batches="arrow")'
+        )
 
     def check(frame: Any) -> None:
         if not hasattr(frame, "columns"):
             return
         doubles = [at for at, kind in enumerate(frame.dtypes) if kind.kind == "f" and at in columns]
-        if not doubles:
-            return
-        is_large = (abs(frame.iloc[:, doubles].to_numpy()) >= 2.0**53).any(axis=0)
-        if is_large.any():
-            column = columns[doubles[int(is_large.argmax())]]
-            raise OverflowError(
-                f"{words}'{column}' (BIGINT) for {name}: beside a NULL, numbers become doubles\n"
-                "  found: numbers of 2^53 (9007199254740992) or more; allowed: smaller ones, or no NULL\n"
-                "  hint: cast the column to STRING before, "
-                'or use map_partitions(…, batches="arrow")'
-            )
+        if doubles:
+            is_large = (abs(frame.iloc[:, doubles].to_numpy()) >= 2.0**53).any(axis=0)
+            if is_large.any():
+                refuse(columns[doubles[int(is_large.argmax())]], "BIGINT")
+        for at, column, is_rounded in nested:
+            if any(map(is_rounded, frame.iloc[:, at])):
+                refuse(column, "BIGINT within it")
 
     return check
 
 
 def _refuse_cut(name: str, result: StructType) -> _Check:
     """Return a check of whole numbers among Python's objects, whose fractions Arrow cuts without an error."""
-    columns = [(field.name, is_cut) for field in result if (is_cut := _cut_in(field.dataType)) is not None]
+    columns = [(field.name, is_cut) for field in result if (is_cut := _within(field.dataType, _fraction)) is not None]
     words, names = _CUT, list(result.names)
 
     def check(frame: Any) -> None:
@@ -163,30 +178,37 @@ def _refuse_cut(name: str, result: StructType) -> _Check:
     return check
 
 
-def _cut_in(kind: DataType) -> _Finds | None:
-    """Return a function that finds a fraction where a type has whole numbers; None if it has them nowhere."""
+def _within(kind: DataType, leaf: Callable[[], _Finds]) -> _Finds | None:
+    """Return a function that finds what `leaf` finds where a type has whole numbers; None if it has them nowhere."""
     match kind:
         case ByteType() | ShortType() | IntegerType() | LongType():
-            return _in_number()
+            return leaf()
         case ArrayType():
-            return _in_items(inner) if (inner := _cut_in(kind.elementType)) else None
+            return _in_items(inner) if (inner := _within(kind.elementType, leaf)) else None
         case MapType():
-            keys, values = _cut_in(kind.keyType), _cut_in(kind.valueType)
+            keys, values = _within(kind.keyType, leaf), _within(kind.valueType, leaf)
             return _in_map(keys, values) if keys or values else None
         case StructType():
-            fields = {field.name: _cut_in(field.dataType) for field in kind}
+            fields = {field.name: _within(field.dataType, leaf) for field in kind}
             return _in_struct(fields) if any(fields.values()) else None
         case _:
             return None
 
 
-def _in_number() -> _Finds:
+def _fraction() -> _Finds:
     infinite = float("inf")
 
     def find(value: Any) -> bool:
         if not hasattr(value, "__trunc__") or value != value:  # noqa: PLR0124  # NaN becomes NULL
             return False
         return bool(abs(value) == infinite or value != value.__trunc__())
+
+    return find
+
+
+def _large_double() -> _Finds:
+    def find(value: Any) -> bool:
+        return isinstance(value, float) and abs(value) >= 2.0**53
 
     return find
 

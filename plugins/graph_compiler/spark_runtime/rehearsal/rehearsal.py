@@ -17,7 +17,6 @@ import pyarrow
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
-from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from graph_compiler.declaration.connectors import Connector
@@ -48,6 +47,7 @@ from graph_compiler.spark_runtime.region.region_graph import Output
 from graph_compiler.spark_runtime.region.region_run import RegionRun
 from graph_compiler.spark_runtime.region.seams import Seams
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
+from graph_compiler.spark_runtime.spark_internals.versions import arrow_type
 from graph_compiler.staging.publications.preparations import PreparedPlace
 
 # Rows as Python values for assertions in tests: dicts by column, timestamps in UTC without a zone.
@@ -80,7 +80,7 @@ def collect_rows(rows: DataFrame) -> list[Row]:
 
 def _has_arrow_type(kind: DataType) -> bool:
     try:
-        to_arrow_type(kind, timezone="UTC")
+        arrow_type(kind)
     except PySparkException:
         return False
     return True

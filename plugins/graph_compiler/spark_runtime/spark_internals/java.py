@@ -14,11 +14,13 @@ from collections.abc import Mapping, Sequence
 from functools import cache, wraps
 from typing import Any
 
+from py4j.java_gateway import JavaClass
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession, types
 
 __all__ = [
+    "JavaClass",
     "Py4JError",
     "Py4JJavaError",
     "Py4JNetworkError",

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from graph_compiler.deployment.documents.actual_execution import MOST_STAGES, Spread, StageRun
 from graph_compiler.deployment.documents.report import SlowestTask
 from graph_compiler.spark_runtime.spark_internals.java import java_class
+from graph_compiler.spark_runtime.spark_internals.versions import counts_sampled_rows_twice
 
 LONG = 1_000
 """The total time in milliseconds that a stage's tasks must have run before its slowest task is looked for."""
@@ -34,7 +35,8 @@ def started_jobs(spark: SparkSession) -> int:
 class ExecutedStage:
     """A stage that ran, and the ids of the RDDs that its tasks computed.
 
-    `completed` counts the tasks of all attempts; `is_repeated`: some of them had already succeeded.
+    `completed` counts the tasks of all attempts; `is_repeated`: some of them had already succeeded, or their rows count
+    in another stage, too.
     """
 
     run: StageRun
@@ -92,7 +94,16 @@ def executed_stages(spark: SparkSession, group: str) -> tuple[ExecutedStage, ...
     for stage in longest:
         id = stage.run.stage_id
         ran[id] = _with_tasks(spark, store, stage, found[id][-1])
-    return tuple(ran.values())
+    stages = tuple(ran.values())
+    return tuple(_with_samples(stages)) if counts_sampled_rows_twice(spark) else stages
+
+
+def _with_samples(stages: Sequence[ExecutedStage]) -> Iterator[ExecutedStage]:
+    """Yield the stages; one that computes what an earlier one computed, such as a sample, repeats it."""
+    before: set[int] = set()
+    for stage in stages:
+        yield replace(stage, is_repeated=stage.is_repeated or not before.isdisjoint(stage.rdd_ids))
+        before |= stage.rdd_ids
 
 
 def _has_run(attempt: Any) -> bool:

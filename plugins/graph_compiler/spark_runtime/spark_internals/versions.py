@@ -4,6 +4,10 @@
     4.1.4, 4.2.1    FileFormatWriter.write takes a function to call                one argument less
     4.2             DataSource takes which source of a stream it is                one argument less
     4.2             OrcUtils.readSchema takes one more Boolean                     one argument less
+    4.2             to_arrow_type needs a time zone, for any type that has one     there is no such argument
+    4.2             pandas has the whole numbers of lists and maps as they are     beside a NULL, they are doubles
+    4.2             PythonException has a condition, with the traceback            its message has the traceback
+    4.3             counts have rows once                                          rows that a sort samples count twice
     4.3             CAST(TIME '12:00' AS TIMESTAMP): a time on the current day     Spark refuses the cast
 
 Nothing else of this project knows one version from another. Which versions are tested: tested_versions.py.
@@ -12,17 +16,20 @@ Nothing else of this project knows one version from another. Which versions are 
 from __future__ import annotations
 
 import re
+from inspect import signature
 from typing import Any
 
 import pyspark
 from pyspark.sql import SparkSession
+from pyspark.sql.types import DataType
 
 from graph_compiler import program_log
 from graph_compiler.errors import GraphCompilerError
-from graph_compiler.spark_runtime.spark_internals.java import Py4JError, Py4JJavaError
+from graph_compiler.spark_runtime.spark_internals.java import JavaClass, Py4JError, Py4JJavaError, java_class
 from graph_compiler.spark_runtime.spark_internals.plans import pattern
 from graph_compiler.tested_versions import SPARK, Standing, minor_of, next_minor
 
+_EXECUTION = "org.apache.spark.sql.execution"
 LOG = program_log.logger(__name__)
 
 
@@ -82,3 +89,24 @@ def time_to_timestamp(spark: SparkSession) -> Any | None:
         return pattern(spark, "CAST_TO_TIMESTAMP")
     except Py4JError:
         return None
+
+
+def arrow_type(kind: DataType) -> object:
+    """Return Arrow's type of a column; raises PySparkException if it has none."""
+    # Not at the top: it is for previews and tests, and takes longer to import than all of this module.
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    zone: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}
+    return to_arrow_type(kind, **zone)
+
+
+def rounds_within_lists() -> bool:
+    """Whether functions over pandas get doubles for the whole numbers of a list or a map that has a NULL."""
+    from pyspark.sql import conversion  # not at the top: it takes a fortieth of a CPU second
+
+    return not hasattr(conversion, "ArrowArrayToPandasConversion")
+
+
+def counts_sampled_rows_twice(spark: SparkSession) -> bool:
+    """Whether counts contain the rows of a sort's sample, which Spark computes by a job before that of the rows."""
+    return not isinstance(java_class(spark, f"{_EXECUTION}.LastAttemptAggregatingAccumulator"), JavaClass)
