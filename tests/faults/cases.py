@@ -59,7 +59,7 @@ _REMEMBERED = (
     (Fault.KILL_DRIVER, "log", Point.AFTER_INTENT),
     (Fault.KILL_DRIVER, "log", Point.BEFORE_POSITION),
     (Fault.KILL_RUNNER, "totals", Point.AFTER_INTENT),
-    (Fault.KILL_JVM, "totals", Point.MID_PUBLISH),
+    (Fault.KILL_JVM, "log", Point.MID_PUBLISH),
     (Fault.KILL_DRIVER, "totals", Point.BEFORE_POSITION),
     (Fault.KILL_RUNNER, "log", Point.BEFORE_POSITION),
     (Fault.KILL_JVM, "by_day", Point.AFTER_INTENT),

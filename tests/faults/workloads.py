@@ -258,7 +258,8 @@ PAYMENTS = Workload(
         "before": EVERYWHERE + STAGES,
         # The driver comes to these when Spark is up already.
         "log": (Point.WHILE_WRITING, Point.AFTER_CLAIM, *PUBLISHES, Point.BEFORE_POSITION),
-        "totals": (Point.WHILE_WRITING, *PUBLISHES, Point.BEFORE_POSITION),  # the claim is the one of `log`
+        # The claim is the one of `log`. Folders are exchanged in one step, which has no middle that Python sees.
+        "totals": (Point.WHILE_WRITING, Point.BEFORE_INTENT, Point.AFTER_INTENT, Point.BEFORE_POSITION),
         "by_day": EVERYWHERE + PUBLISHES,
     },
     reads={"paid": (), "before": (), "log": ("paid",), "totals": ("before", "paid"), "by_day": ()},
