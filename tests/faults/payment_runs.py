@@ -122,8 +122,9 @@ class PaymentRuns(Trial):
         runs = json.loads(known.read_text()) if known.exists() else []
         for day in days:
             self.place.push(add_payments(self.input, day))
+        known.parent.mkdir(exist_ok=True)
         known.write_text(json.dumps([*runs, *days]))
-        self.place.push(self.output)
+        self.place.push(known.parent)  # what else the output had at first would come back
 
     def _forget_other_cases(self) -> None:
         """Remove the runs and the position of earlier cases: a day has one run, and a position one folder."""

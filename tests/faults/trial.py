@@ -171,8 +171,10 @@ class Trial:
         if self.case.fault is Fault.BACKFILL:
             backfilled = _days(_MANY + 1, _BACKFILLED)
             by_hand = _days(_MANY + 1 + _BACKFILLED, 2)
-        (self.output / DAYS).write_text(json.dumps(backfilled + by_hand))
-        self.place.push(self.output)
+        days = self.output / DAYS
+        days.parent.mkdir(exist_ok=True)
+        days.write_text(json.dumps(backfilled + by_hand))
+        self.place.push(days.parent)
         if backfilled:
             asked = {
                 "dag_id": self.workload.name,

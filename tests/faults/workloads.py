@@ -127,7 +127,7 @@ def _compare_sink_modes(input: Path, output: Path) -> None:
         assert_same_rows(found, expected(query))
 
 
-DAYS = "days.json"
+DAYS = "days/of_runs.json"
 """Beside the targets of a workload that many runs write: their days."""
 
 

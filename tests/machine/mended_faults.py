@@ -1382,7 +1382,11 @@ FAULTS = (
     _fault(
         141,
         "a total whose rows Spark has counted twice decides whether the task fails",
-        ("Contract._values", "if self.operator.needs_exact_counts() and is_repeated():", "if False:"),
+        (
+            "Contract._values",
+            "if (self.counts_samples or self.operator.needs_exact_counts()) and is_repeated():",
+            "if False:",
+        ),
         found_by=f"{TOTALS}::test_rows_that_spark_has_counted_twice_are_counted_again",
     ),
     _fault(
