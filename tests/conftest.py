@@ -15,7 +15,7 @@ from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescrip
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.staging.attempts.run_marker import VERSION, RunMarker, mark_run
 from graph_compiler.staging.store.local_store import LocalStore
-from graph_compiler.tested_versions import installed_pyspark, minor_of
+from graph_compiler.tested_versions import installed_version, minor_of
 from tests.harness.flights_data import copy_january
 
 pytest_plugins = ["graph_compiler.testing.pytest_plugin"]
@@ -34,7 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Pass over the sockets that `collect` of Spark 4.1 leaves open until Python collects them; 4.2 closes them."""
-    if minor_of(installed_pyspark() or "") == "4.1":
+    if minor_of(installed_version("pyspark") or "") == "4.1":
         for kind in ("ResourceWarning", "pytest.PytestUnraisableExceptionWarning"):
             config.addinivalue_line("filterwarnings", f"ignore:.*socket:{kind}")
 

@@ -78,10 +78,10 @@ def next_minor(minor: str) -> str:
     return f"{major}.{int(number) + 1}"
 
 
-def installed_pyspark() -> str | None:
-    """Return the version of pyspark in this Python, None if it has none."""
+def installed_version(package: str) -> str | None:
+    """Return the version of a package of this Python, None if it is not installed."""
     try:
-        return version("pyspark")
+        return version(package)
     except PackageNotFoundError:
         return None
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from graph_compiler import tested_versions
 from graph_compiler.cli.diagnosis import question
 from graph_compiler.cli.diagnosis.airflow_questions import AIRFLOW_QUESTIONS
 from graph_compiler.cli.diagnosis.host_questions import HOST_QUESTIONS, judge_jars, judge_java, judge_pyspark
@@ -480,7 +481,7 @@ def test_a_provider_that_a_master_needs_is_reported(monkeypatch: pytest.MonkeyPa
             raise PackageNotFoundError(package)
         return installed[package]
 
-    monkeypatch.setattr(question, "version", version)
+    monkeypatch.setattr(tested_versions, "version", version)
     package = "apache-airflow-providers-cncf-kubernetes"
     found = states(facts)["Spark connection"]
     assert found == failed(

@@ -28,7 +28,7 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.submission import PipelineSubmission, TaskSubmission
 from graph_compiler.deployment.documents.wire import to_json, values_within
 from graph_compiler.projects.pipeline_files import load_pipeline
-from graph_compiler.tested_versions import installed_pyspark
+from graph_compiler.tested_versions import installed_version
 
 RUN, EXECUTION = "RUN_ID", "EXECUTION_ID"
 
@@ -70,7 +70,7 @@ def _execution(region: RegionDescriptor, root: str) -> TaskDeploymentDescriptor:
         attempt=ExecutionAttempt(execution_id=EXECUTION, attempt_number=0),
         staging_root=root,
         parameters=(),
-        compiled_for=installed_pyspark(),
+        compiled_for=installed_version("pyspark"),
     )
 
 

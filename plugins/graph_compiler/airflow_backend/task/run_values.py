@@ -23,7 +23,7 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import InvalidPipelineError, ParameterError
 from graph_compiler.staging.attempts.attempts import count_attempts, failure_times
 from graph_compiler.staging.store.stores import store_of
-from graph_compiler.tested_versions import installed_pyspark
+from graph_compiler.tested_versions import installed_version
 
 
 def rendered(regions: Sequence[RegionDescriptor], places: Mapping[str, str]) -> tuple[RegionDescriptor, ...]:
@@ -53,6 +53,7 @@ def try_of_run(
         raise AirflowFailException(f"pipeline '{pipeline.name}': {error}") from None
     identity = identity_of_task(regions[0], instance)
     layout = StagingLayout(root=staging_root, identity=identity)
+    pyspark = installed_version("pyspark")
     return TaskTry(
         [
             TaskDeploymentDescriptor(
@@ -70,7 +71,7 @@ def try_of_run(
                 try_number=instance.try_number,
                 turn=turn if len(regions) > 1 else None,
                 from_start=_from_start(context),
-                compiled_for=installed_pyspark(),
+                compiled_for=pyspark,
             )
             for turn, region in enumerate(regions)
         ]

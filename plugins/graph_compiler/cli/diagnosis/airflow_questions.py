@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graph_compiler.cli.diagnosis.host_questions import judge_version
-from graph_compiler.cli.diagnosis.question import Finding, Host, Need, Question, failed, installed_version, ok, warning
+from graph_compiler.cli.diagnosis.question import Finding, Host, Need, Question, failed, ok, warning
 from graph_compiler.deployment.targets.known_targets import target_of
 from graph_compiler.identifiers import counted, listing
 from graph_compiler.projects.airflow_configuration import variable_of
-from graph_compiler.tested_versions import AIRFLOW
+from graph_compiler.tested_versions import AIRFLOW, installed_version
 
 _EXECUTORS = "graph_compiler.airflow_backend.installation.executor_health"
 _SECONDS = 180

@@ -20,7 +20,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from graph_compiler.cli.diagnosis.question import Finding, Host, Need, Question, failed, installed_version, ok, warning
+from graph_compiler.cli.diagnosis.question import Finding, Host, Need, Question, failed, ok, warning
 from graph_compiler.deployment.documents.jvm_settings import CONFIRMED_ZONE, READS_DIFFERENTLY, ZONE
 from graph_compiler.driver_jvm.pinned_process import host_zone
 from graph_compiler.driver_jvm.start_settings import DriverStart, start_settings
@@ -29,7 +29,7 @@ from graph_compiler.identifiers import counted
 from graph_compiler.staging.store.root_probe import why_unlisted, why_unsafe
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
-from graph_compiler.tested_versions import PYTHON, SPARK, Product, Standing
+from graph_compiler.tested_versions import PYTHON, SPARK, Product, Standing, installed_version
 
 JAVA_VERSIONS = (17, 21)
 INSTALL_PYSPARK = f'pip install "{SPARK.requirement}"'

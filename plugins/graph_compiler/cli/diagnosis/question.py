@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum, auto
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -224,11 +223,3 @@ def _report(process: subprocess.Popen[str]) -> AirflowReport:
         return AirflowReport(facts={}, silence=f"it did not answer within {_SECONDS} s")
     except NoAnswerError as error:
         return AirflowReport(facts={}, silence=str(error))
-
-
-def installed_version(package: str) -> str | None:
-    """Return the version of a package of this Python, None if it is not installed."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None

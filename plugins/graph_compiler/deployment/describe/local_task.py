@@ -18,7 +18,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import GraphCompilerError
-from graph_compiler.tested_versions import installed_pyspark
+from graph_compiler.tested_versions import installed_version
 
 
 class RenderingError(GraphCompilerError):
@@ -48,7 +48,7 @@ def desk_task(
         attempt=ExecutionAttempt(execution_id=execution_id, attempt_number=attempt_number),
         staging_root=run.staging_root,
         parameters=((RUN_DATE, run.day), *run.params.items()),
-        compiled_for=installed_pyspark(),
+        compiled_for=installed_version("pyspark"),
     )
 
 
