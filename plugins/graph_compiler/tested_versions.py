@@ -1,6 +1,7 @@
 """Which versions this package is tested with. docs/versions.md has the table, and says what was run on each row.
 
-`doctor`, drivers, the package's requirements and the page take them from here (tests/architecture/test_versions.py).
+`doctor`, drivers, the package's requirements and the page take them from here, which
+tests/architecture/test_tested_versions.py compares.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ PYTHON = Product(
 SPARK = Product(
     name="Spark",
     package="pyspark",
-    minors=("4.3",),
+    minors=("4.1", "4.2", "4.3"),
     why_not_older="4.0 and 3.5 have no type TIME, and lack other classes that drivers call",
 )
 AIRFLOW = Product(

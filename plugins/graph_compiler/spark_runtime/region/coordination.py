@@ -32,8 +32,10 @@ from graph_compiler.spark_runtime.connectors import OpenSink, PreparedSink, Sink
 from graph_compiler.spark_runtime.connectors.missing_files import why_missing
 from graph_compiler.spark_runtime.publishing.target_folder import open_target, why_unfit
 from graph_compiler.spark_runtime.secret_values import redact
+from graph_compiler.spark_runtime.spark_internals.file_options import ignored_options
 from graph_compiler.staging.publications.preparations import Preparation, PreparedPlace
 from graph_compiler.staging.publications.unexplained_attempts import PUBLISHED, TAKEN_AWAY
+from graph_compiler.tested_versions import SPARK
 
 # The driver's checks before any data moves: inputs must exist, targets must be creatable.
 #
@@ -61,10 +63,13 @@ def initialize_on_master(vertices: tuple[VertexDescriptor, ...], spark: SparkSes
 
 
 def _input_exists(source: Source | Sink, spark: SparkSession) -> str | None:
-    return why_missing(_files_of(source), spark)
+    files = _files_of(source)
+    return _ignored_options(files, spark) or why_missing(files, spark)
 
 
-def _target_can_be_made(sink: Source | Sink, _: SparkSession) -> str | None:
+def _target_can_be_made(sink: Source | Sink, spark: SparkSession) -> str | None:
+    if wrong := _ignored_options(_files_of(sink), spark):
+        return wrong
     is_file = isinstance(sink, Sink) and bool(sink.single_file)
     folder = open_target(_files_of(sink).one_path, is_file=is_file)
     if wrong := why_unfit(folder):
@@ -77,6 +82,17 @@ HOOKS: Mapping[MasterHook, Look] = {
     MasterHook.INPUT_EXISTS: _input_exists,
     MasterHook.TARGET_CAN_BE_MADE: _target_can_be_made,
 }
+
+
+def _ignored_options(files: FileConnector, spark: SparkSession) -> str | None:
+    """Return which options an older Spark would ignore, None if it has all; the names are those of the newest."""
+    format, names = files.spark_format.lower(), [str(name) for name in files.spark_options()]
+    if not (ignored := ignored_options(spark, format, names)):
+        return None
+    return (
+        f"Spark {spark.version} would ignore options of its {format} files: {', '.join(ignored)}\n"
+        f"  hint: with Spark {SPARK.minors[-1]} they have an effect"
+    )
 
 
 def _endpoint(operator: OperatorDescriptor) -> Source | Sink:
