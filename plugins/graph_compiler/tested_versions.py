@@ -99,6 +99,6 @@ SPARK = Product(
 AIRFLOW = Product(
     name="Airflow",
     package="apache-airflow",
-    minors=("3.3",),
+    minors=("3.2", "3.3"),
     why_not_older="the task SDK of 3.1 has no timetables, configuration and exceptions, which Dags and tasks import",
 )

@@ -10,7 +10,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from airflow.dag_processing.bundles.base import BaseDagBundle, BundleVersion
+from airflow.dag_processing.bundles import base
+from airflow.dag_processing.bundles.base import BaseDagBundle
 from airflow.dag_processing.bundles.manager import DagBundlesManager
 from airflow.dag_processing.dagbag import BundleDagBag
 
@@ -30,10 +31,12 @@ class FolderBundle(BaseDagBundle):
 
     @property
     def path(self) -> Path:
-        return self._root / str(self.version or self.get_current_version().version)
+        return self._root / str(self.version or (self._root / "now").read_text())
 
-    def get_current_version(self) -> BundleVersion:
-        return BundleVersion(version=(self._root / "now").read_text())
+    def get_current_version(self) -> Any:
+        version = (self._root / "now").read_text()
+        wrapped = getattr(base, "BundleVersion", None)  # since 3.3
+        return version if wrapped is None else wrapped(version=version)
 
     def refresh(self) -> None:
         """Do nothing: the folders are there."""

@@ -13,10 +13,18 @@ from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.errors import InvalidPipelineError
+from tests.harness.installed_airflow import HAS_ALL
 
 pytestmark = [
     pytest.mark.airflow,
     pytest.mark.filterwarnings("default"),  # Airflow's own imports warn of much
+]
+
+needs_policies = pytest.mark.skipif(not HAS_ALL, reason="this Airflow has no retry policies")
+POLICIES: list[tuple[dict[str, str], int, float]] = [
+    ({"type": "exponential-delay", "exponential_delay__initial_backoff": "3 s"}, 1_000_000, 3),
+    ({"type": "failure-rate", "failure_rate__delay": "500 ms"}, 1_000_000, 0.5),
 ]
 
 
@@ -37,8 +45,7 @@ def task_of(**options: str) -> Any:
         ({"type": "none"}, 0, None),
         ({"type": "fixed-delay"}, 1, 1),
         ({"type": "fixed-delay", "fixed_delay__attempts": "5", "fixed_delay__delay": "2 min"}, 5, 120),
-        ({"type": "exponential-delay", "exponential_delay__initial_backoff": "3 s"}, 1_000_000, 3),
-        ({"type": "failure-rate", "failure_rate__delay": "500 ms"}, 1_000_000, 0.5),
+        *(POLICIES if HAS_ALL else []),
     ],
 )
 def test_a_strategy_becomes_airflows_retries(options: dict[str, str], retries: int, seconds: float | None) -> None:
@@ -46,9 +53,17 @@ def test_a_strategy_becomes_airflows_retries(options: dict[str, str], retries: i
     assert task.retries == retries
     if seconds is not None:
         assert task.retry_delay == timedelta(seconds=seconds)
-    assert (task.retry_policy is not None) is (retries == 1_000_000)
+    assert (getattr(task, "retry_policy", None) is not None) is (retries == 1_000_000)
 
 
+@pytest.mark.skipif(HAS_ALL, reason="this Airflow has retry policies")
+@pytest.mark.parametrize("options", [case[0] for case in POLICIES])
+def test_a_strategy_that_this_airflow_cannot_follow_is_refused(options: dict[str, str]) -> None:
+    with pytest.raises(InvalidPipelineError, match="has no retry policies\n.*fixed-delay\n.*use Airflow 3.3"):
+        task_of(**options)
+
+
+@needs_policies
 def test_the_policy_counts_the_failures_of_earlier_tries(tmp_path: Path) -> None:
     task = task_of(
         type="failure-rate", failure_rate__max_failures_per_interval="2", failure_rate__failure_rate_interval="1 h"

@@ -27,6 +27,7 @@ from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments, 
 from graph_compiler.staging.attempts.execution_order import begin
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.airflow.conftest import ROOT
+from tests.harness.installed_airflow import start_stats
 from tests.harness.metric_receivers import Received, Receiver, otlp_receiver, statsd_listener
 from tests.harness.reports import bare_report
 
@@ -54,14 +55,6 @@ def settings_of_statsd(receiver: Receiver) -> dict[str, str]:
         "AIRFLOW__METRICS__STATSD_PORT": str(receiver.port),
         "AIRFLOW__METRICS__STATSD_INFLUXDB_ENABLED": "True",
     }
-
-
-def start_stats() -> None:
-    """Do what Airflow does at the beginning of a task's process."""
-    from airflow.sdk.observability import stats
-    from airflow.sdk.observability.metrics.stats_utils import get_stats_factory
-
-    stats.initialize(factory=get_stats_factory(), export_legacy_names=True)
 
 
 def task(root: Path, execution_id: str) -> TaskDeploymentDescriptor:
@@ -198,11 +191,10 @@ def test_a_collector_that_does_not_answer_does_not_hold_a_task(monkeypatch: pyte
 
 KILLED = """
     import os, signal, sys
-    from airflow.sdk.observability import stats
-    from airflow.sdk.observability.metrics.stats_utils import get_stats_factory
+    from tests.harness.installed_airflow import start_stats
     from graph_compiler.airflow_backend.task.driver_end import stopping
 
-    stats.initialize(factory=get_stats_factory(), export_legacy_names=True)
+    start_stats()
     with stopping(sys.argv[1:]):
         pass
     os.kill(os.getpid(), signal.SIGKILL)

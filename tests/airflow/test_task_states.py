@@ -2,7 +2,11 @@
 
 import pytest
 
+from tests.harness.installed_airflow import HAS_ALL
+
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
+
+SINCE_3_3 = {"awaiting_input"}
 
 
 def test_every_airflow_state_maps_to_a_flink_state() -> None:
@@ -10,7 +14,8 @@ def test_every_airflow_state_maps_to_a_flink_state() -> None:
 
     from graph_compiler.run_client.run_status import EXECUTION_STATES
 
-    assert set(EXECUTION_STATES) == {None, *(state.value for state in TaskInstanceState)}
+    assert set(EXECUTION_STATES) - SINCE_3_3 == {None, *(state.value for state in TaskInstanceState)} - SINCE_3_3
+    assert ({state.value for state in TaskInstanceState} >= SINCE_3_3) == HAS_ALL
 
 
 def test_airflows_final_states_are_final_here() -> None:

@@ -14,7 +14,8 @@ from graph_compiler.deployment.describe.region_descriptors import describe_pipel
 from graph_compiler.deployment.documents.report import Failure, ThrowableType
 from graph_compiler.identifiers import path_segment
 from tests.harness import executed_regions
-from tests.harness.executed_regions import RUN, Store, execute
+from tests.harness.executed_regions import RUN, StagedStore, Store, execute
+from tests.harness.installed_airflow import HAS_ALL
 
 if TYPE_CHECKING:
     from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
@@ -89,8 +90,13 @@ def connect(monkeypatch: pytest.MonkeyPatch, mode: str = "cluster", **extra: str
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
 
 
-@pytest.fixture
-def store() -> Store:
+@pytest.fixture(params=["Airflow's", "in the run's folder"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    """Airflow's task state store, or what takes its place in an Airflow without one."""
+    if request.param != "Airflow's":
+        return StagedStore(tmp_path / "root" / "p" / path_segment(RUN) / "states" / "out")
+    if not HAS_ALL:
+        pytest.skip("this Airflow has none")
     return Store()
 
 
@@ -340,3 +346,16 @@ def test_a_connection_without_the_address_of_yarn_is_refused_before_submission(
     with pytest.raises(AirflowFailException, match="hint: .*yarn_resourcemanager_webapp_address"):
         execute(operator, store, FIRST)
     assert yarn.submitted == []
+
+
+def test_a_try_that_was_replaced_does_not_say_what_is_followed(
+    yarn: Yarn, operator: "DeploymentTaskOperator", tmp_path: Path
+) -> None:
+    """Its spark-submit took so long that Airflow began the next try: that one's application is followed."""
+    store = StagedStore(tmp_path / "root" / "p" / path_segment(RUN) / "states" / "out")
+    die(yarn, operator, store, tmp_path)
+    state = tmp_path / "root" / "p" / path_segment(RUN) / "states" / "out" / "graph_compiler_execution.json"
+    state.write_text(json.dumps({"value": THIRD}))
+    operator.submit_job(executed_regions.context_of(operator, store, FIRST))
+    assert len(yarn.submitted) == 2
+    assert store["spark_job_id"] == "application_1_0001"

@@ -30,6 +30,7 @@ from tests.airflow.web_server import (
     store,
 )
 from tests.conftest import with_options
+from tests.harness.installed_airflow import HAS_ALL
 
 pytestmark = [
     pytest.mark.airflow,
@@ -453,4 +454,7 @@ def test_queries_are_few_and_do_not_grow_with_tasks(viewer: Any) -> None:
     }
     assert wide == narrow
     # One of each is Airflow's own: it asks whether the login was revoked.
-    assert found == {"run": 4, "pipelines": 6, "runs": 4, "plan": 2, "versions": 3}
+    wanted = {"run": 4, "pipelines": 6, "runs": 4, "plan": 2, "versions": 3}
+    if not HAS_ALL:  # Airflow 3.2 reads a Dag and its version one by one
+        wanted = {"run": 6, "pipelines": 6, "runs": 5, "plan": 3, "versions": 4}
+    assert found == wanted

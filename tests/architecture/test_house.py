@@ -13,6 +13,7 @@ PACKAGE = Path(graph_compiler.__file__).parent
 OWN = "graph_compiler."
 SMALL, LARGE, FULL = 60, 600, 15
 SPLINTERS = {
+    "airflow_backend.dag.restart_policy": "Airflow 3.2 does not have what it extends",
     "cli.warming.warm_up_pipeline": "a pipeline that a process of its own runs",
     "compiler.checks.run_checks": "checks are listed by their modules",
 }

@@ -397,7 +397,13 @@ def test_a_triggerer_that_runs_is_enough() -> None:
 @pytest.mark.parametrize(
     ("name", "fact", "check", "state", "words"),
     [
-        ("Airflow", {"value": "2.10.5"}, "Airflow", State.FAILED, "Airflow 2.10.5 is too old; 3.3 is supported"),
+        (
+            "Airflow",
+            {"value": "2.10.5"},
+            "Airflow",
+            State.FAILED,
+            "Airflow 2.10.5 is too old; 3.2 to 3.3 are supported",
+        ),
         (
             "plugin",
             {"value": {"loaded": [], "errors": {"/p/io.py": "no such module"}}},

@@ -1,7 +1,5 @@
 """Without Airflow, templates can use the day, the run and the parameters; anything else is reported."""
 
-import sys
-
 import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
@@ -20,7 +18,6 @@ def task(path: str) -> TaskDeploymentDescriptor:
     return desk_task(region, run, execution_id="e1", attempt_number=2)
 
 
-@pytest.mark.installed
 def test_places_are_rendered_and_other_values_unchanged() -> None:
     made = task("{{ params.base }}/{{ run_date }}/{{ ds }}/{{ ds_nodash }}/{{ run_id }}")
     assert find_places([made.region])["in.path"] == "/data/2013-01-02/2013-01-02/20130102/r1"
@@ -28,16 +25,8 @@ def test_places_are_rendered_and_other_values_unchanged() -> None:
     assert (made.attempt.attempt_number, made.layout.root) == (2, "/staging")
 
 
-@pytest.mark.installed
 @pytest.mark.parametrize("template", ["{{ macros.random() }}", "{{ ti.try_number }}", "{{ ds"])
 def test_variables_known_only_in_a_run_are_refused(template: str) -> None:
     with pytest.raises(RenderingError, match="cannot be rendered without a run") as refused:
         task(template)
     assert "allowed: params, run_date, ds, ds_nodash, run_id" in str(refused.value)
-
-
-def test_text_without_templates_needs_no_jinja(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    assert find_places([task("/in").region])["in.path"] == "/in"
-    with pytest.raises(RenderingError, match="Jinja is not installed\n  hint: pip install jinja2"):
-        task("/{{ ds }}")

@@ -30,6 +30,16 @@ class Store(dict[str, Any]):
         self.pop(key, None)
 
 
+class StagedStore(Store):
+    """What is kept in the run's folder where Airflow has no store: a try is not given any."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __getitem__(self, key: str) -> Any:
+        return json.loads((self._folder / f"{key}.json").read_text())["value"]
+
+
 def execute(operator: DeploymentTaskOperator, store: Store | None, execution: str) -> Any:
     """Execute a try of a task; the last character of the execution's id is the try's number."""
     return operator.execute(context_of(operator, store, execution))
@@ -41,7 +51,7 @@ def context_of(operator: DeploymentTaskOperator, store: Store | None, execution:
     instance = SimpleNamespace(
         **named, map_index=-1, id=execution, try_number=int(execution[-1]), stats_tags={}, start_date=datetime.now(UTC)
     )
-    return {"ti": instance, "task_state_store": store}
+    return {"ti": instance, "task_state_store": None if isinstance(store, StagedStore) else store}
 
 
 def folder_of(operator: DeploymentTaskOperator, execution: str) -> Path:

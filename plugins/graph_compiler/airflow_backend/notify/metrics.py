@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from airflow.sdk.configuration import conf
-from airflow.sdk.observability import stats
+from airflow.sdk.observability.stats import Stats, normalize_name_for_stats
 from opentelemetry.metrics import get_meter_provider
 
 from graph_compiler.identifiers import plain_line
@@ -35,7 +35,7 @@ class Metrics:
         }
         for metric in attempt_metrics([each.attempts for each in contents]):
             own = {tag: _plain(text) for tag, text in metric.tags(tags).items()}
-            add = stats.timing if metric.name.is_timing else stats.incr
+            add = Stats.timing if metric.name.is_timing else Stats.incr
             add(metric.name.value, metric.value, tags=own)
 
     def are_kept(self) -> bool:
@@ -54,7 +54,7 @@ def _plain(text: str) -> str:
 
     Airflow takes a line break at the end of a name for a part of it.
     """
-    return stats.normalize_name_for_stats(plain_line(text), log_warning=False)[:_LONGEST]
+    return normalize_name_for_stats(plain_line(text), log_warning=False)[:_LONGEST]
 
 
 def _is_on(switch: str) -> bool:

@@ -22,8 +22,10 @@ from airflow.sdk import Context
 from graph_compiler.airflow_backend.provider.preparation import SubmitPlan
 from graph_compiler.airflow_backend.provider.submit_process import GRACE_SECONDS, end_driver, ended_unless_done, limited
 from graph_compiler.airflow_backend.provider.submit_target import ExecutionTargetError, SparkArguments
+from graph_compiler.deployment.describe.airflow_versions import has_all
 from graph_compiler.deployment.targets.known_targets import KUBERNETES
 from graph_compiler.deployment.targets.submit_settings import SubmitSettings
+from graph_compiler.tested_versions import AIRFLOW, installed_version
 
 GONE = "NOTFOUND"
 """The provider's word for a pod that is not there; also used for an application that YARN does not know."""
@@ -131,6 +133,11 @@ class SubmitOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         if self._openlineage_inject_transport_info:
             conf = inject_transport_information_into_spark_properties(conf, context)
         return conf
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether a later try follows its application: as `durable` says, which has no effect before Airflow 3.3."""
+        return bool(self.durable) or not has_all(installed_version(AIRFLOW.package))
 
     @property
     def pod_id(self) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graph_compiler.declaration.dag.airflow_arguments import AirflowArguments, find_strangers
+from graph_compiler.deployment.describe.airflow_versions import missing_abilities
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 
@@ -14,7 +15,7 @@ def airflow_arguments(compiled: CompiledPipeline, given: AirflowArguments, funct
     """
     found = compiled.pipeline.airflow.overridden(given)
     groups = compiled.deployment.slot_sharing_groups
-    problems = (*given.problems(function), *find_strangers(found, groups))
+    problems = (*given.problems(function), *find_strangers(found, groups), *missing_abilities(compiled.options, found))
     if problems:
         raise compiled.pipeline.placed(InvalidPipelineError(compiled.pipeline.name, problems))
     return found

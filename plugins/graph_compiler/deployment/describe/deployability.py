@@ -9,6 +9,7 @@ from graph_compiler.declaration.operators import ChainingStrategy, ContractOpera
 from graph_compiler.declaration.operators.combining import INSTEAD_OF_ITERATIONS
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
+from graph_compiler.deployment.describe.airflow_versions import missing_abilities
 from graph_compiler.deployment.targets.submit_settings import submit_problems
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
@@ -32,6 +33,7 @@ def check_deployable(compiled: CompiledPipeline) -> None:
     wrong = (
         *submit_problems(compiled),
         *find_strangers(compiled.pipeline.airflow, compiled.deployment.slot_sharing_groups),
+        *missing_abilities(compiled.options, compiled.pipeline.airflow),
     )
     if wrong:
         raise InvalidPipelineError(compiled.pipeline.name, wrong)

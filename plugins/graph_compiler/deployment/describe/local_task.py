@@ -55,14 +55,10 @@ def desk_task(
 def _render(text: str, run: DeskRun) -> str:
     if not any(marker in text for marker in ("{{", "{%", "{#")):
         return text
-    try:
-        # Imported when called: Jinja is installed with Airflow, and the compiler does not need it.
-        from jinja2 import StrictUndefined, TemplateError
-        from jinja2.sandbox import SandboxedEnvironment
-    except ImportError:
-        raise RenderingError(
-            f"'{text}' is a template, and Jinja is not installed\n  hint: pip install jinja2"
-        ) from None
+    # Imported when called: most places are no templates, and Jinja takes longer to import than this package.
+    from jinja2 import StrictUndefined, TemplateError
+    from jinja2.sandbox import SandboxedEnvironment
+
     known = {RUN_DATE: run.day, "ds": run.day, "ds_nodash": run.day.replace("-", ""), "run_id": run.run_id}
     try:
         template = SandboxedEnvironment(undefined=StrictUndefined).from_string(text)

@@ -9,10 +9,11 @@
     tasks/<region>/<execution id>/descriptor.json, submission.json, driver.json, report.json, outcome.json
     tasks/<region>/<execution id>/kept.json       in place of a report: which earlier execution's work is kept
     tasks/<region>/<execution id>/discarded.json  a person has discarded its work: no later try keeps it
-    tasks/<region>/<execution id>/progress.json   the only document that is overwritten
+    tasks/<region>/<execution id>/progress.json   overwritten, as states are; nothing else is
     tasks/<region>/<execution id>/prepared/<operator id>.json, <operator id>.removed.json
     tasks/<region>/<execution id>/secrets.json    for a driver on a host of YARN, which removes it when it starts
     tasks/<region>/order/<n>.json             the execution that started as the n-th
+    states/<task>/<key>.json                  which application a later try follows, if Airflow cannot keep it (3.2)
     data/<data set id>/epoch-<e>-<execution id>/part-….parquet
     data/<operator id>-sink/<execution id>/   rows on their way to a table of Spark's catalog
     manifests/<data set id>/<e>.json          not with the data: if data are lost, the record stays
@@ -39,7 +40,7 @@ from graph_compiler.declaration.artifacts.user_artifact import UserArtifact
 from graph_compiler.declaration.connectors.file_uris import places_with_stores, staging_place, why_no_staging
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import StagingError
-from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId, path_segment
+from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId, TaskName, path_segment
 
 DESCRIPTOR, SUBMISSION = "descriptor.json", "submission.json"
 DRIVER, REPORT, OUTCOME = "driver.json", "report.json", "outcome.json"
@@ -92,6 +93,10 @@ class StagingLayout:
     def execution(self, region_id: RegionId, execution_id: str) -> str:
         """Return the folder of an execution's documents."""
         return f"{self.executions(region_id)}/{path_segment(execution_id)}"
+
+    def task_state(self, task: TaskName, key: str) -> str:
+        """Return the key of a value that a task keeps from try to try."""
+        return f"{self.run}/states/{path_segment(task)}/{path_segment(key)}.json"
 
     @property
     def marker(self) -> str:

@@ -21,14 +21,17 @@ from graph_compiler.airflow_backend.task.following.tracking import (
     Application,
     continued,
     is_unfinished,
+    store_application,
     unfinished,
     why_elsewhere,
 )
 from graph_compiler.airflow_backend.task.submitting import Preparation
 from graph_compiler.airflow_backend.task.task_try import TaskTry
+from graph_compiler.deployment.describe.airflow_versions import has_all
 from graph_compiler.deployment.targets.execution_target import DriverPlace
 from graph_compiler.errors import SecretError
 from graph_compiler.projects.code_archive import CodeArchiveError
+from graph_compiler.tested_versions import AIRFLOW, installed_version
 
 
 class ApplicationOperator(SubmitOperator):
@@ -40,6 +43,7 @@ class ApplicationOperator(SubmitOperator):
     staging: tuple[str, str | None]
     defers: bool | None = None
     is_killed = False
+    _submits: TaskTry | None = None
     _is_continued = False
     _waits_in_triggerer = False
 
@@ -54,6 +58,7 @@ class ApplicationOperator(SubmitOperator):
     def prepared(self, task: TaskTry) -> Preparation:
         """Prepare a task, and learn who will wait for its application."""
         prepared = self.prepare(task)
+        self._submits = task
         deferrable = is_deferrable(prepared.plan.place, self.defers, task.task_name)
         self._waits_in_triggerer = deferrable and not self._is_continued
         return prepared
@@ -77,6 +82,13 @@ class ApplicationOperator(SubmitOperator):
         if is_abandoned and self._end(application, context):
             return None
         return application if is_unfinished(application, self, context) else None
+
+    def submit_job(self, context: Context) -> str | None:
+        """Submit, and keep the application's id where the next try finds it."""
+        id: str | None = super().submit_job(context)
+        if id is not None and self._submits is not None:
+            store_application(id, context, self._submits, self)
+        return id
 
     def poll_until_complete(self, external_id: Any, context: Context) -> None:
         """Wait for an application; raises TaskDeferred if the triggerer is to do so."""
@@ -151,8 +163,11 @@ _LEAST = timedelta(seconds=1)
 def is_deferrable(place: DriverPlace, wanted: bool | None, task_id: str) -> bool:
     """Whether a task waits in the triggerer; None is what Airflow's `[operators] default_deferrable` says.
 
+    Before Airflow 3.3, none does: its trigger could not end the application of a task that was marked or cleared.
     Raises ExecutionTargetError if that is wanted for this pipeline, and its driver is no application of a cluster.
     """
+    if not has_all(installed_version(AIRFLOW.package)):
+        return False
     if place.is_tracked:
         return bool(conf.getboolean("operators", "default_deferrable", fallback=False) if wanted is None else wanted)
     if wanted:

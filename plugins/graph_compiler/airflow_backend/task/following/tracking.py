@@ -1,7 +1,8 @@
 """Find the application of a driver on another host again, after the task's process has died.
 
-The provider keeps the application's id in Airflow's task state store before it waits for its end. Beside it lies the id
-of the execution that submitted it: the next try of the task follows this execution, instead of starting another one.
+The provider keeps the application's id in Airflow's task state store before it waits for its end; in an Airflow without
+such a store (3.2), we keep it in the run's folder. Beside it lies the id of the execution that submitted it:
+the next try of the task follows this execution, instead of starting another one.
 
     no id, or its executions have outcomes       submit: the task was cleared, or the last try ended it
     another plan, master or deploy mode         submit: it computes something else, or cannot be asked
@@ -12,7 +13,9 @@ of the execution that submitted it: the next try of the task follows this execut
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException
@@ -23,10 +26,56 @@ from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.errors import StagingError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
+from graph_compiler.staging.store.read_document import decode_object
 
+_VALUE = "value"
 _EXECUTION, _PLACE = "graph_compiler_execution", "graph_compiler_place"
 _POD = "graph_compiler_pod"
 """The id of a pod, known before it is submitted: its try may die before the provider stores it."""
+
+
+class TaskStates(Protocol):
+    """Values of one task in one run, by name."""
+
+    def get(self, key: str) -> Any:
+        """Return a value, None if there is none."""
+
+    def set(self, key: str, value: Any) -> None:
+        """Replace a value."""
+
+    def delete(self, key: str) -> None:
+        """Remove a value, if there is one."""
+
+
+class StagedStates:
+    """Each value is a document in the run's folder; raises OSError if the store of the staging root does not answer.
+
+    Airflow's store refuses a try that it has replaced. The folder does not: `store_application` compares the execution.
+    """
+
+    def __init__(self, task: TaskTry) -> None:
+        self._store, self._layout, self._task = task.store, task.layout, task.task_name
+
+    def get(self, key: str) -> Any:
+        """Return a value, None if there is none; raises DamagedDocumentError."""
+        place = self._layout.task_state(self._task, key)
+        found = self._store.get(place)
+        return None if found is None else decode_object(found, place).get(_VALUE)
+
+    def set(self, key: str, value: Any) -> None:
+        """Replace a value; readers see the old or the new one."""
+        self._store.put(self._layout.task_state(self._task, key), json.dumps({_VALUE: value}).encode())
+
+    def delete(self, key: str) -> None:
+        """Replace a value by none: what cannot be removed would be followed."""
+        if self.get(key) is not None:
+            self.set(key, None)
+
+
+def states_of(context: Context, task: TaskTry) -> TaskStates:
+    """Return where a task keeps its values."""
+    store: TaskStates | None = context.get("task_state_store")
+    return StagedStates(task) if store is None else store
 
 
 class TrackingLostError(AirflowException):
@@ -48,21 +97,29 @@ def store_execution(context: Context, task: TaskTry, operator: SubmitOperator) -
     Raises ExecutionTargetError if Airflow could not ask for its pod.
     """
     operator.check_client(task.task_name)
-    if (store := context.get("task_state_store")) is not None:
-        for key in (*operator.state_keys, _POD):
-            store.delete(key)
-        if (pod_id := operator.pod_id) is not None:
-            store.set(_POD, pod_id)
-        store.set(_PLACE, _place(operator))
-        store.set(_EXECUTION, task.execution_id)
+    states = states_of(context, task)
+    for key in (*operator.state_keys, _POD):
+        states.delete(key)
+    if (pod_id := operator.pod_id) is not None:
+        states.set(_POD, pod_id)
+    states.set(_PLACE, _place(operator))
+    states.set(_EXECUTION, task.execution_id)
+
+
+def store_application(id: str, context: Context, task: TaskTry, operator: SubmitOperator) -> None:
+    """Store the id of an application that was submitted, if the provider cannot; not if a later try has submitted."""
+    states = states_of(context, task)
+    if isinstance(states, StagedStates) and states.get(_EXECUTION) == task.execution_id:
+        states.set(operator.external_id_key, id)
 
 
 def unfinished(context: Context, task: TaskTry, operator: SubmitOperator) -> Application | None:
     """Return the application of an earlier try without an outcome; None if there is none of this plan."""
-    if (store := context.get("task_state_store")) is None or not operator.durable:
+    if not operator.is_followed:
         return None
-    execution_id = store.get(_EXECUTION)
-    id = store.get(operator.external_id_key) or store.get(_POD)
+    states = states_of(context, task)
+    execution_id = states.get(_EXECUTION)
+    id = states.get(operator.external_id_key) or states.get(_POD)
     if not isinstance(execution_id, str) or not isinstance(id, str):
         return None
     ids = [region.region_id for region in task.regions]
@@ -102,7 +159,7 @@ def is_unfinished(application: Application, operator: SubmitOperator, context: C
 
 def why_elsewhere(application: Application, operator: SubmitOperator, context: Context) -> str | None:
     """Return why an application cannot be asked for any more: the connection has changed. None if it has not."""
-    before, now = context["task_state_store"].get(_PLACE), _place(operator)
+    before, now = states_of(context, application.task).get(_PLACE), _place(operator)
     if before == now:
         return None
     return f"application {application.id} of {before} cannot be followed: the connection is now {now}"
@@ -134,10 +191,10 @@ def follow(application: Application, operator: SubmitOperator, context: Context)
 
 def check_lost(task: TaskTry, operator: SubmitOperator, context: Context) -> None:
     """Raise TrackingLostError if a task's application may still be running, though it is not followed any more."""
-    store = context.get("task_state_store")
-    if store is None or store.get(_EXECUTION) != task.execution_id:
+    states = states_of(context, task)
+    if states.get(_EXECUTION) != task.execution_id:
         return
-    if isinstance(id := store.get(operator.external_id_key), str) and not is_done(task):
+    if isinstance(id := states.get(operator.external_id_key), str) and not is_done(task):
         status = _status(id, operator, context)
         if operator.is_job_active(status):
             raise TrackingLostError(f"application {id} is {status.lower()}, but cannot be followed")
