@@ -15,7 +15,7 @@ from graph_compiler.spark_runtime.main import session
 from graph_compiler.spark_runtime.spark_internals.java import Py4JError, connected_jvm
 from graph_compiler.spark_runtime.spark_internals.plans import pattern
 from graph_compiler.spark_runtime.spark_internals.versions import SparkVersionError, check_jars, check_pyspark
-from graph_compiler.tested_versions import SPARK, minor_of
+from graph_compiler.tested_versions import SPARK, minor_of, next_minor
 from pipelines.flights import env as flights
 
 pytestmark = pytest.mark.spark
@@ -28,13 +28,22 @@ def test_a_plan_of_the_same_minor_runs(compiled_for: str | None) -> None:
 
 
 def test_a_plan_that_was_compiled_for_another_minor_is_refused() -> None:
+    ours = minor_of(pyspark.__version__)
     with pytest.raises(SparkVersionError) as refusal:
-        check_pyspark("4.90.2", f"{NEWEST}.1")
+        check_pyspark("4.90.2")
     assert str(refusal.value).splitlines() == [
-        f"this plan was compiled for Spark 4.90, and the driver has {NEWEST}.1",
-        f'  hint: where Airflow parses Dags: pip install "pyspark>={NEWEST},<4.{int(NEWEST[2:]) + 1}"; '
+        f"this plan was compiled for Spark 4.90, and the driver has {pyspark.__version__}",
+        f'  hint: where Airflow parses Dags: pip install "pyspark>={ours},<{next_minor(ours)}"; '
         "or let SPARK_HOME and PATH of the driver lead to Spark 4.90",
     ]
+
+
+def test_a_pyspark_that_another_package_has_overwritten_is_named_before_the_minor() -> None:
+    """As pip installs the Spark provider: the hint for another minor would lead to another mixture."""
+    with pytest.raises(SparkVersionError) as refusal:
+        check_pyspark(pyspark.__version__, "4.91.0")
+    assert f"jars are those of Spark {pyspark.__version__}, its Python files those of 4.91.0\n" in str(refusal.value)
+    assert f'--no-deps "pyspark=={pyspark.__version__}"' in str(refusal.value)
 
 
 @pytest.mark.parametrize("found", ["3.5.9", "4.0.5"])

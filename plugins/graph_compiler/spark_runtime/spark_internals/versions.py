@@ -16,7 +16,9 @@ Nothing else of this project knows one version from another. Which versions are 
 from __future__ import annotations
 
 import re
+from importlib.metadata import PackageNotFoundError, distribution
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import pyspark
@@ -44,6 +46,8 @@ def check_pyspark(compiled_for: str | None, found: str = pyspark.__version__) ->
     if SPARK.standing(found) is Standing.NEWER:
         LOG.warning("Spark %s is not tested with this version of graph_compiler; %s", found, SPARK.range_is)
     if compiled_for is not None and minor_of(compiled_for) != minor_of(found):
+        if (whole := _overwritten(found)) is not None:
+            raise _two_versions(whole, found)
         ours, theirs = minor_of(compiled_for), minor_of(found)
         raise SparkVersionError(
             f"this plan was compiled for Spark {ours}, and the driver has {found}\n"
@@ -55,12 +59,29 @@ def check_pyspark(compiled_for: str | None, found: str = pyspark.__version__) ->
 def check_jars(spark: SparkSession, found: str = pyspark.__version__) -> None:
     """Raise SparkVersionError if the JVM's Spark has another version than Python's."""
     if _three(spark.version) != _three(found):
-        raise SparkVersionError(
-            f"the driver's jars are those of Spark {spark.version}, its Python files those of {found}\n"
-            "  hint: pyspark-client writes into pyspark's folder: pip uninstall -y pyspark-client && "
-            f'pip install --force-reinstall --no-deps "pyspark=={spark.version}"; '
-            "if it is not installed, SPARK_HOME and PYTHONPATH lead to two versions"
-        )
+        raise _two_versions(spark.version, found)
+
+
+def _two_versions(jars: str, found: str) -> SparkVersionError:
+    return SparkVersionError(
+        f"the driver's jars are those of Spark {jars}, its Python files those of {found}\n"
+        "  hint: pyspark-client writes into pyspark's folder: pip uninstall -y pyspark-client && "
+        f'pip install --force-reinstall --no-deps "pyspark=={jars}"; '
+        "if it is not installed, SPARK_HOME and PYTHONPATH lead to two versions"
+    )
+
+
+def _overwritten(found: str) -> str | None:
+    """Return the version of the installed pyspark whose files those of pyspark-client have replaced, None if none is.
+
+    pip records what it has installed, whatever the files are now. A pyspark of SPARK_HOME is at another place.
+    """
+    try:
+        package = distribution("pyspark")
+    except PackageNotFoundError:
+        return None
+    is_its_own = Path(str(package.locate_file("pyspark/__init__.py"))).resolve() == Path(pyspark.__file__).resolve()
+    return package.version if is_its_own and _three(package.version) != _three(found) else None
 
 
 def _three(version: str) -> list[str]:
