@@ -1,7 +1,11 @@
-"""The module that Airflow loads from the plugins folder, under its bare file name: absolute imports only."""
+"""The module that Airflow loads from the plugins folder, under its bare file name: absolute imports only.
+
+If the package is installed, too, Airflow loads it by its entry point, and would list a second one as an import error.
+"""
 
 import sys
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any
 
 from airflow.plugins_manager import AirflowPlugin
@@ -64,3 +68,7 @@ class GraphCompilerPlugin(AirflowPlugin):
         """Import what this process would otherwise import in each fork (90 % of the cost of parsing) or in its loop."""
         for module in PRELOADED.get("".join(sys.argv[1:2]), ()):
             import_module(module)
+
+
+if __name__ == "graph_compiler_plugin" and entry_points(group="airflow.plugins", name=GraphCompilerPlugin.name):
+    del GraphCompilerPlugin
