@@ -1,4 +1,4 @@
-"""docs/install.md, followed with pip and with uv in an environment that has nothing of ours: needs the index of PyPI."""
+"""Follows docs/install.md with pip and with uv, in an environment that has nothing of ours: needs the index of PyPI."""
 
 import json
 import os
