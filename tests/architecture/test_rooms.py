@@ -93,6 +93,7 @@ KNOW_THE_DISK = {
     "cli/commands/ui.py": "the folder of a password",
     "cli/running/embedded_airflow.py": "Airflow's own home",
     "cli/running/in_process_run.py": "a lock of this machine's",
+    "extending/stores.py": "a folder with which a store of another package may begin",
     "staging/publications/files_on_disk.py": "targets that are folders of a disk",
 }
 TAKE_PATHS = {"cli/running/in_process_run.py": "the lock of a run is the machine's own"}

@@ -13,6 +13,7 @@ import pytest
 pytestmark = [pytest.mark.long, pytest.mark.e2e]
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "install.md").read_text()
+_OURS = re.compile(r"AIRFLOW|PYTHON|PYTEST|SPARK_HOME|VIRTUAL_ENV")
 
 
 def install_commands(tool: str) -> list[str]:
@@ -31,16 +32,7 @@ class Stranger:
         self.project, self.tool, self.venv = folder / "project", tool, folder / "venv"
         self.project.mkdir(parents=True)
         subprocess.run([sys.executable, "-m", "venv", str(self.venv)], check=True)
-        inherited = (
-            "HOME",
-            "JAVA_HOME",
-            "LANG",
-            "PIP_INDEX_URL",
-            "UV_INDEX_URL",
-            "UV_DEFAULT_INDEX",
-            "PIP_CONFIG_FILE",
-        )
-        self.environment = {name: os.environ[name] for name in inherited if name in os.environ} | {
+        self.environment = {name: value for name, value in os.environ.items() if not _OURS.match(name)} | {
             "PATH": os.pathsep.join([str(self.venv / "bin"), os.environ["PATH"]]),
             "VIRTUAL_ENV": str(self.venv),
             "SPARK_LOCAL_IP": "127.0.0.1",

@@ -1,6 +1,6 @@
 """A listener that notes which targets have got rows, and when their attempts failed."""
 
-from graph_compiler.declaration.coordination import RegionEvent, RegionEventKind, RegionListener
+from graph_compiler.extending import RegionEvent, RegionEventKind, RegionListener
 
 
 class Audit(RegionListener):

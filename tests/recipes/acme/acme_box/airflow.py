@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from acme_box.boxes import Boxes
-from graph_compiler.staging.store.store_access import StoreAccess, StoreConnection
+from graph_compiler.extending.stores import StoreAccess, StoreConnection
 
 _FILES = "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme"
 

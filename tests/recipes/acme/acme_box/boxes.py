@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from acme_box.store import BOX
-from graph_compiler.staging.store.local_store import LocalStore
-from graph_compiler.staging.store.staging_store import MOST_BYTES, StoredFile
-from graph_compiler.stores.store_kind import Promises
+from graph_compiler.extending.stores import MOST_BYTES, LocalStore, Promises, StoredFile
 
 
 @dataclass(frozen=True)

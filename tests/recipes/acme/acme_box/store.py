@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graph_compiler.stores.store_kind import PlaceInStore, Promises, StoreKind
+from graph_compiler.extending.stores import PlaceInStore, Promises, StoreKind
 
 
 def _why_no_box(place: PlaceInStore) -> str | None:

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from graph_compiler.declaration.connectors import Connector, SinkMode
-from graph_compiler.declaration.connectors.file_uris import lasting
-from graph_compiler.errors import Problem
+from graph_compiler.extending import Connector, Problem, SinkMode, lasting
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,17 +10,18 @@ from functools import partial
 from pyspark.sql import DataFrame
 
 from acme_sqlite.connector import Sqlite
-from graph_compiler.declaration.operators import Sink
-from graph_compiler.identifiers import OperatorId
-from graph_compiler.spark_runtime.connectors.sink import (
+from graph_compiler.extending import OperatorId, Sink
+from graph_compiler.extending.spark import (
+    Found,
     OpenSink,
     PreparedSink,
+    Reading,
     SinkContext,
     Target,
     claim_target,
     conform_to_target,
+    read,
 )
-from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 
 _TYPES = {"INTEGER": "BIGINT", "REAL": "DOUBLE", "TEXT": "STRING"}
 

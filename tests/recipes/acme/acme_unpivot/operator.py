@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from graph_compiler.declaration.operators import Operator
-from graph_compiler.errors import Problem
+from graph_compiler.extending import Operator, Problem
 
 
 @dataclass(frozen=True, slots=True)

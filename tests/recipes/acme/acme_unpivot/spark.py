@@ -5,9 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from acme_unpivot.operator import Unpivot
-from graph_compiler.spark_runtime.operators import Scope
-from graph_compiler.spark_runtime.operators.columns import require_columns
-from graph_compiler.spark_runtime.operators.scope import main_output
+from graph_compiler.extending.spark import Scope, main_output, require_columns
 
 
 @main_output.register
