@@ -3,6 +3,7 @@
 python -m tests.harness.killed_carriers FOLDER SEED KILLS   →   {"kills": …, "published": …, "views": …, "wrong": […]}
 
 It is a separate process, which forks: the killed processes have no Spark, and do not need it to carry out an intent.
+On a busy host, it kills more, until there is enough to see.
 """
 
 import json
@@ -27,6 +28,8 @@ from tests.harness.folders import SINK, on_disk, prepare, put, seen
 
 FILES = 6
 EVERY = 0.02
+ENOUGH = 50
+"""The least number of publications, and of looks at the folder."""
 
 
 def main(folder: Path, seed: int, kills: int) -> dict[str, object]:
@@ -36,7 +39,9 @@ def main(folder: Path, seed: int, kills: int) -> dict[str, object]:
     put(target, [f"first_{file}" for file in range(FILES)])
     watcher = _fork(partial(_watch, target, views))
     carriers: list[int] = []
-    for number in range(kills):
+    for number in range(10 * kills):
+        if number >= kills and len(list(folder.rglob("*.done.json"))) > ENOUGH and _lines(views) > ENOUGH:
+            break
         while len(carriers) < 2:
             name = f"c{number}-{len(carriers)}"
             carriers.append(_fork(partial(_publish_for_ever, folder, target, name)))
@@ -47,13 +52,17 @@ def main(folder: Path, seed: int, kills: int) -> dict[str, object]:
     published = ledger.settle(str(target), SINK, partial(_finish, ledger))
     found = [line.split() for line in views.read_text().splitlines()]
     return {
-        "kills": kills,
+        "kills": number,
         "published": published,
         "views": len(found),
         "wrong": [view for view in [*found, sorted(seen(target))] if not _is_whole(view)],
         # Who is killed before it decides leaves what it prepared, and nobody has claimed that.
         "claims": [str(path) for path in folder.glob(".out.*/*/*") if path.name != "ready"],
     }
+
+
+def _lines(file: Path) -> int:
+    return file.read_text().count("\n") if file.exists() else 0
 
 
 def _publish_for_ever(folder: Path, target: Path, name: str) -> None:
