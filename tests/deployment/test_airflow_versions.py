@@ -35,7 +35,7 @@ def test_arguments_that_need_a_newer_airflow_are_refused() -> None:
         dag={"rerun_with_latest_version": True, "tags": ["a"]},
         default_args={"retry_policy": 1, "retries": 2},
         group_args={"default": {"retry_policy": 1}},
-        task_args={"out": {"retry_policy": 1}},
+        task_args={"out": {"retry_policy": 1}, "wrong": ["retry_policy"]},  # type: ignore[dict-item]
     )
     found = [problem.message for problem in missing_abilities(compiled().options, given, OLD)]
     assert found == [

@@ -1,11 +1,11 @@
 """What pipelines may ask of Airflow that an older one does not have; `airflow_backend` does the rest in another way.
 
-since   what                                                           before
-3.3     a retry policy: exponential-delay, failure-rate, `retry_policy`   refused here
-3.3     a trigger learns that its task was marked or cleared            `execution.deferrable: true` is refused here;
-                                                                        `default_deferrable` has no effect
-3.3     the argument `rerun_with_latest_version` of a Dag               refused here
-3.3     the task state store                                           the run's folder (task/following/tracking.py)
+since   what                                                 before
+3.3     a retry policy (exponential-delay, failure-rate)     refused here
+3.3     `rerun_with_latest_version` of a Dag                 refused here
+3.3     a trigger learns that its task was marked, cleared   `execution.deferrable: true` is refused here, and
+                                                             `default_deferrable` has no effect: a worker waits
+3.3     the task state store                                 the run's folder (task/following/tracking.py)
 """
 
 from __future__ import annotations
@@ -59,4 +59,5 @@ def _with_names(given: AirflowArguments) -> Iterator[tuple[str, Mapping[str, Any
     yield "default_args", given.default_args, _OF_TASKS
     for what, all_given in (("group_args", given.group_args), ("task_args", given.task_args)):
         for owner, arguments in all_given.items():
-            yield f"{what}['{owner}']", arguments, _OF_TASKS
+            if isinstance(arguments, Mapping):  # `AirflowArguments.problems` says it of others
+                yield f"{what}['{owner}']", arguments, _OF_TASKS
