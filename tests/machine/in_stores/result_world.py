@@ -90,6 +90,7 @@ class Executors:
     """What has Spark's place: it reaches the store, although a driver may not."""
 
     server: Server
+    version: str = "4.3.0"
 
 
 def _write_directly(rows: StagedRows, folder: str, **_: Any) -> DirectWrite:
