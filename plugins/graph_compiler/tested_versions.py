@@ -87,6 +87,11 @@ def installed_version(package: str) -> str | None:
         return None
 
 
+def without_client(pyspark: str) -> str:
+    """Return the command that restores the files of a pyspark into which pyspark-client was installed."""
+    return f'pip uninstall -y pyspark-client && pip install --force-reinstall --no-deps "pyspark=={pyspark}"'
+
+
 PYTHON = Product(
     name="Python", package="python", minors=("3.11",), why_not_older="this package uses the syntax of Python 3.11"
 )

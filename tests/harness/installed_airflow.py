@@ -1,9 +1,8 @@
 """What the installed Airflow has: the tests run on each minor of the table in docs/versions.md."""
 
 from graph_compiler.deployment.describe.airflow_versions import has_all
-from graph_compiler.tested_versions import AIRFLOW, installed_version
 
-HAS_ALL = has_all(installed_version(AIRFLOW.package))
+HAS_ALL = has_all()
 """Whether it is 3.3 or newer."""
 
 

@@ -25,7 +25,6 @@ from graph_compiler.airflow_backend.provider.submit_target import ExecutionTarge
 from graph_compiler.deployment.describe.airflow_versions import has_all
 from graph_compiler.deployment.targets.known_targets import KUBERNETES
 from graph_compiler.deployment.targets.submit_settings import SubmitSettings
-from graph_compiler.tested_versions import AIRFLOW, installed_version
 
 GONE = "NOTFOUND"
 """The provider's word for a pod that is not there; also used for an application that YARN does not know."""
@@ -137,7 +136,7 @@ class SubmitOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     @property
     def is_followed(self) -> bool:
         """Whether a later try follows its application: as `durable` says, which has no effect before Airflow 3.3."""
-        return bool(self.durable) or not has_all(installed_version(AIRFLOW.package))
+        return bool(self.durable) or not has_all()
 
     @property
     def pod_id(self) -> str | None:

@@ -29,7 +29,7 @@ from graph_compiler.identifiers import counted
 from graph_compiler.staging.store.root_probe import why_unlisted, why_unsafe
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
-from graph_compiler.tested_versions import PYTHON, SPARK, Product, Standing, installed_version
+from graph_compiler.tested_versions import PYTHON, SPARK, Product, Standing, installed_version, without_client
 
 JAVA_VERSIONS = (17, 21)
 INSTALL_PYSPARK = f'pip install "{SPARK.requirement}"'
@@ -87,8 +87,7 @@ def judge_pyspark(found: str | None, *, has_client: bool) -> Finding:
         return failed("it is not installed")
     if has_client:
         return failed(
-            f"{found}, and pyspark-client beside it, which overwrites files of pyspark",
-            f'pip uninstall -y pyspark-client && pip install --force-reinstall --no-deps "pyspark=={found}"',
+            f"{found}, and pyspark-client beside it, which overwrites files of pyspark", without_client(found)
         )
     return judge_version(SPARK, found)
 

@@ -11,6 +11,7 @@ since   what                                                 before
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from graph_compiler.declaration.dag.airflow_arguments import AirflowArguments
@@ -25,16 +26,23 @@ _POLICIES = frozenset({RestartStrategyType.EXPONENTIAL_DELAY, RestartStrategyTyp
 _OF_DAGS, _OF_TASKS = frozenset({"rerun_with_latest_version"}), frozenset({"retry_policy"})
 
 
-def has_all(found: str | None) -> bool:
-    """Whether a version of Airflow has all of it; None, where Airflow is not installed, is taken for the newest."""
+@cache
+def installed_airflow() -> str | None:
+    """Return the version of the installed Airflow, None if there is none; it is looked up once in a process."""
+    return installed_version(AIRFLOW.package)
+
+
+def has_all(found: str | None = None) -> bool:
+    """Whether a version of Airflow has all of it: the installed one by default; without any, the newest."""
+    found = found or installed_airflow()
     return found is None or numbers(found) >= numbers(SINCE)
 
 
 def missing_abilities(options: PipelineOptions, given: AirflowArguments, found: str | None = None) -> Iterator[Problem]:
     """Find what a pipeline asks for that the Airflow in use does not have; `found` is its version."""
-    found = found or installed_version(AIRFLOW.package)
     if has_all(found):
         return
+    found = found or installed_airflow()
     hint = f"use Airflow {SINCE}"
     if (strategy := options.restart_strategy) in _POLICIES:
         yield Problem(

@@ -68,10 +68,11 @@ def _input_exists(source: Source | Sink, spark: SparkSession) -> str | None:
 
 
 def _target_can_be_made(sink: Source | Sink, spark: SparkSession) -> str | None:
-    if wrong := _ignored_options(_files_of(sink), spark):
+    files = _files_of(sink)
+    if wrong := _ignored_options(files, spark):
         return wrong
     is_file = isinstance(sink, Sink) and bool(sink.single_file)
-    folder = open_target(_files_of(sink).one_path, is_file=is_file)
+    folder = open_target(files.one_path, is_file=is_file)
     if wrong := why_unfit(folder):
         return wrong
     wrong = folder.why_not_writable()

@@ -29,7 +29,7 @@ from graph_compiler import program_log
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.spark_runtime.spark_internals.java import JavaClass, Py4JError, Py4JJavaError, java_class
 from graph_compiler.spark_runtime.spark_internals.plans import pattern
-from graph_compiler.tested_versions import SPARK, Standing, minor_of, next_minor
+from graph_compiler.tested_versions import SPARK, Standing, minor_of, next_minor, without_client
 
 _EXECUTION = "org.apache.spark.sql.execution"
 LOG = program_log.logger(__name__)
@@ -65,8 +65,7 @@ def check_jars(spark: SparkSession, found: str = pyspark.__version__) -> None:
 def _two_versions(jars: str, found: str) -> SparkVersionError:
     return SparkVersionError(
         f"the driver's jars are those of Spark {jars}, its Python files those of {found}\n"
-        "  hint: pyspark-client writes into pyspark's folder: pip uninstall -y pyspark-client && "
-        f'pip install --force-reinstall --no-deps "pyspark=={jars}"; '
+        f"  hint: pyspark-client writes into pyspark's folder: {without_client(jars)}; "
         "if it is not installed, SPARK_HOME and PYTHONPATH lead to two versions"
     )
 

@@ -31,7 +31,6 @@ from graph_compiler.deployment.describe.airflow_versions import has_all
 from graph_compiler.deployment.targets.execution_target import DriverPlace
 from graph_compiler.errors import SecretError
 from graph_compiler.projects.code_archive import CodeArchiveError
-from graph_compiler.tested_versions import AIRFLOW, installed_version
 
 
 class ApplicationOperator(SubmitOperator):
@@ -166,7 +165,7 @@ def is_deferrable(place: DriverPlace, wanted: bool | None, task_id: str) -> bool
     Before Airflow 3.3, none does: its trigger could not end the application of a task that was marked or cleared.
     Raises ExecutionTargetError if that is wanted for this pipeline, and its driver is no application of a cluster.
     """
-    if not has_all(installed_version(AIRFLOW.package)):
+    if not has_all():
         return False
     if place.is_tracked:
         return bool(conf.getboolean("operators", "default_deferrable", fallback=False) if wanted is None else wanted)
