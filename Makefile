@@ -22,7 +22,7 @@ NEEDS_NOTHING := -m 'not ($(NEEDS_SOME) or long or browser)'
 # What `make test-all` runs, what `make test-long` runs, and what has a command of its own.
 NOT_QUICK := ci or long or browser or cluster or yarn or kubernetes or openlineage or objects or hdfs or compose or versions
 
-.PHONY: help run ui up down down-all explain env test test-all test-core test-long test-browser test-cluster test-yarn test-kubernetes test-openlineage test-objects test-hdfs test-versions test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends stale mutants bench lint format lock web web-check clean
+.PHONY: help run ui up down down-all explain env test test-all test-core test-long test-browser test-cluster test-yarn test-kubernetes test-openlineage test-objects test-hdfs test-versions test-matrix test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends stale mutants bench lint format lock web web-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -92,6 +92,9 @@ test-hdfs: $(READY) $(DATA) ## stage in HDFS on this host, and lose its answers 
 test-versions: $(READY) ## compare what we call in Spark's JVM with the jars of each Spark that is supported (needs Maven and Maven Central)
 	@$(WITH_JAVA) mvn -q -B -f tests/versions/pom.xml dependency:copy
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m versions $(ARGS)
+
+test-matrix: $(READY) ## run the suites on the older versions of docs/versions.md (hours; needs their Pythons); ARGS="--row 3.12-4.2-3.3 --only spark"
+	@$(BIN)/python -m tests.matrix $(ARGS)
 
 test-compose: $(READY) $(DATA) ## start the containers, run Dags in them, and break each service (an hour; Docker, or root on Debian)
 	@$(WITH_JAVA) scripts/with-chromium tests/compose/with_docker $(BIN)/python -m pytest -m compose $(ARGS)

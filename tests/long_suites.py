@@ -37,6 +37,13 @@ SUITES: Mapping[str, Sequence[str]] = {
         "tests/object_stores",
     ),
     "make test-hdfs": (*_PUBLISHING, f"{_PACKAGE}/webhdfs", f"{_PACKAGE}/spark_runtime/stores", "tests/hdfs"),
+    "make test-matrix": (
+        f"{_PACKAGE}/spark_runtime/spark_internals",
+        f"{_PACKAGE}/deployment/describe/airflow_versions.py",
+        "requirements-spark-4.1.lock",
+        "requirements-spark-4.2.lock",
+        "requirements-airflow-3.2.lock",
+    ),
     "make test-compose": (
         f"{_PACKAGE}/airflow_backend",
         "docker-compose.yaml",

@@ -93,7 +93,10 @@ def without_client(pyspark: str) -> str:
 
 
 PYTHON = Product(
-    name="Python", package="python", minors=("3.11",), why_not_older="this package uses the syntax of Python 3.11"
+    name="Python",
+    package="python",
+    minors=("3.11", "3.12", "3.13"),
+    why_not_older="this package uses the syntax of Python 3.11",
 )
 SPARK = Product(
     name="Spark",
@@ -107,3 +110,36 @@ AIRFLOW = Product(
     minors=("3.2", "3.3"),
     why_not_older="the task SDK of 3.1 has no timetables, configuration and exceptions, which Dags and tasks import",
 )
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Row:
+    """Minor versions that were tested together."""
+
+    python: str
+    spark: str
+    airflow: str
+
+    def __str__(self) -> str:
+        return f"Python {self.python}, Spark {self.spark} and Airflow {self.airflow}"
+
+    @classmethod
+    def of(cls, python: str, spark: str, airflow: str) -> Row:
+        """Return the minors of versions."""
+        return cls(minor_of(python), minor_of(spark), minor_of(airflow))
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether docs/versions.md has it."""
+        return self in TOGETHER
+
+
+TOGETHER = (
+    Row("3.11", "4.3", "3.3"),
+    Row("3.12", "4.2", "3.3"),
+    Row("3.13", "4.3", "3.3"),
+    Row("3.11", "4.1", "3.3"),
+    Row("3.11", "4.3", "3.2"),
+    Row("3.13", "4.1", "3.2"),
+)
+"""Each Spark, each Python, each Airflow with the oldest and the newest Spark; CI runs the first on each commit."""

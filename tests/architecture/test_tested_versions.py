@@ -5,7 +5,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from graph_compiler.tested_versions import AIRFLOW, PYTHON, SPARK, Product, minor_of
+from graph_compiler.tested_versions import AIRFLOW, PYTHON, SPARK, TOGETHER, Product, Row
+from tests.matrix import instead, slice_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,11 +36,32 @@ def test_the_index_page_lists_the_versions_of_python() -> None:
 
 
 def test_the_readme_names_the_versions() -> None:
-    (said,) = re.findall(r"tested with (Airflow .*?, Spark .*? and Python .*?) \(", (ROOT / "README.md").read_text())
+    words = " ".join((ROOT / "README.md").read_text().split())
+    (said,) = re.findall(r"tested with (Airflow .*?, Spark .*? and Python .*?) \(", words)
     assert said == f"Airflow {AIRFLOW.range}, Spark {SPARK.range} and Python {PYTHON.range}"
 
 
-def test_each_version_has_a_row_in_the_page() -> None:
+def test_the_page_has_the_rows_that_were_tested_together() -> None:
     rows = re.findall(r"^\| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|", (ROOT / "docs/versions.md").read_text(), re.MULTILINE)
-    for product, column in zip((PYTHON, SPARK, AIRFLOW), zip(*rows, strict=True), strict=True):
-        assert {minor_of(found) for found in column} == set(product.minors), product.name
+    assert tuple(Row.of(*row) for row in rows) == TOGETHER
+
+
+def test_each_minor_is_in_a_row_and_each_airflow_with_the_oldest_and_the_newest_spark() -> None:
+    columns = zip(*((row.python, row.spark, row.airflow) for row in TOGETHER), strict=True)
+    for product, column in zip((PYTHON, SPARK, AIRFLOW), columns, strict=True):
+        assert set(column) == set(product.minors), product.name
+    pairs = {(row.airflow, row.spark) for row in TOGETHER}
+    assert pairs >= {(airflow, spark) for airflow in AIRFLOW.minors for spark in (SPARK.minors[0], SPARK.minors[-1])}
+
+
+def test_older_versions_have_locks() -> None:
+    for row in TOGETHER:
+        for lock in instead(row):
+            assert (ROOT / lock).exists(), lock
+
+
+def test_each_file_has_its_day_in_the_slices() -> None:
+    files = [f"tests/spark/test_{number}.py" for number in range(100)]
+    days = [slice_of(files, day, 7) for day in range(7)]
+    assert sorted(file for day in days for file in day) == sorted(files)
+    assert slice_of(files, 7, 7) == days[0]

@@ -13,7 +13,7 @@ import pytest
 
 from graph_compiler import tested_versions
 from graph_compiler.cli.diagnosis import question
-from graph_compiler.cli.diagnosis.airflow_questions import AIRFLOW_QUESTIONS
+from graph_compiler.cli.diagnosis.airflow_questions import AIRFLOW_QUESTIONS, judge_airflow, judge_row
 from graph_compiler.cli.diagnosis.host_questions import HOST_QUESTIONS, judge_jars, judge_java, judge_pyspark
 from graph_compiler.cli.diagnosis.question import (
     AirflowReport,
@@ -137,7 +137,7 @@ def test_a_question_that_cannot_be_asked_has_the_cure_of_the_table(error: Except
 
 ON_DISK = ["staging root", "staging is private", "staging commits", "staging renames", "staging clock", "staging space"]
 IN_STORE = ["staging root", "staging commits", "staging lists", "staging clock"]
-OF_AIRFLOW = ["plugin", "settings", "Spark connection", "API connection", "pools", "triggerer"]
+OF_AIRFLOW = ["versions", "plugin", "settings", "Spark connection", "API connection", "pools", "triggerer"]
 
 
 @pytest.mark.parametrize(
@@ -260,6 +260,31 @@ def test_the_full_pyspark_is_required(version: str | None, has_client: bool, sta
     assert (found.cure is None) == (state is State.OK)
 
 
+@pytest.mark.parametrize(
+    ("found", "svcs", "state"),
+    [
+        ("3.2.2", "26.2.0", State.FAILED),
+        ("3.2.2", "25.1.0", State.OK),
+        ("3.2.2", None, State.OK),
+        ("3.3.2", "26.2.0", State.OK),
+        ("3.1.8", None, State.FAILED),
+    ],
+)
+def test_an_airflow_that_can_run_no_dag_is_refused(found: str, svcs: str | None, state: State) -> None:
+    assert judge_airflow(found, svcs).state is state
+
+
+def test_versions_that_were_tested_together_are_told_from_others() -> None:
+    tested = tested_versions.TOGETHER[1]
+    assert judge_row(tested) == ok(
+        f"Python {tested.python}, Spark {tested.spark} and Airflow {tested.airflow} were tested together"
+    )
+    other = tested_versions.Row.of("3.14.0", "4.3.0", "3.3.2")
+    assert judge_row(other) == ok(
+        "Python 3.14, Spark 4.3 and Airflow 3.3 were not tested together: docs/versions.md has what was"
+    )
+
+
 def test_the_jars_must_be_those_of_the_package() -> None:
     jar = "spark-core_2.13-{}.jar".format
     assert judge_jars([jar("4.3.0")], "4.3.0", "/s/jars", has_home=False).state is State.OK
@@ -376,7 +401,8 @@ def test_a_store_is_tried_and_left_as_it_was(
 
 def test_a_good_airflow_passes() -> None:
     assert {name: finding.state for name, finding in states({}).items()} == dict.fromkeys(
-        (*("Airflow", "plugin", "settings", "Spark connection", "API connection"), *("pools", "triggerer")), State.OK
+        (*("Airflow", "versions", "plugin", "settings", "Spark connection", "API connection"), *("pools", "triggerer")),
+        State.OK,
     )
     assert states({})["Spark connection"].found == ("spark_default: spark://master:7077, deploy mode client")
 

@@ -19,13 +19,14 @@ from graph_compiler.cli.diagnosis.question import Finding, Host, Need, Question,
 from graph_compiler.deployment.targets.known_targets import target_of
 from graph_compiler.identifiers import counted, listing
 from graph_compiler.projects.airflow_configuration import variable_of
-from graph_compiler.tested_versions import AIRFLOW, installed_version
+from graph_compiler.tested_versions import AIRFLOW, Row, installed_version, minor_of
 
 _EXECUTORS = "graph_compiler.airflow_backend.installation.executor_health"
 _SECONDS = 180
 _PLUGIN = "graph_compiler"
 _PROVIDER = "apache-airflow-providers-apache-spark"
 _SHOWN = 3
+_OLD_SERVICES, _NEW_SVCS = "3.2", 26
 _ADD = "airflow connections add {} --conn-type spark --conn-host 'local[2]'"
 _INSTALL = f'pip install "{AIRFLOW.requirement}" "{_PROVIDER}>=6.3"'
 
@@ -34,7 +35,32 @@ def airflow_version(host: Host) -> Finding:
     """Check that Airflow starts, and its version."""
     if (silence := host.report().silence) is not None:
         return failed(f"it did not answer: {silence}", f"{_INSTALL}; airflow version")
-    return judge_version(AIRFLOW, str(host.fact("Airflow")))
+    return judge_airflow(str(host.fact("Airflow")), installed_version("svcs"))
+
+
+def judge_airflow(found: str, svcs: str | None) -> Finding:
+    """Check a version of Airflow, and of a package with which only newer ones work."""
+    if minor_of(found) == _OLD_SERVICES and svcs is not None and int(svcs.partition(".")[0]) >= _NEW_SVCS:
+        return failed(
+            f"{found} with svcs {svcs}: `airflow dags test` ends before the first task of any Dag",
+            f'pip install "svcs<{_NEW_SVCS}"',
+        )
+    return judge_version(AIRFLOW, found)
+
+
+def tested_together(host: Host) -> Finding:
+    """Find the row of docs/versions.md with this host's versions."""
+    pyspark = installed_version("pyspark")
+    if pyspark is None:
+        return ok("there is no pyspark")
+    return judge_row(Row.of("{}.{}".format(*sys.version_info), pyspark, str(host.fact("Airflow"))))
+
+
+def judge_row(row: Row) -> Finding:
+    """Check three versions; each version has a finding of its own if it is older or newer."""
+    if row.is_tested:
+        return ok(f"{row} were tested together")
+    return ok(f"{row} were not tested together: docs/versions.md has what was")
 
 
 def spark_provider(_: Host) -> Finding:
@@ -169,6 +195,7 @@ def executors(host: Host) -> Finding:
 _ASKED = Need.AIRFLOW
 AIRFLOW_QUESTIONS = (
     Question("Airflow", airflow_version, _INSTALL),
+    Question("versions", tested_together, needs=Need.AIRFLOW),
     Question("Spark provider", spark_provider, f'pip install "{_PROVIDER}>=6.3"'),
     Question("plugin", plugin, "airflow plugins", _ASKED),
     Question(
