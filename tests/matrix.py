@@ -133,7 +133,7 @@ def slice_arguments(clone: Path, day: int) -> list[str]:
 
 
 def _environment(row: Row) -> dict[str, str]:
-    ours = ("PYTEST", "MAKE", "MFLAGS", "VIRTUAL_ENV", "COV")
+    ours = ("PYTEST_CURRENT", "PYTEST_XDIST", "MAKE", "MFLAGS", "VIRTUAL_ENV", "COV")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
     return kept | {"INSTEAD": " ".join(instead(row))}
 

@@ -20,7 +20,7 @@ from tests.harness.reference import REPORTS, assert_same_rows, expected, publish
 from tests.harness.standalone import Api, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.ci]
-LEFT_OUT = {".git", ".venv", ".venv-core", ".airflow", "data", "output", "__pycache__", ".mypy_cache"}
+LEFT_OUT = {".git", ".matrix", ".venv", ".venv-core", ".airflow", "data", "output", "__pycache__", ".mypy_cache"}
 SERVER = "make ui"
 
 
