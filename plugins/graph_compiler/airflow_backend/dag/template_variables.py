@@ -8,6 +8,8 @@ from jinja2 import Environment, TemplateSyntaxError, nodes
 from jinja2.meta import find_undeclared_variables
 
 PARAMS = "params"
+# What a first template needs is made here, in the process from which Airflow forks one for each Dag file.
+Environment(extensions=["jinja2.ext.do"]).parse("")
 
 
 def variables_in(text: str, templates: Environment) -> set[str]:
