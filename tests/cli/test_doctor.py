@@ -107,6 +107,18 @@ def test_a_check_that_crashes_hides_no_other() -> None:
     assert second.finding == ok("fine")
 
 
+def test_an_answer_is_there_before_the_next_question_is_asked() -> None:
+    asked: list[str] = []
+
+    def slow(_: Host) -> Finding:
+        asked.append("slow")
+        return ok("at last")
+
+    answers = ask([Question("quick", lambda _: ok("fine")), Question("slow", slow)], host())
+    assert (next(answers).name, asked) == ("quick", [])
+    assert (next(answers).name, asked) == ("slow", ["slow"])
+
+
 def same(found: Finding, _: Host) -> Finding:
     return found
 

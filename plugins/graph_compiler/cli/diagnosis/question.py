@@ -26,7 +26,8 @@ from graph_compiler.errors import ConfigurationError, StagingError
 from graph_compiler.projects.airflow_configuration import variable_of
 
 _PROGRAM = "graph_compiler.airflow_backend.installation.health_report"
-_SECONDS = 60
+_SECONDS = 300
+"""Airflow starts in ten seconds of CPU time; the rest is for machines that are busy with a dozen other things."""
 
 
 class State(StrEnum):
@@ -162,14 +163,14 @@ class Answer:
         return self.finding.state is State.FAILED
 
 
-def ask(questions: Iterable[Question], host: Host) -> tuple[Answer, ...]:
-    """Ask each question of which the host has what it needs, in order."""
+def ask(questions: Iterable[Question], host: Host) -> Iterator[Answer]:
+    """Ask each question of which the host has what it needs, in order; yield an answer when it is there."""
     answers: dict[str, Answer] = {}
     for question in questions:
         before = answers.get(question.after or "")
         if host.has(question.needs) and not (before and before.is_failed):
             answers[question.name] = Answer(name=question.name, finding=_finding(question, host))
-    return tuple(answers.values())
+            yield answers[question.name]
 
 
 def _finding(question: Question, host: Host) -> Finding:
