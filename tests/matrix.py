@@ -1,7 +1,7 @@
 """Run the suites on the versions of docs/versions.md: `make test-matrix`, rows apart from the first, which CI runs.
 
     make test-matrix ARGS="--row 3.12-4.2-3.3 --only spark"
-    make test-matrix ARGS="--slice"       a part that changes with the day, on a row that changes with the day
+    make test-matrix ARGS="--slice"       a part that changes with the day, on a row with a Python of this host
 
 A row is a clone of the commit in `.matrix`, whose .venv has these versions. What passed is in `.matrix/passed.txt`.
 """
@@ -152,7 +152,8 @@ def main() -> int:
     asked.add_argument("--slice", action="store_true")
     given = asked.parse_args()
     today = date.today().toordinal()
-    names = given.row or ([list(rows)[today % len(rows)]] if given.slice else list(rows))
+    there = [each for each, row in rows.items() if python_of(row.python)] if given.slice else list(rows)
+    names = given.row or ([there[today % len(there)]] if given.slice else there)
     passed = True
     for row in map(rows.__getitem__, names):
         python = python_of(row.python)
@@ -162,7 +163,7 @@ def main() -> int:
             continue
         clone = prepare(row, python)
         if given.slice:
-            for suite, arguments in slices(clone, today // len(rows)):
+            for suite, arguments in slices(clone, today // len(there)):
                 passed &= run(row, suite, clone, arguments)
             continue
         for suite in given.only or SUITES:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from graph_compiler.tested_versions import SPARK, Standing, minor_of, next_minor
+from graph_compiler.tested_versions import SPARK, TOGETHER, Row, Standing, minor_of, next_minor
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,11 @@ def test_a_version_is_tested_or_too_old_or_new(version: str, standing: Standing)
 def test_a_minor_is_read_from_any_form_of_a_version() -> None:
     assert [minor_of(each) for each in ("4.10.2", "4.3", "main")] == ["4.10", "4.3", "main"]
     assert next_minor("4.9") == "4.10"
+
+
+def test_a_row_is_found_by_its_minors() -> None:
+    row = Row.of("3.12.1", "4.2.1", "3.3.2")
+    assert row in TOGETHER
+    assert row.is_tested
+    assert str(row) == "Python 3.12, Spark 4.2 and Airflow 3.3"
+    assert not Row.of("3.14.0", "4.2.1", "3.3.2").is_tested
