@@ -112,7 +112,7 @@ AIRFLOW = Product(
 )
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Row:
     """Minor versions that were tested together."""
 

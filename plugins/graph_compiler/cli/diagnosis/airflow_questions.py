@@ -19,14 +19,14 @@ from graph_compiler.cli.diagnosis.question import Finding, Host, Need, Question,
 from graph_compiler.deployment.targets.known_targets import target_of
 from graph_compiler.identifiers import counted, listing
 from graph_compiler.projects.airflow_configuration import variable_of
-from graph_compiler.tested_versions import AIRFLOW, Row, installed_version, minor_of
+from graph_compiler.tested_versions import AIRFLOW, Row, installed_version, minor_of, numbers
 
 _EXECUTORS = "graph_compiler.airflow_backend.installation.executor_health"
 _SECONDS = 180
 _PLUGIN = "graph_compiler"
 _PROVIDER = "apache-airflow-providers-apache-spark"
 _SHOWN = 3
-_OLD_SERVICES, _NEW_SVCS = "3.2", 26
+_NEEDS_OLD_SVCS, _NEW_SVCS = "3.2", 26
 _ADD = "airflow connections add {} --conn-type spark --conn-host 'local[2]'"
 _INSTALL = f'pip install "{AIRFLOW.requirement}" "{_PROVIDER}>=6.3"'
 
@@ -40,7 +40,7 @@ def airflow_version(host: Host) -> Finding:
 
 def judge_airflow(found: str, svcs: str | None) -> Finding:
     """Check a version of Airflow, and of a package with which only newer ones work."""
-    if minor_of(found) == _OLD_SERVICES and svcs is not None and int(svcs.partition(".")[0]) >= _NEW_SVCS:
+    if minor_of(found) == _NEEDS_OLD_SVCS and numbers(svcs or "") >= (_NEW_SVCS,):
         return failed(
             f"{found} with svcs {svcs}: `airflow dags test` ends before the first task of any Dag",
             f'pip install "svcs<{_NEW_SVCS}"',
