@@ -11,20 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache, partial, wraps
+from functools import partial, wraps
 from inspect import Parameter, isfunction, signature
-from typing import Any, NoReturn, Protocol, TypeVar, get_type_hints, runtime_checkable
+from typing import Any, NoReturn, Protocol, TypeVar, runtime_checkable
 
 from graph_compiler.declaration.refusals.collected import Remembering, is_collecting, note, problems_of, refused_among
 from graph_compiler.declaration.refusals.constructors import form_of, form_problem
-from graph_compiler.declaration.value_types import fits, value_words
+from graph_compiler.declaration.value_types import fits, type_of, value_words
 from graph_compiler.errors import InvalidPipelineError, Problem, SourceLocation
 from graph_compiler.identifiers import listing, shown
 
 Kind = TypeVar("Kind")
 Method = TypeVar("Method", bound=Callable[..., Any])
-_NOT_HELD = ("DataStream", "StreamGraph")
-"""Types that are only imported for type checkers."""
 
 
 class Refusing(Protocol):
@@ -73,11 +71,12 @@ def _check(
     except TypeError:
         wrong_form = form_problem(name, form, arguments, named, partial(_setter_hint, on, name))
         on.refuse(wrong_form.message, allowed=wrong_form.allowed, hint=wrong_form.hint)
-    types = _types(method)
+    annotations = method.__annotations__
     wrong = []
     for parameter, value in bound.arguments.items():
-        if (annotation := types.get(parameter)) is None:
+        if parameter not in annotations:
             continue
+        annotation = type_of(annotations[parameter], method.__module__)
         given = _given(form.parameters[parameter], value)
         wrong += [(words, annotation) for words, item in given if not fits(item, annotation)]
     if wrong:
@@ -103,12 +102,6 @@ def _setter_hint(on: Refusing, name: str, key: str) -> str | None:
         if isfunction(method) and key in signature(method).parameters:
             return f"call .{setter}(…) on what {name} returns"
     return None
-
-
-@cache
-def _types(method: Callable[..., Any]) -> Mapping[str, Any]:
-    """Return the types of parameters; the calls themselves check streams."""
-    return get_type_hints(method, localns=dict.fromkeys(_NOT_HELD, Any))
 
 
 # Every declared value that can be invalid has `problems()`; functions here add the operator to each problem.

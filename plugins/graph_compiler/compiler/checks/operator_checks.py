@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
-from functools import cache
 from typing import Any, get_type_hints
 
 from graph_compiler.declaration.call_checks import problems_at
@@ -19,7 +18,7 @@ from graph_compiler.declaration.transformations import (
     Transformation,
     problem_at,
 )
-from graph_compiler.declaration.value_types import fits, value_words
+from graph_compiler.declaration.value_types import field_types, fits, value_words
 from graph_compiler.declaration.windows import Window
 from graph_compiler.errors import Problem, SourceLocation
 from graph_compiler.extensions import is_foreign
@@ -241,7 +240,7 @@ def _problems(operator: PhysicalTransformation) -> Iterator[Problem]:
     if not isinstance(value, Connector | Operator | Window):
         return
     kind: Any = type(value)
-    types = _types(kind)
+    types = get_type_hints(kind) if is_foreign(kind) else field_types(kind)
     wrong = {
         field.name: getattr(value, field.name)
         for field in fields(value)
@@ -251,8 +250,3 @@ def _problems(operator: PhysicalTransformation) -> Iterator[Problem]:
         found = listing(f"{name} is {shown(item)}" for name, item in wrong.items())
         allowed = dict.fromkeys(_ALLOWED.get(name) or value_words(types[name]) for name in wrong)
         yield problem_at(operator, found, allowed="; ".join(allowed))
-
-
-@cache
-def _types(kind: type[Any]) -> Mapping[str, Any]:
-    return get_type_hints(kind)

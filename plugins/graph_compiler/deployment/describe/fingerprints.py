@@ -42,8 +42,9 @@ def _files(operator: Operator, artifacts: Sequence[UserArtifact], *, runs_other_
     jar. A Python environment does not count, as an installed package does not (decision 3).
     """
     jars = [each for each in artifacts if each.kind is ArtifactKind.JAR]
-    reads = runs_other_code or jars or next(values_within(operator, FunctionRef), None)
-    files = [each for each in artifacts if each.kind is ArtifactKind.FILE] if reads else []
+    files = [each for each in artifacts if each.kind is ArtifactKind.FILE]
+    if files and not (runs_other_code or jars or next(values_within(operator, FunctionRef), None)):
+        files = []
     found: dict[str, Json] = {f"{each.kind}:{each.name}": each.version for each in (*jars, *files)}
     return {"files": found} if found else {}
 

