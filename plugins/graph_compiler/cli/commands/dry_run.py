@@ -17,8 +17,13 @@ import graph_compiler
 from graph_compiler.cli.arguments.asked_run import Params, Run
 from graph_compiler.cli.arguments.pipelines import PipelineName
 from graph_compiler.cli.console import AsJson, ExitCode, speaking_plainly, standard_error, standard_output
-from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
-from graph_compiler.cli.running.local_spark import artifact_settings, submit_variable
+from graph_compiler.cli.running.local_spark import (
+    SUBMIT_ARGUMENTS,
+    artifact_settings,
+    submit_arguments,
+    tuned,
+    without_damaged_archive,
+)
 from graph_compiler.deployment.describe.local_task import desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.dry_run import ANSWER, REQUEST, DryRunAnswer, DryRunRequest
@@ -98,24 +103,23 @@ def ask_spark(run: Run, *, shows_plans: bool, infers: bool = False) -> DryRunAns
         )
         put_artifacts(store_of(folder), request.tasks[0])
         with standard_error().status("Spark is reading columns"):
-            return _analyze(request, Path(folder), run.airflow)
+            return _analyze(request, Path(folder), run)
 
 
-def _analyze(request: DryRunRequest, folder: Path, airflow: EmbeddedAirflow) -> DryRunAnswer:
+def _analyze(request: DryRunRequest, folder: Path, run: Run) -> DryRunAnswer:
     path = folder / REQUEST
     path.write_text(to_json(request))
+    environment = run.airflow.child_environment() | {"SPARK_LOCAL_IP": "127.0.0.1"}
+    settings = tuned(artifact_settings({}, request.tasks[0]), run.compiled, environment)
+    environment[SUBMIT_ARGUMENTS] = submit_arguments(settings)
     done = subprocess.run(
-        [sys.executable, str(_PROGRAM), str(path)],
-        env=airflow.child_environment()
-        | {"SPARK_LOCAL_IP": "127.0.0.1"}
-        | submit_variable(artifact_settings({}, request.tasks[0])),
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, str(_PROGRAM), str(path)], env=environment, capture_output=True, text=True, check=False
     )
     answer = folder / ANSWER
     if not answer.exists():
-        raise DryRunFailedError(f"Spark did not answer:\n{done.stderr[-2_000:]}")
+        raise DryRunFailedError(
+            f"Spark did not answer:\n{done.stderr[-2_000:].rstrip()}{without_damaged_archive(environment)}"
+        )
     return from_json(DryRunAnswer, answer.read_text())
 
 

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
@@ -23,7 +24,14 @@ from graph_compiler.cli.running.airflow_answers import access_of_airflow
 from graph_compiler.cli.running.finished_run import FinishedRun, TaskWords, outputs_of, published_preview, task_words
 from graph_compiler.cli.running.first_rows import FirstRows
 from graph_compiler.cli.running.following import Followed, follow_run
-from graph_compiler.cli.running.local_spark import SUBMIT_ARGUMENTS, artifact_settings, local_settings, submit_arguments
+from graph_compiler.cli.running.local_spark import (
+    SUBMIT_ARGUMENTS,
+    artifact_settings,
+    local_settings,
+    submit_arguments,
+    tuned,
+    without_damaged_archive,
+)
 from graph_compiler.cli.running.run_view import failure_words, step_words
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.connectors.secret import Secret
@@ -73,9 +81,18 @@ def run_in_process(run: Run, console: Console) -> FinishedRun:
             access = access_of_airflow(airflow).to_root()
             settings = access.spark_settings() | artifact_settings(local_settings(run.compiled, airflow), tasks[0])
             environment = airflow.child_environment() | access.environment()
-            environment[SUBMIT_ARGUMENTS] = submit_arguments(settings)
+            environment[SUBMIT_ARGUMENTS] = submit_arguments(tuned(settings, run.compiled, environment))
             process = _start(environment, folder, log, held)
-            return _follow(run, tasks, process, folder, console, log)
+            finished = _follow(run, tasks, process, folder, console, log)
+            return _after_a_death(finished, environment) if finished.failure is not None else finished
+
+
+def _after_a_death(finished: FinishedRun, environment: Mapping[str, str]) -> FinishedRun:
+    """Return a failed run; if Spark died without a report, its class archive is checked."""
+    last = [attempts[-1].report for attempts in finished.found.values() if attempts]
+    has_died = not last or None in last
+    more = without_damaged_archive(environment) if has_died else ""
+    return replace(finished, failure=f"{finished.failure}{more}")
 
 
 def _tasks(run: Run, described: PipelineDescriptor, root: str) -> tuple[TaskDeploymentDescriptor, ...]:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.declaration.artifacts.user_artifact import ArtifactKind
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.targets.submit_settings import pipeline_settings
+from graph_compiler.driver_jvm.class_archive import archive_cache
+from graph_compiler.driver_jvm.installation import DriverStartError, spark_jars
+from graph_compiler.driver_jvm.start_settings import DriverStart, start_settings
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 
 SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
@@ -29,16 +33,31 @@ def artifact_settings(settings: Mapping[str, str], task: TaskDeploymentDescripto
     return {**settings, _JARS: named} if named else dict(settings)
 
 
-def submit_variable(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return the variable that starts a local session with settings; empty if there are none."""
-    return {SUBMIT_ARGUMENTS: _arguments(settings)} if settings else {}
+def tuned(
+    settings: Mapping[str, str], compiled: CompiledPipeline, environment: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """Return settings with those that let a task's driver start faster; a class archive of this host is used."""
+    jars = spark_jars(environment)
+    if jars is None or not compiled.options.driver_tuning:
+        return dict(settings)
+    program = str(jars.parent / "bin" / "spark-submit")  # what pyspark starts, whatever is on PATH
+    start = DriverStart(environment=environment, conf=settings, program=program, is_local=True)
+    return {**settings, **dict(start_settings(start).conf)}
+
+
+def without_damaged_archive(environment: Mapping[str, str]) -> str:
+    """Remove the class archive that a JVM was started with if it is damaged: the JVM may have died of it.
+
+    Return what a message about its death may add: empty if nothing was removed.
+    """
+    with suppress(DriverStartError, OSError):
+        removed = archive_cache(environment).remove_if_damaged(environment.get(SUBMIT_ARGUMENTS, ""))
+        if removed is not None:
+            return f"\n  hint: try again: a class archive was damaged, and is removed: {removed}"
+    return ""
 
 
 def submit_arguments(settings: Mapping[str, str]) -> str:
     """Return pyspark's arguments for a run on this machine; those that the user has set win."""
-    return os.environ.get(SUBMIT_ARGUMENTS, _arguments(settings, "--master", MASTER))
-
-
-def _arguments(settings: Mapping[str, str], *before: str) -> str:
     words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
-    return shlex.join([*before, *words, "pyspark-shell"])
+    return os.environ.get(SUBMIT_ARGUMENTS, shlex.join(["--master", MASTER, *words, "pyspark-shell"]))
