@@ -23,6 +23,12 @@ GOOD = HEAD + 'rows.sink_to(Parquet("/out/{name}"))\n'
 TWO_OF_ONE_NAME = HEAD + (
     'kept = rows.filter("x > 1").name("kept").filter("y > 1").name("kept")\nkept.sink_to(Parquet("/out/same"))\n'
 )
+UNKNOWN_COLUMNS = """
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+env = StreamExecutionEnvironment("{name}")
+rows = env.from_source(Csv("/in", schema="id INT, amount DOUBLE"), "rows")
+rows.filter("amuont > 5").name("kept").set_parallelism(0).sink_to(Parquet("/out/{name}")){more}
+"""
 UNREAD = """idle = env.from_source(Csv("/in/idle.csv"), "idle")
 kept = rows.filter("x > 1").name("kept").key_by("x")
 split = rows.filter("x > 2", rejects="bad").name("split")
@@ -87,7 +93,34 @@ def test_success_is_reported(project: Path) -> None:
     done = validate()
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout.splitlines()[0] == "2 pipelines checked, nothing wrong"
-    assert "whether columns exist" in done.stdout
+    assert "whether types fit" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("more", "others"),
+    [
+        ("", ["parallelism is 0"]),
+        ("\nrows.filter(3)", ["parallelism is 0", "filter was given condition=3"]),
+        ("\nenv.from_source(Csv('/b', schema=3), 'b').sink_to(Parquet('/b2'))", ["parallelism is 0", "schema is 3"]),
+    ],
+)
+def test_columns_that_no_input_has_are_reported_beside_all_else(more: str, others: list[str], project: Path) -> None:
+    (project / "pipelines" / "wrong.py").write_text(UNKNOWN_COLUMNS.format(name="wrong", more=more))
+    done = validate()
+    assert done.exit_code == 2
+    assert "kept: there is no column 'amuont', which 'amuont > 5' reads\n    allowed: id and amount\n" in done.stderr
+    assert "hint: did you mean 'amount'?" in done.stderr
+    for words in others:
+        assert words in done.stderr
+
+
+def test_what_was_looked_up_is_counted(project: Path) -> None:
+    text = UNKNOWN_COLUMNS.replace("amuont", "amount").replace(".set_parallelism(0)", "")
+    (project / "pipelines" / "right.py").write_text(text.format(name="right", more=""))
+    put(project, "unknown", HEAD + 'rows.filter("x > 1").sink_to(Parquet("/out/{name}"))\n')
+    assert "columns: 1 of 2 were looked up; sources need schema= for the others" in validate().stdout
+    columns = [each["columns"] for each in json.loads(validate("--json").stdout)["pipelines"]]
+    assert columns == [{"checked": 1, "unknown": 0}, {"checked": 0, "unknown": 1}]
 
 
 @pytest.mark.parametrize("path", ["good", "pipelines.good", "pipelines/good.py", "pipelines"])
@@ -169,7 +202,14 @@ def test_the_document_has_every_problem_and_nothing_a_module_prints(project: Pat
     done = validate("--json")
     assert done.exit_code == 2
     good, wrong = json.loads(done.stdout)["pipelines"]
-    assert good == {"pipeline": "good", "file": "pipelines/good.py", "problems": [], "warnings": [], "stores": []}
+    assert good == {
+        "pipeline": "good",
+        "file": "pipelines/good.py",
+        "problems": [],
+        "warnings": [],
+        "stores": [],
+        "columns": {"checked": 0, "unknown": 0},
+    }
     assert (wrong["pipeline"], wrong["file"]) == ("wrong", "pipelines/wrong.py")
     assert [problem["operator"] for problem in wrong["problems"]] == ["a", "a"]
     assert {(problem["file"], problem["line"]) for problem in wrong["problems"]} == {(str(file), 5)}

@@ -11,7 +11,7 @@ import pytest
 from graph_compiler.declaration import streams
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
-from graph_compiler.declaration.value_types import field_types, type_of
+from graph_compiler.declaration.value_types import annotated_type, field_types
 from graph_compiler.declaration.windows import Window
 from graph_compiler.extensions import is_foreign
 
@@ -33,7 +33,7 @@ def _kinds(base: type[Any]) -> list[type[Any]]:
 def test_the_parameters_of_a_method(name: str) -> None:
     method = METHODS[name]
     whole = get_type_hints(method, localns={"DataStream": Any, "StreamGraph": Any})
-    found = {key: type_of(text, method.__module__) for key, text in method.__annotations__.items()}
+    found = {key: annotated_type(text, method.__module__) for key, text in method.__annotations__.items()}
     assert found == whole
 
 

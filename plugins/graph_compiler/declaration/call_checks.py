@@ -17,7 +17,7 @@ from typing import Any, NoReturn, Protocol, TypeVar, runtime_checkable
 
 from graph_compiler.declaration.refusals.collected import Remembering, is_collecting, note, problems_of, refused_among
 from graph_compiler.declaration.refusals.constructors import form_of, form_problem
-from graph_compiler.declaration.value_types import fits, type_of, value_words
+from graph_compiler.declaration.value_types import annotated_type, fits, value_words
 from graph_compiler.errors import InvalidPipelineError, Problem, SourceLocation
 from graph_compiler.identifiers import listing, shown
 
@@ -76,7 +76,7 @@ def _check(
     for parameter, value in bound.arguments.items():
         if parameter not in annotations:
             continue
-        annotation = type_of(annotations[parameter], method.__module__)
+        annotation = annotated_type(annotations[parameter], method.__module__)
         given = _given(form.parameters[parameter], value)
         wrong += [(words, annotation) for words, item in given if not fits(item, annotation)]
     if wrong:

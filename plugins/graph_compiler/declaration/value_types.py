@@ -40,7 +40,7 @@ _NOT_HELD = dict.fromkeys(("DataStream", "StreamGraph"), Any)
 
 
 @cache
-def type_of(annotation: str, module: str) -> Any:
+def annotated_type(annotation: str, module: str) -> Any:
     """Return the type that an annotation in a module names.
 
     Evaluating all annotations of each method and class of a declaration took a tenth of parsing a Dag; few are asked
@@ -55,7 +55,7 @@ def field_types(kind: type) -> Mapping[str, Any]:
     modules = {
         name: base.__module__ for base in reversed(kind.__mro__) for name in vars(base).get("__annotations__", ())
     }
-    return {field.name: type_of(str(field.type), modules[field.name]) for field in fields(kind)}
+    return {field.name: annotated_type(str(field.type), modules[field.name]) for field in fields(kind)}
 
 
 def fits(value: object, type: Any) -> bool:

@@ -1,7 +1,7 @@
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 
 env = StreamExecutionEnvironment("sales")
-orders = env.from_source(Csv("/in", schema="d DATE", options={"dateFormat": "dd-mm-yyyy"}), "orders")
+orders = env.from_source(Csv("/in", schema="d DATE, text STRING", options={"dateFormat": "dd-mm-yyyy"}), "orders")
 days = orders.with_columns(at="to_timestamp(text, 'yyyy-MM-dd hh:mm:ss')").name("days")
 days.sink_to(Csv("/out/a", options={"timestampFormat": "yyyy-MM-dd HH:MM:ss"})).name("a")
 # graph-compiler validate says:

@@ -15,8 +15,9 @@ from graph_compiler.cli.arguments.pipelines import deployment_options
 from graph_compiler.cli.console import AsJson, ExitCode, speaking_plainly, standard_error
 from graph_compiler.cli.diagnosis.missing_packages import find_missing_packages
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.compiler.checks.column_checks import NOTHING_KNOWN, ColumnVerdict, judge_columns
 from graph_compiler.compiler.checks.connector_checks import stores_of
-from graph_compiler.compiler.checks.validation import all_problems, find_warnings
+from graph_compiler.compiler.checks.validation import all_problems, by_place, column_problems, find_warnings
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
@@ -28,10 +29,7 @@ from graph_compiler.options.modes import DeploymentOptions
 from graph_compiler.projects.pipeline_files import files_below, find_pipeline, load_declared, nothing_declared
 from graph_compiler.staging.publications.places import SinkPlace, find_own_folder_problems, own_folders
 
-_ONLY_SPARK_KNOWS = (
-    "not checked: whether columns exist, their types fit, and Spark can read the SQL; "
-    "graph-compiler dry-run NAME asks Spark"
-)
+_ONLY_SPARK_KNOWS = "whether types fit, and Spark can read the SQL; graph-compiler dry-run NAME asks Spark"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +45,7 @@ class FileVerdict:
     problems: tuple[Problem, ...]
     warnings: tuple[Problem, ...] = ()
     stores: tuple[str, ...] = ()
+    columns: ColumnVerdict = NOTHING_KNOWN
 
 
 def validate(
@@ -100,6 +99,7 @@ def verdicts_json(verdicts: Iterable[FileVerdict]) -> Json:
                 "problems": [_problem_json(problem) for problem in verdict.problems],
                 "warnings": [_problem_json(warning) for warning in verdict.warnings],
                 "stores": list(verdict.stores),
+                "columns": {"checked": verdict.columns.checked, "unknown": verdict.columns.unknown},
             }
             for verdict in verdicts
         ]
@@ -112,6 +112,7 @@ def _judge(name: str, deployment: DeploymentOptions, airflow: EmbeddedAirflow, *
     packages: tuple[Problem, ...] = ()
     stores: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
+    columns = NOTHING_KNOWN
     try:
         module = find_pipeline(name)
         file = module.shown
@@ -120,7 +121,8 @@ def _judge(name: str, deployment: DeploymentOptions, airflow: EmbeddedAirflow, *
             pipeline = declared.name
             compiled = compile_pipeline(declared, deployment)
             describe_pipeline(compiled)
-            problems = tuple(_own_folder_problems(compiled, airflow))
+            columns = judge_columns(declared)
+            problems = (*_own_folder_problems(compiled, airflow), *columns.problems)
             warnings = find_warnings(declared, compiled.options)
             packages = tuple(find_missing_packages(compiled, airflow))
             stores = stores_of(declared, airflow.staging_root)
@@ -128,6 +130,8 @@ def _judge(name: str, deployment: DeploymentOptions, airflow: EmbeddedAirflow, *
             problems = (nothing_declared(module),)
     except InvalidPipelineError as error:
         pipeline, problems = error.pipeline, all_problems(error)
+        if of_columns := column_problems(error, declared):
+            problems = by_place((*problems, *of_columns))
     except GraphCompilerError as error:
         problems = (Problem(message=str(error)),)
     return FileVerdict(
@@ -137,6 +141,7 @@ def _judge(name: str, deployment: DeploymentOptions, airflow: EmbeddedAirflow, *
         problems=problems,
         warnings=(*warnings, *packages) if declared and not problems else (),
         stores=stores,
+        columns=columns,
     )
 
 
@@ -179,7 +184,10 @@ def _show(verdicts: Sequence[FileVerdict]) -> None:
     found = f"{counted(problems, 'problem')} in {len(broken)} of them" if broken else "nothing wrong"
     typer.echo(f"{counted(len(verdicts), 'pipeline')} checked, {found}", err=bool(broken))
     if any(verdict.declared for verdict in verdicts) and not broken:
-        typer.echo(_ONLY_SPARK_KNOWS)
+        looked = sum(verdict.columns.checked for verdict in verdicts)
+        if unknown := sum(verdict.columns.unknown for verdict in verdicts):
+            typer.echo(f"columns: {looked} of {looked + unknown} were looked up; sources need schema= for the others")
+        typer.echo(f"not checked: {_ONLY_SPARK_KNOWS}")
     if stores := dict.fromkeys(store for verdict in verdicts for store in verdict.stores):
         words = f"not checked: whether drivers and executors can use {listing(stores)}"
         typer.echo(f"{words}; graph-compiler doctor tries the staging root", err=bool(broken))

@@ -6,7 +6,7 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from graph_compiler.compiler.checks import (
@@ -21,6 +21,7 @@ from graph_compiler.compiler.checks import (
     structure_checks,
     time_checks,
 )
+from graph_compiler.compiler.checks.column_checks import judge_columns
 from graph_compiler.compiler.checks.operator_checks import wrong_types
 from graph_compiler.declaration.pipeline import IncompletePipelineError, Pipeline
 from graph_compiler.errors import InvalidPipelineError, Problem
@@ -99,7 +100,21 @@ def all_problems(error: InvalidPipelineError) -> tuple[Problem, ...]:
     if declared is None or not _has_roots(declared):
         return error.problems
     options, wrong = read_options(declared.config)
-    problems = (*error.problems, *find_problems(declared, None if wrong else options))
+    return by_place((*error.problems, *find_problems(declared, None if wrong else options)))
+
+
+def column_problems(error: InvalidPipelineError, declared: Pipeline | None) -> tuple[Problem, ...]:
+    """Return the missing columns of a refused pipeline, as far as it is declared rightly."""
+    declared = error.declared if isinstance(error, IncompletePipelineError) else declared
+    if declared is None:
+        return ()
+    wrong = wrong_types(declared)
+    rest = tuple(one for one in declared.transformations if one.id not in wrong)
+    return judge_columns(replace(declared, transformations=rest)).problems
+
+
+def by_place(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return problems by their place in the declaration, each once."""
     return tuple(sorted(dict.fromkeys(problems), key=_position))
 
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from graph_compiler.declaration.coordination import CoordinatorKind, InputSplitSource, MasterHook
 from graph_compiler.declaration.functions import FunctionRef
+from graph_compiler.declaration.operators.column_uses import ColumnUse
 from graph_compiler.declaration.operators.known_columns import Known
 from graph_compiler.errors import Problem
 from graph_compiler.extensions import Extensible
@@ -80,6 +81,10 @@ class Operator(Extensible):
     def columns_aside(self, inputs: Sequence[Known]) -> Known:  # noqa: ARG002  # it reads none of them
         """Return the columns of its side outputs, in the same way."""
         return None
+
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        """Return the columns of its inputs that it reads, by name or in an expression; it need not say all."""
+        return ()
 
     def expressions(self) -> tuple[str, ...]:
         """Return its SQL texts, in which Jinja is refused and `:name` is a parameter."""

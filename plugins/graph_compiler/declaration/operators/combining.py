@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.declaration.operators.column_uses import ColumnUse, computed, named
 from graph_compiler.declaration.operators.known_columns import Known, common, joined
 from graph_compiler.declaration.sql_text import query_problem
 from graph_compiler.declaration.windows import CALENDAR, wrong_interval
@@ -66,6 +67,10 @@ class Join(Operator):
         """Return the keys that both sides have once, then the other columns."""
         return joined(inputs[0], inputs[1], self.on, self.how)
 
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        """Return the paired columns, and its condition over both inputs."""
+        return (*_pairs(self.on), *computed(self.expressions(), inputs=(0, 1), is_condition=True))
+
     def expressions(self) -> tuple[str, ...]:
         return () if self.condition is None else (self.condition,)
 
@@ -101,10 +106,17 @@ class IntervalJoin(Operator):
     def columns_after(self, inputs: Sequence[Known]) -> Known:
         return joined(inputs[0], inputs[1], self.on, JoinType.INNER)
 
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        return (*_pairs(self.on), *named([self.left_time]), *named([self.right_time], 1))
+
     def problems(self) -> Iterator[Problem]:
         for name, text in (("lower", self.lower), ("upper", self.upper)):
             if allowed := wrong_interval(text, CALENDAR):
                 yield Problem(message=f"its {name} bound is {text!r}", allowed=allowed)
+
+
+def _pairs(on: Sequence[tuple[str, str]]) -> tuple[ColumnUse, ...]:
+    return (*named(one for one, _ in on), *named((other for _, other in on), 1))
 
 
 @dataclass(frozen=True, slots=True)

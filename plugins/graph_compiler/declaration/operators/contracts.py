@@ -13,6 +13,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 
 from graph_compiler.declaration.connectors import SinkMode
 from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.declaration.operators.column_uses import ColumnUse, computed, named
 from graph_compiler.declaration.operators.endpoints import Sink
 from graph_compiler.declaration.operators.grouping import Aggregate, AggregateAll, Deduplicate, WindowAggregate
 from graph_compiler.declaration.operators.known_columns import Known
@@ -114,6 +115,9 @@ class Expect(RowContract):
     def side_output(self) -> str | None:
         return self.tag
 
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        return computed([self.condition], is_condition=True)
+
     def expressions(self) -> tuple[str, ...]:
         return (self.condition,)
 
@@ -132,6 +136,9 @@ class ExpectUnique(RowContract):
 
     def side_output(self) -> str | None:
         return self.tag
+
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        return named(self.columns)
 
     def problems(self) -> Iterator[Problem]:
         yield from RowContract.problems(self)
@@ -156,6 +163,9 @@ class ExpectIn(RowContract):
 
     def side_output(self) -> str | None:
         return self.tag
+
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        return (*named(own for own, _ in self.on), *named((other for _, other in self.on), 1))
 
     def problems(self) -> Iterator[Problem]:
         yield from RowContract.problems(self)
@@ -212,6 +222,9 @@ class ExpectSame(TotalContract):
     total: str
     other_total: str | None = None
 
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        return (*computed([self.total]), *computed([self.other_total or self.total], inputs=(1,)))
+
     def expressions(self) -> tuple[str, ...]:
         return (self.total, *([] if self.other_total is None else [self.other_total]))
 
@@ -226,6 +239,9 @@ class ExpectFresh(TotalContract):
 
     def limits(self) -> tuple[Count | Share | Interval | None, ...]:
         return (self.within,)
+
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        return named([self.column])
 
     def bound_parameters(self) -> tuple[str, ...]:
         return (RUN_DATE, *TotalContract.bound_parameters(self))

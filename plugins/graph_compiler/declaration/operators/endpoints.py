@@ -22,6 +22,7 @@ from graph_compiler.declaration.connectors.file_names import compression_by, is_
 from graph_compiler.declaration.connectors.files import UNTYPED
 from graph_compiler.declaration.coordination import CoordinatorKind, InputSplitSource, MasterHook
 from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.declaration.operators.column_uses import ColumnUse, named
 from graph_compiler.declaration.operators.known_columns import Known, columns_of_schema
 from graph_compiler.errors import Problem
 from graph_compiler.extensions import UNSAID
@@ -287,6 +288,9 @@ class Sink(Operator):
                 message=f"its target '{place}' is in a store in which no file can replace another in one step",
                 allowed="a folder: a path without the ending of a file",
             )
+
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        return named([*self.keys, *self.partition_by, *(column for column, _ in self.partitions)])
 
     def texts(self) -> dict[str, str]:
         """Return every text that may contain Jinja, by its field: those of its connector, and `partitions.day`."""

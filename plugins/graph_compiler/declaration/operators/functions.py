@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from graph_compiler.declaration.functions import FunctionRef, with_bound_arguments
 from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.declaration.operators.column_uses import ColumnUse, named
 from graph_compiler.declaration.operators.known_columns import Known, columns_of_schema
 from graph_compiler.declaration.parameters.parameter import Argument, ParameterReference, ParameterValue, python_value
 from graph_compiler.errors import Problem
@@ -91,6 +92,9 @@ class ApplyInPandas(FunctionOperator):
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:  # noqa: ARG002  # it reads none of them
         return columns_of_schema(self.schema)
+
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        return named(self.keys)
 
     def expressions(self) -> tuple[str, ...]:
         return (self.schema,)

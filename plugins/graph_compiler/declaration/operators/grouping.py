@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.declaration.operators.column_uses import ColumnUse, computed, named
 from graph_compiler.declaration.operators.known_columns import Known, KnownColumn, named_columns, names_twice, type_of
 from graph_compiler.declaration.windows import Window
 from graph_compiler.errors import Problem
@@ -30,6 +31,10 @@ class Aggregate(Operator):
         known = inputs[0] or ()
         keys = [KnownColumn(key, type_of(key, known)) for key in self.keys]
         return (*keys, *named_columns(self.aggregates, known))
+
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        """Return its keys, and its expressions, which may use its own columns, too."""
+        return (*named(self.keys), *computed(self.expressions(), also=[name for name, _ in self.aggregates]))
 
     def expressions(self) -> tuple[str, ...]:
         return tuple(expression for _, expression in self.aggregates)
@@ -59,6 +64,9 @@ class AggregateAll(Operator):
     def columns_after(self, inputs: Sequence[Known]) -> Known:
         return named_columns(self.aggregates, inputs[0])
 
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        return computed(self.expressions(), also=[name for name, _ in self.aggregates])
+
     def expressions(self) -> tuple[str, ...]:
         return tuple(expression for _, expression in self.aggregates)
 
@@ -84,6 +92,11 @@ class WindowAggregate(Operator):
         window = (KnownColumn("window_start"), KnownColumn("window_end"))
         return (*keys, *window, *named_columns(self.aggregates, known))
 
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        """Return its keys, its time, and its expressions, which may use its own columns and the window, too."""
+        own = ["window", "window_start", "window_end", *(name for name, _ in self.aggregates)]
+        return (*named([*self.keys, self.window.time]), *computed(self.expressions(), also=own))
+
     def expressions(self) -> tuple[str, ...]:
         return tuple(expression for _, expression in self.aggregates)
 
@@ -108,6 +121,9 @@ class Deduplicate(Operator):
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
         return inputs[0]
+
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        return (*named(self.keys), *computed(self.order_by))
 
     def expressions(self) -> tuple[str, ...]:
         return self.order_by

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.declaration.operators.column_uses import ColumnUse, computed
 from graph_compiler.declaration.operators.known_columns import Known
 from graph_compiler.errors import Problem
 
@@ -23,6 +24,9 @@ class Sort(Operator):
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
         return inputs[0]
+
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        return computed(self.order_by)
 
     def expressions(self) -> tuple[str, ...]:
         return self.order_by
@@ -51,6 +55,9 @@ class TopN(Operator):
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
         return inputs[0]
+
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        return computed(self.order_by)
 
     def expressions(self) -> tuple[str, ...]:
         return self.order_by

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.declaration.operators.column_uses import ColumnUse, computed, named
 from graph_compiler.declaration.operators.known_columns import (
     Known,
     KnownColumn,
@@ -35,6 +36,9 @@ class Filter(Operator):
     def columns_aside(self, inputs: Sequence[Known]) -> Known:
         return inputs[0]
 
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        return computed([self.condition], is_condition=True)
+
     def expressions(self) -> tuple[str, ...]:
         return (self.condition,)
 
@@ -49,6 +53,10 @@ class ColumnOperator(Operator):
 
     keeps_order: ClassVar[bool] = True
     columns: tuple[tuple[str, str], ...]
+
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        """Return its expressions; they may use its own columns, too."""
+        return computed(self.expressions(), also=[name for name, _ in self.columns])
 
     def expressions(self) -> tuple[str, ...]:
         return tuple(expression for _, expression in self.columns)
@@ -104,6 +112,9 @@ class Drop(Operator):
         gone = {column.lower() for column in self.columns}
         return inputs[0] and tuple(each for each in inputs[0] if each.name.lower() not in gone)
 
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        return named(self.columns)
+
     def keeps_column(self, name: str) -> bool:
         return name.lower() not in {column.lower() for column in self.columns}
 
@@ -123,6 +134,9 @@ class Rename(Operator):
     def columns_after(self, inputs: Sequence[Known]) -> Known:
         new = {old.lower(): name for old, name in self.names}
         return inputs[0] and tuple(KnownColumn(new.get(each.name.lower(), each.name), each.type) for each in inputs[0])
+
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        return named(old for old, _ in self.names)
 
     def keeps_column(self, name: str) -> bool:
         """Whether neither an old nor a new name is that of the column."""
@@ -148,6 +162,9 @@ class Cast(Operator):
         return inputs[0] and tuple(
             KnownColumn(each.name, types.get(each.name.lower(), each.type)) for each in inputs[0]
         )
+
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        return named(column for column, _ in self.types)
 
     def keeps_column(self, name: str) -> bool:
         """Whether it does not change the type of the column."""
@@ -177,6 +194,9 @@ class FlatMap(Operator):
     def columns_after(self, inputs: Sequence[Known]) -> Known:
         """Return the columns of its input and of the generator."""
         return inputs[0] and (*inputs[0], *map(KnownColumn, self.columns))
+
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        return computed([self.generator])
 
     def expressions(self) -> tuple[str, ...]:
         return (self.generator,)

@@ -59,7 +59,7 @@ def _type_name(kind: type) -> str:
 def _fields_to_wire(value: Any) -> dict[str, Json]:
     encoded: dict[str, Json] = {}
     kind: Any = type(value)
-    for field in fields_of(kind):
+    for field in _fields(kind):
         found = getattr(value, field.name)
         if UNSAID in field.metadata and found == field.default:
             continue
@@ -71,7 +71,7 @@ def _fields_to_wire(value: Any) -> dict[str, Json]:
 
 
 @cache
-def fields_of(kind: type) -> tuple[Field[Any], ...]:
+def _fields(kind: type) -> tuple[Field[Any], ...]:
     """Return the fields of a dataclass; cached, since computing them takes as long as the rest."""
     return fields(kind)
 
@@ -241,5 +241,5 @@ def values_within(value: object, kind: type[Kind]) -> Iterator[Kind]:
         for item in value:
             yield from values_within(item, kind)
     elif is_dataclass(value) and not isinstance(value, type):
-        for field in fields_of(type(value)):
+        for field in _fields(type(value)):
             yield from values_within(getattr(value, field.name), kind)

@@ -15,8 +15,8 @@ from typing import Any
 from graph_compiler.declaration.artifacts.user_artifact import UserArtifact
 from graph_compiler.declaration.connectors import Secret
 from graph_compiler.declaration.functions import FunctionRef
-from graph_compiler.declaration.operators import Operator, PreviousVersion, Sink
-from graph_compiler.declaration.operators.known_columns import Known, common
+from graph_compiler.declaration.operators import Operator, PreviousVersion
+from graph_compiler.declaration.operators.known_columns import Known
 from graph_compiler.deployment.describe.fingerprints import own_facts
 from graph_compiler.deployment.documents.wire import Json
 from graph_compiler.explain.plan.plan import Facts
@@ -83,23 +83,6 @@ def _tuple_words(name: str, items: tuple[Any, ...]) -> Iterator[str]:
 _MOST_COLUMNS = 20
 _LONGEST_TYPE = 60
 """Characters of a type: structs may have any number."""
-
-
-def column_flow(graph: StreamGraph) -> Mapping[int, Known]:
-    """Return the columns of each node's main output, None if they are unknown; of a sink, those that it is given."""
-    given: dict[int, list[Known]] = {}
-    found: dict[int, Known] = {}
-    for node in graph.nodes:
-        inputs: dict[int, list[Known]] = {}
-        for edge in graph.in_edges[node.id]:
-            columns = found.get(edge.source_id)
-            if edge.output_tag is not None and edge.source_id in given:
-                columns = graph.node[edge.source_id].operator.columns_aside(given[edge.source_id])
-            inputs.setdefault(edge.type_number, []).append(columns)
-        given[node.id] = [common(each) for each in inputs.values()]
-        is_sink = isinstance(node.operator, Sink)
-        found[node.id] = given[node.id][0] if is_sink else node.operator.columns_after(given[node.id])
-    return found
 
 
 def column_words(known: Known) -> str | None:

@@ -16,6 +16,7 @@ from dataclasses import fields
 from functools import cache
 from pathlib import PurePath
 
+from graph_compiler.compiler.checks.column_checks import column_flow
 from graph_compiler.compiler.job_graph.chaining import chain_breaks
 from graph_compiler.compiler.regions.cuts import pipelining_words
 from graph_compiler.compiler.regions.deployment_checks import why_fixed
@@ -30,7 +31,7 @@ from graph_compiler.deployment.describe.region_descriptors import PipelineDescri
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor, StagedInput
 from graph_compiler.deployment.documents.wire import Json, to_wire, values_within
 from graph_compiler.errors import SourceLocation
-from graph_compiler.explain.plan.operator_words import column_flow, column_words, flat, operator_details, operator_facts
+from graph_compiler.explain.plan.operator_words import column_words, flat, operator_details, operator_facts
 from graph_compiler.explain.plan.plan import (
     SUMMARY_VERSION,
     VERSION,
@@ -63,7 +64,7 @@ def plan_of(compiled: CompiledPipeline, described: PipelineDescriptor | None = N
 
     `root` is the folder of the version: for comparisons, defaults that are paths below it are relative to it.
     """
-    columns, ids = column_flow(compiled.stream_graph), operator_ids(compiled)
+    columns, ids = column_flow(compiled.pipeline).found, operator_ids(compiled)
     options = effective_options(compiled.options, compiled.pipeline.config, compiled.deployment_options)
     return Plan(
         version=VERSION,
@@ -91,7 +92,7 @@ def _operators(
 ) -> Iterator[PlanOperator]:
     graph, apart = compiled.stream_graph, _counted_apart(compiled)
     for node in graph.nodes:
-        words = None if isinstance(node.operator, Source) else column_words(columns[node.id])
+        words = None if isinstance(node.operator, Source) else column_words(columns.get(node.id))
         delivery = node.operator.connector.delivery if isinstance(node.operator, Sink) else None
         yield PlanOperator(
             id=node.id,
@@ -318,7 +319,7 @@ def _summary(
                 fingerprint=prints[node.id],
                 facts=operator_facts(node, graph, compiled.pipeline.artifacts.found),
                 inputs=operator.inputs,
-                columns=_sink_columns(node, columns[node.id]),
+                columns=_sink_columns(node, columns.get(node.id)),
             )
             for node, operator in zip(graph.nodes, planned.operators, strict=True)
         ),

@@ -1,0 +1,120 @@
+"""Columns that no input has are found without Spark; what is not certain is not said."""
+
+from __future__ import annotations
+
+import pytest
+
+from graph_compiler import Csv, DataStream, Parquet, StreamExecutionEnvironment, TumblingEventTimeWindows
+from graph_compiler.compiler.checks.column_checks import ColumnVerdict, judge_columns
+
+ORDERS = "id BIGINT, customer INT, amount DECIMAL(9, 2), at TIMESTAMP, `unit price` DOUBLE"
+
+
+class Declared:
+    """A pipeline with orders and customers."""
+
+    def __init__(self, schema: str | None = ORDERS) -> None:
+        """Declare both sources."""
+        self.env = StreamExecutionEnvironment("p")
+        self.orders = self.env.from_source(Csv("/in/orders", schema=schema), "orders")
+        self.customers = self.env.from_source(Csv("/in/customers", schema="customer INT, name STRING"), "customers")
+
+    def judged(self, *streams: DataStream) -> ColumnVerdict:
+        for number, stream in enumerate(streams):
+            stream.sink_to(Parquet(f"/out/{number}"))
+        return judge_columns(self.env.pipeline())
+
+
+def words(verdict: ColumnVerdict) -> list[str]:
+    return [f"{problem.operator}: {problem.message}" for problem in verdict.problems]
+
+
+def test_all_problems_are_found_at_once_with_a_hint_and_their_place() -> None:
+    declared = Declared()
+    late = declared.orders.filter("amuont > 5").name("late").with_columns(double="Amount * 2", third="double + amt")
+    found = declared.judged(late, declared.orders.key_by("custmer").aggregate(total="sum(amount)"))
+    assert words(found) == [
+        "late: there is no column 'amuont', which 'amuont > 5' reads",
+        "With Columns: there is no column 'amt', which 'double + amt' reads",
+        "Aggregate: there is no column 'custmer'",
+    ]
+    first = found.problems[0]
+    assert first.allowed == "id, customer, amount, at and unit price"
+    assert first.hint == "did you mean 'amount'?"
+    assert first.declared_at is not None
+    assert first.declared_at.file.endswith("test_column_checks.py")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("drop", "there is no column 'nothing'"),
+        ("rename", "there is no column 'nothing'"),
+        ("cast", "there is no column 'nothing'"),
+        ("sort", "there is no column 'nothing', which 'nothing DESC' reads"),
+        ("unique", "there is no column 'nothing'"),
+        ("fresh", "there is no column 'nothing'"),
+        ("distinct", "there is no column 'nothing'"),
+        ("window", "there is no column 'nothing'"),
+        ("flat", "there is no column 'nothing', which 'explode(nothing)' reads"),
+    ],
+)
+def test_operators_by_name(name: str, message: str) -> None:
+    declared = Declared()
+    orders = declared.orders
+    calls = {
+        "drop": lambda: orders.drop("nothing"),
+        "rename": lambda: orders.rename({"nothing": "something"}),
+        "cast": lambda: orders.cast(nothing="INT"),
+        "sort": lambda: orders.sort("nothing DESC"),
+        "unique": lambda: orders.expect_unique("keys", "nothing"),
+        "fresh": lambda: orders.expect_fresh("newest", "nothing", "2 days"),
+        "distinct": lambda: orders.deduplicate("nothing", order_by="amount"),
+        "window": lambda: orders.window_all(TumblingEventTimeWindows("nothing", "1 hour")).aggregate(n="count(*)"),
+        "flat": lambda: orders.flat_map("explode(nothing)", "one"),
+    }
+    (problem,) = declared.judged(calls[name]()).problems
+    assert problem.message == message
+
+
+def test_both_sides_of_a_join() -> None:
+    declared = Declared()
+    by_key = declared.orders.join(declared.customers, on={"id": "no"}).name("by key")
+    by_condition = declared.orders.join(
+        declared.customers, condition="left.customer = right.custom AND amount > 5 AND nothing"
+    ).name("by condition")
+    found = declared.judged(by_key, by_condition)
+    assert words(found) == [
+        "by key: there is no column 'no'",
+        "by condition: there is no column 'custom' on its right, which "
+        "'left.customer = right.custom AND amount > 5 AND nothing' reads",
+        "by condition: there is no column 'nothing', which "
+        "'left.customer = right.custom AND amount > 5 AND nothing' reads",
+    ]
+    assert found.problems[1].allowed == "customer and name"
+
+
+def test_the_keys_and_folders_of_a_sink() -> None:
+    declared = Declared()
+    declared.orders.sink_to(Parquet("/out/merged"), mode="merge", keys=["di"]).name("merged")
+    declared.orders.sink_to(Parquet("/out/days"), partition_by=["day"]).name("days")
+    assert words(declared.judged()) == ["merged: there is no column 'di'", "days: there is no column 'day'"]
+
+
+def test_a_condition_that_is_none() -> None:
+    declared = Declared()
+    found = declared.judged(declared.orders.filter("amount").name("all"), declared.orders.filter("amount > 0"))
+    assert words(found) == ["all: its condition 'amount' is DECIMAL(9,2)"]
+
+
+def test_nothing_is_said_of_what_is_not_known() -> None:
+    declared = Declared(schema=None)
+    some = declared.orders.filter("nothing > 5").key_by("none").aggregate(total="sum(nothing)")
+    found = declared.judged(some, declared.customers.filter("exists(array(name), one -> one = 'x')"))
+    assert (found.problems, found.checked, found.unknown) == ((), 0, 4)
+
+
+def test_names_of_awkward_columns_and_other_cases_are_found() -> None:
+    declared = Declared()
+    found = declared.judged(declared.orders.select(price="`Unit Price` * 2", again="price + ID"))
+    assert (found.problems, found.unknown) == ((), 0)

@@ -1,0 +1,61 @@
+"""Compare what is said of columns without Spark with what Spark made of the same operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
+
+from pyspark.sql import DataFrame
+
+from graph_compiler.compiler.checks.column_checks import unknown_columns
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.declaration.operators.known_columns import Columns, Known, KnownColumn, common
+from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
+from graph_compiler.extensions import is_foreign
+from graph_compiler.spark_runtime.connectors.source import MISFIT
+from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
+
+
+@contextmanager
+def judging_columns() -> Iterator[list[str]]:
+    """Yield what was said wrongly of each operator that Spark analyzes inside the block."""
+    wrong: list[str] = []
+    run, rows_into = RegionEvaluation.run, RegionEvaluation.rows_into
+
+    def judge(self: RegionEvaluation, operator: OperatorDescriptor) -> None:
+        run(self, operator)
+        wrong.extend(_wrong(self, operator, self.outputs[operator.node_id, None]))
+
+    def judge_sink(self: RegionEvaluation, sink: OperatorDescriptor) -> DataFrame:
+        rows = rows_into(self, sink)
+        wrong.extend(_wrong(self, sink, rows))
+        return rows
+
+    with patch.object(RegionEvaluation, "run", judge), patch.object(RegionEvaluation, "rows_into", judge_sink):
+        yield wrong
+
+
+def _wrong(evaluation: RegionEvaluation, operator: OperatorDescriptor, rows: DataFrame) -> Iterator[str]:
+    kind = operator.operator
+    if is_foreign(type(kind)):
+        return
+    inputs = _inputs(evaluation, operator)
+    looks = [] if isinstance(kind, Sink) else unknown_columns(kind, inputs)
+    for problem in (problem for found in looks for problem in found or ()):
+        yield f"{operator.name}: {problem.message}; Spark accepts it"
+    known = None if isinstance(kind, Sink) else kind.columns_after(inputs)
+    if known is not None and {each.name.lower() for each in known} != {each.name.lower() for each in _columns(rows)}:
+        yield f"{operator.name}: it is said to have {known}, and has {rows.schema.simpleString()}"
+
+
+def _inputs(evaluation: RegionEvaluation, operator: OperatorDescriptor) -> list[Known]:
+    found: dict[int, list[Known]] = {}
+    for edge in sorted(operator.inputs, key=lambda edge: edge.type_number):
+        rows = evaluation._rows(edge, None)
+        found.setdefault(edge.type_number, []).append(_columns(rows))
+    return [common(each) for each in found.values()]
+
+
+def _columns(rows: DataFrame) -> Columns:
+    return tuple(KnownColumn(name) for name in rows.columns if name != MISFIT)
