@@ -31,8 +31,10 @@ FIRST, SECOND = RegionId("with_weather"), RegionId("late_routes")
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("--limit 3", "--limit and --count need --until OPERATOR"),
-        ("--in-process --count", "--limit and --count need --until OPERATOR"),
+        ("--limit 3", "--limit needs --until OPERATOR"),
+        ("--in-process --count --limit 3", "--limit and --count need --until OPERATOR"),
+        ("--watch", "--watch needs --until OPERATOR: a whole run publishes its sinks each time"),
+        ("--until kept --watch --json", "--watch is for people: it cannot be combined with --json"),
         ("--until lateness --sort flights", "--sort applies to the rows of a sink"),
         ("--until lateness --limit -1", "for '--limit'"),
         ("--until latenes", "hint: did you mean 'lateness'?"),

@@ -28,7 +28,7 @@ from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.coordination import RegionEventKind
 from graph_compiler.declaration.resources.application import DeployMode
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.jvm_settings import READS_DIFFERENTLY, UNRECORDED, capped_partitions
+from graph_compiler.deployment.documents.jvm_settings import READS_DIFFERENTLY, RESIDENT, UNRECORDED, capped_partitions
 from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, Failure, ThrowableType
 from graph_compiler.deployment.documents.staging_layout import root_of
 from graph_compiler.deployment.targets.known_targets import target_of
@@ -49,7 +49,11 @@ from graph_compiler.spark_runtime.region.task_run import leave_out, run_regions
 from graph_compiler.spark_runtime.region.task_sources import TaskSources
 from graph_compiler.spark_runtime.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.secret_values import hide_options, redact, redacted_failure
-from graph_compiler.spark_runtime.spark_internals.java import look_for_numpy_only_if_loaded, submitted_conf
+from graph_compiler.spark_runtime.spark_internals.java import (
+    look_for_numpy_only_if_loaded,
+    stop_left_context,
+    submitted_conf,
+)
 from graph_compiler.spark_runtime.spark_internals.versions import check_jars, check_pyspark
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.attempts.execution_order import claim_execution
@@ -134,6 +138,8 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
     """Start Spark with the settings that the pipeline's results depend on; raises SparkVersionError."""
     check_pyspark(task.compiled_for)
     pin_process()
+    if RESIDENT in os.environ:
+        stop_left_context()
     look_for_numpy_only_if_loaded()
     submitted = dict(submitted_conf().getAll())
     check_jvm(submitted)

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -24,6 +23,7 @@ from graph_compiler.cli.running.local_spark import (
     tuned,
     without_damaged_archive,
 )
+from graph_compiler.cli.running.resident_spark import Watch, repeat_command, with_resident_spark, working_folder
 from graph_compiler.deployment.describe.local_task import desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.dry_run import ANSWER, REQUEST, DryRunAnswer, DryRunRequest
@@ -56,9 +56,12 @@ def dry_run(
     param: Params = None,
     spark: Plans = False,
     infer: Infer = False,
+    watch: Watch = False,
     as_json: AsJson = False,
 ) -> None:
     """Let Spark analyze a pipeline without its data: columns, types, SQL. Exit code 1 if it finds a problem."""
+    if watch:
+        repeat_command(as_json=as_json)
     with speaking_plainly():
         run = Run.of(pipeline, param, day)
         answer = ask_spark(run, shows_plans=spark, infers=infer)
@@ -94,7 +97,7 @@ def show_findings(compiled: CompiledPipeline, answer: DryRunAnswer) -> None:
 def ask_spark(run: Run, *, shows_plans: bool, infers: bool = False) -> DryRunAnswer:
     """Return Spark's findings; raises DryRunFailedError if the analysis itself fails."""
     regions = describe_regions(run.compiled)
-    with TemporaryDirectory(prefix="dry-run-") as folder:
+    with working_folder("dry-run-") as folder:
         desk = run.without_airflow(_RUN, folder)
         request = DryRunRequest(
             tasks=tuple(desk_task(region, desk, execution_id=_RUN) for region in regions),
@@ -111,7 +114,7 @@ def _analyze(request: DryRunRequest, folder: Path, run: Run) -> DryRunAnswer:
     path.write_text(to_json(request))
     environment = run.airflow.child_environment() | {"SPARK_LOCAL_IP": "127.0.0.1"}
     settings = tuned(artifact_settings({}, request.tasks[0]), run.compiled, environment)
-    environment[SUBMIT_ARGUMENTS] = submit_arguments(settings)
+    environment = with_resident_spark(environment | {SUBMIT_ARGUMENTS: submit_arguments(settings)})
     done = subprocess.run(
         [sys.executable, str(_PROGRAM), str(path)], env=environment, capture_output=True, text=True, check=False
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +19,7 @@ from graph_compiler.cli.running.dag_files import require_dag
 from graph_compiler.cli.running.finished_run import FinishedRun
 from graph_compiler.cli.running.first_rows import FirstRows
 from graph_compiler.cli.running.in_process_run import run_in_process
+from graph_compiler.cli.running.resident_spark import Watch, repeat_command
 from graph_compiler.cli.running.run_document import run_json
 from graph_compiler.cli.running.run_view import contracts_table, outputs_table, preview_table
 from graph_compiler.graphs.operator_names import find_output
@@ -45,16 +47,18 @@ def run(  # the parameters are the command's options
         bool, typer.Option("--count", help="Also count all rows of --until; this computes all of them.")
     ] = False,
     sort: Annotated[str | None, typer.Option(help="Column to sort the preview by, largest first.")] = None,
+    watch: Watch = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a pipeline once, and show the result.
 
     It runs under the project's own Airflow; with --in-process or --until, without Airflow in one Spark session.
     """
-    if until is None and (limit is not None or count):
-        raise typer.BadParameter("--limit and --count need --until OPERATOR")
-    if until is not None and sort is not None:
-        raise typer.BadParameter("--sort applies to the rows of a sink; --until shows rows in the order they arrive")
+    _check_until(
+        until, given={"--limit": limit is not None, "--count": count, "--watch": watch}, sorts=sort is not None
+    )
+    if watch:
+        repeat_command(as_json=as_json)
     console = standard_error() if as_json else standard_output()
     with speaking_plainly():
         asked = replace(Run.of(pipeline, param, day), preview_sorted_by=sort)
@@ -74,6 +78,15 @@ def run(  # the parameters are the command's options
     else:
         _show(finished, pipeline, console)
     raise typer.Exit(ExitCode.DONE if finished.failure is None else ExitCode.LEFT_TO_DO)
+
+
+def _check_until(until: str | None, *, given: Mapping[str, bool], sorts: bool) -> None:
+    """Raise BadParameter for options that need --until, or that it does not have."""
+    if until is None and (alone := [option for option, is_given in given.items() if is_given]):
+        why = ": a whole run publishes its sinks each time" if alone == ["--watch"] else ""
+        raise typer.BadParameter(f"{' and '.join(alone)} need{'' if alone[1:] else 's'} --until OPERATOR{why}")
+    if until is not None and sorts:
+        raise typer.BadParameter("--sort applies to the rows of a sink; --until shows rows in the order they arrive")
 
 
 def _show(run: FinishedRun, pipeline: str, console: Console) -> None:

@@ -29,6 +29,8 @@ SUBMIT_VARIABLE = "SPARK_SUBMIT_OPTS"
 EXECUTOR_OPTIONS, EXECUTOR_ZONE = "spark.executor.extraJavaOptions", "spark.executorEnv.TZ"
 HOST_ZONE_VARIABLE = "GRAPH_COMPILER_HOST_ZONE"
 """Passed to processes whose zone is pinned already; empty if the host is in UTC."""
+RESIDENT = "GRAPH_COMPILER_RESIDENT"
+"""The variable that is set if the JVM was started before this process, and stays after it."""
 CONFIRMED_ZONE = "spark.graph_compiler.confirmed_zone"
 """The setting with which a user confirms that old rows of targets are in UTC, or were converted: "UTC"."""
 READS_DIFFERENTLY = (

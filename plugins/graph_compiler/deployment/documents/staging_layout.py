@@ -53,6 +53,8 @@ ENDED = ".end.json"
 PREPARED, REMOVED = "prepared", ".removed.json"
 ORDER = "order"
 TASKS = "tasks"
+COPIES = "files"
+"""The folder with the copies of files and jars that a pipeline names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +119,7 @@ class StagingLayout:
 
     def artifact(self, artifact: UserArtifact) -> str:
         """Return the key of the copy of a file, jar or archive that a pipeline names."""
-        return f"{self.run}/files/{artifact.version}/{artifact.file_name}"
+        return f"{self.run}/{COPIES}/{artifact.version}/{artifact.file_name}"
 
     def descriptor(self, region_id: RegionId, execution_id: str) -> str:
         """Return the path of the descriptor for Spark."""

@@ -41,12 +41,22 @@ __all__ = [
     "scala_map",
     "scala_object",
     "scala_sequence",
+    "stop_left_context",
     "submitted_conf",
     "wait_for_listeners",
 ]
 
 _MOST_CAUSES = 20
 _NUMPY_CONVERTERS = ("NumpyScalarConverter", "NumpyArrayConverter")
+
+
+def stop_left_context() -> None:
+    """Stop the context that a process before this one has left in the same JVM: it was killed."""
+    SparkContext._ensure_initialized()
+    contexts = getattr(getattr(connected_jvm().org.apache.spark, "SparkContext$"), "MODULE$")
+    left = contexts.getActive()
+    if left.isDefined():
+        left.get().stop()
 
 
 def submitted_conf() -> SparkConf:

@@ -1,0 +1,230 @@
+"""One Spark for a command that is repeated after each change of a file: `dry-run --watch`, `run --until --watch`.
+
+terminal's process ── holds ──▶ JVM of Spark                    ends with that process, however it ends
+       │ after each change            ▲
+       └─▶ graph-compiler dry-run ────┴── its Spark program     both are new: they import what has changed
+
+A repeated command finds the JVM by variables. If its program needs settings, jars or variables with which the JVM was
+not started, the command says so and ends; another JVM is started, and the command runs once more. The JVM listens on
+loopback only. Its secret is in the memory of these processes; the file in which Spark hands it over is in a folder of
+this user, in memory where the host has such a folder, and is removed at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, NoReturn
+
+import typer
+from pydantic import TypeAdapter
+
+from graph_compiler.cli.console import ExitCode, speaking_plainly, standard_error
+from graph_compiler.cli.running.changed_files import take_snapshot, wait_for_change
+from graph_compiler.cli.running.local_spark import SUBMIT_ARGUMENTS
+from graph_compiler.cli.running.signals import ended_as_by_ctrl_c
+from graph_compiler.deployment.documents.jvm_settings import RESIDENT
+from graph_compiler.deployment.documents.staging_layout import COPIES
+from graph_compiler.driver_jvm.installation import spark_jars
+from graph_compiler.driver_jvm.pinned_process import pinned_variables
+from graph_compiler.errors import GraphCompilerError
+
+Watch = Annotated[
+    bool, typer.Option("--watch", help="Answer again after each change of a file, and keep Spark until Ctrl-C.")
+]
+
+_REQUESTS = "GRAPH_COMPILER_WATCH"
+"""The number of the descriptor to which a repeated command writes which Spark it needs."""
+_FOLDER = "GRAPH_COMPILER_WATCH_FOLDER"
+_PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
+_HANDED_OVER = "_PYSPARK_DRIVER_CONN_INFO_PATH"
+_NEEDS_SPARK = 75
+"""The exit code of a repeated command that needs another Spark."""
+_SECONDS = 180
+_MOST_RUNS = 100
+"""After so many runs, another JVM is started: objects of ended Python processes stay in it."""
+_IN_MEMORY = Path("/dev/shm")
+_LINES = 12
+
+
+class WatchError(GraphCompilerError):
+    """Spark cannot be started for a command that is repeated."""
+
+
+def with_resident_spark(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a Spark program: in a repeated command, it uses the Spark that stays.
+
+    Ends this process if that Spark was started otherwise.
+    """
+    requests = os.environ.get(_REQUESTS)
+    wanted = {key: value for key, value in sorted(environment.items()) if os.environ.get(key) != value}
+    if requests is not None and _digest(wanted) != os.environ.get(RESIDENT):
+        with os.fdopen(int(requests), "w") as pipe:
+            json.dump(wanted, pipe)
+        raise SystemExit(_NEEDS_SPARK)
+    return dict(environment)
+
+
+@contextmanager
+def working_folder(prefix: str) -> Iterator[str]:
+    """Yield an empty folder that is removed at the end.
+
+    In a repeated command, it is always the same, and still has the copies of files and jars: Spark has opened them.
+    """
+    if (folder := os.environ.get(_FOLDER)) is not None:
+        for path in Path(folder).rglob("*"):
+            if path.is_file() and COPIES not in path.relative_to(folder).parts:
+                path.unlink()
+        yield folder
+        return
+    with TemporaryDirectory(prefix=prefix) as temporary:
+        yield temporary
+
+
+def repeat_command(*, as_json: bool) -> NoReturn:
+    """Run this command without --watch, and again after each change of a file below this folder, until Ctrl-C."""
+    if as_json:
+        raise typer.BadParameter("--watch is for people: it cannot be combined with --json")
+    with speaking_plainly():
+        _repeat([word for word in sys.argv[1:] if word != "--watch"])
+    raise typer.Exit(ExitCode.DONE)
+
+
+def _repeat(arguments: Sequence[str]) -> None:
+    say = standard_error()
+    with ended_as_by_ctrl_c(), TemporaryDirectory(prefix="watch-", dir=_folder_in_memory()) as folder:
+        spark = ResidentSpark(Path(folder))
+        try:
+            while True:
+                before = take_snapshot(Path.cwd())
+                spark.run([sys.executable, "-m", "graph_compiler", *arguments])
+                say.print(f"{len(before)} files are watched; Ctrl-C ends", highlight=False)
+                changed = wait_for_change(Path.cwd(), before)
+                say.print(f"\n{changed} has changed", highlight=False, soft_wrap=True)
+        except KeyboardInterrupt:
+            say.print()
+        finally:
+            spark.stop()
+
+
+@dataclass(frozen=True, slots=True)
+class _Jvm:
+    process: subprocess.Popen[bytes]
+    port: int
+    secret: str
+    digest: str
+
+
+class ResidentSpark:
+    """The JVM that stays, at most one at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        """Start none; `folder` is private to this user."""
+        self._folder = folder
+        self._jvm: _Jvm | None = None
+        self._runs = 0
+
+    def run(self, command: Sequence[str]) -> int:
+        """Run a command with the Spark that it needs, and return its exit code; raises WatchError."""
+        if self._runs >= _MOST_RUNS:
+            self.stop()
+        self._runs += 1
+        code, wanted = self._ask(command)
+        if wanted is not None:
+            with standard_error().status("Spark starts"):
+                self._start(wanted)
+            code, wanted = self._ask(command)
+        if wanted is not None:
+            raise WatchError("the command needs another Spark each time: a setting of it changes with each run")
+        return code
+
+    def stop(self) -> None:
+        """End the JVM, if there is one."""
+        jvm, self._jvm, self._runs = self._jvm, None, 0
+        if jvm is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(jvm.process.pid, signal.SIGKILL)
+            jvm.process.wait()
+
+    def _ask(self, command: Sequence[str]) -> tuple[int, dict[str, str] | None]:
+        """Return the exit code of a command, and the variables of the Spark that it needs instead."""
+        if self._jvm is not None and self._jvm.process.poll() is not None:  # a function may have ended it
+            self.stop()
+        reading, writing = os.pipe()
+        with os.fdopen(reading) as pipe:
+            try:
+                process = subprocess.Popen(command, env=self._environment(writing), pass_fds=(writing,))
+            finally:
+                os.close(writing)
+            try:
+                text = pipe.read()
+                code = process.wait()
+            except BaseException:
+                process.terminate()
+                process.wait()
+                raise
+        return code, _VARIABLES.validate_json(text) if code == _NEEDS_SPARK and text else None
+
+    def _environment(self, requests: int) -> dict[str, str]:
+        work = self._folder / "work"
+        work.mkdir(exist_ok=True)
+        found = {**os.environ, _REQUESTS: str(requests), _FOLDER: str(work)}
+        if (jvm := self._jvm) is not None:
+            found |= {_PORT: str(jvm.port), _SECRET: jvm.secret, RESIDENT: jvm.digest}
+        return found
+
+    def _start(self, wanted: Mapping[str, str]) -> None:
+        self.stop()
+        environment = {"SPARK_LOCAL_IP": "127.0.0.1", **os.environ, **wanted}
+        environment |= pinned_variables(environment)
+        if (jars := spark_jars(environment)) is None:
+            raise WatchError("pyspark is not installed, and SPARK_HOME is not set")
+        arguments = shlex.split(environment.get(SUBMIT_ARGUMENTS, "pyspark-shell"))
+        file, log = self._folder / "connection", self._folder / "spark.log"
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [str(jars.parent / "bin" / "spark-submit"), *arguments],
+                env={**environment, "SPARK_CONNECT_MODE": "0", _HANDED_OVER: str(file)},
+                stdin=subprocess.PIPE,  # Spark ends when nobody holds the other end
+                stdout=output,
+                stderr=output,
+                start_new_session=True,  # Ctrl-C is for this process
+            )
+        self._jvm = _Jvm(process, 0, "", "")
+        port, secret = _connection(process, file, log)
+        self._jvm = _Jvm(process, port, secret, _digest(wanted))
+
+
+_VARIABLES = TypeAdapter(dict[str, str])
+
+
+def _connection(process: subprocess.Popen[bytes], file: Path, log: Path) -> tuple[int, str]:
+    """Return the port and the secret of a JVM that has started, and remove their file; raises WatchError."""
+    until = time.monotonic() + _SECONDS
+    while not file.is_file():
+        if process.poll() is not None or time.monotonic() > until:
+            lines = log.read_text(errors="replace").splitlines()[-_LINES:]
+            raise WatchError("\n  ".join(["Spark does not start:", *lines]))
+        time.sleep(0.05)
+    content = file.read_bytes()
+    file.unlink()
+    return int.from_bytes(content[:4], "big"), content[8:].decode()
+
+
+def _digest(variables: Mapping[str, str]) -> str:
+    return hashlib.sha256(json.dumps(sorted(variables.items())).encode()).hexdigest()
+
+
+def _folder_in_memory() -> str | None:
+    return str(_IN_MEMORY) if os.access(_IN_MEMORY, os.W_OK) else None
