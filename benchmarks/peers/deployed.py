@@ -20,6 +20,7 @@ from graph_compiler.deployment.describe.region_descriptors import describe_pipel
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import Outcome
 from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.driver_jvm.pinned_process import pinned_variables
 from graph_compiler.driver_jvm.start_settings import DriverStart, start_settings
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.spark_runtime import main as spark_runtime_main
@@ -118,6 +119,7 @@ def environment(data: Path) -> dict[str, str]:
     inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     return {
         **inherited,
+        **pinned_variables(inherited),  # as a task's driver has them
         "PYTHONPATH": os.pathsep.join(roots),
         "PEERS_DATA": str(data),
         # Its own Spark and Python, whatever the PATH has.

@@ -72,7 +72,8 @@
     │   └── RunStateError           the run's state does not allow a request  [run_client]
     ├── RunningAlreadyError         the pipeline already runs in process for this day  [cli]
     ├── AirflowFailedError          Airflow itself could not be prepared  [cli]
-    └── DryRunFailedError           the analysis itself failed  [cli]
+    ├── DryRunFailedError           the analysis itself failed  [cli]
+    └── WatchError                  Spark cannot be kept for a command with --watch  [cli]
 
 An error of one room is defined there; the drawing names its module. An impossible state is an AssertionError.
 """

@@ -25,13 +25,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, NoReturn
+from typing import Annotated, NoReturn, TypeAlias
 
 import typer
 from pydantic import TypeAdapter
 
 from graph_compiler.cli.console import ExitCode, speaking_plainly, standard_error
-from graph_compiler.cli.running.changed_files import take_snapshot, wait_for_change
 from graph_compiler.cli.running.local_spark import SUBMIT_ARGUMENTS
 from graph_compiler.cli.running.signals import ended_as_by_ctrl_c
 from graph_compiler.deployment.documents.jvm_settings import RESIDENT
@@ -139,12 +138,12 @@ class ResidentSpark:
         """Run a command with the Spark that it needs, and return its exit code; raises WatchError."""
         if self._runs >= _MOST_RUNS:
             self.stop()
-        self._runs += 1
         code, wanted = self._ask(command)
         if wanted is not None:
             with standard_error().status("Spark starts"):
                 self._start(wanted)
             code, wanted = self._ask(command)
+        self._runs += 1
         if wanted is not None:
             raise WatchError("the command needs another Spark each time: a setting of it changes with each run")
         return code
@@ -153,9 +152,8 @@ class ResidentSpark:
         """End the JVM, if there is one."""
         jvm, self._jvm, self._runs = self._jvm, None, 0
         if jvm is not None:
-            with suppress(ProcessLookupError):
+            with jvm.process, suppress(ProcessLookupError):
                 os.killpg(jvm.process.pid, signal.SIGKILL)
-            jvm.process.wait()
 
     def _ask(self, command: Sequence[str]) -> tuple[int, dict[str, str] | None]:
         """Return the exit code of a command, and the variables of the Spark that it needs instead."""
@@ -196,7 +194,7 @@ class ResidentSpark:
             process = subprocess.Popen(
                 [str(jars.parent / "bin" / "spark-submit"), *arguments],
                 env={**environment, "SPARK_CONNECT_MODE": "0", _HANDED_OVER: str(file)},
-                stdin=subprocess.PIPE,  # Spark ends when nobody holds the other end
+                stdin=subprocess.PIPE,  # Spark ends when no process holds the other end
                 stdout=output,
                 stderr=output,
                 start_new_session=True,  # Ctrl-C is for this process
@@ -228,3 +226,48 @@ def _digest(variables: Mapping[str, str]) -> str:
 
 def _folder_in_memory() -> str | None:
     return str(_IN_MEMORY) if os.access(_IN_MEMORY, os.W_OK) else None
+
+
+# Which files of a project have changed since a moment: those that a pipeline is made of, by size and time.
+
+Snapshot: TypeAlias = Mapping[str, tuple[int, int, int]]
+"""Files with their inode, size and time."""
+
+_ENDINGS = (".py", ".yaml", ".yml", ".sql", ".json", ".toml", ".cfg", ".jar", ".zip", ".whl")
+_NOT_LOOKED_AT = frozenset({"__pycache__", "node_modules", "site-packages", "spark-warehouse"})
+_MOST_FILES = 20_000
+_POLL_SECONDS, _QUIET_SECONDS = 0.25, 0.1
+
+
+def take_snapshot(folder: Path) -> Snapshot:
+    """Return the files below a folder that may be part of a pipeline; hidden folders are left out."""
+    found: dict[str, tuple[int, int, int]] = {}
+    for path in _files(str(folder)):
+        try:
+            state = os.stat(path)
+        except OSError:  # just removed, or a link to nothing
+            continue
+        found[os.path.relpath(path, folder)] = (state.st_ino, state.st_size, state.st_mtime_ns)
+        if len(found) == _MOST_FILES:
+            break
+    return found
+
+
+def wait_for_change(folder: Path, before: Snapshot) -> str:
+    """Return a file that differs from before, or is new or gone; waits until writing has ended."""
+    while (now := take_snapshot(folder)) == before:
+        time.sleep(_POLL_SECONDS)
+    changed = next(name for name in {**now, **before} if now.get(name) != before.get(name))
+    while True:  # an editor may write several files, or one in several steps
+        time.sleep(_QUIET_SECONDS)
+        if (later := take_snapshot(folder)) == now:
+            return changed
+        now = later
+
+
+def _files(folder: str) -> Iterator[str]:
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_LOOKED_AT)
+        for name in files:
+            if name.endswith(_ENDINGS):
+                yield os.path.join(parent, name)
