@@ -17,6 +17,7 @@ from graph_compiler.staging.attempts.run_marker import VERSION, RunMarker, mark_
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.tested_versions import installed_version, minor_of
 from tests.harness.flights_data import copy_january
+from tests.harness.turns import left_to_others
 
 pytest_plugins = ["graph_compiler.testing.pytest_plugin"]
 
@@ -39,8 +40,11 @@ def pytest_configure(config: pytest.Config) -> None:
             config.addinivalue_line("filterwarnings", f"ignore:.*socket:{kind}")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with slow tests: the last ones should be short, so that all processes end at the same time."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the cases whose turn it is not, and start with slow tests: so all processes end at the same time."""
+    if left := left_to_others(items):
+        config.hook.pytest_deselected(items=list(left))
+        items[:] = [item for item in items if item not in left]
     items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in SLOW_FIRST])
 
 
