@@ -102,7 +102,7 @@ def repeat_command(*, as_json: bool) -> NoReturn:
 
 def _repeat(arguments: Sequence[str]) -> None:
     say = standard_error()
-    with ended_as_by_ctrl_c(), TemporaryDirectory(prefix="watch-", dir=_folder_in_memory()) as folder:
+    with ended_as_by_ctrl_c(), TemporaryDirectory(prefix="watch-") as folder:
         spark = ResidentSpark(Path(folder))
         try:
             while True:
@@ -129,7 +129,7 @@ class ResidentSpark:
     """The JVM that stays, at most one at a time."""
 
     def __init__(self, folder: Path) -> None:
-        """Start none; `folder` is private to this user."""
+        """Start none; `folder` is private to this user, and has what runs stage."""
         self._folder = folder
         self._jvm: _Jvm | None = None
         self._runs = 0
@@ -189,8 +189,9 @@ class ResidentSpark:
         if (jars := spark_jars(environment)) is None:
             raise WatchError("pyspark is not installed, and SPARK_HOME is not set")
         arguments = shlex.split(environment.get(SUBMIT_ARGUMENTS, "pyspark-shell"))
-        file, log = self._folder / "connection", self._folder / "spark.log"
-        with log.open("wb") as output:
+        log = self._folder / "spark.log"
+        with TemporaryDirectory(prefix="watch-", dir=_folder_in_memory()) as private, log.open("wb") as output:
+            file = Path(private) / "connection"
             process = subprocess.Popen(
                 [str(jars.parent / "bin" / "spark-submit"), *arguments],
                 env={**environment, "SPARK_CONNECT_MODE": "0", _HANDED_OVER: str(file)},
@@ -199,8 +200,8 @@ class ResidentSpark:
                 stderr=output,
                 start_new_session=True,  # Ctrl-C is for this process
             )
-        self._jvm = _Jvm(process, 0, "", "")
-        port, secret = _connection(process, file, log)
+            self._jvm = _Jvm(process, 0, "", "")
+            port, secret = _connection(process, file, log)
         self._jvm = _Jvm(process, port, secret, _digest(wanted))
 
 
@@ -208,7 +209,7 @@ _VARIABLES = TypeAdapter(dict[str, str])
 
 
 def _connection(process: subprocess.Popen[bytes], file: Path, log: Path) -> tuple[int, str]:
-    """Return the port and the secret of a JVM that has started, and remove their file; raises WatchError."""
+    """Return the port and the secret of a JVM that has started; raises WatchError."""
     until = time.monotonic() + _SECONDS
     while not file.is_file():
         if process.poll() is not None or time.monotonic() > until:
@@ -216,7 +217,6 @@ def _connection(process: subprocess.Popen[bytes], file: Path, log: Path) -> tupl
             raise WatchError("\n  ".join(["Spark does not start:", *lines]))
         time.sleep(0.05)
     content = file.read_bytes()
-    file.unlink()
     return int.from_bytes(content[:4], "big"), content[8:].decode()
 
 
