@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
+import pytest
 from pyspark.sql import DataFrame
 
 from graph_compiler.compiler.checks.column_checks import unknown_columns
@@ -15,6 +16,14 @@ from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
 from graph_compiler.extensions import is_foreign
 from graph_compiler.spark_runtime.connectors.source import MISFIT
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
+
+
+@pytest.fixture(autouse=True)
+def columns_are_judged_rightly() -> Iterator[None]:
+    """Check in all tests of a folder that no column is reported as missing that Spark finds."""
+    with judging_columns() as wrong:
+        yield
+    assert not wrong, "\n".join(wrong)
 
 
 @contextmanager

@@ -21,13 +21,14 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.spark_runtime.main import execute
-from tests.harness.judged_columns import judging_columns
+from tests.harness.judged_columns import columns_are_judged_rightly
 from tests.harness.postgres import JAR, Postgres, running_postgres
 from tests.harness.shown_log import shown_log
 from tests.harness.sinks import Sinks
 
 Execute = Callable[[RegionDescriptor], ExecutionReport]
 RunPipeline = Callable[..., list[ExecutionReport]]
+__all__ = ["columns_are_judged_rightly"]
 
 
 @pytest.fixture(autouse=True)
@@ -35,14 +36,6 @@ def _log_is_printed() -> Iterator[None]:
     """Print the runtime's log where its programs print it."""
     with shown_log():
         yield
-
-
-@pytest.fixture(autouse=True)
-def _columns_are_judged_rightly() -> Iterator[None]:
-    """Check in all tests that no column is reported as missing that Spark finds."""
-    with judging_columns() as wrong:
-        yield
-    assert not wrong, "\n".join(wrong)
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,12 @@ from graph_compiler.spark_runtime.main import run_task
 from graph_compiler.staging.attempts.execution_order import begin, claim_execution
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.conftest import mark
+from tests.harness.judged_columns import columns_are_judged_rightly
 from tests.harness.shown_log import shown_log
 from tests.tpch.tables import write_tables
 
 RunTasks = Callable[[Pipeline], None]
+__all__ = ["columns_are_judged_rightly"]
 
 
 @pytest.fixture(scope="session")
