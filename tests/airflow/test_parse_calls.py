@@ -15,8 +15,8 @@ from pipelines.flights import env as flights
 
 pytestmark = pytest.mark.airflow
 
-FEW = 3_000
-"""Calls for each operator of flights: 2,570 when this was written, Airflow's and Jinja's among them."""
+FEW = 2_500
+"""Calls for each operator of flights: 2,130 when this was written, Airflow's and Jinja's among them."""
 
 
 def calls(parse: Callable[[], object]) -> int:

@@ -9,7 +9,7 @@ import pytest
 from graph_compiler import Csv, DataStream, InvalidPipelineError, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.partitioners import ExchangeMode
-from graph_compiler.deployment.describe.fingerprints import fingerprints, own_digests
+from graph_compiler.deployment.describe.fingerprints import digests_of, facts_of, fingerprints
 from graph_compiler.explain.pictures.graph_pictures import job_picture
 from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.explain.text.plan_text import explain_text
@@ -99,7 +99,7 @@ def test_pipelined_takes_precedence_over_expensive() -> None:
 
 def test_pipelined_changes_no_fingerprint() -> None:
     def prints(graph: StreamGraph) -> list[str]:
-        return [*fingerprints(graph, own_digests(graph), {}).values()]
+        return [*fingerprints(graph, digests_of(facts_of(graph)), {}).values()]
 
     plain = compile_in(BLOCKING, lambda s: s.key_by("k").aggregate(n="count(*)"))
     pipelined = compile_in(BLOCKING, lambda s: s.pipelined("p").key_by("k").aggregate(n="count(*)"))

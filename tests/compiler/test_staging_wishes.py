@@ -7,7 +7,7 @@ import pytest
 from graph_compiler import Csv, DataStream, InvalidPipelineError, Jdbc, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.connectors import Connector
-from graph_compiler.deployment.describe.fingerprints import fingerprints, own_digests
+from graph_compiler.deployment.describe.fingerprints import digests_of, facts_of, fingerprints
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.stream_graph import StagingReason
 from tests.conftest import with_options
@@ -243,7 +243,7 @@ def test_marking_an_operator_changes_no_fingerprint() -> None:
         out(scored(stream).filter("v"), "o")
 
     one, other = (compile_in("AUTO", declare) for declare in (plain, marked))
-    found = [fingerprints(graph, own_digests(graph), {}) for graph in (one.stream_graph, other.stream_graph)]
+    found = [fingerprints(graph, digests_of(facts_of(graph)), {}) for graph in (one.stream_graph, other.stream_graph)]
     assert found[0] == found[1]
     assert len(one.deployment.regions) < len(other.deployment.regions)
 

@@ -12,7 +12,7 @@ from graph_compiler.declaration.partitioners import (
     HashPartitioner,
     RangePartitioner,
 )
-from graph_compiler.deployment.describe.fingerprints import fingerprints, own_digests
+from graph_compiler.deployment.describe.fingerprints import digests_of, facts_of, fingerprints
 from graph_compiler.deployment.documents.wire import from_wire, to_wire
 from graph_compiler.errors import InvalidPipelineError
 
@@ -82,7 +82,7 @@ def test_changing_the_functions_source_changes_the_fingerprint() -> None:
         ref = FunctionRef(module="m", name="f", source_digest=digest)
         stream._partition(FunctionPartitioner(ref, ("a",), 2)).filter("a > 1")
         graph = env.get_stream_graph()
-        digests.append(list(fingerprints(graph, own_digests(graph), {}).values())[-1])
+        digests.append(list(fingerprints(graph, digests_of(facts_of(graph)), {}).values())[-1])
     assert digests[0] == digests[1] != digests[2]
 
 

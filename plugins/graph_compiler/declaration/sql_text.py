@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import dropwhile, pairwise, takewhile
 
 from graph_compiler.errors import Problem
@@ -77,11 +78,16 @@ class Token:
     end: int
 
 
-def tokens_of(text: str) -> Iterator[Token]:
-    """Yield the tokens of SQL text, without spaces and comments.
+@lru_cache(maxsize=1024)
+def tokens_of(text: str) -> tuple[Token, ...]:
+    """Return the tokens of SQL text, without spaces and comments; several checks ask for those of one text.
 
     A quote or a comment that is not closed is one last token, up to the end of the text.
     """
+    return tuple(_tokens(text))
+
+
+def _tokens(text: str) -> Iterator[Token]:
     position = 0
     while found := _TOKEN.match(text, position):
         kind, start, position = found.lastgroup, found.start(), found.end()
@@ -118,7 +124,7 @@ def code_of(text: str) -> str:
 
 def without_end(text: str) -> str:
     """Return a statement without the semicolons at its end, and without the comments between and after them."""
-    tokens = list(tokens_of(text))
+    tokens = tokens_of(text)
     ends = list(takewhile(lambda token: token.text == ";", reversed(tokens)))
     return text[: ends[-1].start] if ends else text
 
@@ -137,7 +143,7 @@ def unclosed_in(text: str) -> str | None:
     """
     if _VARIABLE in text:
         return None
-    tokens = list(tokens_of(f"{text}\n)"))  # as it will be followed
+    tokens = tokens_of(f"{text}\n)")  # as it will be followed
     opened: list[str] = []
     for token in tokens:
         if token.start > len(text):
@@ -154,7 +160,7 @@ def unclosed_in(text: str) -> str | None:
 
 def command_in(text: str) -> str | None:
     """Return the name of the command that a text is, such as `INSERT INTO`; None for all other text."""
-    words = [token.text for token in _main(list(tokens_of(text.partition(_VARIABLE)[0])))]
+    words = [token.text for token in _main(tokens_of(text.partition(_VARIABLE)[0]))]
     if not words or words[0] not in _COMMAND_WORDS:
         return None
     return " ".join([words[0], *takewhile(_SECOND_WORDS.__contains__, words[1:])])
@@ -162,7 +168,7 @@ def command_in(text: str) -> str | None:
 
 def query_problem(text: str) -> Problem | None:
     """Return why a text is not a query; None for a query, and for text that only Spark can judge."""
-    statement = _main(list(tokens_of(text.partition(_VARIABLE)[0])))
+    statement = _main(tokens_of(text.partition(_VARIABLE)[0]))
     if not statement:
         return None if _VARIABLE in text else not_a_query("its SQL has only comments")
     first = statement[0]
@@ -287,7 +293,7 @@ def order_problems(order_by: Iterable[str]) -> Iterator[Problem]:
     """Yield the problems of the items of an order, as far as they show without Spark."""
     for item in order_by:
         if "${" not in item and item.strip() and unclosed_in(item) is None:
-            for part in _parts(list(tokens_of(item))):
+            for part in _parts(tokens_of(item)):
                 if found := _mistake(part, item):
                     message, hint = found
                     yield Problem(message=f"its order {shown(item)} {message}", allowed=ITEMS, hint=hint)

@@ -73,7 +73,7 @@ def columns_in(expression: str) -> tuple[NamedColumn, ...] | None:
 
     A name that is also a word of Spark's grammar is left out, whatever it means.
     """
-    tokens = list(tokens_of(expression))
+    tokens = tokens_of(expression)
     if "${" in expression or not _is_plain(tokens):
         return None
     found: dict[NamedColumn, None] = {}

@@ -80,7 +80,7 @@ def mistakes_in_options(options: Iterable[tuple[str, object]]) -> Iterator[Probl
 
 def patterns_in(sql: str) -> Iterator[str]:
     """Yield the patterns that SQL text gives to Spark's functions as literals, and in maps of options."""
-    yield from filter(None, _literals_in(list(tokens_of(sql))))
+    yield from filter(None, _literals_in(tokens_of(sql)))
 
 
 def _literals_in(tokens: Sequence[Token]) -> Iterator[str]:

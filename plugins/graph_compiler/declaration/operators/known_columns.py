@@ -57,7 +57,7 @@ def columns_of_schema(schema: str | None) -> Known:
     if schema is None or "${" in schema or "{{" in schema:
         return None
     found = []
-    for part in _split(list(tokens_of(schema))):
+    for part in _split(tokens_of(schema)):
         if not part or not (part[0].text.isidentifier() or part[0].text.startswith("`")):
             return None
         name, *rest = part
@@ -90,7 +90,7 @@ def named_columns(columns: Iterable[tuple[str, str]], known: Known) -> Columns:
 
 def type_of_expression(text: str, known: Columns) -> str | None:
     """Return the type of an expression over columns, None if it is not certain."""
-    tokens = list(tokens_of(text))
+    tokens = tokens_of(text)
     if not tokens or "${" in text:
         return None
     if len(tokens) == 1:

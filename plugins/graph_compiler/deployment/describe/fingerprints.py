@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from graph_compiler.declaration.artifacts.user_artifact import ArtifactKind, UserArtifact
 from graph_compiler.declaration.connectors import Connector
@@ -19,8 +20,10 @@ from graph_compiler.extensions import package_of
 from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
 from graph_compiler.graphs.topology import post_order
 
+OwnFacts: TypeAlias = Mapping[str, Json]
 
-def own_facts(node: StreamNode, graph: StreamGraph, artifacts: Sequence[UserArtifact]) -> dict[str, Json]:
+
+def own_facts(node: StreamNode, graph: StreamGraph, artifacts: Sequence[UserArtifact]) -> OwnFacts:
     """Return everything that determines a node's output, except its inputs; `artifacts` are those of the pipeline."""
     packages = _packages(node.operator)
     operator = node.operator
@@ -58,9 +61,14 @@ def _packages(operator: Operator) -> dict[str, Json]:
     return {"packages": named} if named else {}
 
 
-def own_digests(graph: StreamGraph, artifacts: Sequence[UserArtifact] = ()) -> dict[int, str]:
-    """Return a sha256 of the own facts of each node, by node id."""
-    return {node.id: digest(own_facts(node, graph, artifacts)) for node in graph.nodes}
+def facts_of(graph: StreamGraph, artifacts: Sequence[UserArtifact] = ()) -> dict[int, OwnFacts]:
+    """Return the own facts of each node, by its id."""
+    return {node.id: own_facts(node, graph, artifacts) for node in graph.nodes}
+
+
+def digests_of(facts: Mapping[int, OwnFacts]) -> dict[int, str]:
+    """Return a sha256 of each node's own facts."""
+    return {id: digest(own) for id, own in facts.items()}
 
 
 def fingerprints(graph: StreamGraph, digests: Mapping[int, str], session: Mapping[str, str]) -> dict[int, str]:

@@ -10,7 +10,7 @@ from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.retention import Retention
 from graph_compiler.declaration.row_order import row_orders
 from graph_compiler.deployment.describe.deployability import check_deployable
-from graph_compiler.deployment.describe.fingerprints import fingerprints, own_digests
+from graph_compiler.deployment.describe.fingerprints import OwnFacts, digests_of, facts_of, fingerprints
 from graph_compiler.deployment.documents.descriptor import (
     InputDescriptor,
     OperatorDescriptor,
@@ -71,10 +71,14 @@ def region_of(compiled: CompiledPipeline, node_id: int) -> RegionId:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineDescriptor:
-    """A pipeline as it is deployed: its regions, in an order in which they can run, and what its plan computes."""
+    """A pipeline as it is deployed: its regions, in an order in which they can run, and what its plan computes.
+
+    `own_facts` are those of each node, by its id.
+    """
 
     regions: tuple[RegionDescriptor, ...]
     plan: PlanRecord
+    own_facts: Mapping[int, OwnFacts]
 
     def tasks(self) -> Mapping[TaskName, tuple[RegionDescriptor, ...]]:
         """Return the regions of each task, in an order in which they can run."""
@@ -104,6 +108,7 @@ def describe_pipeline(compiled: CompiledPipeline) -> PipelineDescriptor:
             digests=facts.digests,
             results={id: node_id for (node_id, _), id in facts.staged_results.items()},
         ),
+        own_facts=facts.own,
     )
 
 
@@ -113,7 +118,8 @@ def describe_regions(compiled: CompiledPipeline) -> tuple[RegionDescriptor, ...]
 
 
 def _facts(compiled: CompiledPipeline) -> _Facts:
-    digests = own_digests(compiled.stream_graph, compiled.pipeline.artifacts.found)
+    own = facts_of(compiled.stream_graph, compiled.pipeline.artifacts.found)
+    digests = digests_of(own)
     execution_graph = compiled.execution_graph
     consumers = result_consumers(compiled)
     assert execution_graph is not None, "a pipeline with an undecided parallelism is not deployed"
@@ -122,6 +128,7 @@ def _facts(compiled: CompiledPipeline) -> _Facts:
         staged_results=staged_results(compiled),
         consumers=consumers,
         compared=compared_results(compiled, consumers) if compiled.options.staging_checksum else frozenset(),
+        own=own,
         digests=digests,
         fingerprints=fingerprints(compiled.stream_graph, digests, _settings(compiled)),
         subtasks={vertex.id: vertex.parallelism for vertex in execution_graph.vertices},
@@ -139,6 +146,7 @@ class _Facts:
     staged_results: Mapping[Output, IntermediateDataSetId]
     consumers: Mapping[Output, tuple[RegionId, ...]]
     compared: frozenset[Output]
+    own: Mapping[int, OwnFacts]
     digests: Mapping[int, str]
     fingerprints: Mapping[int, str]
     subtasks: Mapping[JobVertexId, int]

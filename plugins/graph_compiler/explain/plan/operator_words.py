@@ -8,19 +8,18 @@ Settings that are not set are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any
 
-from graph_compiler.declaration.artifacts.user_artifact import UserArtifact
 from graph_compiler.declaration.connectors import Secret
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.operators import Operator, PreviousVersion
 from graph_compiler.declaration.operators.known_columns import Known
-from graph_compiler.deployment.describe.fingerprints import own_facts
+from graph_compiler.deployment.describe.fingerprints import OwnFacts
 from graph_compiler.deployment.documents.wire import Json
 from graph_compiler.explain.plan.plan import Facts
-from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
+from graph_compiler.graphs.stream_graph import StreamNode
 from graph_compiler.identifiers import counted
 
 _MOST_DETAILS = 20
@@ -100,12 +99,13 @@ def column_words(known: Known) -> str | None:
 _DIGEST = 12
 
 
-def operator_facts(node: StreamNode, graph: StreamGraph, artifacts: Sequence[UserArtifact]) -> Facts:
+def operator_facts(node: StreamNode, own: OwnFacts) -> Facts:
     """Return the own facts of a node, each as a text under its path: `("connector.path", "/in")`."""
-    facts = own_facts(node, graph, artifacts)
-    operator, inputs = facts.pop("operator"), facts.pop("inputs")
-    assert isinstance(operator, dict)
+    facts = dict(own)
+    declared, inputs = facts.pop("operator"), facts.pop("inputs")
+    assert isinstance(declared, dict)
     assert isinstance(inputs, list)
+    operator = dict(declared)
     kind: dict[str, Json] = {"operator": operator.pop("type")}
     if isinstance(node.operator, PreviousVersion):  # no fact for fingerprints, but one that users compare
         operator["backfill"] = node.operator.backfill.value

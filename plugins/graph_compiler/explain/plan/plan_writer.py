@@ -28,8 +28,8 @@ from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS, SlotSharingGroup
 from graph_compiler.deployment.describe.fingerprints import fingerprints
 from graph_compiler.deployment.describe.region_descriptors import PipelineDescriptor, operator_ids, staged_results
-from graph_compiler.deployment.documents.descriptor import RegionDescriptor, StagedInput
-from graph_compiler.deployment.documents.wire import Json, to_wire, values_within
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor
+from graph_compiler.deployment.documents.wire import Json, to_wire
 from graph_compiler.errors import SourceLocation
 from graph_compiler.explain.plan.operator_words import column_words, flat, operator_details, operator_facts
 from graph_compiler.explain.plan.plan import (
@@ -317,7 +317,7 @@ def _summary(
                 uid=node.settings.uid,
                 digest=operator.digest,
                 fingerprint=prints[node.id],
-                facts=operator_facts(node, graph, compiled.pipeline.artifacts.found),
+                facts=operator_facts(node, described.own_facts[node.id]),
                 inputs=operator.inputs,
                 columns=_sink_columns(node, columns.get(node.id)),
             )
@@ -366,7 +366,8 @@ def _task(name: TaskName, regions: Sequence[RegionDescriptor], places: dict[int,
         settings["shared by regions"] = [region.region_id for region in regions]
     operators = [operator for region in regions for operator in region.operators]
     stages = tuple(result.id for region in regions for result in region.results)
-    reads = (staged.id for region in regions for staged in values_within(region, StagedInput))
+    edges = (edge for operator in operators for edge in operator.inputs)
+    reads = (edge.staged.id for edge in edges if edge.staged is not None)
     return TaskSummary(
         id=name,
         operators=tuple(places[operator.node_id] for operator in operators),
