@@ -7,9 +7,11 @@ failed one are skipped, so that all independent findings are reported at once.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -24,8 +26,10 @@ from graph_compiler.declaration.connectors import Connector, FileConnector
 from graph_compiler.declaration.operators import Join, JoinType, Sink, Source
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, StagedInput, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.dry_run import DryRunAnswer, DryRunRequest, InferredSchema, VertexPlan
+from graph_compiler.deployment.documents.jvm_settings import RESIDENT
 from graph_compiler.deployment.documents.report import Failure, ThrowableType
-from graph_compiler.deployment.documents.wire import from_json, to_json
+from graph_compiler.deployment.documents.staging_layout import COPIES
+from graph_compiler.deployment.documents.wire import from_json, to_json, to_wire
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.artifacts import add_artifacts
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
@@ -38,6 +42,7 @@ from graph_compiler.spark_runtime.failures.failures import OperatorFailedError, 
 from graph_compiler.spark_runtime.main import session
 from graph_compiler.spark_runtime.operators import ColumnsError
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
+from graph_compiler.spark_runtime.rehearsal.kept_schemas import KeptSchemas
 from graph_compiler.spark_runtime.spark_internals.origins import OPERATOR, origin
 from graph_compiler.spark_runtime.spark_internals.plans import physical_plan_text
 
@@ -54,6 +59,8 @@ class DryRun:
     plans: list[VertexPlan] = field(default_factory=list)
     infers: bool = False
     inferred: dict[Connector, StructType] = field(default_factory=dict)
+    kept: KeptSchemas | None = None
+    """What a repeated dry run has inferred before."""
 
     def region(self, task: TaskDeploymentDescriptor) -> None:
         """Analyze the next region; the producers of its inputs have been analyzed before."""
@@ -128,7 +135,8 @@ class DryRun:
         if self.shows_plans:  # a plan over empty inputs would be optimized away
             known = with_known_schema(connector, self.spark)
             return read_source(known, self.spark, parallelism, scans=False)
-        return self.spark.createDataFrame([], source_schema(connector, self.spark))
+        infer = partial(source_schema, connector, self.spark)
+        return self.spark.createDataFrame([], infer() if self.kept is None else self.kept.of(connector, infer))
 
     def _previous(self, operator: OperatorDescriptor, _: int | None) -> DataFrame:
         """Return no rows: the target need not be there, and its columns are declared."""
@@ -142,10 +150,15 @@ class DryRun:
 
 
 def dry_run(
-    tasks: Sequence[TaskDeploymentDescriptor], spark: SparkSession, *, shows_plans: bool = False, infers: bool = False
+    tasks: Sequence[TaskDeploymentDescriptor],
+    spark: SparkSession,
+    *,
+    shows_plans: bool = False,
+    infers: bool = False,
+    kept: KeptSchemas | None = None,
 ) -> DryRunAnswer:
     """Analyze the regions of a pipeline in topological order."""
-    run = DryRun(spark, shows_plans, infers=infers)
+    run = DryRun(spark, shows_plans, infers=infers, kept=kept)
     for task in tasks:
         add_artifacts(task, spark)
         run.region(task)
@@ -192,6 +205,11 @@ def _plans(evaluation: RegionEvaluation) -> Iterator[VertexPlan]:
             yield VertexPlan(region_id=evaluation.region.region_id, vertex=vertex.name, plan=plan)
 
 
+def _kept_schemas(folder: Path, request: DryRunRequest) -> KeptSchemas:
+    settings = [to_wire(request.tasks[0].region.session), os.environ.get("PYSPARK_SUBMIT_ARGS")]
+    return KeptSchemas(folder / COPIES / "schemas.json", settings)
+
+
 def main(request_path: str) -> int:
     """Answer a request; return 0 if nothing was found, else 1."""
     program_log.show_logs()
@@ -199,7 +217,8 @@ def main(request_path: str) -> int:
     request = from_json(DryRunRequest, path.read_text())
     spark = session(request.tasks[0])
     try:
-        answer = dry_run(request.tasks, spark, shows_plans=request.shows_plans, infers=request.infers)
+        kept = _kept_schemas(path.parent, request) if RESIDENT in os.environ else None
+        answer = dry_run(request.tasks, spark, shows_plans=request.shows_plans, infers=request.infers, kept=kept)
     finally:
         spark.stop()
     path.with_name("answer.json").write_text(to_json(answer))

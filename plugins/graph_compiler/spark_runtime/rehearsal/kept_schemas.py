@@ -1,0 +1,67 @@
+"""Inferred columns of files, kept from one dry run to the next of a repeated command, as long as no file changes."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql.types import StructType
+
+from graph_compiler.declaration.connectors import Connector, FileConnector
+from graph_compiler.declaration.connectors.file_uris import local_path
+from graph_compiler.deployment.documents.wire import Json, digest, to_wire
+
+_MOST_FILES = 1_000
+_PATTERN = frozenset("*?[{")
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSchemas:
+    """Schemas in a file, by a digest of the connector, the settings of its session, and its files."""
+
+    file: Path
+    settings: Json
+
+    def of(self, connector: Connector, infer: Callable[[], StructType]) -> StructType:
+        """Return the columns of a source: those that were inferred before, if they still hold."""
+        if connector.schema is not None or not isinstance(connector, FileConnector):
+            return infer()
+        files = list(_files(connector))
+        if None in files:
+            return infer()
+        key = digest([to_wire(connector), self.settings, files])
+        known = self._read()
+        if key not in known:
+            known[key] = infer().json()
+            self._write(known)
+        return StructType.fromJson(json.loads(known[key]))
+
+    def _read(self) -> dict[str, str]:
+        return dict(json.loads(self.file.read_text())) if self.file.exists() else {}
+
+    def _write(self, known: dict[str, str]) -> None:
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        draft = self.file.with_suffix(".new")
+        draft.write_text(json.dumps(known))
+        draft.replace(self.file)
+
+
+def _files(connector: FileConnector) -> Iterator[Json]:
+    """Yield each file of a source on this host with its inode, size and time; None if they are not known here."""
+    number = 0
+    for path in connector.paths:
+        place = local_path(path)
+        if place is None or _PATTERN & set(path) or not Path(place).exists():
+            yield None
+            return
+        root = Path(place)
+        for file in [root] if root.is_file() else sorted(each for each in root.rglob("*") if each.is_file()):
+            number += 1
+            if number > _MOST_FILES:
+                yield None
+                return
+            state = os.stat(file)
+            yield [str(file), state.st_ino, state.st_size, state.st_mtime_ns]
