@@ -23,6 +23,10 @@ pytestmark = [
         ("/out/{{ params.kind }}/{{ (logical_date or dag_run.run_after) | ds }}", False),
         ("/out/{% if run_id %}{{ run_id }}{% endif %}", False),
         ("/out/{{ broken", True),
+        ("/out/{{ range(3) | join }}", True),
+        ("/out/{% macro part() %}a{% endmacro %}{{ part() }}", True),
+        ("/out/{% set part = params.kind %}{{ part }}", True),
+        ("/out/{% set part = ds %}{{ part }}", False),
     ],
 )
 def test_a_target_that_is_the_same_in_every_run_is_shared(path: str, is_shared: bool) -> None:

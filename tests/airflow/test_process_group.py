@@ -4,12 +4,13 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
+from tests.harness.waiting import is_running, wait_until
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
@@ -77,19 +78,6 @@ def test_output_in_another_encoding_is_not_a_failure() -> None:
     lead_a_group(hook)
     program = "import sys; sys.stdout.buffer.write(b'caf\\xe9')"
     assert hook.submit(program) == "caf\N{REPLACEMENT CHARACTER}"
-
-
-def is_running(pid: int) -> bool:
-    """Whether a process is running; one that has ended but was not waited for is not."""
-    status = Path(f"/proc/{pid}/stat")
-    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 TASK = """

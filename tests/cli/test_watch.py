@@ -15,12 +15,13 @@ from graph_compiler.cli.running import resident_spark
 from graph_compiler.cli.running.resident_spark import (
     ResidentSpark,
     WatchError,
+    require_resident_spark,
     take_snapshot,
     wait_for_change,
-    with_resident_spark,
     working_folder,
 )
 from tests.harness.fake_spark import write_spark
+from tests.harness.waiting import is_running, wait_until
 
 SUBMIT = f"""#!{sys.executable}
 import os, sys
@@ -33,12 +34,11 @@ print("started with", sys.argv[1:], flush=True)
 sys.stdin.read()
 """
 ASKING = """
-import json, os, sys
+import os, sys
 sys.path[:0] = {path!r}
-from graph_compiler.cli.running.resident_spark import with_resident_spark
-environment = with_resident_spark(os.environ | {more!r})
-print(json.dumps({{key: environment.get(key) for key in ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET")}}))
-open({answer!r}, "a").write(environment["PYSPARK_GATEWAY_SECRET"] + "\\n")
+from graph_compiler.cli.running.resident_spark import require_resident_spark
+require_resident_spark(os.environ | {more!r})
+open({answer!r}, "a").write(os.environ["PYSPARK_GATEWAY_SECRET"] + "\\n")
 sys.exit(3)
 """
 
@@ -75,7 +75,7 @@ def test_the_same_spark_answers_again_and_another_one_if_settings_differ(asked: 
     assert "started with ['--conf', 'a=b c', 'pyspark-shell']" in (asked.spark._folder / "spark.log").read_text()
     assert asked.spark.run(asked.command(PYSPARK_SUBMIT_ARGS="pyspark-shell")) == 3
     assert asked.process != before
-    assert not _is_running(before)
+    assert not is_running(before)
     assert asked.spark.run(asked.command(PYSPARK_SUBMIT_ARGS="pyspark-shell", MORE="1")) == 3
     assert asked.answer.read_text() == "the secret\n" * 4
     asked.spark.stop()
@@ -91,7 +91,7 @@ def test_a_spark_that_a_function_has_ended_is_started_again(asked: Asked) -> Non
     asked.spark.run(asked.command())
     ended = asked.process
     os.kill(ended, 9)
-    _wait_until(lambda: not _is_running(ended))
+    wait_until(lambda: not is_running(ended))
     assert asked.spark.run(asked.command()) == 3
     assert asked.process != ended
     asked.spark.stop()
@@ -103,7 +103,7 @@ def test_spark_ends_if_the_terminals_process_is_gone(asked: Asked) -> None:
     assert jvm is not None
     assert jvm.process.stdin is not None
     jvm.process.stdin.close()  # as the system does when a process is killed
-    _wait_until(lambda: jvm.process.poll() is not None)
+    wait_until(lambda: jvm.process.poll() is not None)
 
 
 def test_after_many_runs_another_spark_is_started(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,14 +132,14 @@ def test_a_command_whose_settings_change_each_time_is_refused(asked: Asked) -> N
 
 def test_without_watch_nothing_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GRAPH_COMPILER_WATCH", raising=False)
-    assert with_resident_spark({"a": "b"}) == {"a": "b"}
+    require_resident_spark({"a": "b"})
 
 
 def test_what_is_needed_is_written_as_what_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     reading, writing = os.pipe()
     monkeypatch.setenv("GRAPH_COMPILER_WATCH", str(writing))
     with pytest.raises(SystemExit) as ended:
-        with_resident_spark({**os.environ, "MORE": "1"})
+        require_resident_spark({**os.environ, "MORE": "1"})
     assert ended.value.code == 75
     with os.fdopen(reading) as pipe:
         assert json.loads(pipe.read()) == {"MORE": "1"}
@@ -192,18 +192,3 @@ def test_each_kind_of_change_is_seen(change: str, tmp_path: Path) -> None:
     changing.start()
     assert wait_for_change(tmp_path, before) == ("b.py" if change == "new" else "a.py")
     changing.join()
-
-
-def _is_running(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().split()[2] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def _wait_until(condition: object) -> None:
-    assert callable(condition)
-    until = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.05)

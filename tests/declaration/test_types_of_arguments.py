@@ -38,7 +38,7 @@ def test_the_parameters_of_a_method(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [*_kinds(Connector), *_kinds(Window)])
-def test_the_fields_of_a_connector_or_window(kind: type[Any]) -> None:
+def test_the_fields_of_a_connector_or_window(kind: Any) -> None:
     if not is_foreign(kind):
         whole = get_type_hints(kind)
         assert field_types(kind) == {field.name: whole[field.name] for field in fields(kind)}

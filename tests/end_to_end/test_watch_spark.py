@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ import psutil
 import pytest
 
 from tests.end_to_end.conftest import ROOT, Home
+from tests.harness.waiting import is_running, wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.ci]
 
@@ -38,6 +38,7 @@ rows = env.from_source(Values([(2.0,)], "x DOUBLE"), "in").map_partitions(on_exe
 rows.sink_to(Parquet("/nowhere/out")).name("out")
 """
 _SECONDS = 240
+_JVM = "org.apache.spark.deploy.SparkSubmit"
 
 
 class Watched:
@@ -66,13 +67,16 @@ class Watched:
         done = len(self.lines)
         if name is not None:
             (self.project / name).write_text(text)
-        _wait_until(lambda: any("files are watched" in line for line in self.lines[done:]), self)
+        self.wait_until(lambda: any("files are watched" in line for line in self.lines[done:]))
         return "".join(self.lines[done:])
+
+    def wait_until(self, condition: Callable[[], bool]) -> None:
+        wait_until(condition, seconds=_SECONDS, shows=lambda: "".join(self.lines))
 
     def spark(self) -> psutil.Process:
         """Return the JVM that stays."""
         children = psutil.Process(self.process.pid).children(recursive=True)
-        (found,) = (each for each in children if "org.apache.spark.deploy.SparkSubmit" in each.cmdline())
+        (found,) = (each for each in children if is_running(each.pid) and _JVM in each.cmdline())
         return found
 
 
@@ -131,7 +135,7 @@ def test_what_is_edited_counts_at_once(watch: Callable[..., Watched], project: P
     assert watched.spark() == with_jar
     os.killpg(watched.process.pid, signal.SIGINT)
     assert watched.process.wait(30) == 0
-    _wait_until(lambda: not spark.is_running() and not with_jar.is_running(), watched)
+    watched.wait_until(lambda: not is_running(spark.pid) and not is_running(with_jar.pid))
 
 
 def test_spark_is_gone_if_the_command_is_killed(watch: Callable[..., Watched]) -> None:
@@ -140,15 +144,8 @@ def test_spark_is_gone_if_the_command_is_killed(watch: Callable[..., Watched]) -
     spark = watched.spark()
     watched.process.kill()
     watched.process.wait()
-    _wait_until(lambda: not spark.is_running(), watched)
+    watched.wait_until(lambda: not is_running(spark.pid))
 
 
 def _listening(process: psutil.Process) -> list[str]:
     return [each.laddr.ip for each in process.net_connections("tcp") if each.status == psutil.CONN_LISTEN]
-
-
-def _wait_until(condition: Callable[[], bool], watched: Watched) -> None:
-    until = time.monotonic() + _SECONDS
-    while not condition():
-        assert time.monotonic() < until, "".join(watched.lines)
-        time.sleep(0.1)

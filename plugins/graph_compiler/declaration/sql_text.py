@@ -101,6 +101,12 @@ def _tokens(text: str) -> Iterator[Token]:
             yield Token(found[0] if is_quoted else found[0].upper(), is_quoted, start, position)
 
 
+def name_at(text: str, token: Token) -> str:
+    """Return the name that a token is, as the text has it, without its backticks."""
+    written = text[token.start : token.end]
+    return written[1:-1].replace("``", "`") if written.startswith("`") else written
+
+
 def _end_of_comment(text: str, position: int) -> int | None:
     """Return where a comment ends that begins before this position; a comment in it must end first."""
     depth = 1

@@ -19,6 +19,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from graph_compiler.declaration.connectors.secret import Secret
 from graph_compiler.declaration.parameters.parameter import ParameterReference
 from graph_compiler.declaration.windows import Window
+from graph_compiler.extensions import is_foreign
 
 _WORDS: Mapping[Any, str] = {
     str: "text",
@@ -50,8 +51,11 @@ def annotated_type(annotation: str, module: str) -> Any:
     return get_type_hints(named, vars(sys.modules[module]), _NOT_HELD)["it"]
 
 
+@cache
 def field_types(kind: type) -> Mapping[str, Any]:
-    """Return the types of the fields of one of our dataclasses, by name."""
+    """Return the types of the fields of a dataclass, by name."""
+    if is_foreign(kind):  # it may be written without future annotations
+        return get_type_hints(kind)
     modules = {
         name: base.__module__ for base in reversed(kind.__mro__) for name in vars(base).get("__annotations__", ())
     }

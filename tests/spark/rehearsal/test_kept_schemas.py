@@ -52,7 +52,9 @@ def test_columns_are_inferred_once_until_something_changes(inferred: Inferred, t
 
 
 def test_what_is_not_known_here_is_inferred_each_time(inferred: Inferred, tmp_path: Path) -> None:
-    for path in (f"{tmp_path}/in/*.csv", "s3a://lake/in", f"{tmp_path}/nothing"):
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "days").symlink_to(tmp_path / "in")
+    for path in (f"{tmp_path}/in/*.csv", "s3a://lake/in", f"{tmp_path}/nothing", f"{tmp_path}/linked"):
         before = inferred.times
         assert [inferred.of(Csv(path)), inferred.of(Csv(path))] == [before + 1, before + 2]
     assert not inferred.file.exists()

@@ -2,8 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,9 @@ from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.attempts.progress_file import writing_progress
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 from graph_compiler.staging.store.local_store import LocalStore
+from tests.harness import waiting
+
+wait_until = partial(waiting.wait_until, seconds=10)
 
 
 def at(operator: str) -> ExecutionProgress:
@@ -26,13 +29,6 @@ def at(operator: str) -> ExecutionProgress:
         vertices=(),
         actions=(),
     )
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < until, "waited for ten seconds"
-        time.sleep(0.01)
 
 
 def test_the_document_has_the_latest_progress(tmp_path: Path) -> None:

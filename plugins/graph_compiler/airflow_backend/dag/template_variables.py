@@ -18,13 +18,9 @@ def variables_in(text: str, templates: Environment) -> set[str]:
     An invalid template has none: Airflow reports it, with its field, when it renders.
     """
     try:
-        tree = templates.parse(text)
+        return find_undeclared_variables(templates.parse(text))
     except TemplateSyntaxError:
         return set()
-    names = list(tree.find_all(nodes.Name))
-    if all(name.ctx == "load" for name in names):  # nothing is declared in it; the other way makes code of it
-        return {name.name for name in names}
-    return find_undeclared_variables(tree)
 
 
 def parameters_of_text(text: str, templates: Environment) -> set[str]:

@@ -23,7 +23,7 @@ from graph_compiler.cli.running.local_spark import (
     tuned,
     without_damaged_archive,
 )
-from graph_compiler.cli.running.resident_spark import Watch, repeat_command, with_resident_spark, working_folder
+from graph_compiler.cli.running.resident_spark import Watch, repeat_command, require_resident_spark, working_folder
 from graph_compiler.deployment.describe.local_task import desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.dry_run import ANSWER, REQUEST, DryRunAnswer, DryRunRequest
@@ -114,7 +114,8 @@ def _analyze(request: DryRunRequest, folder: Path, run: Run) -> DryRunAnswer:
     path.write_text(to_json(request))
     environment = run.airflow.child_environment() | {"SPARK_LOCAL_IP": "127.0.0.1"}
     settings = tuned(artifact_settings({}, request.tasks[0]), run.compiled, environment)
-    environment = with_resident_spark(environment | {SUBMIT_ARGUMENTS: submit_arguments(settings)})
+    environment[SUBMIT_ARGUMENTS] = submit_arguments(settings)
+    require_resident_spark(environment)
     done = subprocess.run(
         [sys.executable, str(_PROGRAM), str(path)], env=environment, capture_output=True, text=True, check=False
     )

@@ -31,7 +31,7 @@ from graph_compiler.cli.running.local_spark import (
     tuned,
     without_damaged_archive,
 )
-from graph_compiler.cli.running.resident_spark import with_resident_spark, working_folder
+from graph_compiler.cli.running.resident_spark import require_resident_spark, working_folder
 from graph_compiler.cli.running.run_view import failure_words, step_words
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.connectors.secret import Secret
@@ -82,7 +82,7 @@ def run_in_process(run: Run, console: Console) -> FinishedRun:
             settings = access.spark_settings() | artifact_settings(local_settings(run.compiled, airflow), tasks[0])
             environment = airflow.child_environment() | access.environment()
             environment[SUBMIT_ARGUMENTS] = submit_arguments(tuned(settings, run.compiled, environment))
-            environment = with_resident_spark(environment)
+            require_resident_spark(environment)
             process = _start(environment, folder, log, held)
             finished = _follow(run, tasks, process, folder, console, log)
             return _after_a_death(finished, environment) if finished.failure is not None else finished

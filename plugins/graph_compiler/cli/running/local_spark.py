@@ -33,9 +33,7 @@ def artifact_settings(settings: Mapping[str, str], task: TaskDeploymentDescripto
     return {**settings, _JARS: named} if named else dict(settings)
 
 
-def tuned(
-    settings: Mapping[str, str], compiled: CompiledPipeline, environment: Mapping[str, str] = os.environ
-) -> dict[str, str]:
+def tuned(settings: Mapping[str, str], compiled: CompiledPipeline, environment: Mapping[str, str]) -> dict[str, str]:
     """Return settings with those that let a task's driver start faster; a class archive of this host is used."""
     jars = spark_jars(environment)
     if jars is None or not compiled.options.driver_tuning:

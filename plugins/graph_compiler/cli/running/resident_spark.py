@@ -12,7 +12,6 @@ this user, in memory where the host has such a folder, and is removed at once.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shlex
@@ -28,13 +27,13 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, NoReturn, TypeAlias
 
 import typer
-from pydantic import TypeAdapter
 
 from graph_compiler.cli.console import ExitCode, speaking_plainly, standard_error
 from graph_compiler.cli.running.local_spark import SUBMIT_ARGUMENTS
 from graph_compiler.cli.running.signals import ended_as_by_ctrl_c
 from graph_compiler.deployment.documents.jvm_settings import RESIDENT
 from graph_compiler.deployment.documents.staging_layout import COPIES
+from graph_compiler.deployment.documents.wire import digest
 from graph_compiler.driver_jvm.installation import spark_jars
 from graph_compiler.driver_jvm.pinned_process import pinned_variables
 from graph_compiler.errors import GraphCompilerError
@@ -61,18 +60,15 @@ class WatchError(GraphCompilerError):
     """Spark cannot be started for a command that is repeated."""
 
 
-def with_resident_spark(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a Spark program: in a repeated command, it uses the Spark that stays.
-
-    Ends this process if that Spark was started otherwise.
-    """
-    requests = os.environ.get(_REQUESTS)
-    wanted = {key: value for key, value in sorted(environment.items()) if os.environ.get(key) != value}
-    if requests is not None and _digest(wanted) != os.environ.get(RESIDENT):
+def require_resident_spark(environment: Mapping[str, str]) -> None:
+    """End this process if it is a repeated command, and the Spark that stays does not fit a program's environment."""
+    if (requests := os.environ.get(_REQUESTS)) is None:
+        return
+    wanted = {key: value for key, value in environment.items() if os.environ.get(key) != value}
+    if digest(wanted) != os.environ.get(RESIDENT):
         with os.fdopen(int(requests), "w") as pipe:
             json.dump(wanted, pipe)
         raise SystemExit(_NEEDS_SPARK)
-    return dict(environment)
 
 
 @contextmanager
@@ -172,7 +168,7 @@ class ResidentSpark:
                 process.terminate()
                 process.wait()
                 raise
-        return code, _VARIABLES.validate_json(text) if code == _NEEDS_SPARK and text else None
+        return code, json.loads(text) if code == _NEEDS_SPARK and text else None
 
     def _environment(self, requests: int) -> dict[str, str]:
         work = self._folder / "work"
@@ -202,10 +198,7 @@ class ResidentSpark:
             )
             self._jvm = _Jvm(process, 0, "", "")
             port, secret = _connection(process, file, log)
-        self._jvm = _Jvm(process, port, secret, _digest(wanted))
-
-
-_VARIABLES = TypeAdapter(dict[str, str])
+        self._jvm = _Jvm(process, port, secret, digest(dict(wanted)))
 
 
 def _connection(process: subprocess.Popen[bytes], file: Path, log: Path) -> tuple[int, str]:
@@ -218,10 +211,6 @@ def _connection(process: subprocess.Popen[bytes], file: Path, log: Path) -> tupl
         time.sleep(0.05)
     content = file.read_bytes()
     return int.from_bytes(content[:4], "big"), content[8:].decode()
-
-
-def _digest(variables: Mapping[str, str]) -> str:
-    return hashlib.sha256(json.dumps(sorted(variables.items())).encode()).hexdigest()
 
 
 def _folder_in_memory() -> str | None:
@@ -242,12 +231,13 @@ _POLL_SECONDS, _QUIET_SECONDS = 0.25, 0.1
 def take_snapshot(folder: Path) -> Snapshot:
     """Return the files below a folder that may be part of a pipeline; hidden folders are left out."""
     found: dict[str, tuple[int, int, int]] = {}
+    above = f"{folder}{os.sep}"
     for path in _files(str(folder)):
         try:
             state = os.stat(path)
         except OSError:  # just removed, or a link to nothing
             continue
-        found[os.path.relpath(path, folder)] = (state.st_ino, state.st_size, state.st_mtime_ns)
+        found[path.removeprefix(above)] = (state.st_ino, state.st_size, state.st_mtime_ns)
         if len(found) == _MOST_FILES:
             break
     return found

@@ -113,11 +113,11 @@ def _problems(use: ColumnUse, inputs: Sequence[Known]) -> list[Problem] | None:
     named = (NamedColumn(use.text),) if use.is_name else columns_in(use.text)
     if named is None or None in known:
         return None
+    if len(known) == 1 and any(column.side for column in named):  # fields of a column that is called left
+        return None
     found = []
     for column in named:
-        sides = known if column.side is None else [known[_SIDES[column.side]]] if len(known) > 1 else None
-        if sides is None:
-            return None
+        sides = known if column.side is None else [known[_SIDES[column.side]]]
         names = [each.name for one in sides for each in one or ()]
         taken = {name.lower() for name in (*names, *use.also)}
         if column.name.lower() not in taken:

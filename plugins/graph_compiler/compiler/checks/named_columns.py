@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from graph_compiler.declaration.sql_text import Token, tokens_of
+from graph_compiler.declaration.sql_text import Token, name_at, tokens_of
 
 LEFT, RIGHT = "left", "right"
 """What a join's condition calls its inputs."""
@@ -135,9 +135,7 @@ def _is_name(token: Token) -> bool:
 
 def _is_operand(token: Token) -> bool:
     """Whether a token ends an operand: a name, a number, a text, a bracket."""
-    if token.is_quoted:
-        return True
-    if token.text in (")", "]"):
+    if token.is_quoted or token.text in (")", "]"):
         return True
     return token.text[0].isalnum() and not (token.text.isidentifier() and token.text in _KEYWORDS)
 
@@ -159,15 +157,10 @@ def _column(expression: str, path: Sequence[Token]) -> NamedColumn | None:
     first = path[0]
     if not first.is_quoted and first.text.lower() in (LEFT, RIGHT) and len(path) > 1:
         is_named = _is_name(path[1])
-        return NamedColumn(_written(expression, path[1]), first.text.lower()) if is_named else None
+        return NamedColumn(name_at(expression, path[1]), first.text.lower()) if is_named else None
     if not first.is_quoted and first.text in _KEYWORDS:
         return None
-    return NamedColumn(_written(expression, first))
-
-
-def _written(expression: str, token: Token) -> str:
-    text = expression[token.start : token.end]
-    return text[1:-1].replace("``", "`") if token.is_quoted else text
+    return NamedColumn(name_at(expression, first))
 
 
 def _end_of_alias(tokens: Sequence[Token], place: int) -> int | None:

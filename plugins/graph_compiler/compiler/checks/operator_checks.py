@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
-from typing import Any, get_type_hints
+from typing import Any
 
 from graph_compiler.declaration.call_checks import problems_at
 from graph_compiler.declaration.connectors import Connector
@@ -240,7 +240,7 @@ def _problems(operator: PhysicalTransformation) -> Iterator[Problem]:
     if not isinstance(value, Connector | Operator | Window):
         return
     kind: Any = type(value)
-    types = get_type_hints(kind) if is_foreign(kind) else field_types(kind)
+    types = field_types(kind)
     wrong = {
         field.name: getattr(value, field.name)
         for field in fields(value)

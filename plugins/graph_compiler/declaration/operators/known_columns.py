@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
-from graph_compiler.declaration.sql_text import Token, tokens_of
+from graph_compiler.declaration.sql_text import Token, name_at, tokens_of
 from graph_compiler.errors import Problem
 
 
@@ -65,9 +65,7 @@ def columns_of_schema(schema: str | None) -> Known:
         end = next((n for n, each in enumerate(rest) if each.text in _AFTER_TYPE), len(rest))
         if not rest[:end]:
             return None
-        written = schema[name.start : name.end]
-        plain = written[1:-1].replace("``", "`") if written.startswith("`") else written
-        found.append(KnownColumn(plain, type_of_text(schema[rest[0].start : rest[end - 1].end])))
+        found.append(KnownColumn(name_at(schema, name), type_of_text(schema[rest[0].start : rest[end - 1].end])))
     return tuple(found)
 
 

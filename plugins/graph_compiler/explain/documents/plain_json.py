@@ -6,7 +6,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
 
-from graph_compiler.deployment.documents.wire import Json
+from graph_compiler.deployment.documents.wire import PLAIN, Json
 
 EXPLAIN_ONLY = "explain only"
 """In the metadata of a field: documents do not have it."""
@@ -14,7 +14,7 @@ EXPLAIN_ONLY = "explain only"
 
 def plain_json(value: object) -> Json:
     """Encode a dataclass, tuple, enum or plain value; `wire.to_wire` is for documents that are read back."""
-    if value is None or type(value) in (str, bool, int, float):
+    if type(value) in PLAIN:
         return value  # type: ignore[return-value]  # its type is one of these
     if is_dataclass(value) and not isinstance(value, type):
         return {name: plain_json(getattr(value, name)) for name in _written(type(value))}

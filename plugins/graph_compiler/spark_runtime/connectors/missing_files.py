@@ -25,7 +25,8 @@ from graph_compiler.spark_runtime.spark_internals.file_listings import rows_of_n
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import unmatched_path
 
 LOG = program_log.logger(__name__)
-_PATTERN = frozenset("*?[{\\")
+PATTERN = frozenset("*?[{\\")
+"""Characters of paths that stand for several files."""
 
 
 def why_missing(connector: FileConnector, spark: SparkSession) -> str | None:
@@ -53,7 +54,7 @@ def why_unknown(missing: str) -> str | None:
 def _why_unknown(local: PurePosixPath) -> str | None:
     path = PurePosixPath("/")
     for part in local.parts[1:]:
-        if _PATTERN & set(part):
+        if PATTERN & set(part):
             return None if os.access(path, os.R_OK | os.X_OK) else f"{path} may not be listed"
         above, path = path, path / part
         try:

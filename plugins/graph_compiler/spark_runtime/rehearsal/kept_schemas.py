@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +13,9 @@ from pyspark.sql.types import StructType
 from graph_compiler.declaration.connectors import Connector, FileConnector
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.deployment.documents.wire import Json, digest, to_wire
+from graph_compiler.spark_runtime.connectors.missing_files import PATTERN
 
 _MOST_FILES = 1_000
-_PATTERN = frozenset("*?[{")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class KeptSchemas:
         """Return the columns of a source: those that were inferred before, if they still hold."""
         if connector.schema is not None or not isinstance(connector, FileConnector):
             return infer()
-        files = list(_files(connector))
-        if None in files:
+        files = _files(connector)
+        if files is None:
             return infer()
         key = digest([to_wire(connector), self.settings, files])
         known = self._read()
@@ -49,19 +49,21 @@ class KeptSchemas:
         draft.replace(self.file)
 
 
-def _files(connector: FileConnector) -> Iterator[Json]:
-    """Yield each file of a source on this host with its inode, size and time; None if they are not known here."""
-    number = 0
+def _files(connector: FileConnector) -> list[Json] | None:
+    """Return each file of a source on this host with its inode, size and time; None if they are not known here."""
+    found: list[Json] = []
     for path in connector.paths:
         place = local_path(path)
-        if place is None or _PATTERN & set(path) or not Path(place).exists():
-            yield None
-            return
-        root = Path(place)
-        for file in [root] if root.is_file() else sorted(each for each in root.rglob("*") if each.is_file()):
-            number += 1
-            if number > _MOST_FILES:
-                yield None
-                return
+        if place is None or PATTERN & set(path) or not Path(place).exists():
+            return None
+        for file in _below(Path(place)):
+            if file.is_symlink() or len(found) == _MOST_FILES:  # what a link leads to is not looked through
+                return None
             state = os.stat(file)
-            yield [str(file), state.st_ino, state.st_size, state.st_mtime_ns]
+            found.append([str(file), state.st_ino, state.st_size, state.st_mtime_ns])
+    return found
+
+
+def _below(root: Path) -> list[Path]:
+    """Return a file, or the files and links below a folder."""
+    return [root] if root.is_file() else sorted(each for each in root.rglob("*") if each.is_symlink() or each.is_file())
