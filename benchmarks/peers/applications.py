@@ -30,7 +30,7 @@ PIPELINES = "spark-pipelines"
 SAME_TASK = Cuts(is_staged=True, same_task=True)
 APART = Cuts(is_staged=True)
 ONE_TASK_A_REGION = {"execution.task-sharing": "false"}
-NO_CUTS = {"execution.batch-shuffle-mode": "ALL_EXCHANGES_PIPELINED"}
+NOT_SHARED = {"execution.shared-results": "false"}
 EVERY_EXCHANGE = {"execution.batch-shuffle-mode": "ALL_EXCHANGES_BLOCKING"}
 
 
@@ -68,6 +68,10 @@ def _tuned_start(data: Path, work: Path) -> list[Application]:
 
 def _by_hand(_data: Path, work: Path, *words: str) -> list[Application]:
     return [[str(HERE / "single_app.py"), str(work / "out"), *words]]
+
+
+def _by_hand_tuned(data: Path, work: Path) -> list[Application]:
+    return [tuned(data) + application for application in _by_hand(data, work)]
 
 
 def _by_hand_pinned(data: Path, work: Path) -> list[Application]:
@@ -111,6 +115,10 @@ def _retried(env: StreamExecutionEnvironment, data: Path, work: Path) -> list[Ap
     return first.tried(2).applications()
 
 
+READERS = (3, 4, 8)
+"""Numbers of reports."""
+
+
 def _readers(readers: int) -> dict[str, Variant]:
     """Return the ways to compute what several reports read."""
     of = partial(readers_pipeline.declare, readers)
@@ -118,18 +126,21 @@ def _readers(readers: int) -> dict[str, Variant]:
         f"{readers}-hand": Variant(
             f"by hand, {readers} reports", lambda data, work: _readers_by_hand(data, work, readers), sinks=readers
         ),
+        f"{readers}-hand-tuned": Variant(
+            f"by hand, {readers} reports, our JVM settings",
+            lambda data, work: [tuned(data) + each for each in _readers_by_hand(data, work, readers)],
+            sinks=readers,
+        ),
         f"{readers}-persist": Variant(
-            f"by hand, {readers} reports, persisted",
+            f"by hand, {readers} reports, their columns persisted",
             lambda data, work: _readers_by_hand(data, work, readers, "persist"),
             sinks=readers,
         ),
-        f"{readers}-fused": Variant(
-            f"compiled, {readers} reports, computed for each", partial(_compiled, of(Cuts()), NO_CUTS), sinks=readers
+        f"{readers}-again": Variant(
+            f"compiled, {readers} reports, computed for each", partial(_compiled, of(Cuts()), NOT_SHARED), sinks=readers
         ),
-        f"{readers}-same-task": Variant(
-            f"compiled, {readers} reports, staged in the same task",
-            partial(_compiled, of(SAME_TASK), {}),
-            sinks=readers,
+        f"{readers}-once": Variant(
+            f"compiled, {readers} reports, computed once", partial(_compiled, of(Cuts()), {}), sinks=readers
         ),
     }
 
@@ -140,6 +151,7 @@ VARIANTS: Mapping[str, Variant] = {
     "start": Variant("plain spark-submit", _start, sinks=0),
     "start-tuned": Variant("a task's driver", _tuned_start, sinks=0),
     "hand": Variant("by hand, one application", _by_hand),
+    "hand-tuned": Variant("by hand, our JVM settings", _by_hand_tuned),
     "hand-pinned": Variant("by hand, our session settings", _by_hand_pinned),
     "hand-persist": Variant("by hand, fan-outs persisted", lambda data, work: _by_hand(data, work, "persist")),
     "hand-steps": Variant("by hand, one task a step", _step_by_step),
@@ -157,5 +169,5 @@ VARIANTS: Mapping[str, Variant] = {
     ),
     "six-apart": Variant("a task for each region", partial(_compiled, SIX, ONE_TASK_A_REGION), sinks=6),
     "six": Variant("as compiled", partial(_compiled, SIX, {}), sinks=6),
-    **{name: variant for readers in (2, 4, 6, 8) for name, variant in _readers(readers).items()},
+    **{name: variant for readers in READERS for name, variant in _readers(readers).items()},
 }

@@ -34,7 +34,9 @@ def judging_columns() -> Iterator[list[str]]:
 
     def judge(self: RegionEvaluation, operator: OperatorDescriptor) -> None:
         run(self, operator)
-        wrong.extend(_wrong(self, operator, self.outputs[operator.node_id, None]))
+        rows = self.all_columns((operator.node_id, None))
+        assert rows is not None
+        wrong.extend(_wrong(self, operator, rows))
 
     def judge_sink(self: RegionEvaluation, sink: OperatorDescriptor) -> DataFrame:
         rows = rows_into(self, sink)
@@ -61,7 +63,8 @@ def _wrong(evaluation: RegionEvaluation, operator: OperatorDescriptor, rows: Dat
 def _inputs(evaluation: RegionEvaluation, operator: OperatorDescriptor) -> list[Known]:
     found: dict[int, list[Known]] = {}
     for edge in sorted(operator.inputs, key=lambda edge: edge.type_number):
-        rows = evaluation._rows(edge, None)
+        here = evaluation.all_columns((edge.node_id, edge.output_tag)) if edge.staged is None else None
+        rows = evaluation._rows(edge, None) if here is None else here
         found.setdefault(edge.type_number, []).append(_columns(rows))
     return [common(each) for each in found.values()]
 

@@ -209,6 +209,12 @@ class PipelineOptions(BaseModel):
         alias="execution.task-sharing",
         description="Whether AUTO lets regions share a task if none of them has to wait for that.",
     )
+    shared_results: bool = Field(
+        default=True,
+        alias="execution.shared-results",
+        description="Whether what at least three reports of a task read may be computed once, and staged for them with "
+        "the columns that they read.",
+    )
     driver_tuning: bool = Field(
         default=True,
         alias="execution.driver-tuning",

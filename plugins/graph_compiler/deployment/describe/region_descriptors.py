@@ -16,6 +16,7 @@ from graph_compiler.deployment.documents.descriptor import (
     OperatorDescriptor,
     RegionDescriptor,
     ResultDescriptor,
+    SharedResult,
     StagedInput,
     VertexDescriptor,
 )
@@ -27,6 +28,7 @@ from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobEdge, JobVertex
 from graph_compiler.graphs.regions import DeploymentRegion
+from graph_compiler.graphs.shared_results import SharedReads, computed_once
 from graph_compiler.graphs.stream_graph import StreamEdge, StreamNode
 from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId, JobVertexId, OperatorId, RegionId, TaskName
 
@@ -134,6 +136,7 @@ def _facts(compiled: CompiledPipeline) -> _Facts:
         subtasks={vertex.id: vertex.parallelism for vertex in execution_graph.vertices},
         operator_ids=operator_ids(compiled),
         positions=tuple(_positions(compiled)),
+        shared=computed_once(compiled),
         orders={sink.id: order.order_by for sink, order in row_orders(compiled.pipeline) if order.lost_at is None},
     )
 
@@ -154,6 +157,7 @@ class _Facts:
     orders: Mapping[int, tuple[str, ...]]
     """The order of each sink whose rows are in one, if it can still be computed."""
     positions: tuple[SourcePosition, ...]
+    shared: Mapping[int, SharedReads]
 
     def staged_input(self, edge: StreamEdge) -> StagedInput | None:
         """Return the staged result that an edge reads, None if the edge stays in memory."""
@@ -271,6 +275,11 @@ def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> R
             position
             for position in facts.positions
             if position.node_id in read or any(sink.region_id == region.id for sink in position.sinks)
+        ),
+        computed_once=tuple(
+            SharedResult(node_id=id, readers=reads.readers, names=reads.names)
+            for id, reads in facts.shared.items()
+            if id in node_ids
         ),
     )
 

@@ -8,7 +8,7 @@ The driver reads it with only the standard library; `wire.from_wire` checks ever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from graph_compiler.declaration.artifacts.user_artifact import UserArtifact
@@ -116,6 +116,24 @@ class ResultDescriptor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SharedResult:
+    """An operator whose rows are computed once for several reports of its region (decision 45).
+
+    They are staged with the columns that `names` has: these are all words of what the `readers` compute.
+    """
+
+    node_id: int
+    readers: int
+    names: tuple[str, ...]
+
+    def columns(self, all_columns: Iterable[str]) -> list[str]:
+        """Return the columns that are read, at least one if there are any; upper and lower case are the same."""
+        known = {each for name in self.names for each in (name.lower(), name.upper())}
+        columns = list(all_columns)
+        return [name for name in columns if not known.isdisjoint((name.lower(), name.upper()))] or columns[:1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RegionDescriptor:
     """One deployment region, before templates are rendered. `plan_id` is that of the whole pipeline.
 
@@ -136,6 +154,7 @@ class RegionDescriptor:
     artifacts: tuple[UserArtifact, ...] = field(default=(), metadata={UNSAID: True})
     shares_task: TaskName | None = field(default=None, metadata={UNSAID: True})
     positions: tuple[SourcePosition, ...] = field(default=(), metadata={UNSAID: True})
+    computed_once: tuple[SharedResult, ...] = field(default=(), metadata={UNSAID: True})
 
     @property
     def task_name(self) -> TaskName:

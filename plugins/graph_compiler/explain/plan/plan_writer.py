@@ -21,7 +21,7 @@ from graph_compiler.compiler.job_graph.chaining import chain_breaks
 from graph_compiler.compiler.regions.cuts import pipelining_words
 from graph_compiler.compiler.regions.deployment_checks import why_fixed
 from graph_compiler.declaration.operators import Sink, Source
-from graph_compiler.declaration.operators.contracts import Reader, why_counted_apart
+from graph_compiler.declaration.operators.contracts import why_counted_apart
 from graph_compiler.declaration.operators.known_columns import Known
 from graph_compiler.declaration.parameters.parameter import json_value
 from graph_compiler.declaration.pipeline import Pipeline
@@ -52,6 +52,7 @@ from graph_compiler.explain.plan.plan import (
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobVertex
 from graph_compiler.graphs.regions import DeploymentRegion
+from graph_compiler.graphs.shared_results import ReadersHere, computed_once
 from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
 from graph_compiler.identifiers import PIPELINES, OperatorId, RegionId, TaskName, listing
 from graph_compiler.options.effective_options import effective_options
@@ -90,7 +91,7 @@ def plan_of(compiled: CompiledPipeline, described: PipelineDescriptor | None = N
 def _operators(
     compiled: CompiledPipeline, columns: Mapping[int, Known], ids: Mapping[int, OperatorId]
 ) -> Iterator[PlanOperator]:
-    graph, apart = compiled.stream_graph, _counted_apart(compiled)
+    graph, apart, once = compiled.stream_graph, _counted_apart(compiled), _staged_once(compiled)
     for node in graph.nodes:
         words = None if isinstance(node.operator, Source) else column_words(columns.get(node.id))
         delivery = node.operator.connector.delivery if isinstance(node.operator, Sink) else None
@@ -115,7 +116,7 @@ def _operators(
             uid_hash=node.settings.uid_hash,
             sink_columns=words if isinstance(node.operator, Sink) else None,
             waits_for_end=node.operator.outputs_only_after_end(),
-            staged_once=_staged_once(node, len(graph.out_edges[node.id])),
+            staged_once=once.get(node.id),
             position=node.operator.position_words() if isinstance(node.operator, Source) else None,
             counted_apart=apart.get(node.id),
             delivery=delivery,
@@ -124,25 +125,22 @@ def _operators(
 
 def _counted_apart(compiled: CompiledPipeline) -> Mapping[int, str]:
     """Return that jobs of their own count contracts, and why: these read their inputs once more."""
-    graph = compiled.stream_graph
-    staged = {edge.stream_edge.id for edge in compiled.job_graph.edges if edge.staging is not None}
-
-    def readers(node_id: int) -> Iterator[Reader]:
-        for edge in graph.out_edges[node_id]:
-            reader = graph.node[edge.target_id]
-            places = [other.type_number for other in graph.in_edges[reader.id]]
-            operator = None if edge.id in staged else reader.operator
-            is_union = places.count(edge.type_number) > 1
-            yield Reader(reader.id, reader.declared_name, operator, edge.type_number, is_union)
-
-    found = ((node.id, why_counted_apart(node.operator, node.id, readers)) for node in graph.nodes)
+    readers, nodes = ReadersHere(compiled), compiled.stream_graph.nodes
+    found = ((node.id, why_counted_apart(node.operator, node.id, readers)) for node in nodes)
     return {id: f"by a job of its own, because {reason}" for id, reason in found if reason is not None}
 
 
-def _staged_once(node: StreamNode, readers: int) -> str | None:
-    """Return why its rows are staged once for all readers: recomputing them may change them (decision 9)."""
-    reason = why_fixed(node) if readers > 1 else None
-    return f"staged once for its {readers} readers, because {reason}" if reason else None
+def _staged_once(compiled: CompiledPipeline) -> Mapping[int, str]:
+    """Return which operators' rows are staged once for all readers in their task, and why (decisions 9 and 45)."""
+    found = {
+        id: f"computed once for its {shared.readers} readers, and staged with the columns that they read"
+        for id, shared in computed_once(compiled).items()
+    }
+    for node in compiled.stream_graph.nodes:
+        readers = len(compiled.stream_graph.out_edges[node.id])
+        if readers > 1 and (reason := why_fixed(node)):
+            found[node.id] = f"staged once for its {readers} readers, because {reason}"
+    return found
 
 
 def _place(location: SourceLocation | None) -> str | None:

@@ -23,11 +23,13 @@ from graph_compiler.deployment.documents.descriptor import (
     InputDescriptor,
     OperatorDescriptor,
     RegionDescriptor,
+    SharedResult,
     StagedInput,
 )
 from graph_compiler.deployment.documents.report import OperatorSchema, SourceFiles, UncomparedRead
-from graph_compiler.errors import RepeatedReadError, SourceChangedError
-from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.errors import PublicationError, RepeatedReadError, SourceChangedError
+from graph_compiler.identifiers import IntermediateDataSetId, quoted
+from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is, decided_by_spark
 from graph_compiler.spark_runtime.exchange.distribution import (
     distribute_all,
@@ -45,6 +47,8 @@ from graph_compiler.spark_runtime.repeatability.source_files import ListedFiles,
 from graph_compiler.spark_runtime.repeatability.variations import Judgement, Variation, Variations, queries_differ
 
 LOG = program_log.logger(__name__)
+
+_NAMES_ARE_PATTERNS = "spark.sql.parser.quotedRegexColumnNames"
 
 ReadSource = Callable[[Connector, int | None], DataFrame]
 """Reads a source, in as many splits as its parallelism if that is set."""
@@ -101,6 +105,8 @@ class RegionEvaluation:
     _compared: set[Output] = field(default_factory=set)
     """Outputs that a condition of a reader could change: Spark would move it below a comparison of equal keys."""
     _staged: dict[tuple[IntermediateDataSetId, int | None], DataFrame] = field(default_factory=dict)
+    _whole: dict[Output, DataFrame] = field(default_factory=dict)
+    """Outputs of which only some columns were staged for their readers."""
 
     def __post_init__(self) -> None:
         self.graph = OperatorGraph.of(self.region)
@@ -298,11 +304,46 @@ class RegionEvaluation:
             self._log(operator, f"staged once for its {self._readers[output]} readers", reason)
             rows = self.materialize(operator, f"shared-{tag or 'main'}", rows, operator.settings.parallelism)
             self._settle(output)
+        elif (columns := self._columns_to_share(operator, output, rows)) is not None:
+            LOG.info("%s: computed once for its %d readers", operator.name, self._readers[output])
+            self._whole[output] = rows
+            rows = self.materialize(operator, "shared-main", columns, operator.settings.parallelism)
+            self._settle(output)
         elif output in self._compared and self.is_shared(output) and output not in self._results:
             rows = fix_columns(rows)
             self._compared.discard(output)
         self.outputs[output] = rows
         self.on_output(rows, output)
+
+    def _columns_to_share(self, operator: OperatorDescriptor, output: Output, rows: DataFrame) -> DataFrame | None:
+        """Return the columns that several reports read, to be staged once for them; None if each computes them."""
+        shared = next((each for each in self.region.computed_once if each.node_id == operator.node_id), None)
+        if shared is None or self.is_dry or output in self._results or self._readers[output] != shared.readers:
+            return None
+        columns = _only_columns(rows, shared)
+        return columns if columns is not None and self._can_be_read(operator, columns) else None
+
+    def _can_be_read(self, operator: OperatorDescriptor, columns: DataFrame) -> bool:
+        """Whether all readers can be analysed; one that cannot fails by itself, before any row is computed."""
+        scope = Scope(
+            spark=self.spark,
+            parameters=self.parameters,
+            parallelism=None,
+            read=self.read_source,
+            materialize=lambda _name, rows: rows,
+            stop_clock=lambda rows: rows,
+            contracts=[],
+            is_dry=True,
+        )
+        try:
+            for reader in self.graph.operators.values():
+                for edge in reader.inputs:
+                    if edge.node_id == operator.node_id and edge.staged is None:
+                        evaluate(reader.operator, {edge.type_number: [columns]}, scope)
+        except Exception as error:  # of any kind: it comes again where the reader is evaluated
+            LOG.debug("%s: a reader cannot be analysed: %s", operator.name, error)
+            return False
+        return True
 
     def _settle(self, output: Output) -> None:
         """Record that an output's rows are read, not computed."""
@@ -326,10 +367,28 @@ class RegionEvaluation:
             self._staged[key] = self.read_staged(edge.staged, partitions)
         return self._staged[key]
 
+    def all_columns(self, output: Output) -> DataFrame | None:
+        """Return an output as its operator makes it, also where its readers have only some columns; None before."""
+        return self._whole.get(output, self.outputs.get(output))
+
     def _known_rows(self, edge: InputDescriptor) -> DataFrame | None:
         if edge.staged is None:
-            return self.outputs.get((edge.node_id, edge.output_tag))
+            return self.all_columns((edge.node_id, edge.output_tag))
         return next((rows for (id, _), rows in self._staged.items() if id == edge.staged.id), None)
+
+
+def _only_columns(rows: DataFrame, shared: SharedResult) -> DataFrame | None:
+    """Return the columns that readers may name; None if they cannot be staged, or names are patterns."""
+    if rows.sparkSession.conf.get(_NAMES_ARE_PATTERNS, "false") != "false" or not rows.columns:
+        return None
+    try:
+        check_names(rows.schema)
+        found = rows.select(*map(quoted, shared.columns(rows.columns)))
+        check_columns(found.schema, "parquet", ())
+    except PublicationError as error:
+        LOG.info("rows are computed for each of %d readers: %s", shared.readers, error)
+        return None
+    return found
 
 
 def _described(operator: OperatorDescriptor, listing: ListedFiles) -> SourceFiles:
