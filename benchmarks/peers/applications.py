@@ -6,9 +6,10 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from benchmarks.peers import declared_pipeline, pipeline_of_functions, readers_pipeline, steps
 from benchmarks.peers.declared_pipeline import Cuts
@@ -34,6 +35,9 @@ NOT_SHARED = {"execution.shared-results": "false"}
 EVERY_EXCHANGE = {"execution.batch-shuffle-mode": "ALL_EXCHANGES_BLOCKING"}
 
 
+Applications: TypeAlias = Callable[[Path, Path], list[Application]]
+
+
 @dataclass(frozen=True, slots=True)
 class Variant:
     """One way of running a pipeline: what it is, for people, and what it submits.
@@ -43,7 +47,7 @@ class Variant:
     """
 
     words: str
-    applications: Callable[[Path, Path], list[Application]]
+    applications: Applications
     sinks: int = 3
 
 
@@ -70,17 +74,21 @@ def _by_hand(_data: Path, work: Path, *words: str) -> list[Application]:
     return [[str(HERE / "single_app.py"), str(work / "out"), *words]]
 
 
-def _by_hand_tuned(data: Path, work: Path) -> list[Application]:
-    return [tuned(data) + application for application in _by_hand(data, work)]
-
-
 def _by_hand_pinned(data: Path, work: Path) -> list[Application]:
     conf = [word for key, value in SESSION.items() for word in ("--conf", f"{key}={value}")]
     return [conf + application for application in _by_hand(data, work)]
 
 
-def _readers_by_hand(_data: Path, work: Path, readers: int, *words: str) -> list[Application]:
-    return [[str(HERE / "readers_app.py"), str(work / "out"), str(readers), *words]]
+def _readers_by_hand(_data: Path, work: Path, readers: int, way: str = "again") -> list[Application]:
+    return [[str(HERE / "readers_app.py"), str(work / "out"), str(readers), way]]
+
+
+def _tuned(applications: Applications, data: Path, work: Path) -> list[Application]:
+    return [tuned(data) + application for application in applications(data, work)]
+
+
+def _sorted(applications: Applications, data: Path, work: Path) -> list[Application]:
+    return [SORTED + application for application in applications(data, work)]
 
 
 def _declarative(_data: Path, work: Path) -> list[Application]:
@@ -115,34 +123,30 @@ def _retried(env: StreamExecutionEnvironment, data: Path, work: Path) -> list[Ap
     return first.tried(2).applications()
 
 
-READERS = (3, 4, 8)
+READERS = (4, 8)
 """Numbers of reports."""
+SORTED = ["--conf", "spark.sql.autoBroadcastJoinThreshold=-1"]
+"""Joins move and sort both inputs, as those of large tables do."""
 
 
 def _readers(readers: int) -> dict[str, Variant]:
     """Return the ways to compute what several reports read."""
     of = partial(readers_pipeline.declare, readers)
-    return {
-        f"{readers}-hand": Variant(
-            f"by hand, {readers} reports", lambda data, work: _readers_by_hand(data, work, readers), sinks=readers
+    by_hand = partial(_readers_by_hand, readers=readers)
+    again, once = partial(_compiled, of(Cuts()), NOT_SHARED), partial(_compiled, of(Cuts()), {})
+    found = {
+        "hand": Variant(f"by hand, {readers} reports", by_hand),
+        "hand-tuned": Variant(f"by hand, {readers} reports, our JVM settings", partial(_tuned, by_hand)),
+        "persist": Variant(f"by hand, {readers} reports, their columns persisted", partial(by_hand, way="persist")),
+        "again": Variant(f"compiled, {readers} reports, computed for each", again),
+        "once": Variant(f"compiled, {readers} reports, computed once", once),
+        "hand-sorted": Variant(f"by hand, {readers} reports, sort-merge joins", partial(_sorted, by_hand)),
+        "again-sorted": Variant(
+            f"compiled, {readers} reports, sort-merge joins, computed for each", partial(_sorted, again)
         ),
-        f"{readers}-hand-tuned": Variant(
-            f"by hand, {readers} reports, our JVM settings",
-            lambda data, work: [tuned(data) + each for each in _readers_by_hand(data, work, readers)],
-            sinks=readers,
-        ),
-        f"{readers}-persist": Variant(
-            f"by hand, {readers} reports, their columns persisted",
-            lambda data, work: _readers_by_hand(data, work, readers, "persist"),
-            sinks=readers,
-        ),
-        f"{readers}-again": Variant(
-            f"compiled, {readers} reports, computed for each", partial(_compiled, of(Cuts()), NOT_SHARED), sinks=readers
-        ),
-        f"{readers}-once": Variant(
-            f"compiled, {readers} reports, computed once", partial(_compiled, of(Cuts()), {}), sinks=readers
-        ),
+        "once-sorted": Variant(f"compiled, {readers} reports, sort-merge joins, computed once", partial(_sorted, once)),
     }
+    return {f"{readers}-{name}": replace(variant, sinks=readers) for name, variant in found.items()}
 
 
 FOURTEEN = declared_pipeline.declare
@@ -151,7 +155,7 @@ VARIANTS: Mapping[str, Variant] = {
     "start": Variant("plain spark-submit", _start, sinks=0),
     "start-tuned": Variant("a task's driver", _tuned_start, sinks=0),
     "hand": Variant("by hand, one application", _by_hand),
-    "hand-tuned": Variant("by hand, our JVM settings", _by_hand_tuned),
+    "hand-tuned": Variant("by hand, our JVM settings", partial(_tuned, _by_hand)),
     "hand-pinned": Variant("by hand, our session settings", _by_hand_pinned),
     "hand-persist": Variant("by hand, fan-outs persisted", lambda data, work: _by_hand(data, work, "persist")),
     "hand-steps": Variant("by hand, one task a step", _step_by_step),

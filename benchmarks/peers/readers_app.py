@@ -1,4 +1,4 @@
-"""The reports written by hand: `spark-submit readers_app.py OUT READERS [persist]`."""
+"""The reports written by hand: `spark-submit readers_app.py OUT READERS again|persist`."""
 
 from __future__ import annotations
 

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.faults.plan import IN_A_STORE, OF_A_DISK, WAYS_TO_LOSE, Fault, Point, Where
-from tests.faults.workloads import DIAMOND, FLIGHTS, PAYMENTS, SHARED_TARGET, SHARED_TASK, SINK_MODES, Workload
+from tests.faults.workloads import (
+    DIAMOND,
+    FLIGHTS,
+    PAYMENTS,
+    SHARED_TARGET,
+    SHARED_TASK,
+    SINK_MODES,
+    THREE_REPORTS,
+    Workload,
+)
 
 KILLS = (Fault.KILL_JVM, Fault.KILL_DRIVER, Fault.KILL_RUNNER, Fault.KILL_SUPERVISOR)
 KILL_POINTS = (
@@ -134,7 +143,8 @@ def all_cases(seed: int, where: Where = Where.DISK) -> tuple[Case, ...]:
     random.shuffle(cases)
     first = map(undisturbed, (FLIGHTS, DIAMOND, SHARED_TASK, SINK_MODES))
     # Those of runs that remember come last, so that the order of the others is the one of earlier versions.
-    return (*first, *cases, *_clearing(seed), *_from_outside(seed), undisturbed(PAYMENTS), *_remembering(seed))
+    more = (*_clearing(seed), *_from_outside(seed), undisturbed(THREE_REPORTS), *_computed_once(seed))
+    return (*first, *cases, *more, undisturbed(PAYMENTS), *_remembering(seed))
 
 
 def _kills(random: Random, seed: int) -> Iterator[Case]:
@@ -223,6 +233,19 @@ def _remembering(seed: int) -> Iterator[Case]:
     """Hit runs that read what others have left between each two steps, and before, beside and after each other."""
     for fault, region, point in _REMEMBERED:
         yield Case(workload=PAYMENTS.name, fault=fault, point=point, region=region, seed=seed)
+
+
+def _computed_once(seed: int) -> Iterator[Case]:
+    """Hit a task before, within and after what it computes once for three reports, and between their publications."""
+    for fault, point in (
+        (Fault.KILL_JVM, Point.BEFORE_MANIFEST),
+        (Fault.KILL_DRIVER, Point.AFTER_MANIFEST),
+        (Fault.KILL_RUNNER, Point.AFTER_MANIFEST),
+        (Fault.HANG_AND_WAKE, Point.AFTER_MANIFEST),
+        (Fault.KILL_DRIVER, Point.BEFORE_INTENT),
+        (Fault.KILL_JVM, Point.MID_PUBLISH),
+    ):
+        yield Case(workload=THREE_REPORTS.name, fault=fault, point=point, region="by_class", seed=seed)
 
 
 def _clearing(seed: int) -> Iterator[Case]:

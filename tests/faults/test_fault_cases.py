@@ -8,7 +8,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from tests.faults.cases import KILL_POINTS, KILLS, all_cases, every_order
 from tests.faults.plan import IN_A_STORE, OF_A_DISK, OF_A_STORE, Fault, Plan, Point, Where
-from tests.faults.workloads import PAYMENTS, SHARED_TASK, SINK_MODES, WORKLOADS, Workload
+from tests.faults.workloads import PAYMENTS, SHARED_TASK, SINK_MODES, THREE_REPORTS, WORKLOADS, Workload
 
 pytestmark = pytest.mark.spark  # the workloads import duckdb
 
@@ -39,7 +39,7 @@ def test_what_a_driver_cannot_see_in_a_store_is_seen_by_its_server(where: Where)
 
 @pytest.mark.parametrize("fault", KILLS)
 def test_every_process_is_killed_at_every_point_in_both_pipelines(fault: Fault) -> None:
-    others = (SHARED_TASK.name, PAYMENTS.name)
+    others = (SHARED_TASK.name, PAYMENTS.name, THREE_REPORTS.name)
     cases = [case for case in all_cases(1) if case.fault is fault and case.workload not in others]
     assert sorted(case.point for case in cases) == sorted(KILL_POINTS)
     assert {case.workload for case in cases} == {"flights", "diamond"}
@@ -85,7 +85,8 @@ def test_a_workload_lists_its_tasks(workload: Workload) -> None:
     assert [*workload.regions] == [*workload.reads] == [region.region_id for region in regions]
     assert {region.task_name for region in regions} == set(workload.tasks)
     for region in regions:
-        assert (Point.BEFORE_MANIFEST in workload.points[region.region_id]) == bool(region.results)
+        stages = bool(region.results or region.computed_once)
+        assert (Point.BEFORE_MANIFEST in workload.points[region.region_id]) == stages
 
 
 @pytest.mark.parametrize("tasks", ["a", "ab", "abc", "abcd"])

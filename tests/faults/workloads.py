@@ -127,6 +127,21 @@ def _compare_sink_modes(input: Path, output: Path) -> None:
         assert_same_rows(found, expected(query))
 
 
+def _compare_three_reports(input: Path, output: Path) -> None:
+    columns = "id::INTEGER AS id, customer::INTEGER AS customer, amount::INTEGER AS amount"
+    orders = f"(SELECT {columns}, (customer % 3)::INTEGER AS class_ FROM '{input}/orders.csv')"
+    most = f"(SELECT customer, max(amount) AS most FROM {orders} GROUP BY customer)"
+    known = f"FROM {orders} JOIN {most} totals USING (customer)"
+    wanted = {
+        "by_class": f"SELECT class_, count(*) AS orders, sum(amount)::BIGINT AS total {known} GROUP BY class_",
+        "by_amount": f"""SELECT amount, count(*) AS orders, count(DISTINCT customer) AS customers {known}
+                         GROUP BY amount""",
+        "largest": f"SELECT most, count_if(amount = most)::BIGINT AS orders, min(id) AS first {known} GROUP BY most",
+    }
+    for name, query in wanted.items():
+        assert_same_rows(published(output / name), expected(query))
+
+
 DAYS = "days/of_runs.json"
 """Beside the targets of a workload that many runs write: their days."""
 
@@ -269,6 +284,17 @@ PAYMENTS = Workload(
     shared={"before": "log", "totals": "log"},
     remembers=True,
 )
+THREE_REPORTS = Workload(
+    name="three_reports",
+    module="tests.faults.three_reports",
+    # Between data and manifest, and after it: of what is computed once for the reports.
+    points={"by_class": EVERYWHERE + STAGES + PUBLISHES},
+    reads={"by_class": ()},
+    make_input=_orders,
+    fill_targets=lambda _: None,
+    compare=_compare_three_reports,
+)
 WORKLOADS = {
-    workload.name: workload for workload in (FLIGHTS, DIAMOND, SHARED_TASK, SINK_MODES, SHARED_TARGET, PAYMENTS)
+    workload.name: workload
+    for workload in (FLIGHTS, DIAMOND, SHARED_TASK, SINK_MODES, SHARED_TARGET, PAYMENTS, THREE_REPORTS)
 }

@@ -83,6 +83,7 @@ def test_three_reports_read_one_staged_copy_with_their_columns(
     assert columns_staged(tmp_path) == [["k", "v", "name"]]
     for name in REPORTS:
         assert found(tmp_path, name) == right(data, name)
+    assert not list((tmp_path / "staging").rglob("*.parquet"))  # it is removed at the end
     rows = {one.name: one.rows_out for vertex in report.vertices for one in vertex.operators}
     assert rows["shared"] == 5_000
     assert rows["by_k_totals"] == 70

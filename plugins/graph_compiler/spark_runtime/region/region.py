@@ -122,6 +122,7 @@ def _run(
         task=task, area=area, read_source=seams.read_source, pin=pin, versions=versions, increments=increments
     )
     area = replace(area, inputs=lambda: tuple(failover.reads), previous=context.previous)
+    fixed = FixedRows(area, metrics)
     evaluation = RegionEvaluation(
         region=region,
         spark=spark,
@@ -129,7 +130,7 @@ def _run(
         read_source=lambda connector, splits: seams.read_source(connector, spark, splits),
         read_previous=seams.read_previous or versions.read,
         read_staged=partial(_read_staged, failover, metrics),
-        materialize=FixedRows(area, metrics).fix,
+        materialize=fixed.fix,
         stop_clock=run_clock(store, task, spark).stop_for,
         on_output=metrics.mark,
         pin=pin,
@@ -180,6 +181,7 @@ def _run(
         increments.claim(region, targets)
         outputs.extend(_publish(partial(seams.notify, task), prepared, coordinators.commit))
         increments.done(region, targets)
+    fixed.drop_all()
     return RegionResult(
         outputs=tuple(outputs),
         contracts=counts,

@@ -8,16 +8,19 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
 
+from graph_compiler import program_log
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, ResultDescriptor
 from graph_compiler.deployment.documents.manifest import Manifest
 from graph_compiler.deployment.documents.report import Output, Phase
 from graph_compiler.deployment.documents.wire import digest
-from graph_compiler.errors import StagingError
+from graph_compiler.errors import GraphCompilerError, StagingError
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.failures.failures import OperatorFailedError
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
 from graph_compiler.spark_runtime.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
+
+LOG = program_log.logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,3 +126,12 @@ class FixedRows:
         if before is not None:
             self.area.drop(before)
         return self.area.read(manifest, partitions=partitions)
+
+    def drop_all(self) -> None:
+        """Remove what was staged: the execution reads it no more. What cannot be removed is left to `staging gc`."""
+        for manifest in self._latest.values():
+            try:
+                self.area.drop(manifest)
+            except (GraphCompilerError, OSError) as error:  # the region's outputs are published
+                LOG.warning("%s is not removed: %s", manifest.location, error)
+        self._latest.clear()

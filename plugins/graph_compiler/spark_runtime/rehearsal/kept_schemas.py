@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from pyspark.sql.types import StructType
@@ -65,5 +66,8 @@ def _files(connector: FileConnector) -> list[Json] | None:
 
 
 def _below(root: Path) -> list[Path]:
-    """Return a file, or the files and links below a folder."""
-    return [root] if root.is_file() else sorted(each for each in root.rglob("*") if each.is_symlink() or each.is_file())
+    """Return a file, or the files and links below a folder, of many only some: these are not kept."""
+    if root.is_file():
+        return [root]
+    found = (each for each in root.rglob("*") if each.is_symlink() or each.is_file())
+    return sorted(islice(found, _MOST_FILES + 1))
