@@ -1,6 +1,7 @@
 """Run the suites on the versions of docs/versions.md: `make test-matrix`, rows apart from the first, which CI runs.
 
     make test-matrix ARGS="--row 3.12-4.2-3.3 --only spark"
+    make test-matrix ARGS="--pairs"       the other pairs of Python and Spark, with functions in Python and the flights
     make test-matrix ARGS="--slice"       a part that changes with the day, on a row with a Python of this host
 
 A row is a clone of the commit in `.matrix`, whose .venv has these versions. What passed is in `.matrix/passed.txt`.
@@ -20,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from zlib import crc32
 
-from graph_compiler.tested_versions import AIRFLOW, SPARK, TOGETHER, Row
+from graph_compiler.tested_versions import AIRFLOW, SPARK, TOGETHER, Row, other_pairs
 
 ROOT = Path(__file__).parents[1]
 MATRIX = ROOT / ".matrix"
@@ -32,6 +33,15 @@ SUITES: Mapping[str, Sequence[str]] = {
     "steps": ("tests/end_to_end/test_benchmarks.py", "-m", "long", "-k", "all_ways_to_run_the_14_steps"),
 }
 """What pytest is given for each suite."""
+_FUNCTIONS = (
+    *("operators", "columns/test_types.py", "failures/test_ending_functions.py", "failures/test_failures.py"),
+    *("rehearsal/test_testing_kit.py", "test_numpy_arguments.py", "test_other_hosts.py"),
+)
+OF_PAIRS: Mapping[str, Sequence[str]] = {
+    "functions": (*_SPREAD, *(f"tests/spark/{each}" for each in _FUNCTIONS), "-m", "spark and not long"),
+    "flights": SUITES["flights"],
+}
+"""What is run with the other pairs of Python and Spark: rows and functions that go from one to the other."""
 _PARTS = {"spark": 30, "airflow": 10}
 _NOTHING_CHOSEN = 5
 """What pytest returns if none of the files of a slice has a test with its marks."""
@@ -145,20 +155,23 @@ def _environment(row: Row) -> dict[str, str]:
 
 def main() -> int:
     """Run what is asked for; return 1 if a test failed, or a Python is missing."""
-    rows = {name(row): row for row in TOGETHER[1:]}
+    full, pairs = ({name(row): row for row in rows} for rows in (TOGETHER[1:], other_pairs()))
     asked = argparse.ArgumentParser(prog="python -m tests.matrix")
-    asked.add_argument("--row", choices=rows, action="append")
-    asked.add_argument("--only", choices=SUITES, action="append")
+    asked.add_argument("--row", choices=[*full, *pairs], action="append")
+    asked.add_argument("--only", choices=[*SUITES, *OF_PAIRS.keys() - SUITES.keys()], action="append")
     asked.add_argument("--slice", action="store_true")
+    asked.add_argument("--pairs", action="store_true")
     given = asked.parse_args()
+    suites = OF_PAIRS if given.pairs else SUITES
     today = date.today().toordinal()
-    there = [each for each, row in rows.items() if python_of(row.python)] if given.slice else list(rows)
-    if not there:
+    there = [each for each, row in full.items() if python_of(row.python)]
+    if given.slice and not there:
         print("this host has none of the Pythons", flush=True)
         return 1
-    names = given.row or ([there[today % len(there)]] if given.slice else there)
+    names = [there[today % len(there)]] if given.slice else [*(pairs if given.pairs else full)]
+    rows = {**full, **pairs}
     passed = True
-    for row in map(rows.__getitem__, names):
+    for row in map(rows.__getitem__, given.row or names):
         python = python_of(row.python)
         if python is None:
             print(f"{name(row)}: there is no Python {row.python}", flush=True)
@@ -169,8 +182,8 @@ def main() -> int:
             for suite, arguments in slices(clone, today // len(there)):
                 passed &= run(row, suite, clone, arguments) in (0, _NOTHING_CHOSEN)
             continue
-        for suite in given.only or SUITES:
-            passed &= run(row, suite, clone, SUITES[suite]) == 0
+        for suite in suites if given.only is None else given.only:
+            passed &= run(row, suite, clone, suites[suite]) == 0
     return int(not passed)
 
 

@@ -34,6 +34,13 @@ def test_only_one_folder_uses_what_spark_keeps_private() -> None:
     assert found == {}
 
 
+def test_constants_are_made_by_the_function_that_imports_no_pandas() -> None:
+    for module in (PACKAGE / "spark_runtime").rglob("*.py"):
+        for node in ast.walk(ast.parse(module.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module == "pyspark.sql.functions":
+                assert "lit" not in {name.name for name in node.names}, f"{module}: import lit of spark_internals/java"
+
+
 @pytest.mark.parametrize("module", INSIDE, ids=[module.stem for module in INSIDE])
 def test_a_module_says_which_versions_of_spark_have_what_it_uses(module: Path) -> None:
     documented = ast.AsyncFunctionDef, ast.ClassDef, ast.FunctionDef, ast.Module

@@ -56,6 +56,7 @@ OWN_PARTITIONS = "spark/publishing/test_own_partitions.py"
 FOLDER_ACCESS = "staging/store/test_folder_access.py"
 MISSING_FILES = "spark/connectors/test_missing_files.py"
 FUNCTION_SINKS = "spark/connectors/test_function_sinks.py"
+SHARED_RESULTS = "explain/test_shared_results.py"
 SEVERAL_PATHS = "spark/connectors/test_several_paths.py"
 PARAMETER_TYPES = "spark/operators/test_types_of_parameters.py"
 REPLAYED = "spark/region/test_replayed_inputs.py"
@@ -1580,5 +1581,34 @@ FAULTS = (
         "files that a later run has not published count as replaced",
         ("PositionLog.overtaken_by", "and verdict is Settlement.CONSUMED", "and True"),
         found_by=f"{POSITIONS}::test_the_first_run_that_has_published_later_files_is_known",
+    ),
+    _fault(
+        167,
+        "a report reads all columns by a star, and only those that it names were staged",
+        ("_names_in", "or _has_star(plain)", ""),
+        found_by=f"{SHARED_RESULTS}::test_each_reader_computes_what_is_read_in_another_way_too",
+    ),
+    _fault(
+        168,
+        "rows that the condition of a report leaves out are computed and staged",
+        ("_shared_reads", "not all(type(each) in _AFTER for each in _after(readers, here)) or ", ""),
+        found_by=f"{SHARED_RESULTS}::test_each_reader_computes_what_is_read_in_another_way_too",
+    ),
+    _fault(
+        169,
+        "a column is not staged for reports that write its name in other letters",
+        ("SharedResult.columns", "for each in (name.lower(), name.upper())", "for each in (name,)"),
+        found_by=f"{SHARED_RESULTS}::test_names_are_compared_as_spark_does",
+    ),
+    _fault(
+        170,
+        "a report that cannot be analysed fails after the rows that it would have read were computed",
+        (
+            "RegionEvaluation._columns_to_share",
+            "columns if columns is not None and self._can_be_read(operator, columns) else None",
+            "columns",
+        ),
+        found_by="spark/region/test_computed_once.py::"
+        "test_a_report_that_cannot_be_analysed_fails_before_rows_are_computed",
     ),
 )

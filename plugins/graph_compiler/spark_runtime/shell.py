@@ -22,7 +22,7 @@ if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[2])
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import col, count, lit
+from pyspark.sql.functions import col, count
 
 from graph_compiler import program_log
 from graph_compiler.declaration.operators import Sink
@@ -42,6 +42,7 @@ from graph_compiler.spark_runtime.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.rehearsal.preview import preview
 from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
+from graph_compiler.spark_runtime.spark_internals.java import lit
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.stores import open_on_driver, store_of

@@ -14,11 +14,12 @@ from collections.abc import Callable
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql.functions import col, lit, struct, transform, transform_keys, transform_values, when
+from pyspark.sql.functions import col, struct, transform, transform_keys, transform_values, when
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.columns.exact_casts import exact_cast, is_wider
+from graph_compiler.spark_runtime.spark_internals.java import lit
 
 
 def by_name(schema: StructType) -> dict[str, StructField]:

@@ -20,7 +20,6 @@ from pyspark.sql.functions import (
     concat,
     expr,
     hex,
-    lit,
     raise_error,
     when,
 )
@@ -51,6 +50,7 @@ from pyspark.sql.types import (
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.columns.strict_values import TextFormat
 from graph_compiler.spark_runtime.failures.causes import Cause, own_fragments, read_cause
+from graph_compiler.spark_runtime.spark_internals.java import lit
 from graph_compiler.spark_runtime.spark_internals.origins import own_casts
 from graph_compiler.spark_runtime.spark_internals.plans import error_of_constant
 

@@ -11,7 +11,6 @@ from urllib.parse import unquote
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
-from pyspark.sql.functions import lit
 from pyspark.sql.types import DateType, NumericType, StructType, TimestampNTZType, TimestampType
 
 from graph_compiler.declaration.connectors import FileConnector, RecordFiles
@@ -32,7 +31,7 @@ from graph_compiler.spark_runtime.positions.new_files import paths_of, reads_not
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.file_listings import columns_in_files_and_folders, load_files
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import first_bytes
-from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
+from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError, lit
 
 _CORRUPT = "_corrupt_record"
 _UNREADABLE = re.compile("[\ufffd\\0]")

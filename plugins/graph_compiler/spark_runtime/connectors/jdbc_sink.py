@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from pyspark.sql import DataFrame, Observation
-from pyspark.sql.functions import col, concat, count, expr, lit, raise_error, when
+from pyspark.sql.functions import col, concat, count, expr, raise_error, when
 from pyspark.sql.types import ByteType, ShortType, StructField, StructType, TimestampNTZType, TimestampType
 
 from graph_compiler import program_log
@@ -58,7 +58,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
 )
 from graph_compiler.spark_runtime.publishing.format_values import key_columns, refuse_keys
 from graph_compiler.spark_runtime.spark_internals.executed_queries import observed_count
-from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
+from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError, lit
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.preparations import PlaceKind, PreparedPlace
 from graph_compiler.staging.publications.publications import Confirmation, Publication

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql.functions import col, concat, lit, raise_error, when
+from pyspark.sql.functions import col, concat, raise_error, when
 from pyspark.sql.types import DecimalType, StructField, StructType
 
 from graph_compiler.declaration.connectors import Jdbc
@@ -25,6 +25,7 @@ from graph_compiler.spark_runtime.columns.exact_casts import kept_from_text
 from graph_compiler.spark_runtime.columns.strict_values import MOST_DIGITS
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
+from graph_compiler.spark_runtime.spark_internals.java import lit
 
 _NO_ROWS = "1 = 0"
 

@@ -13,7 +13,6 @@ from functools import partial
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import lit
 from pyspark.sql.types import StringType, StructType
 
 from graph_compiler.declaration.connectors import OnSchemaChange, SinkMode, Table
@@ -36,6 +35,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.publishing.rows_in_root import RowsInRoot
 from graph_compiler.spark_runtime.secret_values import reveal_all
+from graph_compiler.spark_runtime.spark_internals.java import lit
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import Confirmation, Publication
 

@@ -30,7 +30,7 @@ from importlib import import_module
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
-from pyspark.sql.functions import broadcast, coalesce, concat, expr, lit, pmod, raise_error, udf, when
+from pyspark.sql.functions import broadcast, coalesce, concat, expr, pmod, raise_error, udf, when
 from pyspark.sql.types import LongType
 
 from graph_compiler.declaration.functions import FunctionRef
@@ -54,6 +54,7 @@ from graph_compiler.deployment.documents.descriptor import InputDescriptor, Oper
 from graph_compiler.identifiers import listing, quoted
 from graph_compiler.spark_runtime.operators import union
 from graph_compiler.spark_runtime.operators.scope import order_of, query_over
+from graph_compiler.spark_runtime.spark_internals.java import lit
 from graph_compiler.spark_runtime.spark_internals.planned_partitions import planned_partitions
 from graph_compiler.spark_runtime.spark_internals.plans import are_sorted, in_ranges
 

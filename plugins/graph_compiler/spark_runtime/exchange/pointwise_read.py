@@ -21,7 +21,7 @@ from functools import reduce
 from itertools import groupby
 
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql.functions import array_repeat, call_function, expr, get, lit, split_part
+from pyspark.sql.functions import array_repeat, call_function, expr, get, split_part
 from pyspark.sql.types import StructType
 
 from graph_compiler.declaration.partitioners import DistributionPattern
@@ -30,6 +30,7 @@ from graph_compiler.deployment.plans.partition_shares import FileSlice, Share, s
 from graph_compiler.graphs.execution_graph import partition_groups
 from graph_compiler.spark_runtime.results.reading import pinned_session, read_staged_files
 from graph_compiler.spark_runtime.spark_internals.exact_schemas import with_not_null
+from graph_compiler.spark_runtime.spark_internals.java import lit
 from graph_compiler.spark_runtime.spark_internals.planned_partitions import ONE_PARTITION
 
 _FREE_PAIRS = 32**2

@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import partial
 
 from pyspark.sql import Column, DataFrame, Observation
-from pyspark.sql.functions import count, count_if, expr, lit
+from pyspark.sql.functions import count, count_if, expr
 from pyspark.sql.types import (
     DataType,
     DateType,
@@ -41,6 +41,7 @@ from graph_compiler.spark_runtime.operators.columns import ColumnsError, require
 from graph_compiler.spark_runtime.operators.contracts import Contract, Values
 from graph_compiler.spark_runtime.operators.decisions import DECIDED, kept_rows
 from graph_compiler.spark_runtime.operators.scope import Scope, all_outputs, listed, main_output
+from graph_compiler.spark_runtime.spark_internals.java import lit
 from graph_compiler.spark_runtime.spark_internals.versions import counts_sampled_rows_twice
 
 _LEFT, _RIGHT = "graph_compiler_left", "graph_compiler_right"

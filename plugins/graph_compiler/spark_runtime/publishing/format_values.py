@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, Observation, Row
-from pyspark.sql.functions import col, count, expr, lit
+from pyspark.sql.functions import col, count, expr
 from pyspark.sql.types import (
     ArrayType,
     DataType,
@@ -37,6 +37,7 @@ from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import counted, listing, quoted
 from graph_compiler.spark_runtime.columns.alignment import align
 from graph_compiler.spark_runtime.spark_internals.executed_queries import observed_numbers
+from graph_compiler.spark_runtime.spark_internals.java import lit
 
 _BREAKS = ("\\n", "\\r")
 _Options = Mapping[str, str]

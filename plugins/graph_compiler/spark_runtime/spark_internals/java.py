@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from functools import cache, wraps
 from typing import Any
 
 from py4j.java_gateway import JavaClass
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark import SparkConf, SparkContext
-from pyspark.sql import SparkSession, types
+from pyspark.sql import Column, SparkSession, types
+from pyspark.sql.functions import builtin
 
 __all__ = [
     "JavaClass",
@@ -36,6 +38,7 @@ __all__ = [
     "java_exceptions",
     "java_identity",
     "java_property",
+    "lit",
     "look_for_numpy_only_if_loaded",
     "read_in_parts",
     "scala_map",
@@ -48,6 +51,7 @@ __all__ = [
 
 _MOST_CAUSES = 20
 _NUMPY_CONVERTERS = ("NumpyScalarConverter", "NumpyArrayConverter")
+_LIT = builtin.lit
 
 
 def stop_left_context() -> None:
@@ -209,13 +213,26 @@ def _python_utils(spark: SparkSession) -> Any:
     return java_class(spark, "org.apache.spark.api.python.PythonUtils")
 
 
-def look_for_numpy_only_if_loaded() -> None:
-    """Keep pyspark from importing pandas for a call to the JVM; a version that has other converters is left as it is.
+def lit(col: Any) -> Column:
+    """Return a constant, as pyspark's function of this name does, without importing pandas for it.
 
-    py4j asks each converter whether it takes an argument. Those for NumPy (4.0 to 4.3) look whether NumPy is installed,
-    and import pyspark's test utilities for that, which import pandas: 0.8 CPU seconds at the start of every
+    `functions.builtin._invoke_function`: 4.1 to 4.3.
+    """
+    if isinstance(col, Column):
+        return col
+    if isinstance(col, list | Enum) or "numpy" in sys.modules:
+        return _LIT(col)
+    return builtin._invoke_function("lit", col)
+
+
+def look_for_numpy_only_if_loaded() -> None:
+    """Keep pyspark from importing pandas for constants and calls to the JVM; what another version has not is left out.
+
+    `lit`, which many of its functions call, and py4j's converters for NumPy (4.0 to 4.3) look whether NumPy is
+    installed, and import pyspark's test utilities for that, which import pandas: 0.8 CPU seconds at the start of every
     application. What has not been imported has made no value.
     """
+    builtin.lit = lit
     for name in _NUMPY_CONVERTERS:
         converter = getattr(types, name, None)
         asks = getattr(converter, "can_convert", None)

@@ -17,14 +17,13 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql.functions import lit
 
 from graph_compiler.declaration.parameters.parameter import ParameterValue, python_value
 from graph_compiler.declaration.parameters.typed_value import TypedValue
 from graph_compiler.declaration.sql_text import not_a_query, query_problem, tokens_of, unclosed_in, without_end
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import shown
-from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError, java_class, scala_map, scala_sequence
+from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError, java_class, lit, scala_map, scala_sequence
 from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan, rows_of_plan
 
 _PARSER = "org.apache.spark.sql.catalyst.parser"
