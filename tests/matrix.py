@@ -34,12 +34,13 @@ SUITES: Mapping[str, Sequence[str]] = {
 }
 """What pytest is given for each suite."""
 _FUNCTIONS = (
-    *("operators", "columns/test_types.py", "failures/test_ending_functions.py", "failures/test_failures.py"),
-    *("rehearsal/test_testing_kit.py", "test_numpy_arguments.py", "test_other_hosts.py"),
+    *("operators/test_pandas_frames.py", "operators/test_operators.py", "operators/test_types_of_parameters.py"),
+    *("operators/test_keyword_arguments.py", "columns/test_types.py", "failures/test_ending_functions.py"),
+    *("test_numpy_arguments.py", "test_unzipped_pyspark.py"),
 )
 OF_PAIRS: Mapping[str, Sequence[str]] = {
     "functions": (*_SPREAD, *(f"tests/spark/{each}" for each in _FUNCTIONS), "-m", "spark and not long"),
-    "flights": SUITES["flights"],
+    "session": ("tests/end_to_end/test_run_in_process.py", "-m", "e2e"),
 }
 """What is run with the other pairs of Python and Spark: rows and functions that go from one to the other."""
 _PARTS = {"spark": 30, "airflow": 10}
