@@ -55,8 +55,7 @@ PARTS: Mapping[str, Part] = {
     "fourteen": Comparison(
         {
             "hand": 10,
-            "hand-tuned": 10,
-            "functions": 3,
+            "functions": 10,
             "declared": 10,
             "declared-same-task": 10,
             "declared-apart": 3,

@@ -155,7 +155,6 @@ VARIANTS: Mapping[str, Variant] = {
     "start": Variant("plain spark-submit", _start, sinks=0),
     "start-tuned": Variant("a task's driver", _tuned_start, sinks=0),
     "hand": Variant("by hand, one application", _by_hand),
-    "hand-tuned": Variant("by hand, our JVM settings", partial(_tuned, _by_hand)),
     "hand-pinned": Variant("by hand, our session settings", _by_hand_pinned),
     "hand-persist": Variant("by hand, fan-outs persisted", lambda data, work: _by_hand(data, work, "persist")),
     "hand-steps": Variant("by hand, one task a step", _step_by_step),
