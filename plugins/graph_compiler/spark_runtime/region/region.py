@@ -181,7 +181,8 @@ def _run(
         increments.claim(region, targets)
         outputs.extend(_publish(partial(seams.notify, task), prepared, coordinators.commit))
         increments.done(region, targets)
-    fixed.drop_all()
+    if seams.writes_sinks:
+        fixed.drop_all()
     return RegionResult(
         outputs=tuple(outputs),
         contracts=counts,

@@ -54,5 +54,10 @@ class Seams:
     looks: Looks = _ignore
     notify: Notify = _ignore
 
+    @property
+    def writes_sinks(self) -> bool:
+        """Whether rows of sinks are written; rows that a test keeps are computed when it looks at them."""
+        return self.open_sink is open_sink
+
 
 PRODUCTION = Seams()
