@@ -31,7 +31,9 @@ def words_of(stream: DataStream, *reports: DataStream) -> str | None:
         report.sink_to(Parquet(f"/out/{number}")).name(f"out_{number}")
     plan = plan_of(compile_pipeline(stream.environment.pipeline()))
     (found,) = (one for one in plan.operators if one.name == "shared")
-    assert (found.staged_once or "") in explain_text(plan)
+    text = explain_text(plan)
+    assert (found.staged_once or "") in text
+    assert ("read from the copy that is staged" in text) == (found.staged_once is not None)
     return found.staged_once
 
 

@@ -133,7 +133,8 @@ def _edge_words(edge: PlanJobEdge, plan: Plan) -> str:
     if edge.reads_source_again:
         return f"{words} · read again, from the files that were listed for region {source.id}"
     if not edge.is_staged:
-        return f"{words} · in memory"
+        is_copied = plan.operator[edge.from_operator].staged_once and not edge.output_tag
+        return f"{words} · read from the copy that is staged" if is_copied else f"{words} · in memory"
     if source.id == target.id:
         return f"{words} · staged read back here"
     if source.task == target.task:
