@@ -66,6 +66,7 @@ READERS: dict[str, Declare] = {
     "sorted": lambda stream: totals(stream).sort("amount DESC"),
     "the first": lambda stream: totals(stream).top_n(3, "amount DESC, country"),
     "totals of totals": lambda stream: totals(totals(stream, "country", "day")),
+    "contracts": lambda stream: totals(stream).expect("some", "amount > 0").expect_rows("enough", at_least=1),
     "a column more": lambda stream: totals(stream).with_columns(more="amount + 1"),
 }
 
@@ -80,6 +81,10 @@ OTHERS: dict[str, Declare] = {
     "a sink": lambda stream: stream,
     "a condition before": lambda stream: totals(stream.filter("day = 1")),
     "a condition on keys": lambda stream: totals(stream).filter("country = 'de'"),
+    "a contract that drops rows": lambda stream: totals(stream).expect("some", "amount > 0", on_violation="drop"),
+    "a contract with a table": lambda stream: totals(stream).expect_in(
+        "known", stream.environment.from_source(Parquet("/countries"), "countries"), on="country"
+    ),
     "a join behind": lambda stream: totals(stream).join(
         stream.environment.from_source(Parquet("/countries"), "countries"), on="country"
     ),
@@ -116,7 +121,12 @@ def test_what_moves_no_rows_is_computed_for_each_reader() -> None:
 
 
 @pytest.mark.parametrize(
-    "config", [{"execution.shared-results": "false"}, {"execution.batch-shuffle-mode": "ALL_EXCHANGES_PIPELINED"}]
+    "config",
+    [
+        {"execution.shared-results": "false"},
+        {"execution.batch-shuffle-mode": "ALL_EXCHANGES_PIPELINED"},
+        {"execution.runtime-mode": "STREAMING"},
+    ],
 )
 def test_options_forbid_it(config: dict[str, str]) -> None:
     shared = joined(StreamExecutionEnvironment("p", config=config))

@@ -1591,7 +1591,7 @@ FAULTS = (
     _fault(
         168,
         "rows that the condition of a report leaves out are computed and staged",
-        ("_shared_reads", "not all(type(each) in _AFTER for each in _after(readers, here)) or ", ""),
+        ("_shared_reads", "not all(map(_has_no_condition, _after(readers, here))) or ", ""),
         found_by=f"{SHARED_RESULTS}::test_each_reader_computes_what_is_read_in_another_way_too",
     ),
     _fault(

@@ -18,12 +18,17 @@ from graph_compiler.declaration.operators import (
     AggregateAll,
     ApplyInPandas,
     Cast,
+    ContractOperator,
     Deduplicate,
     Drop,
+    Expect,
+    ExpectFresh,
+    ExpectRows,
     IntervalJoin,
     Join,
     Limit,
     MapPartitions,
+    OnViolation,
     Operator,
     Rename,
     Select,
@@ -37,15 +42,15 @@ from graph_compiler.declaration.operators import (
 from graph_compiler.declaration.operators.contracts import Reader
 from graph_compiler.declaration.sql_text import name_at, tokens_of
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
-from graph_compiler.graphs.stream_graph import StreamEdge
+from graph_compiler.graphs.stream_graph import JobType, StreamEdge
 from graph_compiler.options.modes import ShuffleMode
 
 LEAST_READERS = 3
 """With two, writing and reading cost what computing once more costs."""
 _TOTALS = (Aggregate, AggregateAll, WindowAggregate)
 """Readers of all rows."""
-_AFTER = (*_TOTALS, Select, WithColumns, Drop, Rename, Cast, Sort, TopN, Limit, Sink)
-"""Operators that give Spark no condition to move before the totals."""
+_KEEPS_ROWS = (*_TOTALS, Select, WithColumns, Drop, Rename, Cast, Sort, TopN, Limit, Sink)
+_COUNTS = (Expect, ExpectFresh, ExpectRows)
 _MOVES_ROWS = (*_TOTALS, Deduplicate, IntervalJoin, SetOperator)
 _CALLS_PYTHON = (ApplyInPandas, MapPartitions)
 _READS_UNNAMED = frozenset(
@@ -95,10 +100,11 @@ class ReadersHere:
 
 def computed_once(compiled: CompiledPipeline) -> Mapping[int, SharedReads]:
     """Return the operators whose rows are computed once for several reports, and what these read."""
-    options = compiled.options
-    if not options.shared_results or options.shuffle_mode is ShuffleMode.ALL_EXCHANGES_PIPELINED:
+    graph, options = compiled.stream_graph, compiled.options
+    is_whole = graph.job_type is JobType.BATCH and options.shuffle_mode is not ShuffleMode.ALL_EXCHANGES_PIPELINED
+    if not is_whole or not options.shared_results:
         return {}
-    graph, here = compiled.stream_graph, ReadersHere(compiled)
+    here = ReadersHere(compiled)
     many = (node for node in graph.nodes if len(graph.out_edges[node.id]) >= LEAST_READERS)
     found = ((node.id, _shared_reads(node.id, compiled, here)) for node in many)
     return {id: reads for id, reads in found if reads is not None}
@@ -111,11 +117,18 @@ def _shared_reads(node_id: int, compiled: CompiledPipeline, here: ReadersHere) -
         return None
     if any(edge.pipelining_text is not None for edge in graph.out_edges[node_id]):
         return None
-    if not all(type(each) in _AFTER for each in _after(readers, here)) or not _is_costly(node_id, compiled, here):
+    if not all(map(_has_no_condition, _after(readers, here))) or not _is_costly(node_id, compiled, here):
         return None
     names = [_names_in(text) for operator in totals if operator is not None for text in _texts(operator)]
     known = {name for found in names for name in found or ()}
     return None if None in names else SharedReads(readers=len(totals), names=tuple(sorted(known)))
+
+
+def _has_no_condition(operator: Operator) -> bool:
+    """Whether an operator behind the totals gives Spark nothing to move before them."""
+    if isinstance(operator, ContractOperator):
+        return type(operator) in _COUNTS and operator.outcome() in (OnViolation.WARN, OnViolation.FAIL)
+    return type(operator) in _KEEPS_ROWS
 
 
 def _is_costly(node_id: int, compiled: CompiledPipeline, here: ReadersHere) -> bool:

@@ -122,7 +122,7 @@ def _run(
         task=task, area=area, read_source=seams.read_source, pin=pin, versions=versions, increments=increments
     )
     area = replace(area, inputs=lambda: tuple(failover.reads), previous=context.previous)
-    fixed = FixedRows(area, metrics)
+    fixed = FixedRows(area, metrics, are_read_later=not seams.writes_sinks)
     evaluation = RegionEvaluation(
         region=region,
         spark=spark,
@@ -181,8 +181,7 @@ def _run(
         increments.claim(region, targets)
         outputs.extend(_publish(partial(seams.notify, task), prepared, coordinators.commit))
         increments.done(region, targets)
-    if seams.writes_sinks:
-        fixed.drop_all()
+    fixed.drop_all()
     return RegionResult(
         outputs=tuple(outputs),
         contracts=counts,

@@ -98,10 +98,14 @@ def _staged_output(operator: OperatorDescriptor, tag: str | None, manifest: Mani
 
 @dataclass(frozen=True, slots=True)
 class FixedRows:
-    """The results that one execution staged for itself; no other execution reads them."""
+    """The results that one execution staged for itself; no other execution reads them.
+
+    `are_read_later`: they are read after its end, by a test that looks at what it has kept.
+    """
 
     area: StagingArea
     metrics: RegionMetrics
+    are_read_later: bool = False
     _latest: dict[IntermediateDataSetId, Manifest] = field(default_factory=dict)
 
     def fix(self, operator: OperatorDescriptor, name: str, rows: DataFrame, partitions: int | None = None) -> DataFrame:
@@ -128,8 +132,8 @@ class FixedRows:
         return self.area.read(manifest, partitions=partitions)
 
     def drop_all(self) -> None:
-        """Remove what was staged: the execution reads it no more. What cannot be removed is left to `staging gc`."""
-        for manifest in self._latest.values():
+        """Remove what nothing reads any more, at the end. What cannot be removed is left to `staging gc`."""
+        for manifest in () if self.are_read_later else self._latest.values():
             try:
                 self.area.drop(manifest)
             except (GraphCompilerError, OSError) as error:  # the region's outputs are published
