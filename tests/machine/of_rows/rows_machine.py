@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from pyspark.sql import SparkSession
 
 from graph_compiler.deployment.documents.report import Phase
+from graph_compiler.graphs.shared_results import LEAST_READERS
 from tests.harness.postgres import Postgres
 from tests.machine.alphabet import drawn
 from tests.machine.of_rows.keys import CONDITIONS, KEYS, TIMES
@@ -133,6 +134,16 @@ class RowsMachine(RuleBasedStateMachine):
     def combine(self, operation: str, left: int, right: int, n: int, sinks: Sinks) -> None:
         """Apply an operator to two streams, or twice to one."""
         self._apply(operation, (left, right), n, sinks)
+
+    @rule(operation=drawn("operation", _COMPARING), left=_LAST, right=_LAST, n=st.integers(0, 9))
+    @precondition(lambda self: self.world)
+    def report(self, operation: str, left: int, right: int, n: int) -> None:
+        """Compare keys, and write reports of the result, which is computed once for them."""
+        before = len(self.there().made)
+        self._apply(operation, (left, right), n, ())
+        shared = len(self.there().made) - 1
+        for number in range(LEAST_READERS if shared == before else 0):
+            self._apply("aggregate", (len(self.there().made) - 1 - shared,), n + number, (BOTH,))
 
     @rule(way=drawn("split", _WAYS), of=_LAST, n=st.integers(0, 40), is_sunk=st.booleans())
     @precondition(lambda self: self.world)
