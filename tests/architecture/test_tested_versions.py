@@ -1,8 +1,8 @@
 """One table says which versions are tested: the package, README and docs/versions.md agree with it."""
 
+import itertools
 import re
 import tomllib
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,7 @@ def test_the_other_pairs_are_those_that_no_row_has() -> None:
     together = {(row.python, row.spark) for row in TOGETHER}
     others = {(row.python, row.spark) for row in other_pairs()}
     assert together.isdisjoint(others)
-    assert together | others == set(product(PYTHON.minors, SPARK.minors))
+    assert together | others == set(itertools.product(PYTHON.minors, SPARK.minors))
 
 
 def test_each_minor_is_in_a_row_and_each_airflow_with_the_oldest_and_the_newest_spark() -> None:
