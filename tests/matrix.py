@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from zlib import crc32
 
-from graph_compiler.tested_versions import AIRFLOW, SPARK, TOGETHER, Row, other_pairs
+from graph_compiler.tested_versions import AIRFLOW, PYTHON, SPARK, TOGETHER, Row
 
 ROOT = Path(__file__).parents[1]
 MATRIX = ROOT / ".matrix"
@@ -51,6 +51,13 @@ _NOTHING_CHOSEN = 5
 def name(row: Row) -> str:
     """Return a row's name: 3.12-4.2-3.3."""
     return f"{row.python}-{row.spark}-{row.airflow}"
+
+
+def other_pairs() -> tuple[Row, ...]:
+    """Return each Python with each Spark that no row has, with the newest Airflow: a part of the suites runs there."""
+    together = {(row.python, row.spark) for row in TOGETHER}
+    pairs = ((python, spark) for spark in SPARK.minors for python in PYTHON.minors)
+    return tuple(Row(python, spark, AIRFLOW.minors[-1]) for python, spark in pairs if (python, spark) not in together)
 
 
 def python_of(minor: str) -> str | None:

@@ -143,10 +143,3 @@ TOGETHER = (
     Row("3.13", "4.1", "3.2"),
 )
 """Each Spark, each Python, each Airflow with the oldest and the newest Spark; CI runs the first on each commit."""
-
-
-def other_pairs() -> tuple[Row, ...]:
-    """Return each Python with each Spark that no row has, with the newest Airflow: a part of the suites runs there."""
-    together = {(row.python, row.spark) for row in TOGETHER}
-    pairs = ((python, spark) for spark in SPARK.minors for python in PYTHON.minors)
-    return tuple(Row(python, spark, AIRFLOW.minors[-1]) for python, spark in pairs if (python, spark) not in together)

@@ -6,8 +6,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from graph_compiler.tested_versions import AIRFLOW, PYTHON, SPARK, TOGETHER, Product, Row, other_pairs
-from tests.matrix import instead, slice_of
+from graph_compiler.tested_versions import AIRFLOW, PYTHON, SPARK, TOGETHER, Product, Row
+from tests.matrix import instead, other_pairs, slice_of
 
 ROOT = Path(__file__).parents[2]
 

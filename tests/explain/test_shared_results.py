@@ -60,9 +60,7 @@ READERS: dict[str, Declare] = {
     "a part of a date": lambda stream: stream.key_by("day").aggregate(v="max(extract(HOUR FROM ts))"),
     "a text": lambda stream: stream.key_by("day").aggregate(v="max('SELECT * FROM t')"),
     "all rows": lambda stream: stream.aggregate(n="count(*)"),
-    "a window": lambda stream: (
-        stream.key_by("day").window(TumblingEventTimeWindows("ts", "1 day")).aggregate(n="count(*)")
-    ),
+    "a window": lambda stream: stream.key_by("day").window(DAYS).aggregate(n="count(*)"),
     "sorted": lambda stream: totals(stream).sort("amount DESC"),
     "the first": lambda stream: totals(stream).top_n(3, "amount DESC, country"),
     "totals of totals": lambda stream: totals(totals(stream, "country", "day")),

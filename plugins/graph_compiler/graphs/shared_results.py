@@ -11,7 +11,7 @@ where an expression may read a column without naming it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from graph_compiler.declaration.operators import (
     Aggregate,
@@ -43,6 +43,7 @@ from graph_compiler.declaration.operators.contracts import Reader
 from graph_compiler.declaration.sql_text import name_at, tokens_of
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.stream_graph import JobType, StreamEdge
+from graph_compiler.identifiers import JobEdgeId
 from graph_compiler.options.modes import ShuffleMode
 
 LEAST_READERS = 3
@@ -75,11 +76,6 @@ class ReadersHere:
     """What reads an operator's outputs in its own region; a reader that gets staged rows has no operator."""
 
     compiled: CompiledPipeline
-    _staged: frozenset[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        edges = self.compiled.job_graph.edges
-        object.__setattr__(self, "_staged", frozenset(e.stream_edge.id for e in edges if e.staging is not None))
 
     def __call__(self, node_id: int) -> Sequence[Reader]:
         """Return the readers of all outputs of an operator."""
@@ -88,14 +84,18 @@ class ReadersHere:
         for edge in graph.out_edges[node_id]:
             reader = graph.node[edge.target_id]
             places = [other.type_number for other in graph.in_edges[reader.id]]
-            operator = None if edge.id in self._staged else reader.operator
+            operator = None if self._is_staged(edge) else reader.operator
             is_union = places.count(edge.type_number) > 1
             found.append(Reader(reader.id, reader.declared_name, operator, edge.type_number, is_union))
         return found
 
     def inputs(self, node_id: int) -> Iterator[StreamEdge]:
         """Yield the edges by which an operator reads rows that are computed in its region."""
-        return (edge for edge in self.compiled.stream_graph.in_edges[node_id] if edge.id not in self._staged)
+        return (edge for edge in self.compiled.stream_graph.in_edges[node_id] if not self._is_staged(edge))
+
+    def _is_staged(self, edge: StreamEdge) -> bool:
+        found = self.compiled.job_graph.edge.get(JobEdgeId(edge.id))
+        return found is not None and found.staging is not None
 
 
 def computed_once(compiled: CompiledPipeline) -> Mapping[int, SharedReads]:
@@ -119,7 +119,7 @@ def _shared_reads(node_id: int, compiled: CompiledPipeline, here: ReadersHere) -
         return None
     if not all(map(_has_no_condition, _after(readers, here))) or not _is_costly(node_id, compiled, here):
         return None
-    names = [_names_in(text) for operator in totals if operator is not None for text in _texts(operator)]
+    names = [_names_in(use.text) for operator in totals if operator is not None for use in operator.columns_used()]
     known = {name for found in names for name in found or ()}
     return None if None in names else SharedReads(readers=len(totals), names=tuple(sorted(known)))
 
@@ -157,11 +157,6 @@ def _after(readers: Iterable[Reader], here: ReadersHere) -> Iterator[Operator]:
         seen.add(reader.node_id)
         yield reader.operator
         waiting += here(reader.node_id)
-
-
-def _texts(operator: Operator) -> Iterator[str]:
-    yield from (use.text for use in operator.columns_used())
-    yield from operator.expressions()
 
 
 def _names_in(text: str) -> frozenset[str] | None:

@@ -318,7 +318,7 @@ class RegionEvaluation:
     def _columns_to_share(self, operator: OperatorDescriptor, output: Output, rows: DataFrame) -> DataFrame | None:
         """Return the columns that several reports read, to be staged once for them; None if each computes them."""
         shared = next((each for each in self.region.computed_once if each.node_id == operator.node_id), None)
-        if shared is None or self.is_dry or output in self._results or self._readers[output] != shared.readers:
+        if shared is None or self.is_dry or self._readers[output] != shared.readers:  # others read all columns
             return None
         columns = _only_columns(rows, shared)
         return columns if columns is not None and self._can_be_read(operator, columns) else None

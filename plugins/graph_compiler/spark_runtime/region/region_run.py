@@ -138,4 +138,3 @@ class FixedRows:
                 self.area.drop(manifest)
             except (GraphCompilerError, OSError) as error:  # the region's outputs are published
                 LOG.warning("%s is not removed: %s", manifest.location, error)
-        self._latest.clear()
