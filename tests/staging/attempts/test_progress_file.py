@@ -1,6 +1,7 @@
 """The document that an execution's progress is kept in."""
 
 import os
+import threading
 import time
 from dataclasses import replace
 from functools import partial
@@ -57,12 +58,12 @@ def test_frequent_updates_are_written_once_and_none_are_lost(tmp_path: Path, mon
     with writing_progress(AttemptDocuments(LocalStore(), str(tmp_path)), every=0.05) as put:
         time.sleep(0.2)
         assert replaced == []
+        begun = time.monotonic()
         for number in range(1000):
             put(at(f"operator {number}"))
-        wait_until(path.exists)
-        time.sleep(0.2)
-    assert len(replaced) <= 2  # where the thread came in between
-    assert ExecutionProgress.from_json(path.read_text()) == at("operator 999")
+        wait_until(lambda: path.exists() and ExecutionProgress.from_json(path.read_text()) == at("operator 999"))
+        looks = (time.monotonic() - begun) / 0.05  # on a busy machine the thread looks more than once
+    assert 1 <= len(replaced) <= looks + 1
 
 
 def test_an_unwritable_folder_is_logged_once_and_is_not_a_failure(
@@ -70,9 +71,9 @@ def test_an_unwritable_folder_is_logged_once_and_is_not_a_failure(
 ) -> None:
     (tmp_path / "file").touch()
     with writing_progress(AttemptDocuments(LocalStore(), f"{tmp_path}/file"), every=0.01) as put:
-        for operator in ("flown", "lateness"):
-            put(at(operator))
-            time.sleep(0.2)
+        put(at("flown"))
+        wait_until(lambda: not any(thread.name == "progress" for thread in threading.enumerate()))
+        put(at("lateness"))
     assert capsys.readouterr().err.count("graph_compiler: progress is no longer reported: ") == 1
 
 
