@@ -7,6 +7,7 @@ tests/architecture/test_tested_versions.py compares.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from importlib.metadata import PackageNotFoundError, version
@@ -109,6 +110,44 @@ AIRFLOW = Product(
     package="apache-airflow",
     minors=("3.2", "3.3"),
     why_not_older="the task SDK of 3.1 has no timetables, configuration and exceptions, which Dags and tasks import",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFormat:
+    """A format of tables that runs on some minors of Spark: for each, the version that is tested with it.
+
+    `artifact_form` has both: `…-runtime-{spark}_2.13:{version}`.
+    """
+
+    name: str
+    artifact_form: str
+    versions: Mapping[str, str]
+
+    def artifact(self, spark: str) -> str:
+        """Return the coordinates of its jar for a minor of Spark that it runs on."""
+        return self.artifact_form.format(spark=spark, version=self.versions[spark])
+
+    def why_not_with(self, spark: str) -> str | None:
+        """Return why it does not run on a minor of Spark, None if it does."""
+        return None if spark in self.versions else f"no {self.name} that is tested runs on Spark {spark}"
+
+    @property
+    def allowed(self) -> str:
+        """Return in words what it runs on."""
+        return ", ".join(f"Spark {minor} with {self.artifact(minor)}" for minor in self.versions)
+
+    @property
+    def hint(self) -> str:
+        """Return how to get the newest Spark that it runs on."""
+        newest = max(self.versions, key=numbers)
+        return f'pip install "pyspark>={newest},<{next_minor(newest)}", where Airflow parses Dags and for the driver'
+
+
+ICEBERG = TableFormat(
+    name="Iceberg",
+    artifact_form="org.apache.iceberg:iceberg-spark-runtime-{spark}_2.13:{version}",
+    versions={"4.1": "1.12.0"},
 )
 
 

@@ -80,11 +80,11 @@ def hide_options(spark: SparkSession, region: RegionDescriptor) -> None:
     By default Spark hides URLs, and options named password, secret or token.
     """
     fields = {
-        field.removeprefix("options.")
+        field.removeprefix("options.").removeprefix("catalog.")
         for connector in values_within(region, Connector)
         for field in connector.secrets()
     }
     if fields:
         names = "|".join(re.escape(name) for name in sorted(fields))
         known = spark.conf.get(_HIDDEN, "(?i)url")
-        spark.conf.set(_HIDDEN, f"{known}|(?i)^({names})$")
+        spark.conf.set(_HIDDEN, f"{known}|(?i)(^|[.])({names})$")

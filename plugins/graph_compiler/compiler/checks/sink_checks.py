@@ -28,7 +28,7 @@ def sinks(pipeline: Pipeline) -> Iterator[Problem]:
         if not isinstance(transformation.operator, Sink):
             continue
         if reason := connector.why_not_writable():
-            allowed = "Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table, FunctionSink"
+            allowed = "Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Iceberg, Table, FunctionSink"
             yield problem_at(transformation, reason, allowed=allowed)
         else:
             yield from _mode(transformation, transformation.operator, connector)
@@ -170,7 +170,7 @@ def _mode(transformation: PhysicalTransformation, sink: Sink, connector: Connect
         hint = f'mode="{connector.sink_modes[0]}"' if len(connector.sink_modes) == 1 else None
         message = f"{kind} has no mode '{sink.mode}'"
         yield problem_at(transformation, message, allowed=listing(connector.sink_modes), hint=hint)
-    elif sink.mode is SinkMode.OVERWRITE_PARTITIONS and not sink.partition_by:
+    elif sink.mode is SinkMode.OVERWRITE_PARTITIONS and not (sink.partition_by or connector.has_own_partitions):
         yield problem_at(
             transformation,
             "its mode is 'overwrite-partitions', but it has no partitions",

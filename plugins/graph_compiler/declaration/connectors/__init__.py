@@ -3,6 +3,7 @@
     Csv Parquet Json Orc Text Files    files of one format below a path; published all at once
     Jdbc                               a table or query of a database, read in input splits
     Table                              a table of Spark's catalog
+    Iceberg                            a table of an Iceberg catalog, published by one commit
     Values Range FunctionSource        rows in the declaration, and rows that a function returns
     FunctionSink                       rows that a function is called with
 
@@ -20,6 +21,7 @@ from graph_compiler.declaration.connectors.connector import (
     WhenReadTwice,
 )
 from graph_compiler.declaration.connectors.files import Csv, FileConnector, Files, Json, Orc, Parquet, RecordFiles, Text
+from graph_compiler.declaration.connectors.iceberg import Iceberg
 from graph_compiler.declaration.connectors.jdbc import Jdbc
 from graph_compiler.declaration.connectors.memory import FunctionSink, FunctionSource, Range, SinkRun, Values
 from graph_compiler.declaration.connectors.secret import Secret, SecretText
@@ -32,6 +34,7 @@ __all__ = [
     "Files",
     "FunctionSink",
     "FunctionSource",
+    "Iceberg",
     "IfMissing",
     "Jdbc",
     "Json",

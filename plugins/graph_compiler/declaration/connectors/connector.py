@@ -13,6 +13,7 @@ from graph_compiler.declaration.refusals.constructors import HeldToForm
 from graph_compiler.errors import Problem
 from graph_compiler.extensions import Extensible
 from graph_compiler.identifiers import did_you_mean
+from graph_compiler.tested_versions import TableFormat
 
 Options: TypeAlias = Mapping[str, str | int | float | bool | Secret] | tuple[tuple[str, SecretText], ...]
 """Spark's options: passed as a mapping, stored as pairs of text."""
@@ -164,6 +165,10 @@ class Connector(Extensible, metaclass=HeldToForm):
     """What a sink may do with it; empty if it can only be read."""
     has_folders: ClassVar[bool] = False
     """Whether a sink may name `partition_by` and `files`."""
+    table_format: ClassVar[TableFormat | None] = None
+    """What runs on some versions of Spark only; None if every Spark has it."""
+    has_own_partitions: ClassVar[bool] = False
+    """Whether its target knows its partitions, so that a sink that replaces some names none."""
     when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.FIXED
     """How a source's rows stay the same while they are read."""
     source_hooks: ClassVar[tuple[MasterHook, ...]] = ()
@@ -173,6 +178,8 @@ class Connector(Extensible, metaclass=HeldToForm):
     """Whether a sink is published after those of other kinds in its region."""
     delivery: ClassVar[str | None] = None
     """What a sink promises less than to publish the rows of a run once; None if it promises that."""
+    pairs: ClassVar[tuple[str, ...]] = ("options",)
+    """Fields that are pairs of text (`as_pairs`), if it has them."""
     never_rendered: ClassVar[tuple[str, ...]] = ("schema", "on_schema_change")
     """Text fields in which Jinja is not rendered."""
     hints: ClassVar[Mapping[str, str]] = {
@@ -239,8 +246,7 @@ class Connector(Extensible, metaclass=HeldToForm):
     def texts(self) -> dict[str, str]:
         """Return every text that may contain Jinja, by its field: `{"path": "/in", "options.sep": ";"}`."""
         named = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.never_rendered}
-        options = {f"options.{key}": value for key, value in _options(self)}
-        return {key: value for key, value in (named | options).items() if isinstance(value, str) and value}
+        return {key: value for key, value in (named | self._pairs()).items() if isinstance(value, str) and value}
 
     def rendering_problems(self, rendered: Mapping[str, str]) -> Iterator[Problem]:  # noqa: ARG002  # most take any text
         """Yield the problems of rendered texts, compared with the declared ones; `rendered` has the keys of `texts`."""
@@ -248,16 +254,20 @@ class Connector(Extensible, metaclass=HeldToForm):
 
     def with_texts(self, rendered: Mapping[str, str]) -> Self:
         """Return the same connector with rendered texts; `rendered` has the keys of `texts`."""
-        changes: dict[str, object] = {key: text for key, text in rendered.items() if not key.startswith("options.")}
-        if _options(self):
-            changes["options"] = tuple((key, rendered.get(f"options.{key}", value)) for key, value in _options(self))
+        own = self._pairs()
+        changes: dict[str, object] = {key: text for key, text in rendered.items() if key not in own}
+        for name in self.pairs:
+            if given := as_pairs(getattr(self, name, ())):
+                changes[name] = tuple((key, rendered.get(f"{name}.{key}", value)) for key, value in given)
         return replace(self, **changes)  # type: ignore[arg-type]  # by name
 
     def secrets(self) -> dict[str, Secret]:
         """Return every secret it holds, by its field: `{"password": Secret(…)}`."""
         named = {f.name: getattr(self, f.name) for f in fields(self)}
-        options = {f"options.{key}": value for key, value in _options(self)}
-        return {key: value for key, value in (named | options).items() if isinstance(value, Secret)}
+        return {key: value for key, value in (named | self._pairs()).items() if isinstance(value, Secret)}
+
+    def _pairs(self) -> dict[str, SecretText]:
+        return {f"{name}.{key}": value for name in self.pairs for key, value in as_pairs(getattr(self, name, ()))}
 
 
 def as_pairs(options: Options) -> tuple[tuple[str, SecretText], ...]:
@@ -272,7 +282,3 @@ def as_pairs(options: Options) -> tuple[tuple[str, SecretText], ...]:
 
 def _as_text(value: str | int | float | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _options(connector: Connector) -> tuple[tuple[str, SecretText], ...]:
-    return as_pairs(getattr(connector, "options", ()))

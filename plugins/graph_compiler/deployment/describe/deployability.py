@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graph_compiler.declaration.dag.airflow_arguments import find_strangers
-from graph_compiler.declaration.operators import ChainingStrategy, ContractOperator, IterationHead, Sink, UnionByName
+from graph_compiler.declaration.operators import (
+    ChainingStrategy,
+    ContractOperator,
+    IterationHead,
+    Sink,
+    Source,
+    UnionByName,
+)
 from graph_compiler.declaration.operators.combining import INSTEAD_OF_ITERATIONS
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
@@ -16,6 +23,7 @@ from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.stream_graph import JobType, StreamGraph
 from graph_compiler.options.flink_options import why_without_meaning
 from graph_compiler.options.model import PipelineOptions
+from graph_compiler.tested_versions import SPARK, installed_version, minor_of
 
 
 def check_deployable(compiled: CompiledPipeline) -> None:
@@ -34,9 +42,19 @@ def check_deployable(compiled: CompiledPipeline) -> None:
         *submit_problems(compiled),
         *find_strangers(compiled.pipeline.airflow, compiled.deployment.slot_sharing_groups),
         *missing_abilities(compiled.options, compiled.pipeline.airflow),
+        *_unsupported_formats(compiled.pipeline),
     )
     if wrong:
         raise InvalidPipelineError(compiled.pipeline.name, wrong)
+
+
+def _unsupported_formats(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find tables of a format that does not run on the Spark that a pipeline is compiled for."""
+    for each in pipeline.operators:
+        format = each.operator.connector.table_format if isinstance(each.operator, Source | Sink) else None
+        if format is not None and (found := installed_version(SPARK.package)) is not None:
+            why = format.why_not_with(minor_of(found))
+            yield from [problem_at(each, why, allowed=format.allowed, hint=format.hint)] if why else ()
 
 
 def _checkpointing(options: PipelineOptions) -> str | None:

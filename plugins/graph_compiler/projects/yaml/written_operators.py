@@ -77,8 +77,9 @@ def written_call(key: str, value: Any) -> Step:
     main = next(iter(parameters(kind)), None)
     first = True if main is None else written_value(getattr(value, main))
     written = {key: first, **_changed(value, main)}
-    if "options" in written:
-        written["options"] = {name: written_value(item) for name, item in value.options}
+    for field in value.pairs if isinstance(value, Connector) else ():
+        if field in written:
+            written[field] = {name: written_value(item) for name, item in getattr(value, field)}
     return written
 
 

@@ -6,6 +6,7 @@ They are imported when the first connector of the kind is used. The built-in one
 file_source typed_files file_schemas file_sink    all file formats
 jdbc_source jdbc_sink                 databases
 table                                 Spark's catalog
+lake/iceberg_source lake/iceberg_sink tables of Iceberg
 memory                                values, ranges, functions
 """
 

@@ -19,7 +19,7 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.identifiers import OperatorId, counted, path_segment
 from graph_compiler.staging.gc.inventory import DataFolder, PreparedRows, ResultFolder, StagedRun, StagingInventory
 from graph_compiler.staging.gc.liveness import MINIMUM_SILENCE, AirflowRunState, RunOfAirflow, Verdict, judge
-from graph_compiler.staging.publications.preparations import PlaceKind, is_beside
+from graph_compiler.staging.publications.preparations import BRANCH, PlaceKind, is_beside
 
 
 class Waste(StrEnum):
@@ -49,7 +49,7 @@ class Removal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftTable:
-    """A table that a sink prepared in a database, according to the document `record`; it is dropped by hand."""
+    """A table, or a branch of one, that a sink prepared, according to the document `record`; it is dropped by hand."""
 
     record: str
     run: RunIdentity
@@ -57,10 +57,14 @@ class LeftTable:
     execution_id: str
     table: str
     target: str
+    kind: PlaceKind = PlaceKind.TABLE
 
     @property
     def statement(self) -> str:
         """Return the SQL statement that drops it."""
+        table, _, branch = self.table.rpartition(BRANCH)
+        if self.kind is PlaceKind.BRANCH:
+            return f"ALTER TABLE {table} DROP BRANCH IF EXISTS {branch}"
         return f"DROP TABLE IF EXISTS {self.table}"
 
 
@@ -198,7 +202,7 @@ def _prepared_folders(run: StagedRun, undone: frozenset[str]) -> Iterator[Remova
 def _tables(run: StagedRun, undone: frozenset[str]) -> Iterator[LeftTable]:
     for rows in _not_published(run, undone):
         record = rows.preparation
-        if record.prepared.kind is PlaceKind.TABLE:
+        if record.prepared.kind is not PlaceKind.FOLDER:
             yield LeftTable(
                 record=rows.record,
                 run=run.identity,
@@ -206,6 +210,7 @@ def _tables(run: StagedRun, undone: frozenset[str]) -> Iterator[LeftTable]:
                 execution_id=record.execution_id,
                 table=record.prepared.place,
                 target=record.prepared.target,
+                kind=record.prepared.kind,
             )
 
 

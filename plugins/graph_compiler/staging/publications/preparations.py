@@ -24,15 +24,18 @@ NAME_BYTES = 255
 """The longest name of a file or folder that Linux's file systems take."""
 _ENDING = ".graph_compiler"
 _DIGEST = 16
+BRANCH = ".branch_"
+"""What stands between a table and its branch, in the name by which Spark reads and writes the branch."""
 WRITING = "__magic_job-"
 """Hadoop's `CommitConstants.MAGIC_PATH_PREFIX`: 3.4 and later."""
 
 
 class PlaceKind(StrEnum):
-    """Where a sink prepares its rows: files in a FOLDER beside its target, or a TABLE in the target's database."""
+    """Where a sink prepares its rows: a FOLDER beside its target, a TABLE in its database, a BRANCH of the table."""
 
     FOLDER = "FOLDER"
     TABLE = "TABLE"
+    BRANCH = "BRANCH"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,439 @@
+"""Publish rows to a table of Iceberg, by one commit that only one execution can make.
+
+    check     columns are compared with the table's
+    prepare   Spark writes a branch of the table, where no reader looks
+    decide    the ledger records the branch's snapshot
+    publish   one commit: readers see the rows, and the branch is gone
+
+The branch shows whether a decision was carried out:
+
+    branch   tag of it given up   what readers see has the snapshot
+    yes      any                  any       not published yet: the commit is made
+    no       yes                  any       another execution has given it up: PublicationConflictError
+    no       no                   yes       published
+    no       no                   no        the rows are lost (a person removed the branch): PublicationConflictError
+    no       no                   unknown   the table has forgotten its snapshots: PublicationPendingError
+
+`append` and `overwrite-partitions` apply what the snapshot has changed to what readers see by then; the latter is
+refused if its partitions have changed. The other modes publish the snapshot itself, and are refused if the table has
+changed at all. Both are conflicts: the next attempt computes the rows again.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass, replace
+from functools import partial
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from graph_compiler import program_log
+from graph_compiler.declaration.connectors import SinkMode
+from graph_compiler.declaration.connectors.iceberg import Iceberg
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.errors import PublicationConflictError, PublicationError, PublicationPendingError
+from graph_compiler.identifiers import OperatorId, listing, quoted
+from graph_compiler.spark_runtime.columns.column_types import check_names
+from graph_compiler.spark_runtime.columns.declared_schema import ddl, parse_schema, type_words
+from graph_compiler.spark_runtime.columns.schema_change import FILES_EVOLVE, ChangeKind, find_changes
+from graph_compiler.spark_runtime.connectors.lake.iceberg_source import connect
+from graph_compiler.spark_runtime.connectors.sink import (
+    AppendedBefore,
+    OpenSink,
+    PreparedSink,
+    SinkContext,
+    Target,
+    claim_target,
+    conform_to_target,
+    refuse_rows_of_others,
+)
+from graph_compiler.spark_runtime.publishing.format_values import key_columns, refuse_keys, unusable_keys
+from graph_compiler.spark_runtime.publishing.rows_in_root import RowsInRoot
+from graph_compiler.spark_runtime.spark_internals.iceberg_tables import (
+    JAVA_ERRORS,
+    IcebergTable,
+    iceberg_words,
+    refused_by_iceberg,
+)
+from graph_compiler.spark_runtime.spark_internals.java import lit
+from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.publications.preparations import BRANCH, PlaceKind, PreparedPlace
+from graph_compiler.staging.publications.publications import Confirmation, Publication
+
+LOG = program_log.logger(__name__)
+_OURS = "graph_compiler_"
+_GIVEN_UP = "_given_up"
+_LONGEST = 30 * 24 * 3600 * 1000
+"""Milliseconds after which Iceberg's expiry may remove a branch that was left."""
+_HELD = (
+    *(BinaryType, BooleanType, DateType, DecimalType, DoubleType, FloatType, IntegerType, LongType, StringType),
+    *(TimestampNTZType, TimestampType),
+)
+"""Types that a table stores as they are; a collation of a text is not stored."""
+_PICKED = (SinkMode.APPEND, SinkMode.OVERWRITE_PARTITIONS)
+_NOTE = "snapshot-property.graph-compiler."
+"""Options of a writer, which Iceberg notes with the snapshot."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotPublication(Publication):
+    """A snapshot that one execution has written to a branch; None if its rows change nothing.
+
+    `picks`: what it has changed is applied to what readers see by then; otherwise they see the snapshot itself.
+    """
+
+    table: str
+    branch: str
+    snapshot: int | None
+    picks: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IcebergSink:
+    """A table whose next publication is claimed; `prepared` is a folder of the staging root, for rows to merge."""
+
+    connector: Iceberg
+    sink: Sink
+    spark: SparkSession
+    ledger: Ledger
+    publication: SnapshotPublication
+    prepared: str
+    seen: int | None
+    """The snapshot that readers saw when the target was claimed."""
+
+    @property
+    def _name(self) -> str:
+        return self.connector.sql_name
+
+    @property
+    def _branch(self) -> str:
+        return f"{self._name}{BRANCH}{self.publication.branch}"
+
+    @property
+    def _held(self) -> StructType:
+        return self.spark.table(self._name).schema
+
+    def check(self, rows: DataFrame) -> DataFrame:
+        """Check the rows against the declared schema and the table."""
+        check_names(rows.schema)
+        target = Target(name=str(self.connector.place), held=self._held, evolves=FILES_EVOLVE)
+        rows = conform_to_target(rows, self.connector, target)
+        key_columns(self.sink.keys, rows.schema)
+        return rows
+
+    def prepares(self) -> PreparedPlace:
+        """Return the branch."""
+        return PreparedPlace(kind=PlaceKind.BRANCH, place=self._branch, target=self.publication.target)
+
+    def prepare(self, rows: DataFrame) -> PreparedSink:
+        """Write the rows to the branch."""
+        self._add_columns(rows.schema)
+        table = IcebergTable.load(self.spark, self._name)
+        _refuse_another_table(self.publication, table)
+        if self.sink.mode is SinkMode.ERROR_IF_EXISTS and table.snapshot != self.seen:
+            raise PublicationConflictError(f"{self._name} was written by others since this execution began")
+        table.make_branch(self.publication.branch, _LONGEST)
+        before = table.snapshot
+        count = None
+        if self.sink.mode is SinkMode.MERGE:
+            count = self._merge(rows)
+        else:
+            self._write(rows)
+        table = IcebergTable.load(self.spark, self._name)
+        snapshot = table.snapshot_of(self.publication.branch)
+        if snapshot is None:
+            raise PublicationConflictError(f"branch {self.publication.branch} of {self._name} was removed by others")
+        if snapshot == before:
+            snapshot = None
+        summary = {} if snapshot is None else table.summary(snapshot)
+        written = replace(
+            self.publication,
+            snapshot=snapshot,
+            rows=int(summary.get("added-records", 0)) if count is None else count,
+            bytes=int(summary.get("added-files-size", 0)),
+        )
+        return PreparedSink(
+            location=str(self.connector.place),
+            rows=written.rows,
+            bytes=written.bytes,
+            publish=partial(self._publish, written),
+        )
+
+    def discard(self) -> None:
+        """Remove the branch."""
+        IcebergTable.load(self.spark, self._name).remove(self.publication.branch)
+        self.ledger.store.delete(self.prepared)
+
+    def _write(self, rows: DataFrame) -> None:
+        identity = self.publication.identity
+        notes = {"run": f"{identity.owner}/{identity.run_id}", "execution": self.publication.execution_id}
+        writer = rows.writeTo(self._branch)
+        for name, value in notes.items():
+            writer = writer.option(f"{_NOTE}{name}", value)
+        match self.sink.mode:
+            case SinkMode.APPEND:
+                writer.append()
+            case SinkMode.OVERWRITE_PARTITIONS:
+                writer.overwritePartitions()
+            case _:
+                writer.overwrite(lit(True))
+
+    def _merge(self, rows: DataFrame) -> int:
+        """Merge rows that are fixed first: Spark reads them more than once. Return their number."""
+        fixed = RowsInRoot.write(rows, self.ledger.store, self.prepared)
+        keys = key_columns(self.sink.keys, rows.schema)
+        source = fixed.read(self.spark)
+        refuse_keys(unusable_keys(source, keys), keys)
+        view = f"{self.publication.branch}_rows"
+        source.createOrReplaceTempView(view)
+        same = " AND ".join(f"t.{quoted(key)} = s.{quoted(key)}" for key in keys)
+        try:
+            self.spark.sql(
+                f"MERGE INTO {self._branch} t USING {view} s ON {same} "
+                "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+            )
+        finally:
+            self.spark.catalog.dropTempView(view)
+        self.ledger.store.delete(self.prepared)
+        return fixed.rows
+
+    def _add_columns(self, schema: StructType) -> None:
+        """Add the columns that EVOLVE has accepted: they are NULL in all rows that readers see."""
+        added = [each for each in find_changes(self._held, schema) if each.kind is ChangeKind.ADDED]
+        columns = [
+            f"{'.'.join(map(quoted, each.column.split('.')))} {type_words(each.found.dataType)}"
+            for each in added
+            if each.found is not None
+        ]
+        if columns:
+            self.spark.sql(f"ALTER TABLE {self._name} ADD COLUMNS ({', '.join(columns)})")
+
+    def _publish(self, publication: SnapshotPublication) -> None:
+        if publication.picks:
+            finish = partial(_finish, connector=self.connector, spark=self.spark, ledger=self.ledger)
+            publication = self.ledger.decide_behind_others(publication, finish)
+        else:
+            self.ledger.decide(publication)
+        _carry_out(publication, self.connector, self.spark, self.ledger)
+
+
+@claim_target.register
+def _(connector: Iceberg, operator_id: OperatorId, sink: Sink, context: SinkContext) -> OpenSink:
+    spark, ledger = context.spark, context.ledger
+    connect(connector, spark)
+    _create(connector, spark)
+    table = IcebergTable.load(spark, connector.sql_name)
+    _refuse_other_partitions(connector, sink.mode, table)
+    target = f"iceberg:{table.uuid}"
+    finish = partial(_finish, connector=connector, spark=spark, ledger=ledger)
+    number = ledger.settle(target, operator_id, finish)
+    if sink.mode is SinkMode.OVERWRITE:
+        ledger.refuse_rows_of_this_dag_run(target, number)
+    own = ledger.of_this_run(target, operator_id, number)
+    publication = SnapshotPublication(
+        number=number,
+        identity=context.layout.identity,
+        plan_id=context.plan_id,
+        operator_id=operator_id,
+        execution_id=context.execution_id,
+        target=target,
+        rows=0,
+        bytes=0,
+        table=table.uuid,
+        branch=f"{_OURS}{secrets.token_hex(8)}",
+        snapshot=None,
+        picks=sink.mode in _PICKED,
+    )
+    if own and sink.mode is SinkMode.APPEND:
+        return AppendedBefore(
+            location=str(connector.place),
+            confirmation=Confirmation.of(own[-1], instead_of=publication),
+            confirm=partial(ledger.confirm, carry_out=finish),
+        )
+    table = IcebergTable.load(spark, connector.sql_name)  # what was settled has changed it
+    if sink.mode is SinkMode.ERROR_IF_EXISTS:
+        _refuse_rows(connector, table, own, ledger, number)
+    prepared = context.layout.prepared(operator_id, context.execution_id)
+    return IcebergSink(
+        connector=connector,
+        sink=sink,
+        spark=spark,
+        ledger=ledger,
+        publication=publication,
+        prepared=prepared,
+        seen=table.snapshot,
+    )
+
+
+def _create(connector: Iceberg, spark: SparkSession) -> None:
+    """Create a missing table, without rows, if that is declared."""
+    name = connector.sql_name
+    if spark.catalog.tableExists(name):
+        return
+    if not connector.create_if_missing or connector.schema is None:
+        raise PublicationError(
+            f"its target {connector.place} does not exist\n"
+            "  hint: create it, or declare create_if_missing=True and schema="
+        )
+    schema = parse_schema(connector.schema)
+    if wrong := [field for field in schema if not _is_held(field.dataType)]:
+        columns = "".join(f"\n  column '{field.name}' is {type_words(field.dataType)}" for field in wrong)
+        raise PublicationError(f"Iceberg has no such type, and would store another one:{columns}")
+    partitions = f" PARTITIONED BY ({', '.join(connector.partitioned_by)})" if connector.partitioned_by else ""
+    spark.sql(f"CREATE TABLE IF NOT EXISTS {name} ({ddl(schema)}) USING iceberg{partitions}")
+
+
+def _is_held(kind: DataType) -> bool:
+    """Whether a table gives back the same type."""
+    match kind:
+        case StructType():
+            return all(_is_held(field.dataType) for field in kind.fields)
+        case ArrayType():
+            return _is_held(kind.elementType)
+        case MapType():
+            return _is_held(kind.keyType) and _is_held(kind.valueType)
+    return kind == StringType() if isinstance(kind, StringType) else isinstance(kind, _HELD)
+
+
+def _refuse_other_partitions(connector: Iceberg, mode: SinkMode, table: IcebergTable) -> None:
+    there = table.partitions()
+    wanted = tuple(re.sub(r", ?", ", ", each) for each in connector.partitioned_by)
+    if wanted and [each.lower() for each in wanted] != [each.lower() for each in there]:
+        raise PublicationError(
+            f"{connector.place} is partitioned by {listing(there) or 'nothing'}, "
+            f"and partitioned_by is {listing(wanted)}\n"
+            "  hint: leave partitioned_by out: it is for a table that is created"
+        )
+    if mode is SinkMode.OVERWRITE_PARTITIONS and not there:
+        raise PublicationError(
+            f"{connector.place} has no partitions, so '{mode}' would replace all of it\n"
+            f"  allowed: a table with partitions, or mode='{SinkMode.OVERWRITE}'"
+        )
+
+
+def _refuse_another_table(publication: SnapshotPublication, table: IcebergTable) -> None:
+    if table.uuid != publication.table:
+        raise PublicationConflictError(
+            f"{table.name} was dropped and created again: its id is {table.uuid}, and was {publication.table}"
+        )
+
+
+def _finish(earlier: Publication, *, connector: Iceberg, spark: SparkSession, ledger: Ledger) -> None:
+    """Carry out what another execution decided; raises PublicationConflictError if it is given up."""
+    assert isinstance(earlier, SnapshotPublication), "a table's ledger has nothing else"
+    _carry_out(earlier, connector, spark, ledger)
+
+
+def _carry_out(to: SnapshotPublication, connector: Iceberg, spark: SparkSession, ledger: Ledger) -> None:
+    """Publish what was decided, unless it is done, and record that.
+
+    Raises PublicationConflictError if it is given up, now or by another execution; Iceberg's errors if the outcome is
+    not known: the decision stands, and the next execution looks again.
+    """
+    if not ledger.is_open(to):
+        return
+    try:
+        _commit(to, connector, spark)
+    except PublicationConflictError:
+        ledger.give_up(to)
+        _forget(to, connector, spark)
+        raise
+    ledger.finish(to)
+
+
+def _commit(to: SnapshotPublication, connector: Iceberg, spark: SparkSession) -> None:
+    table = IcebergTable.load(spark, connector.sql_name)
+    _refuse_another_table(to, table)
+    if table.snapshot_of(to.branch) is None:
+        return _look(to, table)
+    if to.snapshot is None:
+        return table.remove(to.branch)
+    try:
+        table.publish(to.branch, to.snapshot, picks=to.picks)
+    except JAVA_ERRORS as error:
+        table = IcebergTable.load(spark, connector.sql_name)
+        if table.snapshot_of(to.branch) is None:  # done by another execution, or its answer was lost
+            return _look(to, table)
+        if not refused_by_iceberg(error):
+            raise
+        words = iceberg_words(error)
+        if _give_up(to, connector, spark):
+            changed = "its partitions have changed" if to.picks else "it has changed"
+            raise PublicationConflictError(
+                f"{connector.place}: {changed} since this execution began ({words}); nothing of this one is visible"
+            ) from error
+        return _look(to, IcebergTable.load(spark, connector.sql_name))
+    return None
+
+
+def _give_up(to: SnapshotPublication, connector: Iceberg, spark: SparkSession) -> bool:
+    """Remove the branch, so that no execution publishes it; False if another execution was first."""
+    assert to.snapshot is not None, "there is something to give up"
+    table = IcebergTable.load(spark, connector.sql_name)
+    if table.snapshot_of(to.branch) is None:
+        return False
+    try:
+        table.add_tag(f"{to.branch}{_GIVEN_UP}", to.snapshot, instead_of=to.branch)
+    except JAVA_ERRORS:
+        if IcebergTable.load(spark, connector.sql_name).snapshot_of(to.branch) is not None:
+            raise
+        return False
+    return True
+
+
+def _forget(to: SnapshotPublication, connector: Iceberg, spark: SparkSession) -> None:
+    """Remove the tag of what was given up: the ledger has recorded it."""
+    try:
+        IcebergTable.load(spark, connector.sql_name).remove(f"{to.branch}{_GIVEN_UP}")
+    except JAVA_ERRORS as error:
+        LOG.warning("tag %s%s of %s is left: %s", to.branch, _GIVEN_UP, connector.name, iceberg_words(error))
+
+
+def _look(to: SnapshotPublication, table: IcebergTable) -> None:
+    """Return if a publication whose branch is gone was carried out; raises the error that says what became of it."""
+    if to.snapshot is None:
+        return
+    if table.snapshot_of(f"{to.branch}{_GIVEN_UP}") is not None:
+        raise PublicationConflictError(f"another execution has given up branch {to.branch} of {table.name}")
+    is_done = table.has_published(to.snapshot)
+    if is_done is None:
+        raise PublicationPendingError(
+            f"execution {to.execution_id} of run {to.identity.run_id} has decided to publish snapshot {to.snapshot} of "
+            f"{table.name}, whose branch {to.branch} is gone, and the table has forgotten the snapshots that would "
+            "tell whether it was published\n"
+            f"  hint: look whether its {to.rows:,} rows are there, and record that as docs/failures.md says"
+        )
+    if not is_done:
+        raise PublicationConflictError(
+            f"the rows for {table.name} are lost: branch {to.branch} was removed by others; the task computes them "
+            "again"
+        )
+
+
+def _refuse_rows(
+    connector: Iceberg, table: IcebergTable, own: tuple[Publication, ...], ledger: Ledger, number: int
+) -> None:
+    """Raise PublicationError for rows of others in a table that must have none."""
+    rows = table.spark.table(table.name)
+    if table.snapshot is None or rows.isEmpty():
+        return
+    target = f"iceberg:{table.uuid}"
+    refuse_rows_of_others(str(connector.place), own, ledger, target=target, before=number, count=rows.count)

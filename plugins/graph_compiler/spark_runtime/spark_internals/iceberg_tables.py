@@ -1,0 +1,175 @@
+"""Tables of Iceberg, through its Java API: 1.12, with Spark 4.1. Spark's session leads to them: 4.x classic.
+
+Iceberg changes a table by one commit, which its catalog accepts only if no other commit was made since the table was
+loaded. Several changes can be one commit: that of `publish` adds the rows and removes their branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from graph_compiler.spark_runtime.spark_internals.java import (
+    Py4JError,
+    Py4JJavaError,
+    is_java_instance,
+    java_class,
+    java_exceptions,
+)
+
+JAVA_ERRORS = (Py4JError, PySparkException)
+"""What a call raises if Java does: pyspark has classes of its own for some of its exceptions."""
+_ICEBERG = "org.apache.iceberg"
+_SOURCE = "source-snapshot-id"
+"""Iceberg's property of a snapshot that was made from another one, by a cherry-pick."""
+_TRANSFORMS = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
+"""SQL's names of Iceberg's transforms."""
+_REFUSALS = (
+    f"{_ICEBERG}.exceptions.ValidationException",
+    "java.lang.IllegalArgumentException",
+    f"{_ICEBERG}.exceptions.CommitFailedException",
+)
+"""What a commit raises, before it changes anything, if the table is not what it has to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergTable:
+    """A table as it was when it was loaded."""
+
+    spark: SparkSession
+    name: str
+    java: Any
+
+    @classmethod
+    def load(cls, spark: SparkSession, name: str) -> IcebergTable:
+        """Return a table that is there, as it is now: catalogs keep tables for a while."""
+        spark.catalog.refreshTable(name)
+        table = java_class(spark, f"{_ICEBERG}.spark.Spark3Util").loadIcebergTable(spark._jsparkSession, name)
+        table.refresh()
+        return cls(spark, name, table)
+
+    @property
+    def uuid(self) -> str:
+        """Return its id: a table that is dropped and created again has another one."""
+        return str(self.java.uuid().toString())
+
+    @property
+    def snapshot(self) -> int | None:
+        """Return the id of the snapshot that readers see, None for a new table."""
+        current = self.java.currentSnapshot()
+        return None if current is None else int(current.snapshotId())
+
+    def snapshot_of(self, ref: str) -> int | None:
+        """Return the id of the snapshot of a branch or a tag, None if there is no such name."""
+        found = self.java.snapshot(ref)
+        return None if found is None else int(found.snapshotId())
+
+    def snapshot_at(self, milliseconds: int) -> int | None:
+        """Return the id of the snapshot that readers saw at a time, None if they saw none, or it is forgotten."""
+        try:
+            return int(
+                java_class(self.spark, f"{_ICEBERG}.util.SnapshotUtil").snapshotIdAsOfTime(self.java, milliseconds)
+            )
+        except JAVA_ERRORS as error:
+            if refused_by_iceberg(error):
+                return None
+            raise
+
+    def has(self, snapshot: int) -> bool:
+        """Whether the table still knows a snapshot."""
+        return self.java.snapshot(snapshot) is not None
+
+    def summary(self, snapshot: int) -> Mapping[str, str]:
+        """Return what Iceberg has noted of a snapshot: counts of rows and files, by their names."""
+        return dict(self.java.snapshot(snapshot).summary())
+
+    def partitions(self) -> tuple[str, ...]:
+        """Return how it is partitioned, as SQL has it: `days(at)`, `bucket(16, id)`."""
+        return tuple(
+            _as_sql(str(each.transform().toString()), str(self.java.schema().findColumnName(each.sourceId())))
+            for each in self.java.spec().fields()
+        )
+
+    def make_branch(self, branch: str, milliseconds: int) -> None:
+        """Make a branch of what readers see; Iceberg's expiry removes it after that time, and no sooner.
+
+        A new table gets a snapshot without rows first: what is written to the branch has to be based on one.
+        """
+        if self.snapshot is None:
+            self.java.newFastAppend().commit()
+        self.java.manageSnapshots().createBranch(branch, self.snapshot).setMaxRefAgeMs(branch, milliseconds).commit()
+
+    def remove(self, name: str) -> None:
+        """Remove a branch or a tag, if it is there."""
+        self.java.refresh()
+        found = self.java.refs().get(name)
+        if found is not None:
+            change = self.java.manageSnapshots()
+            (change.removeBranch(name) if found.isBranch() else change.removeTag(name)).commit()
+
+    def publish(self, branch: str, snapshot: int, *, picks: bool) -> None:
+        """Make the rows of a branch visible, and remove it, in one commit.
+
+        `picks`: what the snapshot has changed is applied to what readers see; otherwise they see the snapshot itself,
+        which must have been made from what they see. Raises what `refused_by_iceberg` knows if that is not possible.
+        """
+        change = self.java.manageSnapshots()
+        change = change.cherrypick(snapshot) if picks else change.fastForwardBranch("main", branch)
+        change.removeBranch(branch).commit()
+
+    def add_tag(self, tag: str, snapshot: int, *, instead_of: str) -> None:
+        """Replace a branch by a tag, in one commit."""
+        self.java.manageSnapshots().removeBranch(instead_of).createTag(tag, snapshot).commit()
+
+    def has_published(self, snapshot: int) -> bool | None:
+        """Whether readers see what a snapshot has changed; None if the table has forgotten too much to know."""
+        current = self.java.currentSnapshot()
+        while current is not None:
+            if int(current.snapshotId()) == snapshot or str(snapshot) == current.summary().get(_SOURCE):
+                return True
+            parent = current.parentId()
+            if parent is None:
+                return False
+            current = self.java.snapshot(parent)
+            if current is None:
+                return None
+        return False
+
+
+def iceberg_jar(spark: SparkSession) -> str | None:
+    """Return the place of the jar with Iceberg's catalogs, None if the driver has none."""
+    try:
+        found = java_class(spark, "org.apache.spark.util.Utils").classForName(
+            f"{_ICEBERG}.spark.SparkCatalog", False, True
+        )
+    except Py4JJavaError:
+        return None
+    return str(found.getProtectionDomain().getCodeSource().getLocation().getPath())
+
+
+def iceberg_version(spark: SparkSession) -> str:
+    """Return the version of the driver's Iceberg."""
+    return str(java_class(spark, f"{_ICEBERG}.IcebergBuild").version())
+
+
+def refused_by_iceberg(error: BaseException) -> bool:
+    """Whether Iceberg has refused a commit, so that it has changed nothing."""
+    found = java_exceptions(error)[:1]
+    return any(is_java_instance(java, name) for java in found for name in _REFUSALS)
+
+
+def iceberg_words(error: BaseException) -> str:
+    """Return Iceberg's sentence of an error."""
+    messages = (java.getMessage() for java in java_exceptions(error))
+    return next((str(message).splitlines()[0] for message in messages if message), str(error))
+
+
+def _as_sql(transform: str, column: str) -> str:
+    name, _, number = transform.rstrip("]").partition("[")
+    if name == "identity":
+        return column
+    return f"{name}({number}, {column})" if number else f"{_TRANSFORMS.get(name, name)}({column})"

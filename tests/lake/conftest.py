@@ -1,0 +1,94 @@
+"""Tables of Iceberg in catalogs on this disk, and in PostgreSQL; Spark is one that Iceberg runs on."""
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from graph_compiler import Iceberg, Secret
+from graph_compiler.spark_runtime.connectors.lake.iceberg_source import connect
+from tests.harness.judged_columns import columns_are_judged_rightly
+from tests.harness.postgres import PASSWORD, Postgres, running_postgres
+from tests.harness.sinks import Sinks
+from tests.spark.conftest import _log_is_printed, run_pipeline
+
+__all__ = ["_log_is_printed", "columns_are_judged_rightly", "run_pipeline"]
+_CATALOGS = itertools.count()
+
+
+@dataclass
+class Lake:
+    """A catalog of a test, which no other test's catalog meets: Spark keeps catalogs by their names."""
+
+    spark: SparkSession
+    name: str
+    catalog: Mapping[str, str | Secret]
+
+    def table(self, name: str = "sold", **settings: object) -> Iceberg:
+        return Iceberg(f"{self.name}.db.{name}", catalog=self.catalog, **settings)  # type: ignore[arg-type]
+
+    def create(self, columns: str, name: str = "sold", partitioned_by: str = "") -> Iceberg:
+        """Create a table, as somebody else does."""
+        self.use()
+        by = f" PARTITIONED BY ({partitioned_by})" if partitioned_by else ""
+        self.spark.sql(f"CREATE TABLE {self.name}.db.{name} ({columns}) USING iceberg{by}")
+        return self.table(name)
+
+    def use(self) -> None:
+        """Set the properties of the catalog, as a pipeline does."""
+        connect(self.table(), self.spark)
+
+    def rows(self, name: str = "sold") -> list[tuple[object, ...]]:
+        """Return what readers see."""
+        return sorted((tuple(row) for row in self.spark.table(f"{self.name}.db.{name}").collect()), key=repr)
+
+    def refs(self, name: str = "sold") -> list[str]:
+        """Return the branches and tags of a table, without that of readers."""
+        found = self.spark.sql(f"SELECT name FROM {self.name}.db.{name}.refs").collect()
+        return sorted(row[0] for row in found if row[0] != "main")
+
+
+@pytest.fixture
+def lake(spark: SparkSession, tmp_path: Path) -> Lake:
+    return Lake(spark, f"lake{next(_CATALOGS)}", {"type": "hadoop", "warehouse": str(tmp_path / "warehouse")})
+
+
+@pytest.fixture(scope="session")
+def catalog_server() -> Iterator[Postgres]:
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def lake_in_postgres(
+    spark: SparkSession, tmp_path: Path, catalog_server: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> Lake:
+    """A catalog whose tables are found by rows of PostgreSQL: only one of two commits changes them."""
+    monkeypatch.setenv(PASSWORD.variable, catalog_server.password)
+    catalog: dict[str, str | Secret] = {
+        "type": "jdbc",
+        "uri": catalog_server.url,
+        "jdbc.user": catalog_server.user,
+        "jdbc.password": PASSWORD,
+        "jdbc.schema-version": "V1",
+        "warehouse": str(tmp_path / "warehouse"),
+    }
+    lake = Lake(spark, f"lake{next(_CATALOGS)}", catalog)
+    lake.use()
+    spark.sql(f"CREATE NAMESPACE {lake.name}.db")
+    return lake
+
+
+@pytest.fixture
+def sinks(spark: SparkSession, tmp_path: Path) -> Sinks:
+    """Write sinks without a pipeline, one execution after the other."""
+    return Sinks(spark, tmp_path / "staging")
+
+
+def sold(*rows: tuple[int, str, int]) -> str:
+    """Return a query of rows: id, day, amount."""
+    values = ", ".join(f"({id}, '{day}', {amount})" for id, day, amount in rows)
+    return f"SELECT * FROM VALUES {values} AS t(id, day, amount)"

@@ -1,0 +1,218 @@
+"""What each mode does to a table of Iceberg, and what a reader of one snapshot sees."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from graph_compiler import Parquet, StreamExecutionEnvironment
+from graph_compiler.errors import DecisionLostError, PublicationConflictError, PublicationError, SchemaChangedError
+from graph_compiler.spark_runtime.connectors import read_source
+from graph_compiler.spark_runtime.connectors.lake.iceberg_source import TableFormatError
+from tests.harness.sinks import Sinks
+from tests.lake.conftest import Lake, sold
+
+pytestmark = pytest.mark.lake
+COLUMNS = "id INT, day STRING, amount INT"
+OLD = ((1, "mon", 10), (2, "tue", 20))
+
+
+@pytest.fixture
+def filled(lake: Lake) -> Lake:
+    """A table, partitioned by day, that has rows of others."""
+    lake.create(COLUMNS, partitioned_by="day")
+    lake.spark.sql(f"INSERT INTO {lake.name}.db.sold VALUES {', '.join(map(repr, OLD))}")
+    return lake
+
+
+@pytest.mark.parametrize(
+    ("mode", "rows", "after"),
+    [
+        ("append", [(3, "mon", 30)], [*OLD, (3, "mon", 30)]),
+        ("overwrite", [(3, "mon", 30)], [(3, "mon", 30)]),
+        ("overwrite-partitions", [(3, "mon", 30)], [(2, "tue", 20), (3, "mon", 30)]),
+        ("merge", [(2, "tue", 21), (3, "mon", 30)], [(1, "mon", 10), (2, "tue", 21), (3, "mon", 30)]),
+        ("merge", [(2, "mon", 21)], [(1, "mon", 10), (2, "mon", 21)]),
+    ],
+)
+def test_each_mode(
+    filled: Lake, sinks: Sinks, mode: str, rows: list[tuple[int, str, int]], after: list[tuple[int, str, int]]
+) -> None:
+    settings: dict[str, Any] = {"keys": ("id",)} if mode == "merge" else {}
+    prepared = sinks.prepare(filled.table(), filled.spark.sql(sold(*rows)), mode=mode, **settings)
+    assert filled.rows() == sorted(OLD)
+    assert len(filled.refs()) == 1
+    prepared.publish()
+    assert filled.rows() == sorted(after)
+    assert prepared.rows == len(rows)
+    assert filled.refs() == []
+
+
+def test_error_if_exists_takes_an_empty_table_and_its_own_rows_only(lake: Lake, sinks: Sinks) -> None:
+    lake.create(COLUMNS)
+    sinks.write(lake.table(), sold((1, "mon", 1)), mode="error-if-exists")
+    sinks.write(lake.table(), sold((1, "mon", 2)), mode="error-if-exists")
+    assert lake.rows() == [(1, "mon", 2)]
+    with pytest.raises(PublicationError, match="exists"):
+        sinks.write(lake.table(), sold((1, "mon", 3)), mode="error-if-exists", run="r2")
+    lake.spark.sql(f"INSERT INTO {lake.name}.db.sold VALUES (2, 'tue', 2)")
+    with pytest.raises(PublicationError, match="others have written"):
+        sinks.write(lake.table(), sold((1, "mon", 3)), mode="error-if-exists")
+    assert lake.rows() == [(1, "mon", 2), (2, "tue", 2)]
+
+
+def test_a_run_appends_once(filled: Lake, sinks: Sinks) -> None:
+    for _ in range(2):
+        sinks.write(filled.table(), sold((3, "mon", 30)), mode="append")
+    sinks.write(filled.table(), sold((3, "mon", 30)), mode="append", run="r2")
+    assert filled.rows() == sorted([*OLD, (3, "mon", 30), (3, "mon", 30)])
+
+
+@pytest.mark.parametrize("mode", ["append", "overwrite", "overwrite-partitions"])
+def test_no_rows(filled: Lake, sinks: Sinks, mode: str) -> None:
+    sinks.write(filled.table(), f"{sold((1, 'mon', 1))} WHERE false", mode=mode)
+    assert filled.rows() == ([] if mode == "overwrite" else sorted(OLD))
+    assert filled.refs() == []
+
+
+def test_a_missing_table_is_created_only_if_that_is_declared(lake: Lake, sinks: Sinks) -> None:
+    with pytest.raises(PublicationError, match="create_if_missing=True"):
+        sinks.write(lake.table(), sold((1, "mon", 1)), mode="append")
+    created = lake.table(create_if_missing=True, schema=COLUMNS, partitioned_by=("day", "bucket(4, id)"))
+    sinks.write(created, sold((1, "mon", 1)), mode="append")
+    assert lake.rows() == [(1, "mon", 1)]
+    sinks.write(created, sold((2, "mon", 1)), mode="append", run="r2")
+    with pytest.raises(PublicationError, match=r"is partitioned by day and bucket\(4, id\)"):
+        sinks.write(lake.table(partitioned_by=("day",)), sold((3, "mon", 1)), mode="append", run="r3")
+
+
+@pytest.mark.parametrize("kind", ["TINYINT", "STRING COLLATE UTF8_LCASE", "STRUCT<a: SMALLINT>", "INTERVAL DAY"])
+def test_a_type_that_a_table_would_change_is_refused(lake: Lake, sinks: Sinks, kind: str) -> None:
+    created = lake.table(create_if_missing=True, schema=f"id INT, odd {kind}")
+    with pytest.raises(PublicationError, match="column 'odd'"):
+        sinks.open(created, mode="append")
+
+
+def test_a_table_without_partitions_is_not_replaced_by_accident(lake: Lake, sinks: Sinks) -> None:
+    lake.create(COLUMNS)
+    with pytest.raises(PublicationError, match="has no partitions"):
+        sinks.open(lake.table(), mode="overwrite-partitions")
+
+
+def test_columns_are_compared_with_the_table(filled: Lake, sinks: Sinks) -> None:
+    more = "SELECT 3 AS id, 'mon' AS day, 30 AS amount, struct('x' AS note) AS more"
+    with pytest.raises(SchemaChangedError, match="column 'more' was added"):
+        sinks.write(filled.table(), more, mode="append")
+    sinks.write(filled.table(on_schema_change="evolve"), more, mode="append")
+    assert (3, "mon", 30, ("x",)) in filled.rows()
+    with pytest.raises(SchemaChangedError, match="column 'amount' is gone"):
+        sinks.write(filled.table(), "SELECT 3 AS id, 'mon' AS day", mode="append", run="r2")
+
+
+def test_null_in_a_column_that_must_have_a_value_fails(lake: Lake, sinks: Sinks) -> None:
+    lake.create("id INT NOT NULL, day STRING, amount INT")
+    rows = "SELECT IF(v = 2, NULL, v) AS id, 'mon' AS day, 1 AS amount FROM VALUES (1), (2) AS t(v)"
+    with pytest.raises(Exception, match="(?i)null"):
+        sinks.write(lake.table(), rows, mode="append")
+    assert lake.rows() == []
+
+
+@pytest.mark.parametrize("rows", [[(3, "mon", 1), (3, "mon", 2)]])
+def test_keys_that_are_there_twice_are_refused(filled: Lake, sinks: Sinks, rows: list[tuple[int, str, int]]) -> None:
+    with pytest.raises(PublicationError, match="id=3"):
+        sinks.write(filled.table(), sold(*rows), mode="merge", keys=("id",))
+    assert filled.rows() == sorted(OLD)
+
+
+@pytest.mark.parametrize("mode", ["append", "overwrite-partitions"])
+def test_others_may_add_rows_meanwhile(filled: Lake, sinks: Sinks, mode: str) -> None:
+    prepared = sinks.prepare(filled.table(), filled.spark.sql(sold((3, "mon", 30))), mode=mode)
+    filled.spark.sql(f"INSERT INTO {filled.name}.db.sold VALUES (9, 'wed', 90)")
+    prepared.publish()
+    assert {(3, "mon", 30), (9, "wed", 90)} <= set(filled.rows())
+
+
+@pytest.mark.parametrize(
+    ("mode", "change"),
+    [
+        ("overwrite-partitions", "(9, 'mon', 90)"),
+        ("overwrite", "(9, 'wed', 90)"),
+        ("merge", "(9, 'wed', 90)"),
+        ("error-if-exists", "(9, 'wed', 90)"),
+    ],
+)
+def test_what_others_change_meanwhile_is_a_conflict_and_the_next_attempt_publishes(
+    lake: Lake, sinks: Sinks, mode: str, change: str
+) -> None:
+    lake.create(COLUMNS, partitioned_by="day")
+    settings: dict[str, Any] = {"keys": ("id",)} if mode == "merge" else {}
+    rows = sold((3, "mon", 30))
+    prepared = sinks.prepare(lake.table(), lake.spark.sql(rows), mode=mode, **settings)
+    lake.spark.sql(f"INSERT INTO {lake.name}.db.sold VALUES {change}")
+    with pytest.raises(PublicationConflictError):
+        prepared.publish()
+    assert len(lake.rows()) == 1
+    assert lake.refs() == []
+    if mode != "error-if-exists":
+        sinks.write(lake.table(), rows, mode=mode, **settings)
+        assert (3, "mon", 30) in lake.rows()
+
+
+def test_of_two_attempts_of_a_run_one_appends(filled: Lake, sinks: Sinks) -> None:
+    first, second = (
+        sinks.prepare(filled.table(), filled.spark.sql(sold((3, "mon", amount))), mode="append") for amount in (1, 2)
+    )
+    second.publish()
+    with pytest.raises(DecisionLostError):
+        first.publish()
+    assert filled.rows() == sorted([*OLD, (3, "mon", 2)])
+
+
+def test_two_runs_append_though_they_took_the_same_number(filled: Lake, sinks: Sinks) -> None:
+    both = [
+        sinks.prepare(filled.table(), filled.spark.sql(sold((id, "mon", 1))), mode="append", run=f"r{id}")
+        for id in (3, 4)
+    ]
+    for prepared in both:
+        prepared.publish()
+    assert filled.rows() == sorted([*OLD, (3, "mon", 1), (4, "mon", 1)])
+
+
+def test_a_pipeline_reads_one_snapshot_and_writes_a_table(
+    filled: Lake, run_pipeline: Callable[..., list[object]], spark: SparkSession, tmp_path: object
+) -> None:
+    env = StreamExecutionEnvironment("lake")
+    rows = env.from_source(filled.table(), "sold")
+    rows.sink_to(Parquet(f"{tmp_path}/out")).name("out")
+    doubled = rows.select("id", "day", amount="amount * 2")
+    target = filled.table("twice", create_if_missing=True, schema=COLUMNS)
+    doubled.sink_to(target, mode="append").name("twice")
+    reports = run_pipeline(env.pipeline())
+    assert [report.failure for report in reports] == [None]  # type: ignore[attr-defined]
+    assert filled.rows("twice") == [(1, "mon", 20), (2, "tue", 40)]
+    assert spark.read.parquet(f"{tmp_path}/out").count() == len(OLD)
+
+
+def test_a_version_is_read_by_id_tag_or_time(filled: Lake, spark: SparkSession) -> None:
+    table = f"{filled.name}.db.sold"
+    first = spark.sql(f"SELECT snapshot_id, committed_at FROM {table}.snapshots").collect()[0]
+    spark.sql(f"INSERT INTO {table} VALUES (3, 'wed', 30)")
+    assert read_source(filled.table(), spark).count() == 3
+    assert read_source(filled.table(version=first[0]), spark).count() == 2
+    assert read_source(filled.table(version="main"), spark).count() == 3
+    at = spark.sql(f"SELECT string(max(committed_at)) FROM {table}.snapshots").collect()[0][0]
+    assert read_source(filled.table(timestamp=at), spark).count() == 3
+    for wrong in ({"version": 5}, {"version": "none"}, {"timestamp": "2001-01-01"}):
+        with pytest.raises(TableFormatError):
+            read_source(filled.table(**wrong), spark)
+
+
+def test_a_source_does_not_see_what_comes_after_it_was_read(lake: Lake, spark: SparkSession) -> None:
+    lake.create(COLUMNS)
+    rows = read_source(lake.table(), spark)
+    spark.sql(f"INSERT INTO {lake.name}.db.sold VALUES (3, 'wed', 30)")
+    assert rows.count() == 0
+    rows = read_source(lake.table(), spark)
+    spark.sql(f"INSERT INTO {lake.name}.db.sold VALUES (4, 'wed', 30)")
+    assert rows.count() == 1
