@@ -64,6 +64,13 @@ def test_what_contradicts_itself_is_refused() -> None:
     assert messages(Iceberg("lake.db.t", create_if_missing=True)) == ["create_if_missing is set, and it has no schema"]
 
 
+def test_what_is_for_sources_is_not_for_sinks() -> None:
+    assert "version is for sources" in str(Iceberg("lake.db.t", version="a").why_not_writable())
+    assert "timestamp is for sources" in str(Iceberg("lake.db.t", timestamp="2013-01-01").why_not_writable())
+    assert "partitioned_by is for sinks" in str(Iceberg("lake.db.t", partitioned_by=("day",)).why_not_readable())
+    assert Iceberg("lake.db.t").why_not_writable() is Iceberg("lake.db.t").why_not_readable() is None
+
+
 def test_properties_are_rendered_hidden_and_passed_on() -> None:
     connector = Iceberg("lake.db.t", catalog={"uri": "jdbc:{{ params.db }}", "jdbc.password": PASSWORD, "clients": 4})
     assert connector.texts() == {"name": "lake.db.t", "catalog.uri": "jdbc:{{ params.db }}", "catalog.clients": "4"}
@@ -91,6 +98,14 @@ def pipeline(mode: Literal["append", "overwrite-partitions"]) -> StreamExecution
 
 def test_partitions_are_those_of_the_table() -> None:
     compile_pipeline(pipeline("overwrite-partitions").pipeline())
+
+
+def test_partitions_of_the_sink_are_refused() -> None:
+    env = StreamExecutionEnvironment("lake")
+    orders = env.from_source(Iceberg("lake.db.orders"), "orders")
+    orders.sink_to(Iceberg("lake.db.sold"), mode="append", partition_by=("day",)).name("sold")
+    with pytest.raises(InvalidPipelineError, match="the partitions of Iceberg are its table's own"):
+        compile_pipeline(env.pipeline())
 
 
 @pytest.mark.parametrize(("found", "refused"), [("4.3.0", True), ("4.2.1", True), ("4.1.4", False), (None, False)])

@@ -216,3 +216,39 @@ def test_a_source_does_not_see_what_comes_after_it_was_read(lake: Lake, spark: S
     rows = read_source(lake.table(), spark)
     spark.sql(f"INSERT INTO {lake.name}.db.sold VALUES (4, 'wed', 30)")
     assert rows.count() == 1
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_each_version_of_the_format(lake: Lake, sinks: Sinks, version: int) -> None:
+    """A version 3 numbers rows, also of what is applied to what others have committed meanwhile."""
+    lake.use()
+    name = f"{lake.name}.db.sold"
+    lake.spark.sql(f"CREATE TABLE {name} ({COLUMNS}) USING iceberg TBLPROPERTIES ('format-version' = '{version}')")
+    prepared = sinks.prepare(lake.table(), lake.spark.sql(sold((3, "mon", 30))), mode="append")
+    lake.spark.sql(f"INSERT INTO {name} VALUES (9, 'wed', 90)")
+    prepared.publish()
+    sinks.write(lake.table(), sold((3, "mon", 31), (4, "mon", 40)), mode="merge", keys=("id",), run="r2")
+    assert lake.rows() == [(3, "mon", 31), (4, "mon", 40), (9, "wed", 90)]
+
+
+@pytest.mark.parametrize("kind", ["merge-on-read", "copy-on-write"])
+def test_a_merge_whichever_way_the_table_is_merged(lake: Lake, sinks: Sinks, kind: str) -> None:
+    lake.create(COLUMNS)
+    name = f"{lake.name}.db.sold"
+    lake.spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('write.merge.mode' = '{kind}')")
+    sinks.write(lake.table(), sold((1, "mon", 1), (2, "mon", 2)), mode="append")
+    sinks.write(lake.table(), sold((2, "mon", 20), (3, "mon", 30)), mode="merge", keys=("id",), run="r2")
+    assert lake.rows() == [(1, "mon", 1), (2, "mon", 20), (3, "mon", 30)]
+
+
+def test_a_merge_by_keys_that_equal_themselves(lake: Lake, sinks: Sinks) -> None:
+    """NaN is one key, and so are 0.0 and -0.0, as Spark's joins have it."""
+    lake.create("id DOUBLE, amount INT")
+    rows = "SELECT double(id) AS id, amount FROM VALUES ('NaN', 1), ('0.0', 2) AS t(id, amount)"
+    sinks.write(lake.table(), rows, mode="append")
+    again = "SELECT double(id) AS id, amount FROM VALUES ('NaN', 10), ('-0.0', 20) AS t(id, amount)"
+    sinks.write(lake.table(), again, mode="merge", keys=("id",), run="r2")
+    assert sorted(row[1] for row in lake.rows()) == [10, 20]  # type: ignore[type-var]
+    null = "SELECT CAST(NULL AS DOUBLE) AS id, 1 AS amount"
+    with pytest.raises(PublicationError, match="NULL"):
+        sinks.write(lake.table(), null, mode="merge", keys=("id",), run="r3")

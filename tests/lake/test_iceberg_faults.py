@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JError
 
+from graph_compiler import StreamExecutionEnvironment
 from graph_compiler.errors import PublicationConflictError, PublicationError, PublicationPendingError
 from graph_compiler.spark_runtime.connectors.lake import iceberg_sink
 from graph_compiler.spark_runtime.connectors.lake.iceberg_sink import SnapshotPublication
 from graph_compiler.spark_runtime.spark_internals.iceberg_tables import IcebergTable
 from graph_compiler.staging.publications.ledger import Ledger
+from tests.harness.postgres import Postgres
 from tests.harness.sinks import Sinks
 from tests.lake.conftest import Lake, sold
 
@@ -263,3 +265,20 @@ def test_an_unknown_mistake_is_not_taken_for_a_conflict(
     with pytest.raises(Exception, match="Cannot fast-forward") as raised:
         prepared.publish()
     assert not isinstance(raised.value, PublicationError)
+
+
+def test_a_password_of_a_catalog_is_on_no_page_of_spark(
+    table: Lake, run_pipeline: Callable[..., list[Any]], catalog_server: Postgres
+) -> None:
+    env = StreamExecutionEnvironment("lake")
+    env.from_source(table.table(), "sold").sink_to(table.table("kept", create_if_missing=True, schema=COLUMNS)).name(
+        "k"
+    )
+    (report,) = run_pipeline(env.pipeline())
+    assert report.failure is None
+    assert catalog_server.password not in str(report)
+    store = table.spark._jsparkSession.sharedState().statusStore()
+    executions = store.executionsList()
+    pages = [str(executions.apply(number).modifiedConfigs()) for number in range(executions.size())]
+    assert any(f"{table.name}.jdbc.password" in page for page in pages)
+    assert not any(catalog_server.password in page for page in pages)

@@ -12,6 +12,7 @@ from graph_compiler import (
     DataStream,
     Files,
     FunctionSource,
+    Iceberg,
     Json,
     Orc,
     Parquet,
@@ -190,7 +191,7 @@ def test_rows_of_the_declaration_are_not_staged(
     assert not (tmp_path / "staging" / "p" / "run" / "data").exists()
 
 
-CONNECTORS = (Csv, Json, Parquet, Orc, Text, Files, Jdbc, Table, FunctionSource, Values, Range)
+CONNECTORS = (Csv, Json, Parquet, Orc, Text, Files, Jdbc, Iceberg, Table, FunctionSource, Values, Range)
 
 
 def test_the_documentation_covers_each_source() -> None:

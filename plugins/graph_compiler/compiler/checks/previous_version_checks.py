@@ -46,7 +46,7 @@ def is_its_target(source: object, connector: Connector, sink: Connector) -> bool
 def _not_files(transformation: PhysicalTransformation, connector: Connector) -> Problem:
     reason, hint = connector.why_not_writable(), None
     if reason is None:
-        reason = f"the previous version of a {type(connector).__name__} target cannot be pinned for retries"
+        reason = f"the previous version of a target of {type(connector).__name__} cannot be pinned for retries"
         hint = (
             "mode='merge' changes rows by key without reading the target; or keep the rows in files, read their "
             "previous version, and write them to the database as well"

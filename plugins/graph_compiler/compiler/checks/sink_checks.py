@@ -199,7 +199,14 @@ def _folders(transformation: PhysicalTransformation, sink: Sink, connector: Conn
     if not connector.has_folders and (folders or sink.files is not None):
         kind = type(connector).__name__
         setting = "partition_by" if folders else "files"
-        yield problem_at(transformation, f"{setting} is set, but {kind} writes no files", allowed="file formats")
+        own = setting == "partition_by" and connector.has_own_partitions
+        why = f"the partitions of {kind} are its table's own" if own else f"{kind} writes no files"
+        yield problem_at(
+            transformation,
+            f"{setting} is set, but {why}",
+            allowed="file formats",
+            hint="leave it out; partitioned_by of the connector is for a table that is created" if own else None,
+        )
     if not all(isinstance(column, str) and column.strip() for column in folders):
         yield problem_at(
             transformation,

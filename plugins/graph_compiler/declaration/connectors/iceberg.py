@@ -98,6 +98,18 @@ class Iceberg(Connector):
             message = f"its name is rendered as {shown(name)}, which is not the name of one table"
             yield Problem(message=message, allowed="catalog.namespace.table")
 
+    def why_not_writable(self) -> str | None:
+        return None if self._read is None else f"{self._read} is for sources; a sink publishes the next snapshot"
+
+    def why_not_readable(self) -> str | None:
+        given = [name for name in ("partitioned_by", "create_if_missing") if getattr(self, name)]
+        return f"{listing(given)} is for sinks; this is a source" if given else None
+
+    @property
+    def _read(self) -> str | None:
+        """Return the name of what determines the snapshot that is read, None if nothing does."""
+        return next((name for name in ("version", "timestamp") if getattr(self, name) is not None), None)
+
     def problems(self) -> Iterator[Problem]:
         """Yield what no run could read or write, and secrets in plain text."""
         if not TEMPLATE.search(self.name) and not _NAME.fullmatch(self.name):

@@ -170,7 +170,7 @@ _PYSPARK: Mapping[str, str] = {
     "withWatermark": _WATERMARKS,
     "write": _SINK,
     "writeStream": _SINK,
-    "writeTo": '`sink_to(Table("sold"), mode="append")`',
+    "writeTo": '`sink_to(Iceberg("lake.shop.sold"), mode="append")`, or `Table("sold")`',
     "zip": '`join(other, on="id")`',
     "zipWithIndex": '`with_columns(n="row_number() OVER (ORDER BY id)")`',
     # GroupedData
@@ -324,7 +324,7 @@ _PANDAS: Mapping[str, str] = {
     "to_feather": "`sink_to(Parquet(path))`",
     "to_hdf": "`sink_to(Parquet(path))`",
     "to_html": _ROWS,
-    "to_iceberg": '`sink_to(Table("sold"))`',
+    "to_iceberg": '`sink_to(Iceberg("lake.shop.sold"))`',
     "to_json": "`sink_to(Json(path), single_file=True)`",
     "to_latex": _ROWS,
     "to_markdown": _ROWS,
