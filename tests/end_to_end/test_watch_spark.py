@@ -41,6 +41,11 @@ _SECONDS = 240
 _JVM = "org.apache.spark.deploy.SparkSubmit"
 
 
+def _hear_ctrl_c() -> None:
+    """Let Ctrl-C end this process, also where the tests run in the background of a shell, which ignores it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 class Watched:
     """A command with --watch in a project of its own."""
 
@@ -55,6 +60,7 @@ class Watched:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
+            preexec_fn=_hear_ctrl_c,
         )
         threading.Thread(target=self._read, daemon=True).start()
 
