@@ -9,6 +9,7 @@ import sys
 import threading
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -41,11 +42,6 @@ _SECONDS = 240
 _JVM = "org.apache.spark.deploy.SparkSubmit"
 
 
-def _hear_ctrl_c() -> None:
-    """Let Ctrl-C end this process, also where the tests run in the background of a shell, which ignores it."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 class Watched:
     """A command with --watch in a project of its own."""
 
@@ -60,7 +56,8 @@ class Watched:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
-            preexec_fn=_hear_ctrl_c,
+            # Whoever runs the tests may ignore it.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  # no thread has begun
         )
         threading.Thread(target=self._read, daemon=True).start()
 
