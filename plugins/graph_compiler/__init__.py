@@ -22,6 +22,7 @@ from graph_compiler.declaration import (
 )
 from graph_compiler.declaration.connectors import (
     Csv,
+    Delta,
     Files,
     FunctionSink,
     FunctionSource,
@@ -46,6 +47,7 @@ __all__ = [
     "Csv",
     "DataStream",
     "DataStreamSink",
+    "Delta",
     "EventTimeSessionWindows",
     "Files",
     "FunctionSink",

@@ -128,6 +128,12 @@ class TableFormat:
         """Return the coordinates of its jar for a minor of Spark that it runs on."""
         return self.artifact_form.format(spark=spark, version=self.versions[spark])
 
+    @property
+    def jar_form(self) -> str:
+        """Return the pattern of its jar's name, whose group is the minor of Spark that the jar was made for."""
+        name = self.artifact_form.split(":")[1]
+        return re.escape(name).replace(re.escape("{spark}"), r"(\d+\.\d+)")
+
     def why_not_with(self, spark: str) -> str | None:
         """Return why it does not run on a minor of Spark, None if it does."""
         return None if spark in self.versions else f"no {self.name} that is tested runs on Spark {spark}"
@@ -148,6 +154,11 @@ ICEBERG = TableFormat(
     name="Iceberg",
     artifact_form="org.apache.iceberg:iceberg-spark-runtime-{spark}_2.13:{version}",
     versions={"4.1": "1.12.0"},
+)
+DELTA = TableFormat(
+    name="Delta Lake",
+    artifact_form="io.delta:delta-spark_{spark}_2.13:{version}",
+    versions={"4.1": "4.4.0", "4.2": "4.4.0"},
 )
 
 

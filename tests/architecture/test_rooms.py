@@ -142,6 +142,7 @@ JOIN_RUN_IDS = {
     "airflow_backend/web/runs/dag_runs.py": "addresses of Airflow's pages",
     "staging/attempts/attempt_lineage.py": "the version of a staged result, whose name has the rest",
     "spark_runtime/connectors/memory.py": "the id that a function gets: an owner has no slash, an operator id ends it",
+    "spark_runtime/connectors/lake/delta.py": "what the table notes of a commit, for people",
     "spark_runtime/connectors/lake/iceberg_sink.py": "what the table notes of a snapshot, for people",
     "spark_runtime/connectors/table.py": "what a table's column says of the run, by its identity",
 }

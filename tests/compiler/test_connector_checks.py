@@ -181,7 +181,7 @@ SINKS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
         {},
         [
             "out: Values can only be read",
-            "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Iceberg, Table, FunctionSink",
+            "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Iceberg, Delta, Table, FunctionSink",
         ],
     ),
     "a query": (
@@ -189,7 +189,7 @@ SINKS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
         {},
         [
             "out: a query cannot be written",
-            "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Iceberg, Table, FunctionSink",
+            "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Iceberg, Delta, Table, FunctionSink",
         ],
     ),
     "a table format": (
@@ -197,7 +197,7 @@ SINKS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
         {},
         [
             "out: a delta table cannot be written as files: delta, hudi and iceberg tables are files and a log",
-            "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Iceberg, Table, FunctionSink",
+            "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Iceberg, Delta, Table, FunctionSink",
         ],
     ),
     "half of what tells attempts apart": (

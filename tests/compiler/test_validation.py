@@ -175,7 +175,7 @@ REFUSALS: list[tuple[str, Callable[[Environment], object], list[str]]] = [
         lambda env: env.from_source(Csv("/in"), "in").sink_to(Range(0, 9)).name("out"),
         [
             "out: Range can only be read",
-            "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Iceberg, Table, FunctionSink",
+            "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Iceberg, Delta, Table, FunctionSink",
         ],
     ),
     (

@@ -18,7 +18,7 @@ def left_to_others(items: Sequence[pytest.Item], turn: str | None = os.environ.g
     """Return the cases whose turn it is not; none without a turn."""
     if not turn:
         return set()
-    cases = [item for item in items if hasattr(item, "callspec") and _is_of_ci_with_spark(item)]
+    cases = [item for item in items if hasattr(item, "callspec") and _starts_jobs(item)]
     sizes = Counter(map(_test, cases))
     return {case for case in cases if sizes[_test(case)] >= LONG_TABLE and not is_its_turn(case.nodeid, int(turn))}
 
@@ -28,8 +28,10 @@ def is_its_turn(case: str, turn: int) -> bool:
     return crc32(case.encode()) % TURNS == turn % TURNS
 
 
-def _is_of_ci_with_spark(item: pytest.Item) -> bool:
-    return all(item.get_closest_marker(name) is not None for name in ("ci", "spark"))
+def _starts_jobs(item: pytest.Item) -> bool:
+    """Whether a test of CI computes with Spark, which takes seconds for each case."""
+    has = {name for name in ("ci", "spark", "lake") if item.get_closest_marker(name) is not None}
+    return has >= {"ci", "spark"} or "lake" in has
 
 
 def _test(item: pytest.Item) -> str:

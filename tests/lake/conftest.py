@@ -9,7 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Iceberg, Secret
+from graph_compiler.spark_runtime.connectors.lake.delta import SETTINGS
 from graph_compiler.spark_runtime.connectors.lake.iceberg_source import connect
+from graph_compiler.spark_runtime.rehearsal.local_session import local_session
 from tests.harness.judged_columns import columns_are_judged_rightly
 from tests.harness.postgres import PASSWORD, Postgres, running_postgres
 from tests.harness.sinks import Sinks
@@ -49,6 +51,19 @@ class Lake:
         """Return the branches and tags of a table, without that of readers."""
         found = self.spark.sql(f"SELECT name FROM {self.name}.db.{name}.refs").collect()
         return sorted(row[0] for row in found if row[0] != "main")
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """Start a session with the extensions that Delta needs; Iceberg needs none."""
+    settings = {
+        **SETTINGS,
+        "spark.databricks.delta.snapshotPartitions": "1",  # 50 tasks for each table otherwise
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+    }
+    with local_session(settings) as session:
+        yield session
 
 
 @pytest.fixture

@@ -15,15 +15,12 @@ from graph_compiler.staging.publications.ledger import Ledger
 from tests.harness.postgres import Postgres
 from tests.harness.sinks import Sinks
 from tests.lake.conftest import Lake, sold
+from tests.lake.dying import die, dying, sleeping
 
 pytestmark = pytest.mark.lake
 COLUMNS = "id INT, day STRING, amount INT"
 MODES = ("append", "overwrite-partitions", "overwrite", "merge", "error-if-exists")
 MINE, THEIRS = (3, "mon", 30), (9, "wed", 90)
-
-
-class DiedError(BaseException):
-    """The driver is killed here."""
 
 
 @pytest.fixture
@@ -34,31 +31,6 @@ def table(lake_in_postgres: Lake) -> Lake:
 
 def settings(mode: str) -> dict[str, Any]:
     return {"mode": mode, "keys": ("id",)} if mode == "merge" else {"mode": mode}
-
-
-def die(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, *, after: bool = False) -> None:
-    """Kill the driver before or after the next call of a function."""
-    call = getattr(owner, name)
-
-    def dies(*arguments: Any, **named: Any) -> None:
-        monkeypatch.setattr(owner, name, call)
-        if after:
-            call(*arguments, **named)
-        raise DiedError
-
-    monkeypatch.setattr(owner, name, dies)
-
-
-def before(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, does: Callable[[], object]) -> None:
-    """Do something before the next call of a function: the driver has slept there."""
-    call = getattr(owner, name)
-
-    def slept(*arguments: Any, **named: Any) -> Any:
-        monkeypatch.setattr(owner, name, call)
-        does()
-        return call(*arguments, **named)
-
-    monkeypatch.setattr(owner, name, slept)
 
 
 POINTS: dict[str, tuple[Any, str, bool]] = {
@@ -80,7 +52,7 @@ def test_a_driver_that_dies_anywhere_publishes_once(
 ) -> None:
     owner, name, after = POINTS[point]
     die(monkeypatch, owner, name, after=after)
-    with pytest.raises(DiedError):
+    with dying():
         sinks.write(table.table(), sold(MINE), **settings(mode))
     assert table.rows() in ([], [MINE])
     sinks.write(table.table(), sold(MINE), **settings(mode))
@@ -92,7 +64,7 @@ def test_what_a_dead_driver_has_decided_is_published_by_the_next_run(
     table: Lake, sinks: Sinks, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
     die(monkeypatch, IcebergTable, "publish")
-    with pytest.raises(DiedError):
+    with dying():
         sinks.write(table.table(), sold(MINE), **settings(mode))
     sinks.write(table.table(), sold(THEIRS), mode="append", run="r2")
     assert table.rows() == [MINE, THEIRS]
@@ -137,7 +109,7 @@ def test_a_driver_that_sleeps_before_its_commit_finds_it_made(
     def other_run() -> None:
         sinks.write(table.table(), sold(THEIRS), mode="append", run="r2")
 
-    before(monkeypatch, IcebergTable, "publish", other_run)
+    sleeping(monkeypatch, IcebergTable, "publish", other_run)
     sinks.write(table.table(), sold(MINE), **settings(mode))
     assert table.rows() == [MINE, THEIRS]
 
@@ -158,7 +130,7 @@ def test_a_driver_that_wakes_up_after_it_was_given_up_publishes_nothing(
         table_now = IcebergTable.load(spark, name)
         table_now.java.manageSnapshots().setCurrentSnapshot(snapshot).commit()
 
-    before(monkeypatch, IcebergTable, "publish", meanwhile)
+    sleeping(monkeypatch, IcebergTable, "publish", meanwhile)
     with pytest.raises(PublicationConflictError):
         sinks.write(table.table(), sold(MINE), **settings(mode))
     assert table.rows() == [(1, "mon", 1)]
@@ -172,7 +144,7 @@ def test_a_branch_that_a_person_removes_is_a_conflict(
         (branch,) = table.refs()
         IcebergTable.load(table.spark, f"{table.name}.db.sold").remove(branch)
 
-    before(monkeypatch, iceberg_sink, "_commit", remove)
+    sleeping(monkeypatch, iceberg_sink, "_commit", remove)
     with pytest.raises(PublicationConflictError, match="removed by others"):
         sinks.write(table.table(), sold(MINE), mode="append")
     sinks.write(table.table(), sold(MINE), mode="append")
@@ -199,7 +171,7 @@ def test_expiry_that_makes_it_unknown_whether_rows_are_there_is_told_to_a_person
     table: Lake, sinks: Sinks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     die(monkeypatch, Ledger, "finish")
-    with pytest.raises(DiedError):
+    with dying():
         sinks.write(table.table(), sold(MINE), mode="append")
     for id in (7, 8):
         table.spark.sql(f"INSERT INTO {table.name}.db.sold VALUES ({id}, 'tue', 1)")

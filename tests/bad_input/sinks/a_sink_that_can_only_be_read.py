@@ -6,5 +6,5 @@ orders.sink_to(Range(0, 10)).name("numbers")
 # graph-compiler validate says:
 # pipelines/a_sink_that_can_only_be_read.py: pipeline 'sales' has 1 problem
 #   numbers: Range can only be read
-#     allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Iceberg, Table, FunctionSink
+#     allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Iceberg, Delta, Table, FunctionSink
 #     declared at pipelines/a_sink_that_can_only_be_read.py:5

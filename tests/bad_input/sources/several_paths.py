@@ -64,7 +64,7 @@ env.from_target(Parquet(["/old", "/older"]), "before", schema="id INT").sink_to(
 #     allowed: text, or several values, each text
 #     declared at pipelines/several_paths.py:22
 #   several_targets: it has 2 paths, and a sink writes to one
-#     allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Iceberg, Table, FunctionSink
+#     allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Iceberg, Delta, Table, FunctionSink
 #     declared at pipelines/several_paths.py:24
 #   over_a_source: it replaces /raw/b/out, and 'over' reads /raw/b
 #     hint: write elsewhere: a retry would read what the first attempt wrote. from_target(…) reads what was there before the run

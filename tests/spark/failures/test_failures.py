@@ -447,3 +447,19 @@ def test_the_cause_of_a_call_by_reflection_is_reported(spark: SparkSession) -> N
         method.invoke(None, words)
     cause = read_cause(raised.value)
     assert (cause.kind, cause.message) == ("NumberFormatException", 'For input string: "no number"')
+
+
+def test_a_condition_of_another_library_keeps_its_sentence(spark: SparkSession) -> None:
+    """Delta Lake, and connectors, have conditions that Spark has no sentence for."""
+    jvm: Any = spark._jvm
+    contexts = spark.sparkContext._gateway.new_array(jvm.org.apache.spark.QueryContext, 0)  # type: ignore[union-attr]
+    error = jvm.org.apache.spark.SparkException(
+        "[LIBRARY_IS_FULL] The shelf 7 is full. SQLSTATE: KD00B",
+        None,
+        jvm.scala.Option.apply("LIBRARY_IS_FULL"),
+        jvm.PythonUtils.toScalaMap({"shelf": "7"}),
+        contexts,
+    )
+    cause = read_cause(Py4JJavaError("it failed", error))
+    assert cause.condition == "LIBRARY_IS_FULL"
+    assert cause.message.startswith("The shelf 7 is full.")

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler import (
     Csv,
     DataStream,
+    Delta,
     Files,
     FunctionSource,
     Iceberg,
@@ -191,7 +192,7 @@ def test_rows_of_the_declaration_are_not_staged(
     assert not (tmp_path / "staging" / "p" / "run" / "data").exists()
 
 
-CONNECTORS = (Csv, Json, Parquet, Orc, Text, Files, Jdbc, Iceberg, Table, FunctionSource, Values, Range)
+CONNECTORS = (Csv, Json, Parquet, Orc, Text, Files, Jdbc, Iceberg, Delta, Table, FunctionSource, Values, Range)
 
 
 def test_the_documentation_covers_each_source() -> None:

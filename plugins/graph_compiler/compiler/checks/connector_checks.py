@@ -67,7 +67,7 @@ def connectors(pipeline: Pipeline) -> Iterator[Problem]:
 
 def _unreadable(transformation: PhysicalTransformation, connector: Connector) -> Iterator[Problem]:
     if isinstance(transformation.operator, Source) and (reason := connector.why_not_readable()):
-        allowed = "Csv, Parquet, Json, Orc, Text, Files, Jdbc, Iceberg, Table, FunctionSource, Values, Range"
+        allowed = "Csv, Parquet, Json, Orc, Text, Files, Jdbc, Iceberg, Delta, Table, FunctionSource, Values, Range"
         yield problem_at(transformation, reason, allowed=allowed)
 
 

@@ -28,7 +28,7 @@ def sinks(pipeline: Pipeline) -> Iterator[Problem]:
         if not isinstance(transformation.operator, Sink):
             continue
         if reason := connector.why_not_writable():
-            allowed = "Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Iceberg, Table, FunctionSink"
+            allowed = "Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Iceberg, Delta, Table, FunctionSink"
             yield problem_at(transformation, reason, allowed=allowed)
         else:
             yield from _mode(transformation, transformation.operator, connector)

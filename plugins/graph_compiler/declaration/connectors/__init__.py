@@ -4,6 +4,7 @@
     Jdbc                               a table or query of a database, read in input splits
     Table                              a table of Spark's catalog
     Iceberg                            a table of an Iceberg catalog, published by one commit
+    Delta                              a table of Delta Lake, by its path, the same
     Values Range FunctionSource        rows in the declaration, and rows that a function returns
     FunctionSink                       rows that a function is called with
 
@@ -20,6 +21,7 @@ from graph_compiler.declaration.connectors.connector import (
     SinkMode,
     WhenReadTwice,
 )
+from graph_compiler.declaration.connectors.delta import Delta
 from graph_compiler.declaration.connectors.files import Csv, FileConnector, Files, Json, Orc, Parquet, RecordFiles, Text
 from graph_compiler.declaration.connectors.iceberg import Iceberg
 from graph_compiler.declaration.connectors.jdbc import Jdbc
@@ -30,6 +32,7 @@ from graph_compiler.declaration.connectors.table import Table
 __all__ = [
     "Connector",
     "Csv",
+    "Delta",
     "FileConnector",
     "Files",
     "FunctionSink",

@@ -280,5 +280,10 @@ def as_pairs(options: Options) -> tuple[tuple[str, SecretText], ...]:
     return tuple((key, value if isinstance(value, Secret) else _as_text(value)) for key, value in options.items())
 
 
+def as_columns(given: object) -> tuple[object, ...]:
+    """Return names of columns as a tuple; the connector's problems say what is no name."""
+    return tuple(given) if isinstance(given, list | tuple) else (given,)
+
+
 def _as_text(value: str | int | float | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

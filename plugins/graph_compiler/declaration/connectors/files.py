@@ -139,8 +139,7 @@ class FileConnector(Connector):
 
     def place_key(self) -> tuple[object, ...] | None:
         """Return the folders from the root, for all formats alike."""
-        place = _place(self.one_path)
-        return None if place is None else (FileConnector, *(PurePosixPath(place).parts or "."))
+        return folder_key(self.one_path)
 
     def asset_uri(self, fill: Callable[[str], str]) -> str | None:
         """Return the URI of the folder without its templated part."""
@@ -436,6 +435,12 @@ class Files(RecordFiles):
             return RecordFiles.why_not_writable(self)
         tables = listing(TABLE_FORMATS)
         return f"a {self.format} table cannot be written as files: {tables} tables are files and a log"
+
+
+def folder_key(path: str) -> tuple[object, ...] | None:
+    """Return the folders of a path from the root, for whatever is in them."""
+    place = _place(path)
+    return None if place is None else (FileConnector, *(PurePosixPath(place).parts or "."))
 
 
 @lru_cache(maxsize=1024)  # each pair of a pipeline's places is compared while Airflow parses its Dag

@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 from urllib.parse import quote
 
-from graph_compiler.declaration.connectors.connector import Connector, Options, SinkMode, WhenReadTwice, as_pairs
+from graph_compiler.declaration.connectors.connector import (
+    Connector,
+    Options,
+    SinkMode,
+    WhenReadTwice,
+    as_columns,
+    as_pairs,
+)
 from graph_compiler.declaration.connectors.file_uris import lasting
 from graph_compiler.declaration.connectors.jdbc_templates import TEMPLATE
 from graph_compiler.declaration.connectors.jdbc_url import is_in_url
@@ -63,10 +70,7 @@ class Iceberg(Connector):
     def __post_init__(self) -> None:
         """Keep the properties as pairs, and the partitions as a tuple."""
         object.__setattr__(self, "catalog", as_pairs(self.catalog))
-        partitions: object = self.partitioned_by
-        object.__setattr__(
-            self, "partitioned_by", (partitions,) if isinstance(partitions, str) else tuple(self.partitioned_by)
-        )
+        object.__setattr__(self, "partitioned_by", as_columns(self.partitioned_by))
 
     @property
     def place(self) -> str | None:
@@ -116,7 +120,8 @@ class Iceberg(Connector):
             yield Problem(message=f"its name is {shown(self.name)}", allowed="catalog.namespace.table")
         if self.version is not None and self.timestamp is not None:
             yield Problem(message="it has version and timestamp", allowed="one of them, or neither")
-        if wrong := [one for one in self.partitioned_by if not (isinstance(one, str) and _PARTITION.fullmatch(one))]:
+        columns: tuple[object, ...] = self.partitioned_by
+        if wrong := [one for one in columns if not (isinstance(one, str) and _PARTITION.fullmatch(one))]:
             yield Problem(message=f"partitioned_by has {listing(map(shown, wrong))}", allowed=_PARTITIONS)
         if self.create_if_missing and self.schema is None:
             yield Problem(message="create_if_missing is set, and it has no schema", allowed="a schema of the new table")

@@ -7,6 +7,7 @@ file_source typed_files file_schemas file_sink    all file formats
 jdbc_source jdbc_sink                 databases
 table                                 Spark's catalog
 lake/iceberg_source lake/iceberg_sink tables of Iceberg
+lake/delta                            tables of Delta Lake
 memory                                values, ranges, functions
 """
 

@@ -91,7 +91,7 @@ def read_cause(error: BaseException) -> Cause:
         first = next((found for found in java if not _is_wrapper(found)), java[-1])
         kind, message = first.getClass().getSimpleName(), str(first.getMessage() or "")
     if spark is not None and condition:
-        message = _condition_message(condition, parameters)
+        message = _condition_message(condition, parameters) or message.removeprefix(f"[{condition}] ")
     frames = _frames_of_driver(error)
     if kind == "PythonException" and not condition:  # Spark 4.1: the message is a sentence and the traceback
         _, _, trace = message.partition("Traceback (most recent call last):\n")
@@ -129,9 +129,10 @@ def _condition(error: BaseException, spark: Any) -> tuple[str, str, Mapping[str,
     return "", "", {}
 
 
-def _condition_message(condition: str, parameters: Mapping[str, str]) -> str:
+def _condition_message(condition: str, parameters: Mapping[str, str]) -> str | None:
     """Return only Spark's sentence; the exception's message continues with the query and its plan."""
-    return _WAY_OUT.sub("", _STATE.sub("", condition_message(condition, parameters)))
+    found = condition_message(condition, parameters)
+    return None if found is None else _WAY_OUT.sub("", _STATE.sub("", found))
 
 
 def _contexts(spark: Any) -> Iterator[QueryContext]:

@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 
 from graph_compiler.spark_runtime.spark_internals.java import (
     Py4JError,
-    Py4JJavaError,
     is_java_instance,
+    jar_of,
     java_class,
     java_exceptions,
 )
@@ -142,13 +142,7 @@ class IcebergTable:
 
 def iceberg_jar(spark: SparkSession) -> str | None:
     """Return the place of the jar with Iceberg's catalogs, None if the driver has none."""
-    try:
-        found = java_class(spark, "org.apache.spark.util.Utils").classForName(
-            f"{_ICEBERG}.spark.SparkCatalog", False, True
-        )
-    except Py4JJavaError:
-        return None
-    return str(found.getProtectionDomain().getCodeSource().getLocation().getPath())
+    return jar_of(spark, f"{_ICEBERG}.spark.SparkCatalog")
 
 
 def iceberg_version(spark: SparkSession) -> str:

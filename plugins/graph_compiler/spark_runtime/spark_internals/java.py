@@ -32,6 +32,7 @@ __all__ = [
     "hadoop_configuration",
     "is_java_instance",
     "is_spark_throwable",
+    "jar_of",
     "java_array",
     "java_class",
     "java_class_name",
@@ -101,6 +102,15 @@ def java_class(spark: SparkSession, name: str) -> Any:  # a class or a Scala obj
 def _found_class(jvm: Any, name: str) -> Any:
     """Ask a JVM for a class once, in one call: dots in Python would need one each, and search all jars for packages."""
     return getattr(jvm, name)
+
+
+def jar_of(spark: SparkSession, name: str) -> str | None:
+    """Return the place of the jar of a class, None if there is no such class. `Utils.classForName`: 4.x."""
+    try:
+        found = java_class(spark, "org.apache.spark.util.Utils").classForName(name, False, True)
+    except Py4JJavaError:
+        return None
+    return str(found.getProtectionDomain().getCodeSource().getLocation().getPath())
 
 
 def java_property(spark: SparkSession, name: str) -> str:
@@ -202,11 +212,17 @@ def is_spark_throwable(java: Any) -> bool:
     return is_java_instance(java, "org.apache.spark.SparkThrowable") and (java.getCondition() is not None)
 
 
-def condition_message(condition: str, parameters: Mapping[str, str]) -> str:
-    """Return Spark's sentence for an error condition. `SparkThrowableHelper.getMessage`, private in Scala: 4.3."""
+def condition_message(condition: str, parameters: Mapping[str, str]) -> str | None:
+    """Return Spark's sentence for an error condition, None for one that another library has.
+
+    `SparkThrowableHelper.getMessage`, private in Scala: 4.3.
+    """
     assert SparkContext._jvm is not None
     helper = SparkContext._jvm.org.apache.spark.SparkThrowableHelper
-    return str(helper.getMessage(condition, dict(parameters)))
+    try:
+        return str(helper.getMessage(condition, dict(parameters)))
+    except Py4JJavaError:
+        return None
 
 
 def _python_utils(spark: SparkSession) -> Any:

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
 
-from graph_compiler import program_log
 from graph_compiler.declaration.connectors.iceberg import CATALOG_SETTINGS, Iceberg
-from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import listing
+from graph_compiler.spark_runtime.connectors.lake.versions import TableFormatError, check_format
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.iceberg_tables import IcebergTable, iceberg_jar, iceberg_version
-from graph_compiler.tested_versions import ICEBERG, minor_of
+from graph_compiler.tested_versions import ICEBERG
 
-LOG = program_log.logger(__name__)
 _CATALOG = "org.apache.iceberg.spark.SparkCatalog"
-_MADE_FOR = re.compile(r"iceberg-spark-runtime-(\d+\.\d+)_")
-
-
-class TableFormatError(GraphCompilerError):
-    """A table cannot be used with this driver, its catalog is not declared, or it has no such version."""
 
 
 @read.register
@@ -46,7 +38,7 @@ def connect(connector: Iceberg, spark: SparkSession) -> None:
     Secrets go into settings of this session only: they are in no argument of a process, and not among the settings of
     the application.
     """
-    _check_versions(spark)
+    check_format(ICEBERG, spark, iceberg_jar, iceberg_version)
     own = f"{CATALOG_SETTINGS}{connector.catalog_name}"
     settings = connector.catalog_settings()
     if settings:
@@ -67,23 +59,6 @@ def connect(connector: Iceberg, spark: SparkSession) -> None:
             f'  hint: catalog={{"type": "rest", "uri": …}} of {type(connector).__name__}, or the settings {own} and '
             f"{own}.type of the deployment's Spark"
         )
-
-
-def _check_versions(spark: SparkSession) -> None:
-    """Raise TableFormatError unless the jar is one that works with this Spark: others fail when rows have moved."""
-    minor, jar = minor_of(spark.version), iceberg_jar(spark)
-    if (why := ICEBERG.why_not_with(minor)) is not None:
-        raise TableFormatError(f"{why}\n  allowed: {ICEBERG.allowed}\n  hint: {ICEBERG.hint}")
-    if jar is None:
-        raise TableFormatError(f"the driver has no Iceberg\n  hint: spark.jars.packages: {ICEBERG.artifact(minor)}")
-    made_for = _MADE_FOR.search(jar)
-    if made_for is None or made_for[1] != minor:
-        raise TableFormatError(
-            f"the driver's Iceberg is {jar}, and its Spark is {spark.version}\n  allowed: {ICEBERG.artifact(minor)}"
-        )
-    tested = ICEBERG.versions[minor]
-    if (found := iceberg_version(spark).removeprefix("v")) != tested:
-        LOG.warning("Iceberg %s is not tested with this version of graph_compiler; %s is", found, tested)
 
 
 def _snapshot(connector: Iceberg, table: IcebergTable) -> int | None:

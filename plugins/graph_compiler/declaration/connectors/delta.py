@@ -1,0 +1,90 @@
+"""A table of Delta Lake."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from graph_compiler.declaration.connectors.connector import Connector, SinkMode, WhenReadTwice, as_columns
+from graph_compiler.declaration.connectors.file_uris import RELATIVE, lasting, place_uri, why_not_local
+from graph_compiler.declaration.connectors.files import folder_key
+from graph_compiler.declaration.connectors.jdbc_templates import TEMPLATE
+from graph_compiler.errors import Problem
+from graph_compiler.identifiers import listing, shown
+from graph_compiler.tested_versions import DELTA, TableFormat
+
+_OBJECT_STORE = re.compile(r"(s3[an]?|gs|abfss?|wasbs?|oss|cosn?)://", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Delta(Connector):
+    """A table by the path of its folder: an absolute path, a `file:` URI, or `hdfs://host:port/path`.
+
+    As a source: it reads one version, which is determined when the attempt begins to read: the current one, or
+    `version` (its number) or that of `timestamp` (ISO, UTC if it has no zone).
+
+    As a sink: rows are prepared in the staging root, and committed by one commit, which Delta makes only once. A
+    missing table is created, with the columns of the rows and folders for `partitioned_by`.
+    """
+
+    spark_modules: ClassVar[tuple[str, ...]] = ("graph_compiler.spark_runtime.connectors.lake.delta",)
+    sink_modes: ClassVar[tuple[SinkMode, ...]] = tuple(SinkMode)
+    table_format: ClassVar[TableFormat | None] = DELTA
+    has_own_partitions: ClassVar[bool] = True
+    when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.SNAPSHOT
+    path: str
+    version: int | None = field(default=None, kw_only=True)
+    timestamp: str | None = field(default=None, kw_only=True)
+    partitioned_by: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Keep the partitions as a tuple."""
+        object.__setattr__(self, "partitioned_by", as_columns(self.partitioned_by))
+
+    @property
+    def place(self) -> str | None:
+        return self.path
+
+    def place_key(self) -> tuple[object, ...] | None:
+        return folder_key(self.path)
+
+    def asset_uri(self, fill: Callable[[str], str]) -> str | None:
+        return place_uri(place) if (place := lasting(fill(self.path))) else None
+
+    def why_not_writable(self) -> str | None:
+        read = next((name for name in ("version", "timestamp") if getattr(self, name) is not None), None)
+        return None if read is None else f"{read} is for sources; a sink commits the next version"
+
+    def why_not_readable(self) -> str | None:
+        return "partitioned_by is for sinks; this is a source" if self.partitioned_by else None
+
+    def rendering_problems(self, rendered: Mapping[str, str]) -> Iterator[Problem]:
+        """Yield a rendered path that no run could use."""
+        if TEMPLATE.search(self.path):
+            yield from self._place(rendered.get("path", self.path))
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield what no run could read or write."""
+        if not TEMPLATE.search(self.path):
+            yield from self._place(self.path)
+        if self.version is not None and self.timestamp is not None:
+            yield Problem(message="it has version and timestamp", allowed="one of them, or neither")
+        if self.version is not None and (not isinstance(self.version, int) or self.version < 0):
+            yield Problem(message=f"version is {shown(self.version)}", allowed="a whole number from 0")
+        columns: tuple[object, ...] = self.partitioned_by
+        if wrong := [one for one in columns if not (isinstance(one, str) and one.strip())]:
+            yield Problem(message=f"partitioned_by has {listing(map(shown, wrong))}", allowed="names of columns")
+
+    @staticmethod
+    def _place(path: str) -> Iterator[Problem]:
+        if _OBJECT_STORE.match(path):
+            yield Problem(
+                message=f"its path is '{path}': Delta's log in an object store is safe for one driver only, so one of "
+                "two commits would be lost",
+                allowed="HDFS; a local disk, for one writer at a time",
+                hint="Iceberg, with a catalog of type jdbc or rest",
+            )
+        elif why_not_local(path) == RELATIVE:
+            yield Problem(message=f"its path is '{path}': {RELATIVE}", allowed="an absolute path or a URI")

@@ -1,0 +1,358 @@
+"""Read a version of a Delta table, and publish rows to one, by one commit that Delta makes once.
+
+    check     columns are compared with the table's, rows with its constraints
+    prepare   rows are written to the staging root, and counted
+    decide    the ledger records them, and the id that their commit will have
+    publish   Spark commits them under that id
+
+Delta has no staged commit: a write is its own. But its log has the ids of commits (`txnAppId`), and a commit whose id
+is there is not made again, whichever driver tries, also at the same time. So a decision is carried out until it is in
+the log; a commit of others in between is no conflict, since the rows are applied to what is there by then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col, concat_ws, expr, raise_error, when
+
+from graph_compiler import program_log
+from graph_compiler.declaration.connectors import OnSchemaChange, SinkMode
+from graph_compiler.declaration.connectors.delta import Delta
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.errors import PublicationConflictError, PublicationError, PublicationPendingError
+from graph_compiler.identifiers import OperatorId, listing, quoted
+from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
+from graph_compiler.spark_runtime.columns.schema_change import FILES_EVOLVE
+from graph_compiler.spark_runtime.connectors.lake.versions import TableFormatError, check_format
+from graph_compiler.spark_runtime.connectors.sink import (
+    AppendedBefore,
+    OpenSink,
+    PreparedSink,
+    SinkContext,
+    Target,
+    claim_target,
+    conform_to_target,
+    refuse_rows_of_others,
+)
+from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
+from graph_compiler.spark_runtime.publishing.format_values import key_columns, refuse_keys, unusable_keys
+from graph_compiler.spark_runtime.publishing.rows_in_root import RowsInRoot
+from graph_compiler.spark_runtime.spark_internals.delta_tables import (
+    DeltaTable,
+    delta_jar,
+    delta_version,
+    is_concurrent,
+    is_violation,
+)
+from graph_compiler.spark_runtime.spark_internals.java import Py4JError, lit
+from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.publications.publications import Confirmation, Publication
+from graph_compiler.tested_versions import DELTA
+
+LOG = program_log.logger(__name__)
+SETTINGS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+"""What an application has to be started with."""
+_ERRORS = (Py4JError, PySparkException)
+_MOST_TRIES = 20
+"""How often a commit is tried, if others commit to the table at the same time."""
+_COMPUTED = ("delta.generationExpression", "delta.identity.start")
+"""What Delta notes of columns whose values it computes."""
+_CONSTRAINT = "delta.constraints."
+_SESSION = "spark.databricks.delta.write."
+"""The prefix of the settings that name a commit of SQL."""
+
+
+@read.register
+def _(connector: Delta, reading: Reading) -> Found:
+    spark = reading.spark
+    check_session(spark)
+    table = DeltaTable.load(spark, connector.path)
+    if not table.exists:
+        raise TableFormatError(f"{connector.place} is no Delta table: it has no log, or does not exist")
+    reader = spark.read.format("delta")
+    if connector.timestamp is not None:
+        reader = reader.option("timestampAsOf", connector.timestamp)
+    else:
+        reader = reader.option("versionAsOf", table.version if connector.version is None else connector.version)
+    try:
+        rows = reader.load(connector.path)
+    except AnalysisException as error:
+        if not str(error.getCondition()).startswith(("DELTA_VERSION", "DELTA_TIMESTAMP")):
+            raise
+        raise TableFormatError(f"{connector.place}: {str(error).splitlines()[0]}") from error
+    return Found(rows=rows, schema=rows.schema)
+
+
+def check_session(spark: SparkSession) -> None:
+    """Raise TableFormatError unless the driver can use Delta tables."""
+    check_format(DELTA, spark, delta_jar, delta_version)
+    missing = {key: value for key, value in SETTINGS.items() if value not in str(spark.conf.get(key, "")).split(",")}
+    if missing:
+        wanted = "; ".join(f"{key}: {value}" for key, value in missing.items())
+        raise TableFormatError(f"the session has no extensions of {DELTA.name}\n  hint: set the options {wanted}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitPublication(Publication):
+    """Rows that one execution will commit: the files of `prepared`, all of them if `files` is None.
+
+    `table` is the id of the table, None if there was none; `commit` that of the commit.
+    """
+
+    table: str | None
+    commit: str
+    mode: SinkMode
+    keys: tuple[str, ...]
+    partitioned_by: tuple[str, ...]
+    evolves: bool
+    prepared: str
+    seen: int
+    """The version of the table when the target was claimed, -1 without one."""
+    files: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeltaSink:
+    """A table whose next publication is claimed."""
+
+    connector: Delta
+    spark: SparkSession
+    ledger: Ledger
+    publication: CommitPublication
+
+    def check(self, rows: DataFrame) -> DataFrame:
+        """Check the rows against the declared schema and the table."""
+        check_names(rows.schema)
+        table = DeltaTable.load(self.spark, self.connector.path)
+        held = table.schema if table.exists else None
+        target = Target(name=str(self.connector.place), held=held, evolves=FILES_EVOLVE)
+        rows = conform_to_target(rows, self.connector, target)
+        check_columns(rows.schema, "parquet", self.publication.partitioned_by)
+        if table.exists:
+            rows = _held_to_constraints(rows, table, self.connector)
+        key_columns(self.publication.keys, rows.schema)
+        return rows
+
+    def prepares(self) -> None:
+        """Return nothing: the rows are in the run's folder."""
+
+    def prepare(self, rows: DataFrame) -> PreparedSink:
+        """Write the rows to the staging root, where they survive the driver."""
+        found = RowsInRoot.write(rows, self.ledger.store, self.publication.prepared)
+        keys = key_columns(self.publication.keys, rows.schema)
+        if keys:
+            refuse_keys(unusable_keys(found.read(self.spark), keys), keys)
+        written = replace(self.publication, rows=found.rows, bytes=found.bytes, files=found.files, keys=keys)
+        return PreparedSink(
+            location=str(self.connector.place),
+            rows=written.rows,
+            bytes=written.bytes,
+            publish=partial(self._publish, written),
+        )
+
+    def discard(self) -> None:
+        """Remove the prepared files."""
+        self.ledger.store.delete(self.publication.prepared)
+
+    def _publish(self, publication: CommitPublication) -> None:
+        if publication.mode in (SinkMode.APPEND, SinkMode.MERGE):
+            finish = partial(_finish, connector=self.connector, spark=self.spark, ledger=self.ledger)
+            publication = self.ledger.decide_behind_others(publication, finish)
+        else:
+            self.ledger.decide(publication)
+        _carry_out(publication, self.connector, self.spark, self.ledger)
+
+
+@claim_target.register
+def _(connector: Delta, operator_id: OperatorId, sink: Sink, context: SinkContext) -> OpenSink:
+    spark, ledger = context.spark, context.ledger
+    check_session(spark)
+    target = f"delta:{connector.path.rstrip('/')}"
+    finish = partial(_finish, connector=connector, spark=spark, ledger=ledger)
+    number = ledger.settle(target, operator_id, finish)
+    if sink.mode is SinkMode.OVERWRITE:
+        ledger.refuse_rows_of_this_dag_run(target, number)
+    table = DeltaTable.load(spark, connector.path)
+    _refuse_what_is_computed(connector, table)
+    _refuse_other_partitions(connector, sink.mode, table)
+    own = tuple(one for one in ledger.of_this_run(target, operator_id, number) if _is_in(one, table))
+    publication = CommitPublication(
+        number=number,
+        identity=context.layout.identity,
+        plan_id=context.plan_id,
+        operator_id=operator_id,
+        execution_id=context.execution_id,
+        target=target,
+        rows=0,
+        bytes=0,
+        table=table.id if table.exists else None,
+        commit=f"graph_compiler:{context.execution_id}:{operator_id}",
+        mode=sink.mode,
+        keys=sink.keys,
+        partitioned_by=connector.partitioned_by,
+        evolves=connector.on_schema_change == OnSchemaChange.EVOLVE,
+        prepared=context.layout.prepared(operator_id, context.execution_id),
+        seen=table.version,
+    )
+    if own and sink.mode is SinkMode.APPEND:
+        return AppendedBefore(
+            location=str(connector.place),
+            confirmation=Confirmation.of(own[-1], instead_of=publication),
+            confirm=partial(ledger.confirm, carry_out=finish),
+        )
+    if sink.mode is SinkMode.ERROR_IF_EXISTS and table.exists:
+        rows = spark.read.format("delta").load(connector.path)
+        if not rows.isEmpty():
+            refuse_rows_of_others(connector.path, own, ledger, target=target, before=number, count=rows.count)
+    return DeltaSink(connector=connector, spark=spark, ledger=ledger, publication=publication)
+
+
+def _is_in(publication: Publication, table: DeltaTable) -> bool:
+    """Whether a publication was made to this table, and not to one that was at its path before."""
+    if not table.exists:
+        return False
+    if isinstance(publication, CommitPublication):
+        return publication.table == table.id or table.has_committed(publication.commit)
+    return True
+
+
+def _refuse_what_is_computed(connector: Delta, table: DeltaTable) -> None:
+    if not table.exists:
+        return
+    if found := [field.name for field in table.schema if any(key in field.metadata for key in _COMPUTED)]:
+        raise PublicationError(
+            f"{connector.place} computes {listing(found)} itself: rows of a sink have all columns\n"
+            "  allowed: tables without generated and identity columns"
+        )
+
+
+def _refuse_other_partitions(connector: Delta, mode: SinkMode, table: DeltaTable) -> None:
+    there, wanted = (table.partitions if table.exists else connector.partitioned_by), connector.partitioned_by
+    if wanted and [name.lower() for name in wanted] != [name.lower() for name in there]:
+        raise PublicationError(
+            f"{connector.place} is partitioned by {listing(there) or 'nothing'}, "
+            f"and partitioned_by is {listing(wanted)}\n"
+            "  hint: leave partitioned_by out: it is for a table that is created"
+        )
+    if mode is SinkMode.OVERWRITE_PARTITIONS and not there:
+        raise PublicationError(
+            f"{connector.place} has no partitions, so '{mode}' would replace all of it\n"
+            f"  allowed: a table with partitions, or mode='{SinkMode.OVERWRITE}'"
+        )
+
+
+def _held_to_constraints(rows: DataFrame, table: DeltaTable, connector: Delta) -> DataFrame:
+    """Fail for rows that violate a constraint of the table, before anything is published."""
+    first = rows.columns[0]
+    value = col(quoted(first))
+    for key, condition in table.settings.items():
+        if key.startswith(_CONSTRAINT):
+            name = key.removeprefix(_CONSTRAINT)
+            words = lit(f"a row violates the constraint {name} of {connector.place}: {condition}")
+            holds = expr(f"({condition}) IS TRUE")
+            value = when(holds, value).otherwise(raise_error(concat_ws("", words)).cast(rows.schema[first].dataType))
+    return rows.withColumn(first, value)
+
+
+def _finish(earlier: Publication, *, connector: Delta, spark: SparkSession, ledger: Ledger) -> None:
+    """Carry out what another execution decided, or give it up if the table refuses its rows."""
+    assert isinstance(earlier, CommitPublication), "a table's ledger has nothing else"
+    try:
+        _carry_out(earlier, connector, spark, ledger)
+    except (PublicationConflictError, PublicationPendingError):
+        raise
+    except PublicationError as error:
+        LOG.warning("gave up what execution %s decided: %s", earlier.execution_id, error)
+
+
+def _carry_out(to: CommitPublication, connector: Delta, spark: SparkSession, ledger: Ledger) -> None:
+    """Commit what was decided, unless it is in the table's log, and record that.
+
+    Raises PublicationConflictError if its rows or its table are gone, PublicationError if the table refuses the rows;
+    both give it up. Other errors leave the decision, and the next execution looks again.
+    """
+    if not ledger.is_open(to):
+        return
+    try:
+        _commit(to, connector, spark, ledger)
+    except PublicationPendingError:
+        raise
+    except PublicationError:
+        ledger.give_up(to)
+        raise
+    ledger.finish(to)
+    ledger.store.delete(to.prepared)
+
+
+def _commit(to: CommitPublication, connector: Delta, spark: SparkSession, ledger: Ledger) -> None:
+    for _ in range(_MOST_TRIES):
+        table = DeltaTable.load(spark, connector.path)
+        if table.has_committed(to.commit):
+            return None
+        _refuse_another_table(to, table)
+        if not ledger.store.keys(to.prepared):
+            raise PublicationConflictError(f"the rows for {connector.place} are lost: {to.prepared} is gone")
+        rows = RowsInRoot(folder=to.prepared, files=to.files).read(spark)
+        try:
+            return _write(to, rows, connector, exists=table.exists)
+        except _ERRORS as error:
+            now = DeltaTable.load(spark, connector.path)
+            if now.has_committed(to.commit):  # its answer was lost, or another execution was first
+                return None
+            if is_concurrent(error) or now.exists != table.exists:
+                continue
+            if isinstance(error, PySparkException) or is_violation(error):
+                raise PublicationError(f"{connector.place} does not take the rows: {error}") from error
+            raise
+    raise PublicationPendingError(f"{connector.place} is changed by others all the time; a later execution commits")
+
+
+def _refuse_another_table(to: CommitPublication, table: DeltaTable) -> None:
+    if to.table is not None and (not table.exists or table.id != to.table):
+        raise PublicationConflictError(f"{table.path} was removed, or created again, since this execution began")
+    if to.mode is SinkMode.ERROR_IF_EXISTS and table.version != to.seen:
+        raise PublicationConflictError(f"{table.path} was written by others since this execution began")
+
+
+def _write(to: CommitPublication, rows: DataFrame, connector: Delta, *, exists: bool) -> None:
+    if to.mode is SinkMode.MERGE and exists:
+        return _merge(to, rows, connector)
+    writer = rows.write.format("delta").option("txnAppId", to.commit).option("txnVersion", "0")
+    writer = writer.option("userMetadata", f"{to.identity.owner}/{to.identity.run_id}")
+    if to.evolves:
+        writer = writer.option("mergeSchema", "true")
+    if not exists:
+        if to.partitioned_by:
+            writer = writer.partitionBy(*to.partitioned_by)
+        return writer.mode("errorifexists").save(connector.path)
+    if to.mode is SinkMode.OVERWRITE_PARTITIONS:
+        writer = writer.option("partitionOverwriteMode", "dynamic")
+    return writer.mode("append" if to.mode is SinkMode.APPEND else "overwrite").save(connector.path)
+
+
+def _merge(to: CommitPublication, rows: DataFrame, connector: Delta) -> None:
+    view = f"graph_compiler_{to.number}"
+    same = " AND ".join(f"t.{quoted(key)} = s.{quoted(key)}" for key in to.keys)
+    evolves = " WITH SCHEMA EVOLUTION" if to.evolves else ""
+    session = _with_named_commits(rows.sparkSession, to.commit)
+    # The rows' files are read again in the session whose settings name the commit.
+    RowsInRoot(folder=to.prepared, files=to.files).read(session).createOrReplaceTempView(view)
+    session.sql(
+        f"MERGE{evolves} INTO delta.{quoted(connector.path)} t USING {view} s ON {same} "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+
+
+def _with_named_commits(spark: SparkSession, commit: str) -> SparkSession:
+    """Return a session of its own whose commits have an id: in a shared one, every later commit would be left out."""
+    session = spark.newSession()
+    for key, value in (("txnAppId", commit), ("txnVersion", "0")):
+        session.conf.set(f"{_SESSION}{key}", value)
+    return session

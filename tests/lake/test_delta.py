@@ -1,0 +1,360 @@
+"""What each mode does to a Delta table, and drivers that die, sleep and lose answers while they commit."""
+
+import shutil
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from graph_compiler import Delta, Parquet, StreamExecutionEnvironment
+from graph_compiler.errors import DecisionLostError, PublicationConflictError, PublicationError, SchemaChangedError
+from graph_compiler.spark_runtime.connectors import read_source
+from graph_compiler.spark_runtime.connectors.lake import delta
+from graph_compiler.spark_runtime.connectors.lake.versions import TableFormatError
+from graph_compiler.staging.publications.ledger import Ledger
+from tests.harness.sinks import Sinks
+from tests.lake.conftest import sold
+from tests.lake.dying import die, dying, sleeping
+
+pytestmark = pytest.mark.lake
+COLUMNS = "id INT, day STRING, amount INT"
+OLD = ((1, "mon", 10), (2, "tue", 20))
+MODES = ("append", "overwrite-partitions", "overwrite", "merge", "error-if-exists")
+MINE, THEIRS = (3, "mon", 30), (9, "wed", 90)
+
+
+@dataclass
+class Shop:
+    """A table on this disk."""
+
+    spark: SparkSession
+    path: str
+
+    def table(self, **settings: Any) -> Delta:
+        return Delta(self.path, **settings)
+
+    def create(self, columns: str = COLUMNS, more: str = "PARTITIONED BY (day)") -> None:
+        self.spark.sql(f"CREATE TABLE delta.`{self.path}` ({columns}) USING delta {more}")
+
+    def insert(self, *rows: tuple[int, str, int]) -> None:
+        """Insert rows as somebody else does."""
+        self.spark.sql(f"INSERT INTO delta.`{self.path}` {sold(*rows)}")
+
+    def rows(self) -> list[tuple[object, ...]]:
+        found = self.spark.read.format("delta").load(self.path).collect()
+        return sorted((tuple(row) for row in found), key=repr)
+
+
+@pytest.fixture
+def shop(spark: SparkSession, tmp_path: Path) -> Shop:
+    return Shop(spark, str(tmp_path / "sold"))
+
+
+@pytest.fixture
+def filled(shop: Shop) -> Shop:
+    shop.create()
+    shop.insert(*OLD)
+    return shop
+
+
+def settings(mode: str) -> dict[str, Any]:
+    return {"mode": mode, "keys": ("id",)} if mode == "merge" else {"mode": mode}
+
+
+@pytest.mark.parametrize(
+    ("mode", "rows", "after"),
+    [
+        ("append", [MINE], [*OLD, MINE]),
+        ("overwrite", [MINE], [MINE]),
+        ("overwrite-partitions", [MINE], [(2, "tue", 20), MINE]),
+        ("merge", [(2, "tue", 21), MINE], [(1, "mon", 10), (2, "tue", 21), MINE]),
+        ("merge", [(2, "mon", 21)], [(1, "mon", 10), (2, "mon", 21)]),
+    ],
+)
+def test_each_mode_of_delta(
+    filled: Shop, sinks: Sinks, mode: str, rows: list[tuple[int, str, int]], after: list[tuple[int, str, int]]
+) -> None:
+    prepared = sinks.prepare(filled.table(), filled.spark.sql(sold(*rows)), **settings(mode))
+    assert filled.rows() == sorted(OLD)
+    prepared.publish()
+    assert filled.rows() == sorted(after)
+    assert prepared.rows == len(rows)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_missing_table_is_created(shop: Shop, sinks: Sinks, mode: str) -> None:
+    table = shop.table(partitioned_by=("day",))
+    sinks.write(table, sold(MINE), **settings(mode))
+    assert shop.rows() == [MINE]
+    with pytest.raises(PublicationError, match="is partitioned by day"):
+        sinks.open(shop.table(partitioned_by=("id",)), **settings(mode))
+
+
+def test_a_merge_goes_on_in_a_session_of_its_own(filled: Shop, sinks: Sinks) -> None:
+    """What names a commit in the session would leave out all later ones."""
+    for number in (1, 2):
+        sinks.write(filled.table(), sold((3, "mon", number)), mode="merge", keys=("id",), run=f"r{number}")
+        filled.insert((10 + number, "thu", 1))
+    assert set(filled.rows()) == {*OLD, (3, "mon", 2), (11, "thu", 1), (12, "thu", 1)}
+
+
+def test_error_if_exists_of_delta(shop: Shop, sinks: Sinks) -> None:
+    shop.create()
+    sinks.write(shop.table(), sold((1, "mon", 1)), mode="error-if-exists")
+    sinks.write(shop.table(), sold((1, "mon", 2)), mode="error-if-exists")
+    assert shop.rows() == [(1, "mon", 2)]
+    with pytest.raises(PublicationError, match="exists"):
+        sinks.write(shop.table(), sold((1, "mon", 3)), mode="error-if-exists", run="r2")
+    prepared = None
+    shop.insert((2, "tue", 2))
+    with pytest.raises(PublicationError, match="others have written"):
+        prepared = sinks.prepare(shop.table(), shop.spark.sql(sold((1, "mon", 3))), mode="error-if-exists")
+    assert prepared is None
+    assert shop.rows() == [(1, "mon", 2), (2, "tue", 2)]
+
+
+def test_a_run_appends_once_to_delta(filled: Shop, sinks: Sinks) -> None:
+    for _ in range(2):
+        sinks.write(filled.table(), sold(MINE), mode="append")
+    sinks.write(filled.table(), sold(MINE), mode="append", run="r2")
+    assert filled.rows() == sorted([*OLD, MINE, MINE])
+
+
+@pytest.mark.parametrize("mode", ["append", "overwrite", "overwrite-partitions"])
+def test_no_rows_for_delta(filled: Shop, sinks: Sinks, mode: str) -> None:
+    sinks.write(filled.table(), f"{sold(MINE)} WHERE false", mode=mode)
+    assert filled.rows() == ([] if mode == "overwrite" else sorted(OLD))
+
+
+def test_columns_are_compared_with_those_of_delta(filled: Shop, sinks: Sinks) -> None:
+    more = "SELECT 3 AS id, 'mon' AS day, 30 AS amount, struct('x' AS note) AS more"
+    with pytest.raises(SchemaChangedError, match="column 'more' was added"):
+        sinks.write(filled.table(), more, mode="append")
+    sinks.write(filled.table(on_schema_change="evolve"), more, mode="append")
+    assert (3, "mon", 30, ("x",)) in filled.rows()
+    merged = "SELECT 3 AS id, 'mon' AS day, 31 AS amount, struct('y' AS note) AS more, 1 AS last"
+    sinks.write(filled.table(on_schema_change="evolve"), merged, mode="merge", keys=("id",), run="r2")
+    assert (3, "mon", 31, ("y",), 1) in filled.rows()
+
+
+def test_what_violates_a_constraint_fails_before_anything_is_published(filled: Shop, sinks: Sinks) -> None:
+    filled.spark.sql(f"ALTER TABLE delta.`{filled.path}` ADD CONSTRAINT positive CHECK (amount > 0)")
+    with pytest.raises(Exception, match="violates the constraint positive"):
+        sinks.prepare(filled.table(), filled.spark.sql(sold((3, "mon", -1))), mode="append")
+    null = "SELECT 3 AS id, 'mon' AS day, CAST(NULL AS INT) AS amount"
+    with pytest.raises(Exception, match="violates the constraint positive"):
+        sinks.prepare(filled.table(), filled.spark.sql(null), mode="append")
+    sinks.write(filled.table(), sold(MINE), mode="append")
+    assert filled.rows() == sorted([*OLD, MINE])
+
+
+def test_a_constraint_that_comes_later_gives_the_decision_up(filled: Shop, sinks: Sinks) -> None:
+    prepared = sinks.prepare(filled.table(), filled.spark.sql(sold((3, "mon", 500))), mode="append")
+    filled.spark.sql(f"ALTER TABLE delta.`{filled.path}` ADD CONSTRAINT small CHECK (amount < 100)")
+    with pytest.raises(PublicationError, match="does not take the rows"):
+        prepared.publish()
+    sinks.write(filled.table(), sold(MINE), mode="append", run="r2")
+    assert filled.rows() == sorted([*OLD, MINE])
+
+
+@pytest.mark.parametrize(
+    "column", ["twice INT GENERATED ALWAYS AS (id * 2)", "key BIGINT GENERATED ALWAYS AS IDENTITY"]
+)
+def test_columns_that_delta_computes_are_refused(shop: Shop, sinks: Sinks, column: str) -> None:
+    shop.create(f"id INT, {column}", more="")
+    with pytest.raises(PublicationError, match="computes (twice|key) itself"):
+        sinks.open(shop.table(), mode="append")
+
+
+def test_keys_that_are_there_twice_are_refused_for_delta(filled: Shop, sinks: Sinks) -> None:
+    with pytest.raises(PublicationError, match="id=3"):
+        sinks.write(filled.table(), sold((3, "mon", 1), (3, "mon", 2)), mode="merge", keys=("id",))
+    assert filled.rows() == sorted(OLD)
+
+
+@pytest.mark.parametrize("mode", ["append", "overwrite-partitions", "merge"])
+def test_others_may_commit_to_delta_meanwhile(filled: Shop, sinks: Sinks, mode: str) -> None:
+    prepared = sinks.prepare(filled.table(), filled.spark.sql(sold(MINE)), **settings(mode))
+    filled.insert(THEIRS)
+    prepared.publish()
+    assert {MINE, THEIRS} <= set(filled.rows())
+
+
+def test_what_others_have_created_meanwhile_is_not_replaced(shop: Shop, sinks: Sinks) -> None:
+    prepared = sinks.prepare(shop.table(), shop.spark.sql(sold(MINE)), mode="error-if-exists")
+    shop.create()
+    shop.insert(THEIRS)
+    with pytest.raises(PublicationConflictError, match="others"):
+        prepared.publish()
+    assert shop.rows() == [THEIRS]
+
+
+def test_of_two_attempts_of_a_run_one_appends_to_delta(filled: Shop, sinks: Sinks) -> None:
+    first, second = (
+        sinks.prepare(filled.table(), filled.spark.sql(sold((3, "mon", amount))), mode="append") for amount in (1, 2)
+    )
+    second.publish()
+    with pytest.raises(DecisionLostError):
+        first.publish()
+    assert filled.rows() == sorted([*OLD, (3, "mon", 2)])
+
+
+POINTS: dict[str, tuple[Any, str, bool]] = {
+    "before it is decided": (Ledger, "decide", False),
+    "after it is decided": (Ledger, "decide", True),
+    "before the commit": (delta, "_write", False),
+    "after the commit": (delta, "_write", True),
+    "before the end is recorded": (Ledger, "finish", False),
+    "after the end is recorded": (Ledger, "finish", True),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("point", POINTS)
+def test_a_driver_that_dies_anywhere_commits_once(
+    shop: Shop, sinks: Sinks, monkeypatch: pytest.MonkeyPatch, mode: str, point: str
+) -> None:
+    shop.create()
+    owner, name, after = POINTS[point]
+    die(monkeypatch, owner, name, after=after)
+    with dying():
+        sinks.write(shop.table(), sold(MINE), **settings(mode))
+    assert shop.rows() in ([], [MINE])
+    sinks.write(shop.table(), sold(MINE), **settings(mode))
+    assert shop.rows() == [MINE]
+
+
+@pytest.mark.parametrize("exists", [True, False])
+@pytest.mark.parametrize("mode", MODES)
+def test_what_a_dead_driver_has_decided_is_committed_by_the_next_run(
+    shop: Shop, sinks: Sinks, monkeypatch: pytest.MonkeyPatch, mode: str, exists: bool
+) -> None:
+    if exists:
+        shop.create()
+    table = shop.table(partitioned_by=("day",))
+    die(monkeypatch, delta, "_write")
+    with dying():
+        sinks.write(table, sold(MINE), **settings(mode))
+    sinks.write(table, sold(THEIRS), mode="append", run="r2")
+    assert shop.rows() == [MINE, THEIRS]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_lost_answers_and_requests_of_delta(
+    shop: Shop, sinks: Sinks, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    shop.create()
+    write = delta._write
+
+    def lost_answer(*arguments: Any, **named: Any) -> None:
+        write(*arguments, **named)
+        raise Py4JError("the answer is lost")
+
+    def lost_request(*_: Any, **__: Any) -> None:
+        raise Py4JError("it was not sent")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(delta, "_write", lost_request)
+        with pytest.raises(Py4JError):
+            sinks.write(shop.table(), sold(MINE), **settings(mode))
+    assert shop.rows() == []
+    monkeypatch.setattr(delta, "_write", lost_answer)
+    sinks.write(shop.table(), sold(THEIRS), mode="append", run="r2")
+    assert shop.rows() == [MINE, THEIRS]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_driver_that_sleeps_before_its_commit_finds_it_in_the_log(
+    shop: Shop, sinks: Sinks, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    shop.create()
+    sleeping(monkeypatch, delta, "_write", lambda: sinks.write(shop.table(), sold(THEIRS), mode="append", run="r2"))
+    sinks.write(shop.table(), sold(MINE), **settings(mode))
+    assert shop.rows() == [MINE, THEIRS]
+
+
+def test_two_drivers_that_commit_one_decision_at_the_same_time_commit_it_once(
+    shop: Shop, sinks: Sinks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.create()
+    both, write = threading.Barrier(2), delta._write
+
+    def together(*arguments: Any, **named: Any) -> None:
+        both.wait(60)
+        write(*arguments, **named)
+
+    die(monkeypatch, delta, "_write")
+    opened = sinks.open(shop.table(), mode="append")
+    prepared = opened.prepare(opened.check(shop.spark.sql(sold(MINE))))
+    with dying():
+        prepared.publish()
+    monkeypatch.setattr(delta, "_write", together)
+    ledger: Ledger = opened.ledger  # type: ignore[attr-defined]
+    (decided,) = ledger.of_this_run(f"delta:{shop.path}", None, 1)
+    threads = [
+        threading.Thread(target=delta._carry_out, args=(decided, shop.table(), shop.spark, ledger)) for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert shop.rows() == [MINE]
+
+
+def test_a_delta_table_that_was_created_again_is_another_one(filled: Shop, sinks: Sinks) -> None:
+    prepared = sinks.prepare(filled.table(), filled.spark.sql(sold(MINE)), mode="append")
+    again(filled)
+    with pytest.raises(PublicationConflictError, match="created again"):
+        prepared.publish()
+    sinks.write(filled.table(), sold(MINE), mode="append")
+    assert filled.rows() == [MINE]
+    again(filled)
+    sinks.write(filled.table(), sold(MINE), mode="append")
+    assert filled.rows() == [MINE], "what this run has appended was to another table"
+
+
+def again(shop: Shop) -> None:
+    """Remove the table, and create it again."""
+    shutil.rmtree(shop.path)
+    shop.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr]
+    shop.create()
+
+
+def test_an_optimized_and_vacuumed_table_is_read_and_written(filled: Shop, sinks: Sinks) -> None:
+    prepared = sinks.prepare(filled.table(), filled.spark.sql(sold(MINE)), mode="append")
+    filled.insert((4, "mon", 40))
+    filled.spark.sql(f"OPTIMIZE delta.`{filled.path}`")
+    filled.spark.sql(f"VACUUM delta.`{filled.path}`")
+    prepared.publish()
+    assert filled.rows() == sorted([*OLD, MINE, (4, "mon", 40)])
+
+
+def test_a_version_of_delta_is_pinned_or_named(filled: Shop, spark: SparkSession) -> None:
+    rows = read_source(filled.table(), spark)
+    filled.insert(MINE)
+    assert rows.count() == 2
+    assert read_source(filled.table(), spark).count() == 3
+    assert read_source(filled.table(version=1), spark).count() == 2
+    assert read_source(filled.table(version=0), spark).count() == 0
+    for wrong in ({"version": 50}, {"timestamp": "2001-01-01"}, {"timestamp": "2101-01-01"}):
+        with pytest.raises(TableFormatError):
+            read_source(filled.table(**wrong), spark)
+    with pytest.raises(TableFormatError, match="is no Delta table"):
+        read_source(Delta(f"{filled.path}-none"), spark)
+
+
+def test_a_pipeline_reads_delta_and_writes_it(
+    filled: Shop, run_pipeline: Callable[..., list[Any]], tmp_path: Path
+) -> None:
+    env = StreamExecutionEnvironment("lake")
+    rows = env.from_source(filled.table(), "sold")
+    rows.sink_to(Parquet(f"{tmp_path}/out")).name("out")
+    rows.select("id", "day", amount="amount * 2").sink_to(Delta(f"{tmp_path}/twice"), mode="append").name("twice")
+    (report,) = run_pipeline(env.pipeline())
+    assert report.failure is None
+    assert Shop(filled.spark, f"{tmp_path}/twice").rows() == [(1, "mon", 20), (2, "tue", 40)]
