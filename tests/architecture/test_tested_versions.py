@@ -54,6 +54,12 @@ def test_the_other_pairs_are_those_that_no_row_has() -> None:
     assert together | others == set(itertools.product(PYTHON.minors, SPARK.minors))
 
 
+def test_the_page_has_the_other_pairs() -> None:
+    page = (ROOT / "docs/versions.md").read_text()
+    rows = re.findall(r"^\| ([\d.]+) \| ([\d.]+) \| [\d-]+ \|$", page, re.MULTILINE)
+    assert {Row.of(python, spark, AIRFLOW.minors[-1]) for python, spark in rows} == set(other_pairs())
+
+
 def test_each_minor_is_in_a_row_and_each_airflow_with_the_oldest_and_the_newest_spark() -> None:
     columns = zip(*((row.python, row.spark, row.airflow) for row in TOGETHER), strict=True)
     for product, column in zip((PYTHON, SPARK, AIRFLOW), columns, strict=True):

@@ -196,7 +196,8 @@ SINKS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
         Files("/out", format="delta"),
         {},
         [
-            "out: a delta table cannot be written as files: delta, hudi and iceberg tables are files and a log",
+            "out: a delta table cannot be written as files: delta, hudi and iceberg tables are files and a log. "
+            "Iceberg(name) and Delta(path) write tables",
             "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Iceberg, Delta, Table, FunctionSink",
         ],
     ),

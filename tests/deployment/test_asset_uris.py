@@ -1,6 +1,6 @@
 import pytest
 
-from graph_compiler import Csv, Jdbc, Parquet, Secret, Table, Values
+from graph_compiler import Csv, Delta, Iceberg, Jdbc, Parquet, Secret, Table, Values
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.deployment.describe.templates import asset_uri, parameters_in
 
@@ -36,6 +36,9 @@ DEFAULTS: dict[str, str | int | float | bool] = {
         (Jdbc("jdbc:sqlserver://db:1433;databaseName=shop", table="orders"), None),
         (Csv("{{ params.unknown }}/orders"), None),
         (Table("shop.orders"), "x-spark-table:///shop/orders"),
+        (Iceberg("lake.shop.orders"), "x-iceberg-table:///lake/shop/orders"),
+        (Delta("/lake/orders"), "file:///lake/orders"),
+        (Delta("hdfs://nn:8020/lake/{{ ds }}"), "hdfs://nn:8020/lake"),
         (Jdbc("jdbc:postgresql://db:5432/shop", table="orders"), "postgresql://db:5432/shop/public/orders"),
         (Jdbc("jdbc:postgresql://db:5432/shop?ssl=true", table='"s"."o"'), "postgresql://db:5432/shop/s/o"),
         (Jdbc("jdbc:mysql://user:word@db/shop", table="orders"), "mysql://db/shop/orders"),

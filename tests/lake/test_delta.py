@@ -153,6 +153,19 @@ def test_what_violates_a_constraint_fails_before_anything_is_published(filled: S
     assert filled.rows() == sorted([*OLD, MINE])
 
 
+def test_null_where_delta_has_none_fails_before_anything_is_published(shop: Shop, sinks: Sinks) -> None:
+    shop.create("id INT NOT NULL, day STRING, amount INT")
+    rows = "SELECT IF(v = 2, NULL, v) AS id, 'mon' AS day, 1 AS amount FROM VALUES (1), (2) AS t(v)"
+    with pytest.raises(Exception, match="violates NOT NULL of column 'id'"):
+        sinks.prepare(shop.table(), shop.spark.sql(rows), mode="append")
+
+
+def test_one_path_written_in_two_ways_is_one_table(filled: Shop, sinks: Sinks) -> None:
+    for path in (filled.path, f"file://{filled.path}/", f"file:{filled.path}"):
+        sinks.write(Delta(path), sold(MINE), mode="append")
+    assert filled.rows() == sorted([*OLD, MINE])
+
+
 def test_a_constraint_that_comes_later_gives_the_decision_up(filled: Shop, sinks: Sinks) -> None:
     prepared = sinks.prepare(filled.table(), filled.spark.sql(sold((3, "mon", 500))), mode="append")
     filled.spark.sql(f"ALTER TABLE delta.`{filled.path}` ADD CONSTRAINT small CHECK (amount < 100)")

@@ -9,10 +9,12 @@ import pytest
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import TRASH
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.staging.gc.collection import Collection, Policy, Waste, collect
+from graph_compiler.identifiers import OperatorId
+from graph_compiler.staging.gc.collection import Collection, LeftTable, Policy, Waste, collect
 from graph_compiler.staging.gc.liveness import AirflowRunState, RunOfAirflow
 from graph_compiler.staging.gc.removal import forget, remove
 from graph_compiler.staging.gc.survey import survey
+from graph_compiler.staging.publications.preparations import PlaceKind
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.staging_trees import FIRST, OUT, SECOND, Run, age
 
@@ -190,6 +192,19 @@ def test_a_run_with_finished_publications_is_removed(run: Run, tmp_path: Path) -
     for _ in remove(LocalStore(), found(run, old=8 * DAY), str(run.root)):
         pass
     assert all(path.exists() for path in ledgers), "ledgers are for ever"
+
+
+def test_a_branch_that_may_be_left_is_dropped_by_a_statement_of_its_own() -> None:
+    left = LeftTable(
+        record="r",
+        run=RunIdentity.own("p", "r"),
+        operator_id=OperatorId("ab" * 16),
+        execution_id="e1",
+        table="`lake`.`db`.`sold`.branch_graph_compiler_01",
+        target="iceberg:1",
+        kind=PlaceKind.BRANCH,
+    )
+    assert left.statement == "ALTER TABLE `lake`.`db`.`sold` DROP BRANCH IF EXISTS graph_compiler_01"
 
 
 @pytest.mark.parametrize(

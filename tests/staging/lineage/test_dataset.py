@@ -2,7 +2,7 @@
 
 import pytest
 
-from graph_compiler import Csv, Jdbc, Parquet, Table
+from graph_compiler import Csv, Delta, Iceberg, Jdbc, Parquet, Table
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.deployment.describe.templates import asset_uri
 from graph_compiler.staging.attempts.attempt_lineage import DatasetName
@@ -30,6 +30,8 @@ from graph_compiler.staging.attempts.attempt_lineage import DatasetName
         (Jdbc("jdbc:postgresql://db:5432/shop", table="orders"), "postgres://db:5432", "shop.public.orders"),
         (Jdbc("jdbc:mysql://db:3306/shop", table="orders"), "mysql://db:3306", "shop.orders"),
         (Table("shop.orders"), "spark_catalog", "shop.orders"),
+        (Iceberg("lake.shop.orders"), "lake", "shop.orders"),
+        (Delta("/lake/orders"), "file", "/lake/orders"),
     ],
 )
 def test_a_place_has_the_name_that_others_give_it(connector: Connector, namespace: str, name: str) -> None:

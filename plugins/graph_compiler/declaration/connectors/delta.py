@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from graph_compiler.declaration.connectors.connector import Connector, SinkMode, WhenReadTwice, as_columns
 from graph_compiler.declaration.connectors.file_uris import RELATIVE, lasting, place_uri, why_not_local
-from graph_compiler.declaration.connectors.files import folder_key
+from graph_compiler.declaration.connectors.files import folder_key, plain_place
 from graph_compiler.declaration.connectors.jdbc_templates import TEMPLATE
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing, shown
@@ -46,6 +46,11 @@ class Delta(Connector):
     @property
     def place(self) -> str | None:
         return self.path
+
+    @property
+    def folder(self) -> str:
+        """Return its path, in one form for all ways to write it."""
+        return plain_place(self.path)
 
     def place_key(self) -> tuple[object, ...] | None:
         return folder_key(self.path)

@@ -135,7 +135,7 @@ class FileConnector(Connector):
     @property
     def place(self) -> str | None:
         """Return the normalized folder, or all of them, in order; templates are kept."""
-        return ", ".join(map(_place, sorted(self.paths)))
+        return ", ".join(map(plain_place, sorted(self.paths)))
 
     def place_key(self) -> tuple[object, ...] | None:
         """Return the folders from the root, for all formats alike."""
@@ -434,17 +434,20 @@ class Files(RecordFiles):
         if self.format.lower() not in TABLE_FORMATS:
             return RecordFiles.why_not_writable(self)
         tables = listing(TABLE_FORMATS)
-        return f"a {self.format} table cannot be written as files: {tables} tables are files and a log"
+        return (
+            f"a {self.format} table cannot be written as files: {tables} tables are files and a log. "
+            "Iceberg(name) and Delta(path) write tables"
+        )
 
 
-def folder_key(path: str) -> tuple[object, ...] | None:
+def folder_key(path: str) -> tuple[object, ...]:
     """Return the folders of a path from the root, for whatever is in them."""
-    place = _place(path)
-    return None if place is None else (FileConnector, *(PurePosixPath(place).parts or "."))
+    return (FileConnector, *(PurePosixPath(plain_place(path)).parts or "."))
 
 
 @lru_cache(maxsize=1024)  # each pair of a pipeline's places is compared while Airflow parses its Dag
-def _place(path: str) -> str:
+def plain_place(path: str) -> str:
+    """Return a path in one form: without `file:`, and without a slash at its end."""
     path = re.sub(r"^file:(//(?=/|\{)|(?=/(?!/)|\{))", "", path, flags=re.IGNORECASE)
     scheme, separator, rest = path.rpartition("://")
     if not separator and rest.startswith("//"):  # PurePosixPath keeps two slashes

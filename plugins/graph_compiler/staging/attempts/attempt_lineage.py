@@ -27,6 +27,7 @@ from graph_compiler.stores.store_kind import DatasetNames
 # s3://lake/out/delays                     s3://lake             out/delays
 # postgresql://db:5432/shop/sales/orders   postgres://db:5432    shop.sales.orders
 # x-spark-table:///shop/orders             spark_catalog         shop.orders
+# x-iceberg-table:///lake/shop/orders      lake                  shop.orders
 
 _DATABASES = {"postgresql": "postgres"}
 """OpenLineage's names of databases, where they differ from those in JDBC's urls."""
@@ -49,6 +50,9 @@ class DatasetName:
             return cls(namespace=host, name=path)
         if place.scheme == "x-spark-table":
             return cls(namespace="spark_catalog", name=path.strip("/").replace("/", "."))
+        if place.scheme == "x-iceberg-table":
+            catalog, _, table = path.strip("/").partition("/")
+            return cls(namespace=catalog, name=table.replace("/", "."))
         namespace = f"{_DATABASES.get(place.scheme, place.scheme)}://{place.netloc}"
         match dataset_names(place.scheme):
             case DatasetNames.PATH:

@@ -17,7 +17,7 @@ from functools import partial
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import col, concat_ws, expr, raise_error, when
+from pyspark.sql.functions import col, expr, raise_error, when
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import OnSchemaChange, SinkMode
@@ -174,7 +174,7 @@ class DeltaSink:
 def _(connector: Delta, operator_id: OperatorId, sink: Sink, context: SinkContext) -> OpenSink:
     spark, ledger = context.spark, context.ledger
     check_session(spark)
-    target = f"delta:{connector.path.rstrip('/')}"
+    target = f"delta:{connector.folder}"
     finish = partial(_finish, connector=connector, spark=spark, ledger=ledger)
     number = ledger.settle(target, operator_id, finish)
     if sink.mode is SinkMode.OVERWRITE:
@@ -252,13 +252,20 @@ def _held_to_constraints(rows: DataFrame, table: DeltaTable, connector: Delta) -
     """Fail for rows that violate a constraint of the table, before anything is published."""
     first = rows.columns[0]
     value = col(quoted(first))
-    for key, condition in table.settings.items():
-        if key.startswith(_CONSTRAINT):
-            name = key.removeprefix(_CONSTRAINT)
-            words = lit(f"a row violates the constraint {name} of {connector.place}: {condition}")
-            holds = expr(f"({condition}) IS TRUE")
-            value = when(holds, value).otherwise(raise_error(concat_ws("", words)).cast(rows.schema[first].dataType))
-    return rows.withColumn(first, value)
+    conditions = {
+        f"the constraint {key.removeprefix(_CONSTRAINT)} of {connector.place}: {condition}": condition
+        for key, condition in table.settings.items()
+        if key.startswith(_CONSTRAINT)
+    }
+    conditions |= {
+        f"NOT NULL of column '{field.name}' of {connector.place}": f"{quoted(field.name)} IS NOT NULL"
+        for field in table.schema
+        if not field.nullable
+    }
+    for what, condition in conditions.items():
+        violated = raise_error(lit(f"a row violates {what}")).cast(rows.schema[first].dataType)
+        value = when(expr(f"({condition}) IS TRUE"), value).otherwise(violated)
+    return rows.withColumn(first, value) if conditions else rows
 
 
 def _finish(earlier: Publication, *, connector: Delta, spark: SparkSession, ledger: Ledger) -> None:
