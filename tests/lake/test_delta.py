@@ -371,3 +371,18 @@ def test_a_pipeline_reads_delta_and_writes_it(
     (report,) = run_pipeline(env.pipeline())
     assert report.failure is None
     assert Shop(filled.spark, f"{tmp_path}/twice").rows() == [(1, "mon", 20), (2, "tue", 40)]
+
+
+def test_parameters_are_bound_though_deltas_parser_leaves_them_out(
+    filled: Shop, run_pipeline: Callable[..., list[Any]], tmp_path: Path
+) -> None:
+    env = StreamExecutionEnvironment("lake", params={"least": 15, "day": "tue"})
+    rows = env.from_source(filled.table(), "sold")
+    rows.filter("amount > :least").sink_to(Parquet(f"{tmp_path}/much")).name("much")
+    rows.sql("SELECT id FROM {input} WHERE day = :day AND id IN (SELECT id FROM {input})").name("tuesdays").sink_to(
+        Parquet(f"{tmp_path}/tuesdays")
+    ).name("out")
+    (report,) = run_pipeline(env.pipeline())
+    assert report.failure is None
+    for name in ("much", "tuesdays"):
+        assert [row.id for row in filled.spark.read.parquet(f"{tmp_path}/{name}").collect()] == [2]

@@ -17,7 +17,6 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.operators import Operator
 from graph_compiler.declaration.parameters.parameter import ParameterValue
-from graph_compiler.declaration.sql_text import without_end
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.operators.contracts import Contract
 from graph_compiler.spark_runtime.repeatability.variations import why_rows_vary
@@ -28,7 +27,7 @@ from graph_compiler.spark_runtime.spark_internals.parsed_queries import (
     require_expression,
     require_order,
     rows_of_query,
-    sql_arguments,
+    rows_of_text,
     with_types,
 )
 
@@ -148,7 +147,7 @@ def query_over_views(
         with _placing_syntax_errors(query, spark):
             typed = with_types(query, parameters)
             parsed_query(typed, parameters, spark)
-            return spark.sql(without_end(typed), args=sql_arguments(parameters, spark))
+            return rows_of_text(typed, parameters, spark)
     finally:
         for name in tables:
             spark.catalog.dropTempView(name)

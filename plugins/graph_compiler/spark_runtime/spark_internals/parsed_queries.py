@@ -23,8 +23,15 @@ from graph_compiler.declaration.parameters.typed_value import TypedValue
 from graph_compiler.declaration.sql_text import not_a_query, query_problem, tokens_of, unclosed_in, without_end
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import shown
-from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError, java_class, lit, scala_map, scala_sequence
-from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan, rows_of_plan
+from graph_compiler.spark_runtime.spark_internals.java import (
+    Py4JJavaError,
+    java_class,
+    java_class_name,
+    lit,
+    scala_map,
+    scala_sequence,
+)
+from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan, pattern, rows_of_plan
 
 _PARSER = "org.apache.spark.sql.catalyst.parser"
 
@@ -44,9 +51,10 @@ def rows_of_query(
     plans = {name: analyzed_plan(rows) for name, rows in tables.items()}
     plan = parsed_query(query, parameters, spark)
     if _binds(query, parameters):
-        context = java_class(spark, f"{_PARSER}.NamedParameterContext")
-        values = context(_literals(parameters, spark))
-        plan = _parser(spark).parsePlanWithParameters(without_end(query), values)
+        if _leaves_unbound(spark):
+            plan = _parser(spark).parsePlan(_filled(without_end(query), parameters, spark))
+        else:
+            plan = _bound_plan(without_end(query), parameters, spark)
     return rows_of_plan(spark, _with_tables(plan, plans, spark))
 
 
@@ -58,9 +66,7 @@ def parsed_query(query: str, parameters: Mapping[str, ParameterValue], spark: Sp
     text = without_end(query)
     plan = _query_plan(text, spark)
     if plan is None and _binds(query, parameters):  # some places need a value: DECIMAL(:digits, 2)
-        handler = java_class(spark, f"{_PARSER}.ParameterHandler")
-        filled = handler.substituteNamedParameters(text, _literals(parameters, spark))
-        plan = _query_plan(filled._1(), spark)
+        plan = _query_plan(_filled(text, parameters, spark), spark)
     if plan is None:
         command = _parser(spark).parsePlan(text).nodeName()
         named = query_problem(text) or not_a_query(f"its SQL is a command ({command}), not a query")
@@ -92,10 +98,9 @@ def _parse_alone(
             raise
         # Some places need a value, and Spark puts values only into whole queries.
         before, after = query_around
-        handler = java_class(spark, f"{_PARSER}.ParameterHandler")
         query = f"{before}{text}{after}"
         try:
-            filled = handler.substituteNamedParameters(query, _literals(parameters, spark))._1()
+            filled = _filled(query, parameters, spark)
             parse(filled[len(before) : len(filled) - len(after)])
         except (PySparkException, Py4JJavaError):
             raise error from None  # it has the place in the text as it is written
@@ -134,7 +139,33 @@ def _binds(query: str, parameters: Mapping[str, ParameterValue]) -> bool:
     return bool(parameters) and ":" in query
 
 
-def sql_arguments(parameters: Mapping[str, ParameterValue], spark: SparkSession) -> dict[str, Any]:
+def rows_of_text(query: str, parameters: Mapping[str, ParameterValue], spark: SparkSession) -> DataFrame:
+    """Return the rows of a query over views, with its parameters."""
+    text = without_end(query)
+    if _binds(query, parameters) and _leaves_unbound(spark):
+        return spark.sql(_filled(text, parameters, spark))
+    return spark.sql(text, args=_arguments(parameters, spark))
+
+
+def _leaves_unbound(spark: SparkSession) -> bool:
+    """Whether the parser of an extension leaves parameters out, as that of Delta Lake 4.4 does."""
+    if java_class_name(_parser(spark)) == "SparkSqlParser":
+        return False
+    return bool(_bound_plan("SELECT :a", {"a": 1}, spark).containsPattern(pattern(spark, "PARAMETER")))
+
+
+def _bound_plan(text: str, parameters: Mapping[str, ParameterValue], spark: SparkSession) -> Any:
+    context = java_class(spark, f"{_PARSER}.NamedParameterContext")
+    return _parser(spark).parsePlanWithParameters(text, context(_literals(parameters, spark)))
+
+
+def _filled(text: str, parameters: Mapping[str, ParameterValue], spark: SparkSession) -> str:
+    """Return a text with literals in place of its parameters, as Spark itself writes them."""
+    handler = java_class(spark, f"{_PARSER}.ParameterHandler")
+    return str(handler.substituteNamedParameters(text, _literals(parameters, spark))._1())
+
+
+def _arguments(parameters: Mapping[str, ParameterValue], spark: SparkSession) -> dict[str, Any]:
     """Return the parameters as `spark.sql(…, args=…)` takes them."""
     column = java_class(spark, "org.apache.spark.sql.classic.ExpressionUtils").column
     return {

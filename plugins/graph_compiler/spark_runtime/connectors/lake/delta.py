@@ -25,6 +25,7 @@ from graph_compiler.declaration.connectors.delta import Delta
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.errors import PublicationConflictError, PublicationError, PublicationPendingError
 from graph_compiler.identifiers import OperatorId, listing, quoted
+from graph_compiler.spark_runtime.columns.alignment import all_nullable
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.columns.schema_change import FILES_EVOLVE
 from graph_compiler.spark_runtime.connectors.lake.versions import TableFormatError, check_format
@@ -131,7 +132,7 @@ class DeltaSink:
         """Check the rows against the declared schema and the table."""
         check_names(rows.schema)
         table = DeltaTable.load(self.spark, self.connector.path)
-        held = table.schema if table.exists else None
+        held = all_nullable(table.schema) if table.exists else None  # NOT NULL is a constraint, below
         target = Target(name=str(self.connector.place), held=held, evolves=FILES_EVOLVE)
         rows = conform_to_target(rows, self.connector, target)
         check_columns(rows.schema, "parquet", self.publication.partitioned_by)

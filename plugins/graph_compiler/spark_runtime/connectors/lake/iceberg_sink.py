@@ -51,6 +51,7 @@ from graph_compiler.declaration.connectors.iceberg import Iceberg
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.errors import PublicationConflictError, PublicationError, PublicationPendingError
 from graph_compiler.identifiers import OperatorId, listing, quoted
+from graph_compiler.spark_runtime.columns.alignment import all_nullable
 from graph_compiler.spark_runtime.columns.column_types import check_names
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, parse_schema, type_words
 from graph_compiler.spark_runtime.columns.schema_change import FILES_EVOLVE, ChangeKind, find_changes
@@ -134,7 +135,8 @@ class IcebergSink:
     def check(self, rows: DataFrame) -> DataFrame:
         """Check the rows against the declared schema and the table."""
         check_names(rows.schema)
-        target = Target(name=str(self.connector.place), held=self._held, evolves=FILES_EVOLVE)
+        held = all_nullable(self._held)  # Spark checks NOT NULL when it writes
+        target = Target(name=str(self.connector.place), held=held, evolves=FILES_EVOLVE)
         rows = conform_to_target(rows, self.connector, target)
         key_columns(self.sink.keys, rows.schema)
         return rows
