@@ -71,6 +71,17 @@ def test_what_is_for_sources_is_not_for_sinks() -> None:
     assert Iceberg("lake.db.t").why_not_writable() is Iceberg("lake.db.t").why_not_readable() is None
 
 
+@pytest.mark.parametrize("key", ["credential", "jdbc.password", "token"])
+def test_a_secret_among_sparks_settings_of_a_catalog_is_refused(key: str) -> None:
+    env = StreamExecutionEnvironment("lake", config={f"spark.sql.catalog.lake.{key}": "canary"})
+    env.from_source(Iceberg("lake.db.orders"), "orders").sink_to(Iceberg("lake.db.sold"), mode="append").name("sold")
+    with pytest.raises(
+        InvalidPipelineError, match=r"catalog=\{'…': Secret\('connection id'\)\} of the tables"
+    ) as raised:
+        compile_pipeline(env.pipeline())
+    assert "canary" not in str(raised.value)
+
+
 def test_properties_are_rendered_hidden_and_passed_on() -> None:
     connector = Iceberg("lake.db.t", catalog={"uri": "jdbc:{{ params.db }}", "jdbc.password": PASSWORD, "clients": 4})
     assert connector.texts() == {"name": "lake.db.t", "catalog.uri": "jdbc:{{ params.db }}", "catalog.clients": "4"}

@@ -15,7 +15,7 @@ from graph_compiler import Delta, Parquet, StreamExecutionEnvironment
 from graph_compiler.errors import DecisionLostError, PublicationConflictError, PublicationError, SchemaChangedError
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.lake import delta
-from graph_compiler.spark_runtime.connectors.lake.versions import TableFormatError
+from graph_compiler.spark_runtime.connectors.lake.formats import TableFormatError
 from graph_compiler.staging.publications.ledger import Ledger
 from tests.harness.sinks import Sinks
 from tests.lake.conftest import sold

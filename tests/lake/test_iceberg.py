@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from graph_compiler import Parquet, StreamExecutionEnvironment
 from graph_compiler.errors import DecisionLostError, PublicationConflictError, PublicationError, SchemaChangedError
 from graph_compiler.spark_runtime.connectors import read_source
-from graph_compiler.spark_runtime.connectors.lake.versions import TableFormatError
+from graph_compiler.spark_runtime.connectors.lake.formats import TableFormatError
 from tests.harness.sinks import Sinks
 from tests.lake.conftest import Lake, sold
 

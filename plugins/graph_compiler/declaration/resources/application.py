@@ -23,7 +23,9 @@ INSTEAD: Mapping[str, str] = {
 }
 """Spark's settings that say where an application runs, with what sets them here."""
 
-_SECRET = re.compile(r"(password|secret|secret[._-]?key|token|access[._-]?key)$", re.IGNORECASE)
+_SECRET = re.compile(r"(password|secret|secret[._-]?key|token|credential|access[._-]?key)$", re.IGNORECASE)
+_ELSEWHERE = "spark-defaults.conf of the cluster, or a Hadoop credential provider"
+_CATALOG, _IN_A_CATALOG = "spark.sql.catalog.", "catalog={'…': Secret('connection id')} of the tables"
 # The values are names of Kubernetes' Secrets.
 _NAMES_OF_SECRETS = re.compile(r"spark\.kubernetes\.(driver|executor)\.secret")
 
@@ -38,6 +40,6 @@ def secret_in_plain_text(key: str, found: str, value: object = "") -> Problem | 
         return None
     return Problem(
         message=f"{found} holds a secret in plain text",
-        allowed="spark-defaults.conf of the cluster, or a Hadoop credential provider",
+        allowed=_IN_A_CATALOG if key.startswith(_CATALOG) else _ELSEWHERE,
         hint="anyone who can see the code, the plan or the arguments of a process could read it",
     )

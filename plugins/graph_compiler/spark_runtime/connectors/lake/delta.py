@@ -28,7 +28,7 @@ from graph_compiler.identifiers import OperatorId, listing, quoted
 from graph_compiler.spark_runtime.columns.alignment import all_nullable
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.columns.schema_change import FILES_EVOLVE
-from graph_compiler.spark_runtime.connectors.lake.versions import TableFormatError, check_format
+from graph_compiler.spark_runtime.connectors.lake.formats import TableFormatError, check_format, refuse_other_partitions
 from graph_compiler.spark_runtime.connectors.sink import (
     AppendedBefore,
     OpenSink,
@@ -182,7 +182,8 @@ def _(connector: Delta, operator_id: OperatorId, sink: Sink, context: SinkContex
         ledger.refuse_rows_of_this_dag_run(target, number)
     table = DeltaTable.load(spark, connector.path)
     _refuse_what_is_computed(connector, table)
-    _refuse_other_partitions(connector, sink.mode, table)
+    there = table.partitions if table.exists else connector.partitioned_by
+    refuse_other_partitions(connector.place, sink.mode, there=there, declared=connector.partitioned_by)
     own = tuple(one for one in ledger.of_this_run(target, operator_id, number) if _is_in(one, table))
     publication = CommitPublication(
         number=number,
@@ -231,21 +232,6 @@ def _refuse_what_is_computed(connector: Delta, table: DeltaTable) -> None:
         raise PublicationError(
             f"{connector.place} computes {listing(found)} itself: rows of a sink have all columns\n"
             "  allowed: tables without generated and identity columns"
-        )
-
-
-def _refuse_other_partitions(connector: Delta, mode: SinkMode, table: DeltaTable) -> None:
-    there, wanted = (table.partitions if table.exists else connector.partitioned_by), connector.partitioned_by
-    if wanted and [name.lower() for name in wanted] != [name.lower() for name in there]:
-        raise PublicationError(
-            f"{connector.place} is partitioned by {listing(there) or 'nothing'}, "
-            f"and partitioned_by is {listing(wanted)}\n"
-            "  hint: leave partitioned_by out: it is for a table that is created"
-        )
-    if mode is SinkMode.OVERWRITE_PARTITIONS and not there:
-        raise PublicationError(
-            f"{connector.place} has no partitions, so '{mode}' would replace all of it\n"
-            f"  allowed: a table with partitions, or mode='{SinkMode.OVERWRITE}'"
         )
 
 

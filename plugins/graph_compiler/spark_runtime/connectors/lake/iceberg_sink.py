@@ -50,11 +50,12 @@ from graph_compiler.declaration.connectors import SinkMode
 from graph_compiler.declaration.connectors.iceberg import Iceberg
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.errors import PublicationConflictError, PublicationError, PublicationPendingError
-from graph_compiler.identifiers import OperatorId, listing, quoted
+from graph_compiler.identifiers import OperatorId, quoted
 from graph_compiler.spark_runtime.columns.alignment import all_nullable
 from graph_compiler.spark_runtime.columns.column_types import check_names
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, parse_schema, type_words
 from graph_compiler.spark_runtime.columns.schema_change import FILES_EVOLVE, ChangeKind, find_changes
+from graph_compiler.spark_runtime.connectors.lake.formats import refuse_other_partitions
 from graph_compiler.spark_runtime.connectors.lake.iceberg_source import connect
 from graph_compiler.spark_runtime.connectors.sink import (
     AppendedBefore,
@@ -243,7 +244,8 @@ def _(connector: Iceberg, operator_id: OperatorId, sink: Sink, context: SinkCont
     connect(connector, spark)
     _create(connector, spark)
     table = IcebergTable.load(spark, connector.sql_name)
-    _refuse_other_partitions(connector, sink.mode, table)
+    declared = [re.sub(r", ?", ", ", each) for each in connector.partitioned_by]
+    refuse_other_partitions(connector.place, sink.mode, there=table.partitions(), declared=declared)
     target = f"iceberg:{table.uuid}"
     finish = partial(_finish, connector=connector, spark=spark, ledger=ledger)
     number = ledger.settle(target, operator_id, finish)
@@ -313,22 +315,6 @@ def _is_held(kind: DataType) -> bool:
         case MapType():
             return _is_held(kind.keyType) and _is_held(kind.valueType)
     return kind == StringType() if isinstance(kind, StringType) else isinstance(kind, _HELD)
-
-
-def _refuse_other_partitions(connector: Iceberg, mode: SinkMode, table: IcebergTable) -> None:
-    there = table.partitions()
-    wanted = tuple(re.sub(r", ?", ", ", each) for each in connector.partitioned_by)
-    if wanted and [each.lower() for each in wanted] != [each.lower() for each in there]:
-        raise PublicationError(
-            f"{connector.place} is partitioned by {listing(there) or 'nothing'}, "
-            f"and partitioned_by is {listing(wanted)}\n"
-            "  hint: leave partitioned_by out: it is for a table that is created"
-        )
-    if mode is SinkMode.OVERWRITE_PARTITIONS and not there:
-        raise PublicationError(
-            f"{connector.place} has no partitions, so '{mode}' would replace all of it\n"
-            f"  allowed: a table with partitions, or mode='{SinkMode.OVERWRITE}'"
-        )
 
 
 def _refuse_another_table(publication: SnapshotPublication, table: IcebergTable) -> None:

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from graph_compiler.declaration.connectors.iceberg import CATALOG_SETTINGS, Iceberg
 from graph_compiler.identifiers import listing
-from graph_compiler.spark_runtime.connectors.lake.versions import TableFormatError, check_format
+from graph_compiler.spark_runtime.connectors.lake.formats import TableFormatError, check_format
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.iceberg_tables import IcebergTable, iceberg_jar, iceberg_version

@@ -1,14 +1,16 @@
-"""Which version of a table format a driver has, and whether it works with its Spark."""
+"""What both formats of tables share: whether a jar works with its Spark, and a table has the declared partitions."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import SparkSession
 
 from graph_compiler import program_log
-from graph_compiler.errors import GraphCompilerError
+from graph_compiler.declaration.connectors import SinkMode
+from graph_compiler.errors import GraphCompilerError, PublicationError
+from graph_compiler.identifiers import listing
 from graph_compiler.tested_versions import TableFormat, minor_of
 
 LOG = program_log.logger(__name__)
@@ -44,3 +46,19 @@ def check_format(
         )
     if (found := version_of(spark).removeprefix("v")) != (tested := format.versions[minor]):
         LOG.warning("%s %s is not tested with this version of graph_compiler; %s is", format.name, found, tested)
+
+
+def refuse_other_partitions(
+    place: str | None, mode: SinkMode, *, there: Sequence[str], declared: Sequence[str]
+) -> None:
+    """Raise PublicationError if a table is not partitioned as declared, or has none that a mode could replace."""
+    if declared and [each.lower() for each in declared] != [each.lower() for each in there]:
+        raise PublicationError(
+            f"{place} is partitioned by {listing(there) or 'nothing'}, and partitioned_by is {listing(declared)}\n"
+            "  hint: leave partitioned_by out: it is for a table that is created"
+        )
+    if mode is SinkMode.OVERWRITE_PARTITIONS and not there:
+        raise PublicationError(
+            f"{place} has no partitions, so '{mode}' would replace all of it\n"
+            f"  allowed: a table with partitions, or mode='{SinkMode.OVERWRITE}'"
+        )
