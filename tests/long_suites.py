@@ -37,6 +37,13 @@ SUITES: Mapping[str, Sequence[str]] = {
         "tests/object_stores",
     ),
     "make test-hdfs": (*_PUBLISHING, f"{_PACKAGE}/webhdfs", f"{_PACKAGE}/spark_runtime/stores", "tests/hdfs"),
+    "make test-lake": (
+        f"{_PACKAGE}/spark_runtime/connectors/lake",
+        f"{_PACKAGE}/spark_runtime/spark_internals/iceberg_tables.py",
+        f"{_PACKAGE}/spark_runtime/spark_internals/delta_tables.py",
+        f"{_PACKAGE}/staging/publications",
+        "tests/lake",
+    ),
     "make test-matrix": (
         f"{_PACKAGE}/spark_runtime/spark_internals",
         f"{_PACKAGE}/deployment/describe/airflow_versions.py",
