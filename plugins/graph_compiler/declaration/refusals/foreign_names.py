@@ -324,7 +324,6 @@ _PANDAS: Mapping[str, str] = {
     "to_feather": "`sink_to(Parquet(path))`",
     "to_hdf": "`sink_to(Parquet(path))`",
     "to_html": _ROWS,
-    "to_delta": "`sink_to(Delta(path))`",
     "to_iceberg": '`sink_to(Iceberg("lake.shop.sold"))`',
     "to_json": "`sink_to(Json(path), single_file=True)`",
     "to_latex": _ROWS,
