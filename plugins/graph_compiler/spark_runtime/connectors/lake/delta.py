@@ -217,12 +217,13 @@ def _(connector: Delta, operator_id: OperatorId, sink: Sink, context: SinkContex
 
 
 def _is_in(publication: Publication, table: DeltaTable) -> bool:
-    """Whether a publication was made to this table, and not to one that was at its path before."""
-    if not table.exists:
+    """Whether a publication was made to this table, and not to one that was at its path before.
+
+    A confirmation does not count: it says nothing of the table, and the publication that it confirms does.
+    """
+    if not table.exists or not isinstance(publication, CommitPublication):
         return False
-    if isinstance(publication, CommitPublication):
-        return publication.table == table.id or table.has_committed(publication.commit)
-    return True
+    return publication.table == table.id or table.has_committed(publication.commit)
 
 
 def _refuse_what_is_computed(connector: Delta, table: DeltaTable) -> None:
