@@ -25,7 +25,8 @@ INSTEAD: Mapping[str, str] = {
 
 _SECRET = re.compile(r"(password|secret|secret[._-]?key|token|credential|access[._-]?key)$", re.IGNORECASE)
 _ELSEWHERE = "spark-defaults.conf of the cluster, or a Hadoop credential provider"
-_CATALOG, _IN_A_CATALOG = "spark.sql.catalog.", "catalog={'…': Secret('connection id')} of the tables"
+_CATALOG = "spark.sql.catalog."
+_IN_A_CATALOG = "spark-defaults.conf of the cluster, or catalog={'…': Secret('connection id')} of an Iceberg table"
 # The values are names of Kubernetes' Secrets.
 _NAMES_OF_SECRETS = re.compile(r"spark\.kubernetes\.(driver|executor)\.secret")
 
