@@ -76,7 +76,7 @@ def test_a_secret_among_sparks_settings_of_a_catalog_is_refused(key: str) -> Non
     env = StreamExecutionEnvironment("lake", config={f"spark.sql.catalog.lake.{key}": "canary"})
     env.from_source(Iceberg("lake.db.orders"), "orders").sink_to(Iceberg("lake.db.sold"), mode="append").name("sold")
     with pytest.raises(
-        InvalidPipelineError, match=r"catalog=\{'…': Secret\('connection id'\)\} of the tables"
+        InvalidPipelineError, match=r"catalog=\{'…': Secret\('connection id'\)\} of an Iceberg table"
     ) as raised:
         compile_pipeline(env.pipeline())
     assert "canary" not in str(raised.value)
