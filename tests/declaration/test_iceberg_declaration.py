@@ -4,8 +4,9 @@ from typing import Literal
 
 import pytest
 
-from graph_compiler import Iceberg, Secret, StreamExecutionEnvironment
+from graph_compiler import Delta, Iceberg, Secret, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.operators import Source
 from graph_compiler.deployment.describe.deployability import check_deployable
 from graph_compiler.errors import InvalidPipelineError
 
@@ -131,3 +132,29 @@ def test_another_spark_is_refused_before_anything_runs(
         check_deployable(compiled)
     assert str(raised.value).count("no Iceberg that is tested runs on Spark 4.") == 2
     return None
+
+
+@pytest.mark.parametrize(
+    ("source", "only_new", "words"),
+    [
+        (Iceberg("lake.db.t"), "at", "the position in a table is the commit that was read"),
+        (Iceberg("lake.db.t", version="monday"), True, "only_new is set, and version too"),
+        (Delta("/lake/t", since=1), True, "only_new is set, and since too"),
+        (Delta("/lake/t", since=3, version=2), False, "since is 3, and version is 2"),
+        (Delta("/lake/t", since=3, timestamp="2024-01-01"), False, "it has timestamp and since"),
+        (Delta("/lake/t", since=-1), False, "since is -1"),
+    ],
+)
+def test_what_a_source_cannot_read(source: Iceberg | Delta, only_new: bool | str, words: str) -> None:
+    env = StreamExecutionEnvironment("lake")
+    rows = env.from_source(source, "orders", only_new=only_new).uid("orders")
+    rows.sink_to(Iceberg("lake.db.sold"), mode="append").name("sold")
+    with pytest.raises(InvalidPipelineError, match=words):
+        compile_pipeline(env.pipeline())
+    sink = Iceberg("lake.db.t", since="a", changes=True)
+    assert sink.why_not_writable() == "since and changes are for sources; a sink publishes the next snapshot"
+
+
+@pytest.mark.parametrize(("changes", "words"), [(False, "reads only new rows"), (True, "reads only what has changed")])
+def test_what_explain_says_of_a_source_that_reads_only_what_is_new(changes: bool, words: str) -> None:
+    assert Source(Delta("/lake/t", changes=changes), only_new=True).position_words() == words

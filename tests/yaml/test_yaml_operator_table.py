@@ -174,6 +174,7 @@ SOURCES: tuple[tuple[str, Connector], ...] = (
     ("{iceberg: lake.db.t, catalog: {type: jdbc, jdbc.password: {secret: c}}, version: main, schema: id INT, on_schema_change: fail}", Iceberg("lake.db.t", catalog={"type": "jdbc", "jdbc.password": Secret("c")}, version="main", schema="id INT", on_schema_change="fail")),
     ("{iceberg: lake.db.t, timestamp: '2013-01-01', partitioned_by: [day], create_if_missing: true}", Iceberg("lake.db.t", timestamp="2013-01-01", partitioned_by=("day",), create_if_missing=True)),
     ("{delta: /lake/t, version: 3, schema: id INT, on_schema_change: evolve}", Delta("/lake/t", version=3, schema="id INT", on_schema_change="evolve")),
+    ("{delta: /lake/t, since: 2, changes: true}", Delta("/lake/t", since=2, changes=True)),
     ("{delta: /lake/t, timestamp: '2013-01-01', partitioned_by: [day]}", Delta("/lake/t", timestamp="2013-01-01", partitioned_by=("day",))),
     ("{jdbc: 'jdbc:x', table: t, user: {secret: c, field: login}, password: {secret: c}, partition_column: d, lower_bound: 2013-01-01, upper_bound: 2013-02-01, num_partitions: 4}", Jdbc("jdbc:x", table="t", user=Secret("c", "login"), password=Secret("c"), partition_column="d", lower_bound="2013-01-01", upper_bound="2013-02-01", num_partitions=4)),
     ("{jdbc: {secret: c, field: url}, query: SELECT 1, driver: d, fetch_size: 5, accept_changes_between_reads: true, lower_bound: 1}", Jdbc(Secret("c", "url"), query="SELECT 1", driver="d", fetch_size=5, accept_changes_between_reads=True, lower_bound=1)),

@@ -113,8 +113,9 @@ class StreamExecutionEnvironment(ArtifactMethods, Guided, metaclass=StandsIn):
     ) -> DataStream:
         """Start a stream with the rows of `source`.
 
-        With `only_new=True`, a run reads the files that have arrived since the last one; with `only_new="updated_at"`,
-        the rows of a database whose column is higher than before, up to `lag` below its highest value. It needs a uid.
+        With `only_new=True`, a run reads the files that have arrived since the last one, or the rows that were added to
+        a table of Iceberg or Delta; with `only_new="updated_at"`, the rows of a database whose column is higher than
+        before, up to `lag` below its highest value. It needs a uid.
         """
         return self._add_source(Source(source, only_new=only_new, lag=lag), source_name)
 

@@ -287,3 +287,13 @@ def as_columns(given: object) -> tuple[object, ...]:
 
 def _as_text(value: str | int | float | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+NO_COMMIT = "0"
+"""The version of a table that had no commit yet."""
+
+
+def read_by(connector: Connector) -> list[str]:
+    """Return the names of the settings by which a source determines what it reads of a table that has commits."""
+    given = ((name, getattr(connector, name, None)) for name in ("version", "timestamp", "since", "changes"))
+    return [name for name, value in given if value is not None and value is not False]

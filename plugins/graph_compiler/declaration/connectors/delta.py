@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from graph_compiler.declaration.connectors.connector import Connector, SinkMode, WhenReadTwice, as_columns
+from graph_compiler.declaration.connectors.connector import Connector, SinkMode, WhenReadTwice, as_columns, read_by
 from graph_compiler.declaration.connectors.file_uris import RELATIVE, lasting, place_uri, why_not_local
 from graph_compiler.declaration.connectors.files import folder_key, plain_place
 from graph_compiler.declaration.connectors.jdbc_templates import TEMPLATE
 from graph_compiler.errors import Problem
+from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import listing, shown
 from graph_compiler.tested_versions import DELTA, TableFormat
 
@@ -23,7 +24,10 @@ class Delta(Connector):
     """A table by the path of its folder: an absolute path, a `file:` URI, or `hdfs://host:port/path`.
 
     As a source: it reads one version, which is determined when the attempt begins to read: the current one, or
-    `version` (its number) or that of `timestamp` (ISO, UTC if it has no zone).
+    `version` (its number) or that of `timestamp` (ISO, UTC if it has no zone). With `since` (the number of a version
+    before it), it reads the rows that were added after that; other changes in between are refused, unless `changes`:
+    then it reads all that changed, with the columns `_change_type` and `_commit_version`, of a table whose change data
+    feed is enabled.
 
     As a sink: rows are prepared in the staging root, and committed by one commit, which Delta makes only once. A
     missing table is created, with the columns of the rows and folders for `partitioned_by`.
@@ -37,6 +41,8 @@ class Delta(Connector):
     path: str
     version: int | None = field(default=None, kw_only=True)
     timestamp: str | None = field(default=None, kw_only=True)
+    since: int | None = field(default=None, kw_only=True, metadata={UNSAID: True})
+    changes: bool = field(default=False, kw_only=True, metadata={UNSAID: True})
     partitioned_by: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
@@ -59,8 +65,12 @@ class Delta(Connector):
         return place_uri(place) if (place := lasting(fill(self.path))) else None
 
     def why_not_writable(self) -> str | None:
-        read = next((name for name in ("version", "timestamp") if getattr(self, name) is not None), None)
-        return None if read is None else f"{read} is for sources; a sink commits the next version"
+        read = read_by(self)
+        return (
+            f"{listing(read)} {'is' if len(read) == 1 else 'are'} for sources; a sink commits the next version"
+            if read
+            else None
+        )
 
     def why_not_readable(self) -> str | None:
         return "partitioned_by is for sinks; this is a source" if self.partitioned_by else None
@@ -76,8 +86,14 @@ class Delta(Connector):
             yield from self._place(self.path)
         if self.version is not None and self.timestamp is not None:
             yield Problem(message="it has version and timestamp", allowed="one of them, or neither")
-        if self.version is not None and (not isinstance(self.version, int) or self.version < 0):
-            yield Problem(message=f"version is {shown(self.version)}", allowed="a whole number from 0")
+        elif self.timestamp is not None and (others := [name for name in read_by(self) if name != "timestamp"]):
+            yield Problem(message=f"it has timestamp and {listing(others)}", allowed="version, and no timestamp")
+        for name in ("version", "since"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < 0):
+                yield Problem(message=f"{name} is {shown(value)}", allowed="a whole number from 0")
+        if isinstance(self.since, int) and isinstance(self.version, int) and self.since > self.version:
+            yield Problem(message=f"since is {self.since}, and version is {self.version}", allowed="since <= version")
         columns: tuple[object, ...] = self.partitioned_by
         if wrong := [one for one in columns if not (isinstance(one, str) and one.strip())]:
             yield Problem(message=f"partitioned_by has {listing(map(shown, wrong))}", allowed="names of columns")

@@ -15,12 +15,14 @@ from graph_compiler.declaration.connectors.connector import (
     WhenReadTwice,
     as_columns,
     as_pairs,
+    read_by,
 )
 from graph_compiler.declaration.connectors.file_uris import lasting
 from graph_compiler.declaration.connectors.jdbc_templates import TEMPLATE
 from graph_compiler.declaration.connectors.jdbc_url import is_in_url
 from graph_compiler.declaration.connectors.secret import Secret, SecretText
 from graph_compiler.errors import Problem
+from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import listing, quoted, shown
 from graph_compiler.tested_versions import ICEBERG, TableFormat
 
@@ -43,7 +45,10 @@ class Iceberg(Connector):
     (`spark.sql.catalog.<name>.<property>`) is left out here, and only here is a place for secrets.
 
     As a source: it reads one snapshot, which is determined when the attempt begins: the current one, or that of
-    `version` (the id of a snapshot, or the name of a tag or branch) or `timestamp` (ISO, UTC if it has no zone).
+    `version` (the id of a snapshot, or the name of a tag or branch) or `timestamp` (ISO, UTC if it has no zone). With
+    `since` (a snapshot, tag or branch before it), it reads the rows that were added after that; other changes in
+    between are refused, unless `changes`: then it reads all that changed, with the columns `_change_type` and
+    `_commit_version`.
 
     As a sink: rows are written to a branch of the table, where no reader looks, and published by one commit, which also
     removes the branch. `create_if_missing` creates a table that is missing, with the columns of the rows, and
@@ -64,6 +69,8 @@ class Iceberg(Connector):
     catalog: Options = field(default=(), kw_only=True)
     version: str | int | None = field(default=None, kw_only=True)
     timestamp: str | None = field(default=None, kw_only=True)
+    since: str | int | None = field(default=None, kw_only=True, metadata={UNSAID: True})
+    changes: bool = field(default=False, kw_only=True, metadata={UNSAID: True})
     partitioned_by: tuple[str, ...] = field(default=(), kw_only=True)
     create_if_missing: bool = field(default=False, kw_only=True)
 
@@ -103,16 +110,16 @@ class Iceberg(Connector):
             yield Problem(message=message, allowed="catalog.namespace.table")
 
     def why_not_writable(self) -> str | None:
-        return None if self._read is None else f"{self._read} is for sources; a sink publishes the next snapshot"
+        read = read_by(self)
+        return (
+            f"{listing(read)} {'is' if len(read) == 1 else 'are'} for sources; a sink publishes the next snapshot"
+            if read
+            else None
+        )
 
     def why_not_readable(self) -> str | None:
         given = [name for name in ("partitioned_by", "create_if_missing") if getattr(self, name)]
         return f"{listing(given)} is for sinks; this is a source" if given else None
-
-    @property
-    def _read(self) -> str | None:
-        """Return the name of what determines the snapshot that is read, None if nothing does."""
-        return next((name for name in ("version", "timestamp") if getattr(self, name) is not None), None)
 
     def problems(self) -> Iterator[Problem]:
         """Yield what no run could read or write, and secrets in plain text."""

@@ -18,6 +18,7 @@ from graph_compiler.declaration.connectors import (
     RecordFiles,
     SinkMode,
 )
+from graph_compiler.declaration.connectors.connector import read_by
 from graph_compiler.declaration.connectors.file_names import compression_by, is_name_of_a_file, why_read_otherwise
 from graph_compiler.declaration.connectors.files import UNTYPED
 from graph_compiler.declaration.coordination import CoordinatorKind, InputSplitSource, MasterHook
@@ -42,7 +43,8 @@ class Source(Operator):
 
     `is_bounded`: it ends. `is_legacy`: it pushes rows instead of being polled, and no operator that can block may run
     after it. `is_parallel` false forces a single subtask. `only_new`: it has a position, and reads what is behind it:
-    True for files, the name of a column for `Jdbc`. `lag` is how far its rows stay behind the column's newest value.
+    True for files, `Iceberg` and `Delta`, the name of a column for `Jdbc`. `lag` is how far its rows stay behind the
+    column's newest value.
     """
 
     default_name: ClassVar[str] = "Source"
@@ -63,7 +65,9 @@ class Source(Operator):
         if not self.has_position:
             return None
         if not isinstance(self.only_new, str):
-            return "reads only new files"
+            if self.connector.table_format is None:
+                return "reads only new files"
+            return "reads only what has changed" if getattr(self.connector, "changes", False) else "reads only new rows"
         behind = f", {self.lag} behind the newest" if self.lag is not None else ""
         return f"reads only rows whose '{self.only_new}' is higher than before{behind}"
 
@@ -85,11 +89,14 @@ class Source(Operator):
             yield from self._column_problems()
         elif isinstance(self.connector, FileConnector) and self.connector.is_listed_once:
             yield from self._file_problems(self.connector)
+        elif self.connector.table_format is not None:
+            yield from self._table_problems(self.connector)
         else:
             kind = getattr(self.connector, "format", type(self.connector).__name__)
             yield Problem(
                 message=f"only_new is set, and {kind} has no position",
-                allowed="files: Csv, Json, Parquet, Orc, Text, Files of these and XML; Jdbc, by a column",
+                allowed="files: Csv, Json, Parquet, Orc, Text, Files of these and XML; Jdbc, by a column; Iceberg, "
+                "Delta",
                 hint="a filter on a column of times reads the rows of the run's own day",
             )
 
@@ -118,6 +125,19 @@ class Source(Operator):
                 message="only_new is set without schema=: a run for which there is no new file has no columns",
                 allowed='schema="id BIGINT, amount DECIMAL(9, 2)"',
                 hint="`graph-compiler dry-run --infer` prints the columns of the files that are there",
+            )
+
+    def _table_problems(self, connector: Connector) -> Iterator[Problem]:
+        """Yield an `only_new` that names a column of a table, and settings that fix what is read."""
+        if isinstance(self.only_new, str):
+            yield Problem(
+                message=f"only_new is {shown(self.only_new)}: the position in a table is the commit that was read",
+                allowed="True",
+            )
+        if fixed := [name for name in read_by(connector) if name != "changes"]:
+            yield Problem(
+                message=f"only_new is set, and {listing(fixed)} too: its position determines what is read",
+                allowed="one of them",
             )
 
     def _column_problems(self) -> Iterator[Problem]:

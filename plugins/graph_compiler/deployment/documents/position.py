@@ -58,7 +58,7 @@ class ColumnBounds:
     """The rows of an increment: `lower` < column <= `upper`, as text of the database; none if both are equal.
 
     `kind` is how both are written in SQL: a number, DATE, TIMESTAMP … `lower` None: from the beginning. `upper` None:
-    there was no row yet.
+    there was no row yet. Without a column, they are commits of a table, and `kind` says of which.
     """
 
     kind: str
@@ -70,8 +70,13 @@ class ColumnBounds:
         """Whether no value is within."""
         return self.upper is None or self.upper == self.lower
 
-    def words(self, column: str) -> str:
+    def words(self, column: str | None) -> str:
         """Return it as text."""
+        if column is None:
+            word = self.kind.partition(" ")[0]
+            if self.is_empty:
+                return f"no new {word}s" + (f" after {self.upper}" if self.upper else "")
+            return f"{word}s " + (f"after {self.lower}, " if self.lower else "") + f"up to {self.upper}"
         if self.is_empty:
             return f"no rows: '{column}' is not above {self.lower}" if self.lower else "no rows"
         return f"'{column}' " + (f"above {self.lower}, " if self.lower else "") + f"up to {self.upper}"
@@ -169,5 +174,5 @@ class ReadIncrement:
 def part_words(files: int | None, bounds: ColumnBounds | None, column: str | None) -> str:
     """Return the number of files, or the bounds, as text."""
     if bounds is not None:
-        return bounds.words(column or "")
+        return bounds.words(column)
     return f"{files or 0:,} new {'file' if files == 1 else 'files'}"

@@ -197,7 +197,10 @@ _PREVIOUS_KEYS = {name: key for name, key in _PREVIOUS.keys.items() if name != "
 POSITION_KEYS: Mapping[str, Key] = {
     key: replace(_READ.keys[key], doc=doc)
     for key, doc in (
-        ("only_new", "true: only files that have arrived since the last run; a column: only rows of higher values."),
+        (
+            "only_new",
+            "true: only files, or commits of a table, since the last run; a column: only rows of higher values.",
+        ),
         ("lag", "How far the rows stay behind the column's highest value: 10 minutes, or 1000 for numbers."),
     )
 }

@@ -15,16 +15,25 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from graph_compiler import program_log
-from graph_compiler.declaration.connectors import Connector, FileConnector, Jdbc, SinkMode
+from graph_compiler.declaration.connectors import Connector, Delta, FileConnector, Iceberg, Jdbc, SinkMode
+from graph_compiler.declaration.connectors.connector import NO_COMMIT
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.documents.descriptor import (
     OperatorDescriptor,
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.documents.position import Increment, ReadFrom, ReadIncrement, SourcePosition
+from graph_compiler.deployment.documents.position import (
+    ColumnBounds,
+    Increment,
+    ReadFrom,
+    ReadIncrement,
+    SourcePosition,
+)
 from graph_compiler.deployment.documents.staging_layout import PositionLayout, StagingLayout
+from graph_compiler.extensions import load_spark_half
 from graph_compiler.identifiers import OperatorId, listing
+from graph_compiler.spark_runtime.connectors.lake.formats import read_commit
 from graph_compiler.spark_runtime.positions.new_files import new_files, pinned_files
 from graph_compiler.spark_runtime.positions.new_rows import new_rows, pinned_rows
 from graph_compiler.staging.positions.position_log import Known, NewPart, PositionError, PositionLog
@@ -94,6 +103,9 @@ class Increments:
             if isinstance(connector, Jdbc):
                 assert increment.bounds is not None, "it was taken for the same source"
                 self._pinned[key] = pinned_rows(connector, self.spark, str(source.only_new), increment.bounds)
+            elif isinstance(connector, Iceberg | Delta):
+                assert increment.bounds is not None, "it was taken for the same source"
+                self._pinned[key] = _pinned_commits(connector, increment.bounds)
             else:
                 assert isinstance(connector, FileConnector), "the compiler refuses other kinds"
                 self._pinned[key] = pinned_files(connector, self.spark, log.files_of(increment))
@@ -156,6 +168,8 @@ class Increments:
         if isinstance(connector, Jdbc):
             bounds = new_rows(connector, self.spark, str(source.only_new), source.lag_length(), known.upper)
             return NewPart(bounds=bounds)
+        if isinstance(connector, Iceberg | Delta):
+            return NewPart(bounds=_new_commits(connector, self.spark, known.upper))
         assert isinstance(connector, FileConnector), "the compiler refuses other kinds"
         owner = self.layout.identity.owner
         return NewPart(files=new_files(connector, self.spark, known.files, f"{owner} {position.uid}"))
@@ -211,5 +225,29 @@ def _read_from(source: Source) -> ReadFrom:
     if isinstance(connector, Jdbc):
         place = "a query" if connector.table is None else connector.table
         return ReadFrom(kind=type(connector).__name__, place=place, column=column)
+    if isinstance(connector, Iceberg | Delta):
+        what = "changes of " if connector.changes else ""
+        return ReadFrom(kind=type(connector).__name__, place=f"{what}{connector.place}", column=None)
     assert isinstance(connector, FileConnector), "the compiler refuses other kinds"
     return ReadFrom(kind=connector.spark_format.lower(), place=str(connector.place), column=None)
+
+
+def _new_commits(connector: Iceberg | Delta, spark: SparkSession, known: ColumnBounds | None) -> ColumnBounds:
+    """Return the commits that are new, as bounds; raises PositionError if they are those of another table."""
+    load_spark_half(type(connector))
+    now = read_commit(connector, spark)
+    kind = f"{now.kind} of table {now.table}"
+    if known is not None and known.kind != kind:
+        raise PositionError(
+            f"{connector.place} was created again: its position is a {known.kind}, and it is table {now.table}"
+        )
+    lower = None if known is None else known.upper
+    return ColumnBounds(kind=kind, lower=lower, upper=None if now.commit is None else str(now.commit))
+
+
+def _pinned_commits(connector: Iceberg | Delta, bounds: ColumnBounds) -> Iceberg | Delta:
+    """Return a source that reads exactly what the commits within bounds have added or changed."""
+    if isinstance(connector, Delta):
+        assert bounds.upper is not None, "a Delta table has a version"
+        return replace(connector, since=None if bounds.lower is None else int(bounds.lower), version=int(bounds.upper))
+    return replace(connector, since=bounds.lower, version=bounds.upper or NO_COMMIT)

@@ -7,10 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from graph_compiler.spark_runtime.spark_internals.java import jar_of, java_class, java_exceptions, scala_object
+from graph_compiler.spark_runtime.spark_internals.java import (
+    jar_of,
+    java_class,
+    java_exceptions,
+    scala_object,
+    scala_sequence,
+)
 from graph_compiler.spark_runtime.spark_internals.plans import elements
 
 _DELTA = "org.apache.spark.sql.delta"
@@ -62,6 +68,29 @@ class DeltaTable:
         """Return the table's properties: `delta.constraints.positive`."""
         found = self.java.metadata().configuration()
         return {str(pair._1()): str(pair._2()) for pair in elements(found.toSeq())}
+
+    def added_rows(self, after: int, until: int) -> tuple[DataFrame | None, int | None]:
+        """Return the rows that were added behind one version up to another, None if there are none.
+
+        If a version in between has removed or changed rows, return its number instead. Raises Py4JJavaError if the log
+        does not have all of these versions any more.
+        """
+        log = self.java.deltaLog()
+        none = java_class(self.spark, "scala.Option").empty()
+        added = []
+        commits = log.getChanges(after + 1, until, none, True)
+        while commits.hasNext():
+            commit = commits.next()
+            for action in elements(commit._2()):
+                kind = str(action.getClass().getSimpleName())
+                if kind in ("AddFile", "RemoveFile") and action.dataChange():
+                    if kind == "RemoveFile":
+                        return None, int(commit._1())
+                    added.append(action)
+        if not added:
+            return None, None
+        files = scala_sequence(self.spark, added)
+        return DataFrame(log.createDataFrame(self.java, files, False, none), self.spark), None
 
     def has_committed(self, application: str) -> bool:
         """Whether a commit of this id is in the log."""

@@ -6,12 +6,13 @@ loaded. Several changes can be one commit: that of `publish` adds the rows and r
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.spark_runtime.spark_internals.java import (
     Py4JError,
@@ -34,6 +35,21 @@ _REFUSALS = (
     f"{_ICEBERG}.exceptions.CommitFailedException",
 )
 """What a commit raises, before it changes anything, if the table is not what it has to be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableCommit:
+    """A commit of a table: the id of its snapshot, Iceberg's word for what it does, and a number that grows."""
+
+    id: int
+    operation: str
+    number: int
+
+    @classmethod
+    def of(cls, snapshot: Any) -> TableCommit:
+        """Return that of a snapshot of Java."""
+        id, number = int(snapshot.snapshotId()), int(snapshot.sequenceNumber())
+        return cls(id=id, operation=str(snapshot.operation()), number=number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +98,46 @@ class IcebergTable:
     def has(self, snapshot: int) -> bool:
         """Whether the table still knows a snapshot."""
         return self.java.snapshot(snapshot) is not None
+
+    def commits(self, after: int, until: int) -> list[TableCommit] | None:
+        """Return the commits behind one snapshot up to another, the newest first.
+
+        None if the table does not know that the first one comes before the other: it has forgotten snapshots in
+        between, or was rolled back.
+        """
+        found: list[TableCommit] = []
+        java = self.java.snapshot(until)
+        while java is not None:
+            if int(java.snapshotId()) == after:
+                return found
+            found.append(TableCommit.of(java))
+            parent = java.parentId()
+            if parent is not None and int(parent) == after:  # which may have expired
+                return found
+            java = None if parent is None else self.java.snapshot(int(parent))
+        return None
+
+    def commit(self, snapshot: int) -> TableCommit:
+        """Return the commit that has made a snapshot."""
+        return TableCommit.of(self.java.snapshot(snapshot))
+
+    def changes(self, after: int, until: int) -> DataFrame:
+        """Return the rows that were added and removed behind one snapshot up to another, with Iceberg's three columns.
+
+        A row that a commit has only moved to another file is no change.
+        """
+        catalog, _, rest = self.name.partition(".")
+        view = f"graph_compiler_changes_{secrets.token_hex(8)}"
+        options = f"map('start-snapshot-id', '{after}', 'end-snapshot-id', '{until}')"
+        table = rest.replace("'", "\\'")
+        self.spark.sql(
+            f"CALL {catalog}.system.create_changelog_view(table => '{table}', options => {options}, "
+            f"changelog_view => '{view}', compute_updates => false)"
+        )
+        try:
+            return self.spark.table(view)
+        finally:
+            self.spark.catalog.dropTempView(view)
 
     def summary(self, snapshot: int) -> Mapping[str, str]:
         """Return what Iceberg has noted of a snapshot: counts of rows and files, by their names."""

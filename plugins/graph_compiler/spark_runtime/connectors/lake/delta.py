@@ -28,7 +28,16 @@ from graph_compiler.identifiers import OperatorId, listing, quoted
 from graph_compiler.spark_runtime.columns.alignment import all_nullable
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.columns.schema_change import FILES_EVOLVE
-from graph_compiler.spark_runtime.connectors.lake.formats import TableFormatError, check_format, refuse_other_partitions
+from graph_compiler.spark_runtime.connectors.lake.formats import (
+    READ_ALL,
+    ReadCommit,
+    TableFormatError,
+    as_inserted,
+    check_format,
+    other_changes,
+    read_commit,
+    refuse_other_partitions,
+)
 from graph_compiler.spark_runtime.connectors.sink import (
     AppendedBefore,
     OpenSink,
@@ -49,7 +58,7 @@ from graph_compiler.spark_runtime.spark_internals.delta_tables import (
     is_concurrent,
     is_violation,
 )
-from graph_compiler.spark_runtime.spark_internals.java import Py4JError, lit
+from graph_compiler.spark_runtime.spark_internals.java import Py4JError, Py4JJavaError, lit
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import Confirmation, Publication
 from graph_compiler.tested_versions import DELTA
@@ -65,6 +74,7 @@ _MOST_TRIES = 20
 """How often a commit is tried, if others commit to the table at the same time."""
 _COMPUTED = ("delta.generationExpression", "delta.identity.start")
 """What Delta notes of columns whose values it computes."""
+_FEED = "delta.enableChangeDataFeed"
 _CONSTRAINT = "delta.constraints."
 _SESSION = "spark.databricks.delta.write."
 """The prefix of the settings that name a commit of SQL."""
@@ -77,18 +87,66 @@ def _(connector: Delta, reading: Reading) -> Found:
     table = DeltaTable.load(spark, connector.path)
     if not table.exists:
         raise TableFormatError(f"{connector.place} is no Delta table: it has no log, or does not exist")
-    reader = spark.read.format("delta")
-    if connector.timestamp is not None:
-        reader = reader.option("timestampAsOf", connector.timestamp)
-    else:
-        reader = reader.option("versionAsOf", table.version if connector.version is None else connector.version)
     try:
-        rows = reader.load(connector.path)
+        rows = _rows(connector, table)
     except AnalysisException as error:
-        if not str(error.getCondition()).startswith(("DELTA_VERSION", "DELTA_TIMESTAMP")):
+        if not str(error.getCondition()).startswith(("DELTA_VERSION", "DELTA_TIMESTAMP", "DELTA_MISSING_CHANGE_DATA")):
             raise
         raise TableFormatError(f"{connector.place}: {str(error).splitlines()[0]}") from error
     return Found(rows=rows, schema=rows.schema)
+
+
+def _rows(connector: Delta, table: DeltaTable) -> DataFrame:
+    if connector.timestamp is not None:
+        reader = table.spark.read.format("delta")
+        return reader.option("timestampAsOf", connector.timestamp).load(connector.path)
+    version = table.version if connector.version is None else connector.version
+    if connector.since is not None:
+        return _since(connector, table, connector.since, version)
+    rows = _at(version, connector, table.spark)
+    return as_inserted(rows, version) if connector.changes else rows
+
+
+def _at(version: int, connector: Delta, spark: SparkSession) -> DataFrame:
+    return spark.read.format("delta").option("versionAsOf", version).load(connector.path)
+
+
+def _since(connector: Delta, table: DeltaTable, since: int, until: int) -> DataFrame:
+    """Return the rows that were added after a version, or all changes."""
+    spark = table.spark
+    if not 0 <= since <= until <= table.version:
+        raise TableFormatError(f"{connector.place} has no versions after {since} up to {until}: it has {table.version}")
+    nothing = _at(until, connector, spark).limit(0)
+    if since == until:
+        return as_inserted(nothing, until) if connector.changes else nothing
+    if connector.changes:
+        if table.settings.get(_FEED) != "true":
+            table_name = f"delta.{quoted(connector.path)}"
+            raise TableFormatError(
+                f"{connector.place} does not record its changes\n"
+                f"  hint: ALTER TABLE {table_name} SET TBLPROPERTIES ({_FEED} = true); it records those that come after"
+            )
+        reader = spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", since + 1)
+        return reader.option("endingVersion", until).load(connector.path).drop("_commit_timestamp")
+    try:
+        rows, changed = table.added_rows(since, until)
+    except Py4JJavaError as error:
+        raise TableFormatError(
+            f"{connector.place} does not have all commits from version {since} to {until} any more "
+            f"({str(error.java_exception.getMessage()).splitlines()[0]})\n  hint: {READ_ALL}"
+        ) from error
+    if changed is not None:
+        raise other_changes(connector.place, f"version {changed}")
+    return nothing if rows is None else rows
+
+
+@read_commit.register
+def _(connector: Delta, spark: SparkSession) -> ReadCommit:
+    check_session(spark)
+    table = DeltaTable.load(spark, connector.path)
+    if not table.exists:
+        raise TableFormatError(f"{connector.place} is no Delta table: it has no log, or does not exist")
+    return ReadCommit(kind="version", table=table.id, commit=table.version)
 
 
 def check_session(spark: SparkSession) -> None:
