@@ -7,6 +7,7 @@ from graph_compiler.declaration.dag.airflow_arguments import AirflowArguments
 from graph_compiler.declaration.dag.schedule import Schedule
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.functions import FunctionRef
+from graph_compiler.declaration.operators.merge import Merge
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
@@ -25,6 +26,7 @@ __all__ = [
     "EventTimeSessionWindows",
     "FunctionRef",
     "KeyedStream",
+    "Merge",
     "Pipeline",
     "ResourceSpec",
     "Schedule",

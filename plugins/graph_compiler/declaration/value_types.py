@@ -17,6 +17,7 @@ from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from graph_compiler.declaration.connectors.secret import Secret
+from graph_compiler.declaration.operators.merge import Merge
 from graph_compiler.declaration.parameters.parameter import ParameterReference
 from graph_compiler.declaration.windows import Window
 from graph_compiler.extensions import is_foreign
@@ -32,6 +33,7 @@ _WORDS: Mapping[Any, str] = {
     datetime: "a datetime",
     ParameterReference: 'param("name")',
     Secret: "Secret('connection id')",
+    Merge: 'Merge(sequence_by="changed_at")',
     Window: 'TumblingEventTimeWindows("at", "1 hour") and the like',
 }
 

@@ -50,7 +50,7 @@ rows.sink_to(Csv("/out/k"), mode=days, partition_by="day", partitions={"day": "{
 #     allowed: a mapping of names to text, or a whole number, or a number, or True or False
 #     declared at pipelines/own_partitions.py:17
 #   after 'typed': sink_to has no parameter 'partition'
-#     allowed: sink_to(sink, mode='overwrite', keys=(), partition_by=(), files=None, partitions=None, single_file=None)
+#     allowed: sink_to(sink, mode='overwrite', keys=(), partition_by=(), files=None, partitions=None, single_file=None, merge=None)
 #     hint: did you mean 'partitions'?
 #     declared at pipelines/own_partitions.py:18
 #   catalog: Table has no mode 'overwrite-partitions'

@@ -71,7 +71,7 @@ rows.sink_to(Csv("/out/a")).name("around_a_file")
 #     allowed: True or False
 #     declared at pipelines/single_files.py:17
 #   after 'typed': sink_to has no parameter 'single'
-#     allowed: sink_to(sink, mode='overwrite', keys=(), partition_by=(), files=None, partitions=None, single_file=None)
+#     allowed: sink_to(sink, mode='overwrite', keys=(), partition_by=(), files=None, partitions=None, single_file=None, merge=None)
 #     hint: did you mean 'single_file'?
 #     declared at pipelines/single_files.py:18
 #   Csv has no parameter 'single_file'

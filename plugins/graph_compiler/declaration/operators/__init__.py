@@ -41,6 +41,7 @@ from graph_compiler.declaration.operators.functions import (
     Transform,
 )
 from graph_compiler.declaration.operators.grouping import Aggregate, AggregateAll, Deduplicate, WindowAggregate
+from graph_compiler.declaration.operators.merge import Merge
 from graph_compiler.declaration.operators.operator_settings import OperatorSettings, RuntimeSettings
 from graph_compiler.declaration.operators.ordering import Limit, Sort, TopN
 from graph_compiler.declaration.operators.rows import (
@@ -87,6 +88,7 @@ __all__ = [
     "JoinType",
     "Limit",
     "MapPartitions",
+    "Merge",
     "OnViolation",
     "Operator",
     "OperatorAttributes",

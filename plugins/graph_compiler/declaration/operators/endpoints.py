@@ -25,6 +25,7 @@ from graph_compiler.declaration.coordination import CoordinatorKind, InputSplitS
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.column_uses import ColumnUse, named
 from graph_compiler.declaration.operators.known_columns import Known, columns_of_schema
+from graph_compiler.declaration.operators.merge import Merge
 from graph_compiler.errors import Problem
 from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import listing, shown
@@ -231,7 +232,8 @@ class Sink(Operator):
     become folders (`carrier=UA/`). `files` tasks write one file each (with `partition_by`, one in each folder that they
     have rows for); None leaves the number to the plan. `partitions` are values of these columns, None for NULL: those
     that a run is responsible for. Its rows must have them, and replace what has them, even if there are no rows.
-    `single_file`: its target is one file, or a folder whose name looks like that of a file; None is a folder.
+    `single_file`: its target is one file, or a folder whose name looks like that of a file; None is a folder. `merge`
+    is how rows of one key are merged; None: they replace the row that is there.
     """
 
     default_name: ClassVar[str] = "Sink"
@@ -242,6 +244,7 @@ class Sink(Operator):
     files: int | None = field(default=None, kw_only=True)
     partitions: tuple[tuple[str, str | None], ...] = field(default=(), kw_only=True, metadata={UNSAID: True})
     single_file: bool | None = field(default=None, kw_only=True, metadata={UNSAID: True})
+    merge: Merge | None = field(default=None, kw_only=True, metadata={UNSAID: True})
     has_writer: bool = field(default=False, kw_only=True)
     """Whether its writer is a separate operator that the translation adds (Flink's Sink V2)."""
 
@@ -253,6 +256,7 @@ class Sink(Operator):
     def problems(self) -> Iterator[Problem]:
         """Yield what one file cannot be, and a folder whose name is that of a file, unless it is asked for."""
         connector = self.connector
+        yield from self._merge_problems()
         if isinstance(connector, FileConnector) and len(connector.paths) != 1:
             return  # a sink has one
         if isinstance(connector, FileConnector) and connector.spark_format.lower() in UNTYPED:
@@ -271,6 +275,20 @@ class Sink(Operator):
                 allowed="single_file for Csv, Json, Text, and Files of csv, json, text or xml",
                 hint="files=1 writes a folder with one file" if isinstance(connector, FileConnector) else None,
             )
+
+    def _merge_problems(self) -> Iterator[Problem]:
+        """Yield a merge of a target that has none, and what contradicts itself in it."""
+        if self.merge is None:
+            return
+        if self.mode is not SinkMode.MERGE:
+            yield Problem(message=f"merge is set, and its mode is '{self.mode}'", allowed="merge with mode='merge'")
+        elif isinstance(self.connector, Connector) and self.connector.table_format is None:
+            yield Problem(
+                message=f"merge is set, and {type(self.connector).__name__} merges rows by their keys only",
+                allowed="merge for Iceberg, Delta",
+            )
+        else:
+            yield from self.merge.problems(self.keys)
 
     def _file_problems(self, connector: FileConnector) -> Iterator[Problem]:
         """Yield what contradicts one file."""
@@ -310,7 +328,8 @@ class Sink(Operator):
             )
 
     def columns_used(self) -> tuple[ColumnUse, ...]:
-        return named([*self.keys, *self.partition_by, *(column for column, _ in self.partitions)])
+        merged = () if self.merge is None else self.merge.columns()
+        return named([*self.keys, *merged, *self.partition_by, *(column for column, _ in self.partitions)])
 
     def texts(self) -> dict[str, str]:
         """Return every text that may contain Jinja, by its field: those of its connector, and `partitions.day`."""

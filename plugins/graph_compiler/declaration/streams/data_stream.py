@@ -18,6 +18,7 @@ from graph_compiler.declaration.operators import (
     AggregateAll,
     ApplyInPandas,
     Deduplicate,
+    Merge,
     Sink,
     WindowAggregate,
 )
@@ -87,13 +88,15 @@ class DataStream(RowMethods, FunctionMethods, ContractMethods, PartitioningMetho
         files: int | None = None,
         partitions: Mapping[str, str | int | float | bool | None] | None = None,
         single_file: bool | None = None,
+        merge: Merge | None = None,
     ) -> DataStreamSink:
         """Write the rows, once the whole task has succeeded; `SinkMode` decides what happens to existing rows.
 
-        `merge` replaces rows by their `keys`. Columns of `partition_by` become folders; `files` is the number of files
-        (see `Sink`). `partitions={"day": "{{ ds }}"}` are those that the run is responsible for: without rows they are
-        empty afterwards, and rows of others fail the task. They need `overwrite-partitions`. With `single_file=True`
-        the path of `Csv`, `Json` or `Text` is that of one file; False is a folder, whatever its name looks like.
+        `merge` replaces rows by their `keys`, or, in tables of Iceberg and Delta, does what `merge=Merge(…)` says.
+        Columns of `partition_by` become folders; `files` is the number of files (see `Sink`). `partitions={"day":
+        "{{ ds }}"}` are those that the run is responsible for: without rows they are empty afterwards, and rows of
+        others fail the task. They need `overwrite-partitions`. With `single_file=True` the path of `Csv`, `Json` or
+        `Text` is that of one file; False is a folder, whatever its name looks like.
         """
         if mode not in set(SinkMode):
             self.refuse(f"there is no sink mode '{mode}'", allowed=listing(SinkMode), hint=sink_mode_meant(mode))
@@ -108,6 +111,7 @@ class DataStream(RowMethods, FunctionMethods, ContractMethods, PartitioningMetho
             files=files,
             partitions=values,
             single_file=single_file,
+            merge=merge,
         )
         id = self.environment.next_id()
         self.environment.add(

@@ -20,7 +20,7 @@ from pydantic import PlainValidator, WithJsonSchema
 
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
-from graph_compiler.declaration.operators import Operator
+from graph_compiler.declaration.operators import Merge, Operator
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.declaration.streams import ConnectedStreams, DataStream, DataStreamSink, KeyedStream, WindowedStream
@@ -106,10 +106,11 @@ _KIND_TYPES: Mapping[Any, Any] = {
     else Annotated[Any, PlainValidator(_no_operators), WithJsonSchema({"type": "object"})],
     Window: _union(WINDOWS, "window"),
     ResourceSpec: make_form(ResourceSpec.__name__, make_call(None, ResourceSpec)),
+    Merge: make_form(Merge.__name__, make_call(None, Merge)),
     str | SlotSharingGroup: either(str, make_form(SlotSharingGroup.__name__, make_call(None, SlotSharingGroup))),
 }
 
-SPECS = (ResourceSpec, SlotSharingGroup)
+SPECS = (ResourceSpec, SlotSharingGroup, Merge)
 """Values that are written as a mapping of their arguments, without a key of their own."""
 STREAMS = (DataStream, KeyedStream, WindowedStream, ConnectedStreams)
 PREFIXES = ("connect", "key_by", "grouping_sets", "rollup", "cube", "window", "window_all")

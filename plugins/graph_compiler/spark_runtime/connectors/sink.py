@@ -11,7 +11,7 @@ All sinks of a region are checked before the first is prepared, and prepared bef
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Protocol
 
@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
 
 from graph_compiler import program_log
-from graph_compiler.declaration.connectors import Connector, FileConnector, OnSchemaChange
+from graph_compiler.declaration.connectors import Connector, FileConnector, OnSchemaChange, SinkMode
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.jvm_settings import CONFIRMED_ZONE, READS_DIFFERENTLY, ZONE
 from graph_compiler.deployment.documents.manifest import PreviousRead
@@ -38,7 +38,7 @@ from graph_compiler.spark_runtime.columns.schema_change import (
     Part,
     conform,
 )
-from graph_compiler.spark_runtime.publishing.format_values import key_columns
+from graph_compiler.spark_runtime.publishing.merging import Merging
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.preparations import PreparedPlace
 from graph_compiler.staging.publications.publications import Confirmation, Publication
@@ -131,6 +131,20 @@ def conform_to_target(rows: DataFrame, connector: Connector, target: Target) -> 
     return rows
 
 
+def conform_to_merge(rows: DataFrame, sink: Sink, target: Target) -> DataFrame:
+    """Return the rows, or changes, of a sink that may merge, with the declared columns, then with those of the target.
+
+    Changes that may remove rows keep the column that says so, which is not stored.
+    """
+    if sink.mode is not SinkMode.MERGE:
+        return conform_to_target(rows, sink.connector, target)
+    merging = Merging.of(sink).resolved(rows.schema)
+    connector, held = merging.compared_with(sink.connector, target.held)
+    rows = conform_to_target(merging.with_ends(rows), connector, replace(target, held=held))
+    merging.resolved(rows.schema)
+    return rows
+
+
 def open_sink(connector: Connector, operator_id: OperatorId, sink: Sink, context: SinkContext) -> OpenSink:
     """Claim the target of a sink; raises PublicationError if it cannot be written in its current state.
 
@@ -161,8 +175,7 @@ def check_without_target(sink: Sink, rows: DataFrame) -> DataFrame:
     target = Target(
         name="the target", held=None, evolves=FILES_EVOLVE | widened if is_files else TABLES_EVOLVE, follows=widened
     )
-    rows = conform_to_target(rows, sink.connector, target)
-    key_columns(sink.keys, rows.schema)
+    rows = conform_to_merge(rows, sink, target)
     if isinstance(sink.connector, FileConnector):
         check_file_columns(sink.connector, rows.schema, sink.partition_by)
     return rows

@@ -12,7 +12,7 @@ the log; a commit of others in between is no conflict, since the rows are applie
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from pyspark.errors import AnalysisException, PySparkException
@@ -22,8 +22,9 @@ from pyspark.sql.functions import col, expr, raise_error, when
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import OnSchemaChange, SinkMode
 from graph_compiler.declaration.connectors.delta import Delta
-from graph_compiler.declaration.operators import Sink
+from graph_compiler.declaration.operators import Merge, Sink
 from graph_compiler.errors import PublicationConflictError, PublicationError, PublicationPendingError
+from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import OperatorId, listing, quoted
 from graph_compiler.spark_runtime.columns.alignment import all_nullable
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
@@ -45,11 +46,11 @@ from graph_compiler.spark_runtime.connectors.sink import (
     SinkContext,
     Target,
     claim_target,
-    conform_to_target,
+    conform_to_merge,
     refuse_rows_of_others,
 )
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
-from graph_compiler.spark_runtime.publishing.format_values import key_columns, refuse_keys, unusable_keys
+from graph_compiler.spark_runtime.publishing.merging import Merging
 from graph_compiler.spark_runtime.publishing.rows_in_root import RowsInRoot
 from graph_compiler.spark_runtime.spark_internals.delta_tables import (
     DeltaTable,
@@ -174,6 +175,7 @@ class CommitPublication(Publication):
     prepared: str
     seen: int
     """The version of the table when the target was claimed, -1 without one."""
+    merge: Merge | None = field(default=None, metadata={UNSAID: True})
     files: tuple[str, ...] | None = None
 
 
@@ -182,6 +184,7 @@ class DeltaSink:
     """A table whose next publication is claimed."""
 
     connector: Delta
+    sink: Sink
     spark: SparkSession
     ledger: Ledger
     publication: CommitPublication
@@ -192,12 +195,9 @@ class DeltaSink:
         table = DeltaTable.load(self.spark, self.connector.path)
         held = all_nullable(table.schema) if table.exists else None  # NOT NULL is a constraint, below
         target = Target(name=str(self.connector.place), held=held, evolves=FILES_EVOLVE)
-        rows = conform_to_target(rows, self.connector, target)
+        rows = conform_to_merge(rows, self.sink, target)
         check_columns(rows.schema, "parquet", self.publication.partitioned_by)
-        if table.exists:
-            rows = _held_to_constraints(rows, table, self.connector)
-        key_columns(self.publication.keys, rows.schema)
-        return rows
+        return _held_to_constraints(rows, table, self.sink) if table.exists else rows
 
     def prepares(self) -> None:
         """Return nothing: the rows are in the run's folder."""
@@ -205,10 +205,17 @@ class DeltaSink:
     def prepare(self, rows: DataFrame) -> PreparedSink:
         """Write the rows to the staging root, where they survive the driver."""
         found = RowsInRoot.write(rows, self.ledger.store, self.publication.prepared)
-        keys = key_columns(self.publication.keys, rows.schema)
-        if keys:
-            refuse_keys(unusable_keys(found.read(self.spark), keys), keys)
-        written = replace(self.publication, rows=found.rows, bytes=found.bytes, files=found.files, keys=keys)
+        merging = Merging.of(self.sink).resolved(rows.schema)
+        if self.sink.mode is SinkMode.MERGE:
+            merging.refuse_unclear(found.read(self.spark))
+        written = replace(
+            self.publication,
+            rows=found.rows,
+            bytes=found.bytes,
+            files=found.files,
+            keys=merging.keys,
+            merge=self.sink.merge and merging.merge,
+        )
         return PreparedSink(
             location=str(self.connector.place),
             rows=written.rows,
@@ -271,7 +278,7 @@ def _(connector: Delta, operator_id: OperatorId, sink: Sink, context: SinkContex
         rows = spark.read.format("delta").load(connector.path)
         if not rows.isEmpty():
             refuse_rows_of_others(connector.path, own, ledger, target=target, before=number, count=rows.count)
-    return DeltaSink(connector=connector, spark=spark, ledger=ledger, publication=publication)
+    return DeltaSink(connector=connector, sink=sink, spark=spark, ledger=ledger, publication=publication)
 
 
 def _is_in(publication: Publication, table: DeltaTable) -> bool:
@@ -294,8 +301,10 @@ def _refuse_what_is_computed(connector: Delta, table: DeltaTable) -> None:
         )
 
 
-def _held_to_constraints(rows: DataFrame, table: DeltaTable, connector: Delta) -> DataFrame:
+def _held_to_constraints(rows: DataFrame, table: DeltaTable, sink: Sink) -> DataFrame:
     """Fail for rows that violate a constraint of the table, before anything is published."""
+    connector = sink.connector
+    removed = Merging.of(sink).resolved(rows.schema).removed()
     first = rows.columns[0]
     value = col(quoted(first))
     conditions = {
@@ -310,7 +319,7 @@ def _held_to_constraints(rows: DataFrame, table: DeltaTable, connector: Delta) -
     }
     for what, condition in conditions.items():
         violated = raise_error(lit(f"a row violates {what}")).cast(rows.schema[first].dataType)
-        value = when(expr(f"({condition}) IS TRUE"), value).otherwise(violated)
+        value = when(removed | expr(f"({condition}) IS TRUE"), value).otherwise(violated)
     return rows.withColumn(first, value) if conditions else rows
 
 
@@ -348,23 +357,28 @@ def _commit(to: CommitPublication, connector: Delta, spark: SparkSession, ledger
     for _ in range(_MOST_TRIES):
         table = DeltaTable.load(spark, connector.path)
         if table.has_committed(to.commit):
-            return None
+            return
         _refuse_another_table(to, table)
-        if not ledger.store.keys(to.prepared):
-            raise PublicationConflictError(f"the rows for {connector.place} are lost: {to.prepared} is gone")
-        rows = RowsInRoot(folder=to.prepared, files=to.files).read(spark)
+        rows = _prepared(to, connector, spark, ledger)
         try:
-            return _write(to, rows, connector, exists=table.exists)
+            if _write(to, rows, connector, table):
+                return
         except _ERRORS as error:
             now = DeltaTable.load(spark, connector.path)
             if now.has_committed(to.commit):  # its answer was lost, or another execution was first
-                return None
+                return
             if is_concurrent(error) or now.exists != table.exists:
                 continue
             if isinstance(error, PySparkException) or is_violation(error):
                 raise PublicationError(f"{connector.place} does not take the rows: {error}") from error
             raise
     raise PublicationPendingError(f"{connector.place} is changed by others all the time; a later execution commits")
+
+
+def _prepared(to: CommitPublication, connector: Delta, spark: SparkSession, ledger: Ledger) -> DataFrame:
+    if not ledger.store.keys(to.prepared):
+        raise PublicationConflictError(f"the rows for {connector.place} are lost: {to.prepared} is gone")
+    return RowsInRoot(folder=to.prepared, files=to.files).read(spark)
 
 
 def _refuse_another_table(to: CommitPublication, table: DeltaTable) -> None:
@@ -374,33 +388,40 @@ def _refuse_another_table(to: CommitPublication, table: DeltaTable) -> None:
         raise PublicationConflictError(f"{table.path} was written by others since this execution began")
 
 
-def _write(to: CommitPublication, rows: DataFrame, connector: Delta, *, exists: bool) -> None:
-    if to.mode is SinkMode.MERGE and exists:
-        return _merge(to, rows, connector)
+def _write(to: CommitPublication, rows: DataFrame, connector: Delta, table: DeltaTable) -> bool:
+    """Commit rows; False if others have committed since what it depends on was read: nothing was done."""
+    merging = Merging(keys=to.keys, merge=to.merge or Merge())
+    if to.mode is SinkMode.MERGE:
+        if table.exists:
+            return _merge(to, merging, connector, table)
+        rows = merging.first_rows(rows)
     writer = rows.write.format("delta").option("txnAppId", to.commit).option("txnVersion", "0")
     writer = writer.option("userMetadata", f"{to.identity.owner}/{to.identity.run_id}")
     if to.evolves:
         writer = writer.option("mergeSchema", "true")
-    if not exists:
+    if not table.exists:
         if to.partitioned_by:
             writer = writer.partitionBy(*to.partitioned_by)
-        return writer.mode("errorifexists").save(connector.path)
+        writer.mode("errorifexists").save(connector.path)
+        return True
     if to.mode is SinkMode.OVERWRITE_PARTITIONS:
         writer = writer.option("partitionOverwriteMode", "dynamic")
-    return writer.mode("append" if to.mode is SinkMode.APPEND else "overwrite").save(connector.path)
+    writer.mode("append" if to.mode is SinkMode.APPEND else "overwrite").save(connector.path)
+    return True
 
 
-def _merge(to: CommitPublication, rows: DataFrame, connector: Delta) -> None:
+def _merge(to: CommitPublication, merging: Merging, connector: Delta, table: DeltaTable) -> bool:
     view = f"graph_compiler_{to.number}"
-    same = " AND ".join(f"t.{quoted(key)} = s.{quoted(key)}" for key in to.keys)
-    evolves = " WITH SCHEMA EVOLUTION" if to.evolves else ""
-    session = _with_named_commits(rows.sparkSession, to.commit)
+    session = _with_named_commits(table.spark, to.commit)
     # The rows' files are read again in the session whose settings name the commit.
-    RowsInRoot(folder=to.prepared, files=to.files).read(session).createOrReplaceTempView(view)
-    session.sql(
-        f"MERGE{evolves} INTO delta.{quoted(connector.path)} t USING {view} s ON {same} "
-        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
-    )
+    changes = RowsInRoot(folder=to.prepared, files=to.files).read(session)
+    source = merging.rows(changes, _at(table.version, connector, session))
+    source.createOrReplaceTempView(view)
+    statement = merging.statement(f"delta.{quoted(connector.path)}", view, source.schema, evolves=to.evolves)
+    if merging.merge.keeps_history and DeltaTable.load(table.spark, connector.path).version != table.version:
+        return False
+    session.sql(statement)
+    return True
 
 
 def _with_named_commits(spark: SparkSession, commit: str) -> SparkSession:

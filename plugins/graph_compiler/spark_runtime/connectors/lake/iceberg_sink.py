@@ -64,10 +64,10 @@ from graph_compiler.spark_runtime.connectors.sink import (
     SinkContext,
     Target,
     claim_target,
-    conform_to_target,
+    conform_to_merge,
     refuse_rows_of_others,
 )
-from graph_compiler.spark_runtime.publishing.format_values import key_columns, refuse_keys, unusable_keys
+from graph_compiler.spark_runtime.publishing.merging import Merging
 from graph_compiler.spark_runtime.publishing.rows_in_root import RowsInRoot
 from graph_compiler.spark_runtime.spark_internals.iceberg_tables import (
     JAVA_ERRORS,
@@ -138,9 +138,7 @@ class IcebergSink:
         check_names(rows.schema)
         held = all_nullable(self._held)  # Spark checks NOT NULL when it writes
         target = Target(name=str(self.connector.place), held=held, evolves=FILES_EVOLVE)
-        rows = conform_to_target(rows, self.connector, target)
-        key_columns(self.sink.keys, rows.schema)
-        return rows
+        return conform_to_merge(rows, self.sink, target)
 
     def prepares(self) -> PreparedPlace:
         """Return the branch."""
@@ -148,7 +146,8 @@ class IcebergSink:
 
     def prepare(self, rows: DataFrame) -> PreparedSink:
         """Write the rows to the branch."""
-        self._add_columns(rows.schema)
+        merging = Merging.of(self.sink).resolved(rows.schema)
+        self._add_columns(StructType([field for field in rows.schema if field.name != merging.merge.apply_as_deletes]))
         table = IcebergTable.load(self.spark, self._name)
         _refuse_another_table(self.publication, table)
         if self.sink.mode is SinkMode.ERROR_IF_EXISTS and table.snapshot != self.seen:
@@ -157,7 +156,7 @@ class IcebergSink:
         before = table.snapshot
         count = None
         if self.sink.mode is SinkMode.MERGE:
-            count = self._merge(rows)
+            count = self._merge(rows, merging, before)
         else:
             self._write(rows)
         table = IcebergTable.load(self.spark, self._name)
@@ -199,20 +198,17 @@ class IcebergSink:
             case _:
                 writer.overwrite(lit(True))
 
-    def _merge(self, rows: DataFrame) -> int:
+    def _merge(self, rows: DataFrame, merging: Merging, before: int | None) -> int:
         """Merge rows that are fixed first: Spark reads them more than once. Return their number."""
         fixed = RowsInRoot.write(rows, self.ledger.store, self.prepared)
-        keys = key_columns(self.sink.keys, rows.schema)
-        source = fixed.read(self.spark)
-        refuse_keys(unusable_keys(source, keys), keys)
+        changes = fixed.read(self.spark)
+        merging.refuse_unclear(changes)
+        held = self.spark.read.option("versionAsOf", str(before)).table(self._name)
+        source = merging.rows(changes, held)
         view = f"{self.publication.branch}_rows"
         source.createOrReplaceTempView(view)
-        same = " AND ".join(f"t.{quoted(key)} = s.{quoted(key)}" for key in keys)
         try:
-            self.spark.sql(
-                f"MERGE INTO {self._branch} t USING {view} s ON {same} "
-                "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
-            )
+            self.spark.sql(merging.statement(self._branch, view, source.schema))
         finally:
             self.spark.catalog.dropTempView(view)
         self.ledger.store.delete(self.prepared)
@@ -242,7 +238,7 @@ class IcebergSink:
 def _(connector: Iceberg, operator_id: OperatorId, sink: Sink, context: SinkContext) -> OpenSink:
     spark, ledger = context.spark, context.ledger
     connect(connector, spark)
-    _create(connector, spark)
+    _create(connector, sink, spark)
     table = IcebergTable.load(spark, connector.sql_name)
     declared = [re.sub(r", ?", ", ", each) for each in connector.partitioned_by]
     refuse_other_partitions(connector.place, sink.mode, there=table.partitions(), declared=declared)
@@ -287,7 +283,7 @@ def _(connector: Iceberg, operator_id: OperatorId, sink: Sink, context: SinkCont
     )
 
 
-def _create(connector: Iceberg, spark: SparkSession) -> None:
+def _create(connector: Iceberg, sink: Sink, spark: SparkSession) -> None:
     """Create a missing table, without rows, if that is declared."""
     name = connector.sql_name
     if spark.catalog.tableExists(name):
@@ -297,7 +293,7 @@ def _create(connector: Iceberg, spark: SparkSession) -> None:
             f"its target {connector.place} does not exist\n"
             "  hint: create it, or declare create_if_missing=True and schema="
         )
-    schema = parse_schema(connector.schema)
+    schema = Merging.of(sink).stored_schema(parse_schema(connector.schema))
     if wrong := [field for field in schema if not _is_held(field.dataType)]:
         columns = "".join(f"\n  column '{field.name}' is {type_words(field.dataType)}" for field in wrong)
         raise PublicationError(f"Iceberg has no such type, and would store another one:{columns}")
