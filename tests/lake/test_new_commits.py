@@ -2,7 +2,7 @@
 
 import shutil
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from graph_compiler import Delta, Iceberg, Parquet, StreamExecutionEnvironment
+from graph_compiler import Delta, Iceberg, Merge, Parquet, StreamExecutionEnvironment
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.lake.formats import TableFormatError
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
@@ -248,3 +248,44 @@ def test_all_changes_of_all_runs_make_the_table(orders: Orders, statements: list
             start = until
             assert +held == Counter(orders.rows())
             assert min(held.values(), default=0) >= 0
+
+
+@FORMATS
+def test_a_copy_follows_a_table_by_its_changes(orders: Orders, tmp_path: Path) -> None:
+    copy = type(orders.source)(**{**_given(orders.source), _place(orders.source): f"{_named(orders.source)}_copy"})
+    made = replace(copy, create_if_missing=True) if isinstance(copy, Iceberg) else copy
+    made = replace(made, schema="id INT, v INT, _commit_version BIGINT")
+    env = StreamExecutionEnvironment("shop")
+    changes = env.from_source(replace(orders.source, changes=True), "orders", only_new=True).uid("orders")
+    merged = Merge(sequence_by="_commit_version", apply_as_deletes="gone")
+    (
+        changes.filter("_change_type <> 'update_preimage'")
+        .select("id", "v", "_commit_version", gone="_change_type = 'delete'")
+        .sink_to(made, mode="merge", keys="id", merge=merged)
+        .name("copy")
+        .uid("copy")
+    )
+    runs = Runs(env, tmp_path, orders.spark)
+    orders.insert(1, 2, 3, 4)
+    for number, statements in enumerate(
+        (
+            (),
+            ("UPDATE orders SET v = 20 WHERE id = 2", "DELETE FROM orders WHERE id = 3"),
+            ("MERGE INTO orders t USING (SELECT 1 AS id, 9 AS v) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *",),
+            ("DELETE FROM orders WHERE id = 1", "INSERT INTO orders VALUES (1, 7)", "compact"),
+            ("INSERT OVERWRITE orders VALUES (5, 5), (2, 2)",),
+        )
+    ):
+        for statement in statements:
+            orders.compact() if statement == "compact" else orders.do(statement)
+        assert runs.run(f"r{number}") == []
+        copied = sorted((row.id, row.v) for row in read_source(copy, orders.spark).collect())
+        assert copied == orders.rows()
+
+
+def _place(source: Iceberg | Delta) -> str:
+    return "path" if isinstance(source, Delta) else "name"
+
+
+def _named(source: Iceberg | Delta) -> str:
+    return source.path if isinstance(source, Delta) else source.name

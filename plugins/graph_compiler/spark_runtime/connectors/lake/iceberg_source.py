@@ -80,7 +80,7 @@ def _since(connector: Iceberg, table: IcebergTable, since: int, until: int) -> D
         return changes.select(
             *(col(quoted(name)) for name in rows.columns),
             lower(col("_change_type")).alias("_change_type"),
-            number[col("_commit_snapshot_id")].alias("_commit_version"),
+            number[col("_commit_snapshot_id")].cast("bigint").alias("_commit_version"),
         )
     if other := next((each for each in commits if each.operation not in (_APPEND, _REPLACE)), None):
         raise other_changes(connector.place, f"snapshot {other.id} ({other.operation})")
