@@ -1,0 +1,316 @@
+"""Kill and stop drivers that write tables, really: `python -m tests.lake.kills --cases 40 --seed 1`.
+
+A command, not a test: a case takes 20 s. A driver of its own process dies, or sleeps, at a point of its publication.
+Then others may change the table, the next attempt and another run follow, and a sleeper wakes up. Each run's rows
+must be there once, and a reader in a loop must see whole versions only.
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from queue import Empty, Queue
+from typing import Any
+
+from tests.harness.postgres import PASSWORD, Postgres, running_postgres
+from tests.lake.one_try import COLUMNS
+
+Row = tuple[int, str, int]
+OLD: tuple[Row, ...] = ((1, "mon", 10), (2, "tue", 20))
+MINE: tuple[Row, ...] = ((2, "mon", 21), (3, "mon", 30))
+NEXT: tuple[Row, ...] = ((4, "wed", 40),)
+THEIRS: Row = (9, "thu", 90)
+MODES = ("append", "overwrite", "overwrite-partitions", "merge", "insert-only", "error-if-exists")
+MEANWHILE = ("", "", "foreign", "compact", "expire")
+_PATIENCE = 240.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A driver that is killed or stopped at a point, while its mode publishes; what happens before its successor."""
+
+    number: int
+    mode: str
+    point: str
+    when: str
+    signal: str
+    meanwhile: str
+    is_retried: bool
+
+    @property
+    def id(self) -> str:
+        next_ = "retried" if self.is_retried else "not retried"
+        return f"{self.mode} {self.signal} {self.when} {self.point}, {self.meanwhile or 'nothing'}, {next_}"
+
+    @property
+    def may_be_visible(self) -> bool:
+        """Whether the first driver may have published before it died."""
+        return self.point == "finish" or (self.point == "_commit" and self.when != "before")
+
+    @property
+    def is_decided(self) -> bool | None:
+        """Whether the first driver had decided; None if that is not certain."""
+        decided = {"prepare": False, "_commit": True, "finish": True}
+        if self.when == "during" and self.point.startswith("decide"):
+            return None
+        return decided.get(self.point, self.when == "after")
+
+    def allowed(self) -> list[list[Row]]:
+        """Return the tables that may be there in the end."""
+        start: Sequence[Row] = () if self.mode == "error-if-exists" else OLD
+        theirs = [THEIRS] if self.meanwhile == "foreign" else []
+        mine_first = _after(self.mode, MINE, start) + theirs + list(NEXT)
+        mine_later = _after(self.mode, MINE, [*start, *theirs]) + list(NEXT)
+        without = [*start, *theirs, *NEXT]
+        found = []
+        if self.may_be_visible:
+            found.append(mine_first)
+        if self.is_retried or self.is_decided is not False:
+            found.append(mine_later)
+        if not self.is_retried and (self.is_decided is None or not self.is_decided or self._may_be_given_up()):
+            found.append(without)
+        return [sorted(rows, key=repr) for rows in found]
+
+    def _may_be_given_up(self) -> bool:
+        """Whether what was decided is a conflict for the next run, since others have changed the table."""
+        return bool(self.meanwhile) and not self.may_be_visible
+
+
+def _after(mode: str, rows: Sequence[Row], held: Sequence[Row]) -> list[Row]:
+    match mode:
+        case "overwrite":
+            return list(rows)
+        case "overwrite-partitions":
+            days = {row[1] for row in rows}
+            return [*(row for row in held if row[1] not in days), *rows]
+        case "merge":
+            keys = {row[0] for row in rows}
+            return [*(row for row in held if row[0] not in keys), *rows]
+        case "insert-only":
+            keys = {row[0] for row in held}
+            return [*held, *(row for row in rows if row[0] not in keys)]
+    return [*held, *rows]
+
+
+def cases(seed: int, count: int) -> Iterator[Case]:
+    """Return cases: each mode and point in turn, the rest by chance."""
+    chance = random.Random(seed)
+    points = ["prepare", "decide", "_commit", "_commit", "finish"]
+    for number in range(count):
+        mode = MODES[number % len(MODES)]
+        point = points[(number // len(MODES) + number) % len(points)]
+        when = chance.choice(("before", "during", "after"))
+        meanwhile = chance.choice(MEANWHILE)
+        case = Case(
+            number=number,
+            mode=mode,
+            point=point,
+            when=when,
+            signal=chance.choice(("SIGKILL", "SIGKILL", "SIGSTOP")),
+            meanwhile=meanwhile,
+            is_retried=chance.random() < 0.7,
+        )
+        if meanwhile == "foreign" and mode == "error-if-exists":
+            case = _undisturbed(case)
+        if meanwhile == "expire" and case.may_be_visible:  # a person has to decide then: docs/lake.md
+            case = _undisturbed(case)
+        yield case
+
+
+def _undisturbed(case: Case) -> Case:
+    """Return a case in which nothing happens meanwhile."""
+    return replace(case, meanwhile="")
+
+
+@dataclass
+class Driver:
+    """A process that runs what `one_try` is given; `heard` are the steps that it has told."""
+
+    process: "subprocess.Popen[str]"
+    lines: "Queue[str]" = field(default_factory=Queue)
+
+    @classmethod
+    def start(cls, world: Mapping[str, Any], **what: Any) -> "Driver":
+        """Start one, in a group of its own."""
+        log = open(f"{world['folder']}/drivers.log", "a", encoding="utf-8")  # noqa: SIM115  # the process has it
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.lake.one_try", json.dumps({**world, **what})],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            start_new_session=True,
+        )
+        driver = cls(process)
+        threading.Thread(target=driver._listen, daemon=True).start()
+        return driver
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if line.startswith("@ "):
+                self.lines.put(line[2:])
+        self.lines.put("")
+
+    def hear(self) -> tuple[str, Any]:
+        """Return the next step, `gone` if the process has ended."""
+        try:
+            line = self.lines.get(timeout=_PATIENCE)
+        except Empty:
+            raise TimeoutError("a driver says nothing") from None
+        what, value = json.loads(line) if line else ("gone", None)
+        return what, value
+
+    def tell(self) -> None:
+        """Let it go on."""
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def end(self) -> None:
+        """End all of its processes."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def carry_out(case: Case, world: Mapping[str, Any]) -> list[str]:
+    """Run a case; return what is wrong, nothing if all is right."""
+    first = {"pipeline": "mine", "mode": case.mode, "rows": MINE}
+    held = "" if case.mode == "error-if-exists" else f"INSERT INTO sold VALUES {', '.join(map(repr, OLD))}"
+    using = "delta" if world["format"] == "delta" else "iceberg"
+    create = f"CREATE TABLE sold ({COLUMNS}) USING {using} PARTITIONED BY (day)"
+    space = [] if world["format"] == "delta" else ["CREATE NAMESPACE IF NOT EXISTS lake.db"]
+    point = "decide_behind_others" if case.point == "decide" and _is_behind(case, world) else case.point
+    victim = Driver.start(
+        world,
+        before=[*space, create, *([held] if held else [])],
+        runs=[{**first, "try": 0}],
+        point=point,
+        when=case.when,
+        signal=case.signal,
+    )
+    try:
+        heard = victim.hear()
+        if heard[0] == "ended" and case.when == "during":
+            return []  # it was faster than its death
+        if heard[0] != "fired":
+            return [f"the fault did not happen: {heard}"]
+        if case.signal == "SIGKILL":
+            victim.hear()
+        else:
+            _wait_until_stopped(victim)
+        return _succeed(case, world, first, victim)
+    finally:
+        victim.end()
+
+
+def _succeed(case: Case, world: Mapping[str, Any], first: Mapping[str, Any], victim: Driver) -> list[str]:
+    meanwhile = f"INSERT INTO sold VALUES {THEIRS!r}" if case.meanwhile == "foreign" else case.meanwhile
+    follow = {"pipeline": "next", "mode": "append", "rows": NEXT}
+    runs = [{**first, "try": 1}] if case.is_retried else []
+    after = Driver.start(world, before=[meanwhile] if meanwhile else [], runs=[*runs, {**follow, "try": 0}])
+    try:
+        what, ended = after.hear()
+        if what != "ended":
+            return [f"the next driver is {what}"]
+        if case.signal == "SIGSTOP":
+            os.killpg(victim.process.pid, signal.SIGCONT)
+            victim.hear()  # it ends, with or without an error
+        after.tell()
+        what, found = after.hear()
+    finally:
+        after.end()
+    if what != "rows":
+        return [f"the next driver is {what}"]
+    wrong = [f"a run failed: {message.splitlines()[0]}" for messages in ended for message in messages]
+    rows = [tuple(row) for row in found["rows"]]
+    allowed = case.allowed()
+    if rows not in [list(each) for each in allowed]:
+        wrong.append(f"{rows} is not one of {allowed}")
+    wrong += _halves(case, found["seen"])
+    return wrong
+
+
+def _halves(case: Case, seen: Sequence[Sequence[Sequence[Any]]]) -> Iterator[str]:
+    """Yield tables that a reader has seen, and in which some rows of a run were there and others not."""
+    for rows in seen:
+        there = {tuple(row) for row in rows}
+        mine = [row for row in MINE if row in there]
+        whole = [MINE[1:], MINE[:0]] if case.mode == "insert-only" else [MINE, MINE[:0]]
+        if tuple(mine) not in [tuple(each) for each in whole] or len(there) < len(rows):
+            yield f"a reader has seen {rows}"
+
+
+def _is_behind(case: Case, world: Mapping[str, Any]) -> bool:
+    """Whether a publication of this mode may be decided behind others."""
+    behind = {"append", "overwrite-partitions"} if world["format"] != "delta" else {"append", "merge", "insert-only"}
+    return case.mode in behind
+
+
+def _wait_until_stopped(driver: Driver) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        state = Path(f"/proc/{driver.process.pid}/stat").read_text().rpartition(")")[2].split()[0]
+        if state == "T":
+            return
+        time.sleep(0.05)
+    raise TimeoutError("the driver did not stop")
+
+
+@contextmanager
+def world_of(format: str, server: Postgres | None) -> Iterator[dict[str, Any]]:
+    """Make the folder and the catalog of a case."""
+    folder = tempfile.mkdtemp(prefix="kills-")
+    catalog: dict[str, str] = {}
+    if server is not None:
+        server.sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+        catalog = {"type": "jdbc", "uri": server.url, "jdbc.user": server.user, "jdbc.schema-version": "V1"}
+        catalog["warehouse"] = f"{folder}/warehouse"
+    try:
+        yield {"format": format, "folder": folder, "catalog": catalog}
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main() -> int:
+    """Run the cases of both formats; return how many have problems."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=int, default=40, help="of each format (40)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--format", choices=("iceberg", "delta"), help="one of them only")
+    parser.add_argument("--only", type=int, help="the case of this number only")
+    arguments = parser.parse_args()
+    problems = 0
+    with running_postgres() as server:
+        os.environ[PASSWORD.variable] = server.password
+        for format in (arguments.format,) if arguments.format else ("iceberg", "delta"):
+            for case in cases(arguments.seed, arguments.cases):
+                if arguments.only is not None and case.number != arguments.only:
+                    continue
+                with world_of(format, server if format == "iceberg" else None) as world:
+                    try:
+                        wrong = carry_out(case, world)
+                    except TimeoutError as error:
+                        wrong = [str(error)]
+                    if wrong:
+                        log = Path(world["folder"], "drivers.log").read_text()
+                        Path(tempfile.gettempdir(), f"kills-{format}-{case.number}.log").write_text(log)
+                problems += bool(wrong)
+                print(f"{format} {case.number}: {case.id}: {'; '.join(wrong) or 'right'}", flush=True)
+    return min(99, problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

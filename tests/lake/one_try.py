@@ -1,0 +1,190 @@
+"""One driver: a process of its own that runs a pipeline into a table once, and dies or sleeps where it is told.
+
+    python -m tests.lake.one_try '{"format": "iceberg", …}'
+
+It prints a line of JSON for each step, and reads a line between them: `ready`, `ended` with the messages of failures,
+and `rows` with what readers see, and what another thread has seen meanwhile.
+"""
+
+import json
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from graph_compiler import Delta, Iceberg, Merge, Secret, StreamExecutionEnvironment, Values
+from graph_compiler.spark_runtime.connectors.lake import delta, iceberg_sink
+from graph_compiler.spark_runtime.connectors.lake.delta import SETTINGS
+from graph_compiler.spark_runtime.connectors.lake.iceberg_source import connect
+from graph_compiler.spark_runtime.region.coordination import SinkCommitter
+from graph_compiler.spark_runtime.rehearsal.local_session import local_session
+from graph_compiler.staging.publications.ledger import Ledger
+from tests.harness.position_runs import Runs
+
+COLUMNS = "id INT, day STRING, amount INT"
+POINTS: dict[str, tuple[Any, ...]] = {
+    "prepare": (SinkCommitter,),
+    "decide": (Ledger,),
+    "decide_behind_others": (Ledger,),
+    "_commit": (iceberg_sink, delta),
+    "finish": (Ledger,),
+}
+"""Functions at which a driver dies or sleeps: before, after, or some milliseconds after it has begun."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The table of a case, and how a session reads and changes it."""
+
+    format: str
+    folder: str
+    catalog: dict[str, str]
+
+    @property
+    def connector(self) -> Iceberg | Delta:
+        if self.format == "delta":
+            return Delta(f"{self.folder}/sold")
+        known: dict[str, str | Secret] = dict(self.catalog)
+        if "uri" in self.catalog and self.catalog["uri"].startswith("jdbc:"):
+            known["jdbc.password"] = Secret("warehouse", "password")
+        return Iceberg("lake.db.sold", catalog=known)
+
+    @property
+    def sql(self) -> str:
+        return f"delta.`{self.folder}/sold`" if self.format == "delta" else "lake.db.sold"
+
+    def use(self, spark: SparkSession) -> None:
+        if isinstance(self.connector, Iceberg):
+            connect(self.connector, spark)
+
+    def do(self, statement: str, spark: SparkSession) -> None:
+        if statement == "compact":
+            options = "options => map('rewrite-all', 'true')"
+            call = f"CALL lake.system.rewrite_data_files(table => 'db.sold', {options})"
+            spark.sql("OPTIMIZE sold".replace("sold", self.sql) if self.format == "delta" else call)
+        elif statement == "expire" and self.format == "delta":
+            spark.sql(f"VACUUM {self.sql} RETAIN 0 HOURS")
+        elif statement == "expire":
+            spark.sql("CALL lake.system.expire_snapshots(table => 'db.sold', older_than => now(), retain_last => 1)")
+        else:
+            spark.sql(statement.replace("sold", self.sql))
+
+    def rows(self, spark: SparkSession) -> list[list[Any]]:
+        rows = spark.read.format("delta").load(f"{self.folder}/sold") if self.format == "delta" else None
+        if rows is None:
+            spark.catalog.refreshTable(self.sql)
+            rows = spark.table(self.sql)
+        return sorted([list(row) for row in rows.collect()], key=repr)
+
+
+@dataclass
+class Reader:
+    """A thread that reads the table over and over."""
+
+    table: Table
+    spark: SparkSession
+    seen: list[list[list[Any]]] = field(default_factory=list)
+    is_over: bool = False
+
+    def __enter__(self) -> "Reader":
+        self.thread = threading.Thread(target=self._read, daemon=True)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.is_over = True
+        self.thread.join()
+
+    def _read(self) -> None:
+        session = self.spark.newSession()
+        self.table.use(session)
+        while not self.is_over:
+            rows = self.table.rows(session)
+            if rows not in self.seen:
+                self.seen.append(rows)
+            time.sleep(0.05)
+
+
+def main() -> None:
+    """Run what the case says."""
+    case = json.loads(sys.argv[1])
+    table = Table(case["format"], case["folder"], case["catalog"])
+    settings = {
+        **SETTINGS,
+        "spark.databricks.delta.snapshotPartitions": "1",
+        "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    with local_session(settings) as spark:
+        table.use(spark)
+        if "point" in case:
+            _arm(case["point"], case["when"], signal.Signals[case["signal"]], spark)
+        for statement in case["before"]:
+            table.do(statement, spark)
+        with Reader(table, spark) as reader:
+            ended = [_run(case, table, spark, run) for run in case["runs"]]
+        _say("ended", ended)
+        sys.stdin.readline()
+        _say("rows", {"rows": table.rows(spark), "seen": reader.seen})
+
+
+def _run(case: dict[str, Any], table: Table, spark: SparkSession, run: dict[str, Any]) -> list[str]:
+    env = StreamExecutionEnvironment(run["pipeline"])
+    rows = env.from_source(Values([tuple(row) for row in run["rows"]], COLUMNS), "rows").uid("rows")
+    how: dict[str, Any] = {"keys": "id"} if run["mode"] == "merge" else {}
+    if run["mode"] == "insert-only":
+        how = {"keys": "id", "merge": Merge(insert_only=True)}
+    mode: Any = "merge" if how else run["mode"]
+    rows.sink_to(table.connector, mode=mode, **how).name("sold").uid("sold")
+    runs = Runs(env, Path(case["folder"]), spark, tries=run["try"])
+    return runs.run(run["pipeline"])
+
+
+def _arm(point: str, when: str, sent: signal.Signals, spark: SparkSession) -> None:
+    """Send a signal to this process and its JVM at a point."""
+    gateway: Any = spark.sparkContext._gateway
+    jvm = int(gateway.proc.pid)
+
+    def fire() -> None:
+        _say("fired", None)
+        os.kill(jvm, sent)
+        os.kill(os.getpid(), sent)
+
+    for owner in POINTS[point]:
+        setattr(owner, point, _at(getattr(owner, point), when, fire))
+
+
+def _at(call: Callable[..., Any], when: str, fire: Callable[[], None]) -> Callable[..., Any]:
+    is_armed = [True]
+
+    def fires(*arguments: Any, **named: Any) -> Any:
+        if not is_armed.pop() if is_armed else True:
+            return call(*arguments, **named)
+        if when == "before":
+            fire()
+        elif when == "during":
+            timer = threading.Timer(random.uniform(0.0, 0.6), fire)
+            timer.daemon = True
+            timer.start()
+        found = call(*arguments, **named)
+        if when == "after":
+            fire()
+        return found
+
+    return fires
+
+
+def _say(what: str, value: object) -> None:
+    print(f"@ {json.dumps([what, value])}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
