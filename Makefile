@@ -23,7 +23,7 @@ NEEDS_NOTHING := -m 'not ($(NEEDS_SOME) or long or browser)'
 # What `make test-all` runs, what `make test-long` runs, and what has a command of its own.
 NOT_QUICK := ci or long or browser or cluster or yarn or kubernetes or openlineage or objects or hdfs or compose or versions or lake
 
-.PHONY: help run ui up down down-all explain env test test-all test-core test-long test-browser test-cluster test-yarn test-kubernetes test-openlineage test-objects test-hdfs test-lake test-versions test-matrix test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends stale mutants bench lint format lock web web-check clean
+.PHONY: help run ui up down down-all explain env test test-all test-core test-long test-browser test-cluster test-yarn test-kubernetes test-openlineage test-objects test-hdfs test-lake test-lake-kills test-versions test-matrix test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends stale mutants bench lint format lock web web-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -91,10 +91,15 @@ test-hdfs: $(READY) $(DATA) ## stage in HDFS on this host, and lose its answers 
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m hdfs $(ARGS)
 
 # Before .venv on the import path: a Spark that the table formats run on.
-test-lake: $(READY) $(LAKE_READY) ## read and publish tables of Iceberg, with Spark 4.1 (needs Maven and Maven Central)
+WITH_LAKE = PYTHONPATH="$$(echo $(CURDIR)/.venv-spark-4.1/lib/python*/site-packages):$$PYTHONPATH" \
+	SPARK_DIST_CLASSPATH="$(CURDIR)/tests/lake/jars/4.1/*" $(WITH_JAVA)
+test-lake: $(READY) $(LAKE_READY) ## read and publish tables of Iceberg and Delta Lake, with Spark 4.1 (needs Maven and Maven Central)
 	@$(WITH_JAVA) mvn -q -B -f tests/lake/pom.xml dependency:copy
-	@PYTHONPATH="$$(echo $(CURDIR)/.venv-spark-4.1/lib/python*/site-packages):$$PYTHONPATH" \
-		SPARK_DIST_CLASSPATH="$(CURDIR)/tests/lake/jars/4.1/*" $(WITH_JAVA) $(BIN)/python -m pytest -m lake $(ARGS)
+	@$(WITH_LAKE) $(BIN)/python -m pytest -m lake $(ARGS)
+
+test-lake-kills: $(READY) $(LAKE_READY) ## kill and stop drivers that write such tables, and check that nothing is lost or doubled (an hour); ARGS="--cases 40 --seed 1"
+	@$(WITH_JAVA) mvn -q -B -f tests/lake/pom.xml dependency:copy
+	@$(WITH_LAKE) $(BIN)/python -m tests.lake.kills $(ARGS)
 
 test-versions: $(READY) ## compare what we call in Spark's JVM with the jars of each Spark that is supported (needs Maven and Maven Central)
 	@$(WITH_JAVA) mvn -q -B -f tests/versions/pom.xml dependency:copy

@@ -20,6 +20,14 @@ _BOTH_SIDES = tuple(f"{_PACKAGE}/{room}" for room in ("airflow_backend", "spark_
 _PUBLISHING = tuple(
     f"{_PACKAGE}/{room}" for room in ("staging", "spark_runtime/connectors", "spark_runtime/publishing")
 )
+_LAKE = (
+    f"{_PACKAGE}/spark_runtime/connectors/lake",
+    f"{_PACKAGE}/spark_runtime/spark_internals/iceberg_tables.py",
+    f"{_PACKAGE}/spark_runtime/spark_internals/delta_tables.py",
+    f"{_PACKAGE}/spark_runtime/publishing/merging.py",
+    f"{_PACKAGE}/staging/publications",
+    "tests/lake",
+)
 SUITES: Mapping[str, Sequence[str]] = {
     "make test-long": (_PACKAGE, "pipelines", "benchmarks"),
     "make test-cluster": (*_BOTH_SIDES, "tests/cluster"),
@@ -37,13 +45,8 @@ SUITES: Mapping[str, Sequence[str]] = {
         "tests/object_stores",
     ),
     "make test-hdfs": (*_PUBLISHING, f"{_PACKAGE}/webhdfs", f"{_PACKAGE}/spark_runtime/stores", "tests/hdfs"),
-    "make test-lake": (
-        f"{_PACKAGE}/spark_runtime/connectors/lake",
-        f"{_PACKAGE}/spark_runtime/spark_internals/iceberg_tables.py",
-        f"{_PACKAGE}/spark_runtime/spark_internals/delta_tables.py",
-        f"{_PACKAGE}/staging/publications",
-        "tests/lake",
-    ),
+    "make test-lake": _LAKE,
+    "make test-lake-kills": _LAKE,
     "make test-matrix": (
         f"{_PACKAGE}/spark_runtime/spark_internals",
         f"{_PACKAGE}/deployment/describe/airflow_versions.py",

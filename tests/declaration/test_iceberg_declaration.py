@@ -4,11 +4,13 @@ from typing import Literal
 
 import pytest
 
-from graph_compiler import Delta, Iceberg, Secret, StreamExecutionEnvironment
+from graph_compiler import Delta, Iceberg, Range, Secret, StreamExecutionEnvironment
+from graph_compiler.compiler.checks.validation import find_warnings
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.operators import Source
 from graph_compiler.deployment.describe.deployability import check_deployable
 from graph_compiler.errors import InvalidPipelineError
+from graph_compiler.options.reader import read_options
 
 PASSWORD = Secret("lake")
 
@@ -158,3 +160,24 @@ def test_what_a_source_cannot_read(source: Iceberg | Delta, only_new: bool | str
 @pytest.mark.parametrize(("changes", "words"), [(False, "reads only new rows"), (True, "reads only what has changed")])
 def test_what_explain_says_of_a_source_that_reads_only_what_is_new(changes: bool, words: str) -> None:
     assert Source(Delta("/lake/t", changes=changes), only_new=True).position_words() == words
+
+
+@pytest.mark.parametrize(
+    ("sink", "is_warned"),
+    [
+        (Delta("/lake/sold"), True),
+        (Delta("file:///lake/sold"), True),
+        (Delta("hdfs://name:8020/lake/sold"), False),
+        (Iceberg("lake.db.sold", catalog={"type": "hadoop", "warehouse": "/lake"}), True),
+        (Iceberg("lake.db.sold", catalog={"type": "hadoop", "warehouse": "hdfs://name:8020/lake"}), False),
+        (Iceberg("lake.db.sold", catalog={"type": "jdbc", "warehouse": "/lake"}), False),
+        (Iceberg("lake.db.sold"), False),
+    ],
+)
+def test_validate_warns_of_tables_that_two_drivers_may_not_write(sink: Iceberg | Delta, is_warned: bool) -> None:
+    env = StreamExecutionEnvironment("lake")
+    env.from_source(Range(0, 3), "rows").sink_to(sink, mode="append").name("sold").uid("sold")
+    pipeline = env.pipeline()
+    options, _ = read_options(pipeline.config)
+    found = [str(warning) for warning in find_warnings(pipeline, options)]
+    assert bool([words for words in found if "which is for trying out" in words]) is is_warned

@@ -133,6 +133,18 @@ def relative_sources(pipeline: Pipeline) -> Iterator[Problem]:
                 )
 
 
+def tables_of_one_writer(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find tables that lose rows if two drivers write them at the same time."""
+    for transformation, connector in connectors_of(pipeline):
+        if isinstance(transformation.operator, Sink) and (why := connector.why_one_writer()):
+            yield problem_at(
+                transformation,
+                f"it writes {connector.place}, which is for trying out: {why}. Of two drivers that commit at the same "
+                "moment, one may replace the commit of the other",
+                allowed="one driver at a time; Iceberg with a catalog of type jdbc or rest; Delta in HDFS",
+            )
+
+
 def orders(pipeline: Pipeline) -> Iterator[Problem]:
     """Find sinks whose rows are redistributed after a sort, and cannot be sorted again."""
     for sink, order in row_orders(pipeline):

@@ -77,6 +77,7 @@ OPTION_CHECKS: tuple[Callable[[Pipeline, PipelineOptions], Iterator[Problem]], .
 WARNINGS: Checks = (
     name_checks.operators_of_one_name,
     sink_checks.relative_sources,
+    sink_checks.tables_of_one_writer,
     structure_checks.unread_streams,
     connector_checks.overwritten_increments,
     time_checks.weeks,

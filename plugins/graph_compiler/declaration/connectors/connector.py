@@ -243,6 +243,10 @@ class Connector(Extensible, metaclass=HeldToForm):
         """Return why it cannot be a source, None if it can."""
         return None
 
+    def why_one_writer(self) -> str | None:
+        """Return why only one driver at a time may write its target, None if several may."""
+        return None
+
     def texts(self) -> dict[str, str]:
         """Return every text that may contain Jinja, by its field: `{"path": "/in", "options.sep": ";"}`."""
         named = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.never_rendered}

@@ -75,6 +75,11 @@ class Delta(Connector):
     def why_not_readable(self) -> str | None:
         return "partitioned_by is for sinks; this is a source" if self.partitioned_by else None
 
+    def why_one_writer(self) -> str | None:
+        if why_not_local(self.path) is not None:
+            return None
+        return "Delta's log on a disk keeps commits apart within one process only"
+
     def rendering_problems(self, rendered: Mapping[str, str]) -> Iterator[Problem]:
         """Yield a rendered path that no run could use."""
         if TEMPLATE.search(self.path):

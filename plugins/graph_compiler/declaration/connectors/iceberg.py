@@ -17,7 +17,7 @@ from graph_compiler.declaration.connectors.connector import (
     as_pairs,
     read_by,
 )
-from graph_compiler.declaration.connectors.file_uris import lasting
+from graph_compiler.declaration.connectors.file_uris import lasting, why_not_local
 from graph_compiler.declaration.connectors.jdbc_templates import TEMPLATE
 from graph_compiler.declaration.connectors.jdbc_url import is_in_url
 from graph_compiler.declaration.connectors.secret import Secret, SecretText
@@ -101,6 +101,13 @@ class Iceberg(Connector):
         """Return Spark's settings for the declared properties of its catalog."""
         own = f"{CATALOG_SETTINGS}{self.catalog_name}"
         return {f"{own}.{key}": value for key, value in as_pairs(self.catalog)}
+
+    def why_one_writer(self) -> str | None:
+        properties = dict(as_pairs(self.catalog))
+        place = properties.get("warehouse")
+        if properties.get("type") != "hadoop" or not isinstance(place, str) or why_not_local(place) is not None:
+            return None
+        return "a catalog of type hadoop on a disk keeps commits apart within one process only"
 
     def rendering_problems(self, rendered: Mapping[str, str]) -> Iterator[Problem]:
         """Yield a rendered text that is not the name of one table, or of another catalog's."""
