@@ -93,12 +93,14 @@ test-hdfs: $(READY) $(DATA) ## stage in HDFS on this host, and lose its answers 
 # Before .venv on the import path: a Spark that the table formats run on.
 WITH_LAKE = PYTHONPATH="$$(echo $(CURDIR)/.venv-spark-4.1/lib/python*/site-packages):$$PYTHONPATH" \
 	SPARK_DIST_CLASSPATH="$(CURDIR)/tests/lake/jars/4.1/*" $(WITH_JAVA)
+LAKE_JARS = $(WITH_JAVA) mvn -q -B -f tests/lake/pom.xml dependency:copy && \
+	$(WITH_JAVA) mvn -q -B -f tests/lake/rest/pom.xml dependency:copy-dependencies
 test-lake: $(READY) $(LAKE_READY) ## read and publish tables of Iceberg and Delta Lake, with Spark 4.1 (needs Maven and Maven Central)
-	@$(WITH_JAVA) mvn -q -B -f tests/lake/pom.xml dependency:copy
+	@$(LAKE_JARS)
 	@$(WITH_LAKE) $(BIN)/python -m pytest -m lake $(ARGS)
 
 test-lake-kills: $(READY) $(LAKE_READY) ## kill and stop drivers that write such tables, and check that nothing is lost or doubled (an hour); ARGS="--cases 40 --seed 1"
-	@$(WITH_JAVA) mvn -q -B -f tests/lake/pom.xml dependency:copy
+	@$(LAKE_JARS)
 	@$(WITH_LAKE) $(BIN)/python -m tests.lake.kills $(ARGS)
 
 test-versions: $(READY) ## compare what we call in Spark's JVM with the jars of each Spark that is supported (needs Maven and Maven Central)

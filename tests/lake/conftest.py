@@ -14,6 +14,7 @@ from graph_compiler.spark_runtime.connectors.lake.iceberg_source import connect
 from graph_compiler.spark_runtime.rehearsal.local_session import local_session
 from tests.harness.judged_columns import columns_are_judged_rightly
 from tests.harness.postgres import PASSWORD, Postgres, running_postgres
+from tests.harness.rest_catalog import running_rest_catalog
 from tests.harness.sinks import Sinks
 from tests.spark.conftest import _log_is_printed, run_pipeline
 
@@ -95,6 +96,16 @@ def lake_in_postgres(
     lake.use()
     spark.sql(f"CREATE NAMESPACE {lake.name}.db")
     return lake
+
+
+@pytest.fixture
+def lake_in_rest(spark: SparkSession, tmp_path: Path) -> Iterator[Lake]:
+    """A catalog behind Iceberg's test server."""
+    with running_rest_catalog(tmp_path / "warehouse") as url:
+        lake = Lake(spark, f"lake{next(_CATALOGS)}", {"type": "rest", "uri": url})
+        lake.use()
+        spark.sql(f"CREATE NAMESPACE {lake.name}.db")
+        yield lake
 
 
 @pytest.fixture

@@ -17,13 +17,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
 
 from tests.harness.postgres import PASSWORD, Postgres, running_postgres
+from tests.harness.rest_catalog import running_rest_catalog
 from tests.lake.one_try import COLUMNS
 
 Row = tuple[int, str, int]
@@ -32,6 +33,7 @@ MINE: tuple[Row, ...] = ((2, "mon", 21), (3, "mon", 30))
 NEXT: tuple[Row, ...] = ((4, "wed", 40),)
 THEIRS: Row = (9, "thu", 90)
 MODES = ("append", "overwrite", "overwrite-partitions", "merge", "insert-only", "error-if-exists")
+KINDS = ("iceberg", "iceberg-rest", "delta")
 MEANWHILE = ("", "", "foreign", "compact", "expire")
 _PATIENCE = 240.0
 
@@ -270,16 +272,21 @@ def _wait_until_stopped(driver: Driver) -> None:
 
 
 @contextmanager
-def world_of(format: str, server: Postgres | None) -> Iterator[dict[str, Any]]:
+def world_of(kind: str, server: Postgres) -> Iterator[dict[str, Any]]:
     """Make the folder and the catalog of a case."""
     folder = tempfile.mkdtemp(prefix="kills-")
     catalog: dict[str, str] = {}
-    if server is not None:
+    stack = ExitStack()
+    if kind == "iceberg-rest":
+        url = stack.enter_context(running_rest_catalog(Path(folder, "warehouse")))
+        catalog = {"type": "rest", "uri": url}
+    elif kind == "iceberg":
         server.sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
         catalog = {"type": "jdbc", "uri": server.url, "jdbc.user": server.user, "jdbc.schema-version": "V1"}
         catalog["warehouse"] = f"{folder}/warehouse"
     try:
-        yield {"format": format, "folder": folder, "catalog": catalog}
+        with stack:
+            yield {"format": kind.partition("-")[0], "folder": folder, "catalog": catalog}
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -287,19 +294,19 @@ def world_of(format: str, server: Postgres | None) -> Iterator[dict[str, Any]]:
 def main() -> int:
     """Run the cases of both formats; return how many have problems."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=40, help="of each format (40)")
+    parser.add_argument("--cases", type=int, default=40, help="of each format (40); a quarter with a REST catalog")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--format", choices=("iceberg", "delta"), help="one of them only")
+    parser.add_argument("--format", choices=KINDS, help="one of them only")
     parser.add_argument("--only", type=int, help="the case of this number only")
     arguments = parser.parse_args()
     problems = 0
     with running_postgres() as server:
         os.environ[PASSWORD.variable] = server.password
-        for format in (arguments.format,) if arguments.format else ("iceberg", "delta"):
-            for case in cases(arguments.seed, arguments.cases):
+        for format in (arguments.format,) if arguments.format else KINDS:
+            for case in cases(arguments.seed, arguments.cases // (4 if format == "iceberg-rest" else 1)):
                 if arguments.only is not None and case.number != arguments.only:
                     continue
-                with world_of(format, server if format == "iceberg" else None) as world:
+                with world_of(format, server) as world:
                     try:
                         wrong = carry_out(case, world)
                     except TimeoutError as error:
