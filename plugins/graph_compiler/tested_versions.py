@@ -143,10 +143,10 @@ class TableFormat:
         """Return in words what it runs on."""
         return ", ".join(f"Spark {minor} with {self.artifact(minor)}" for minor in self.versions)
 
-    @property
-    def hint(self) -> str:
-        """Return how to get the newest Spark that it runs on."""
-        newest = max(self.versions, key=numbers)
+    def hint(self, *others: TableFormat) -> str:
+        """Return how to get the newest Spark that it runs on, and the others, if there is one."""
+        together = [minor for minor in self.versions if all(minor in other.versions for other in others)]
+        newest = max(together or self.versions, key=numbers)
         return f'pip install "pyspark>={newest},<{next_minor(newest)}", where Airflow parses Dags and for the driver'
 
 

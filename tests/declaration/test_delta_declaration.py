@@ -6,6 +6,7 @@ from graph_compiler import Delta, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.deployability import check_deployable
 from graph_compiler.errors import InvalidPipelineError
+from graph_compiler.tested_versions import DELTA, ICEBERG
 
 
 def messages(connector: Delta) -> list[str]:
@@ -65,3 +66,9 @@ def test_a_spark_that_delta_does_not_run_on_is_refused(
     with pytest.raises(InvalidPipelineError, match=r"no Delta Lake that is tested runs on Spark 4\.3"):
         check_deployable(compiled)
     return None
+
+
+def test_the_hint_names_a_spark_for_all_formats_of_a_pipeline() -> None:
+    assert ">=4.2" in DELTA.hint()
+    assert ">=4.1" in DELTA.hint(ICEBERG, DELTA)
+    assert ">=4.1" in ICEBERG.hint(ICEBERG, DELTA)

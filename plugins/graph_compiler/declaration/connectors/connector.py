@@ -293,8 +293,8 @@ def _as_text(value: str | int | float | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-NO_COMMIT = "0"
-"""The version of a table that had no commit yet."""
+NO_COMMIT = "graph_compiler: before the first commit"
+"""What a source that reads only what is new has as its version if the table had no commit; nobody declares it."""
 
 
 def read_by(connector: Connector) -> list[str]:

@@ -50,11 +50,17 @@ def check_deployable(compiled: CompiledPipeline) -> None:
 
 def _unsupported_formats(pipeline: Pipeline) -> Iterator[Problem]:
     """Find tables of a format that does not run on the Spark that a pipeline is compiled for."""
-    for each in pipeline.operators:
-        format = each.operator.connector.table_format if isinstance(each.operator, Source | Sink) else None
-        if format is not None and (found := installed_version(SPARK.package)) is not None:
-            why = format.why_not_with(minor_of(found))
-            yield from [problem_at(each, why, allowed=format.allowed, hint=format.hint)] if why else ()
+    found = installed_version(SPARK.package)
+    if found is None:
+        return
+    formats = {
+        each: format
+        for each in pipeline.operators
+        if isinstance(each.operator, Source | Sink) and (format := each.operator.connector.table_format) is not None
+    }
+    for each, format in formats.items():
+        if why := format.why_not_with(minor_of(found)):
+            yield problem_at(each, why, allowed=format.allowed, hint=format.hint(*formats.values()))
 
 
 def _checkpointing(options: PipelineOptions) -> str | None:

@@ -38,7 +38,7 @@ def check_format(
     """
     minor = minor_of(spark.version)
     if (why := format.why_not_with(minor)) is not None:
-        raise TableFormatError(f"{why}\n  allowed: {format.allowed}\n  hint: {format.hint}")
+        raise TableFormatError(f"{why}\n  allowed: {format.allowed}\n  hint: {format.hint()}")
     jar = jar_of(spark)
     if jar is None:
         raise TableFormatError(
