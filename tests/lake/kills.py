@@ -86,7 +86,7 @@ class Case:
 
     def _may_be_given_up(self) -> bool:
         """Whether what was decided is a conflict for the next run, since others have changed the table."""
-        return bool(self.meanwhile) and not self.may_be_visible
+        return bool(self.meanwhile) and (self.when == "during" or not self.may_be_visible)
 
 
 def _after(mode: str, rows: Sequence[Row], held: Sequence[Row]) -> list[Row]:

@@ -1,5 +1,6 @@
 """What each mode does to a Delta table, and drivers that die, sleep and lose answers while they commit."""
 
+import itertools
 import shutil
 import threading
 from collections.abc import Callable
@@ -330,6 +331,13 @@ def test_a_delta_table_that_was_created_again_is_another_one(filled: Shop, sinks
     again(filled)
     sinks.write(filled.table(), sold(MINE), mode="append")
     assert filled.rows() == [MINE], "what this run has appended was to another table"
+
+
+def test_a_commit_is_never_taken_for_that_of_another_with_the_same_names(filled: Shop, sinks: Sinks) -> None:
+    for run in ("r1", "r2"):
+        sinks.numbers = itertools.count()  # the execution of another pipeline may have the same name
+        sinks.write(filled.table(), sold(MINE if run == "r1" else THEIRS), mode="append", run=run)
+    assert {MINE, THEIRS} <= set(filled.rows())
 
 
 def again(shop: Shop) -> None:

@@ -12,6 +12,7 @@ the log; a commit of others in between is no conflict, since the rows are applie
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -260,7 +261,7 @@ def _(connector: Delta, operator_id: OperatorId, sink: Sink, context: SinkContex
         rows=0,
         bytes=0,
         table=table.id if table.exists else None,
-        commit=f"graph_compiler:{context.execution_id}:{operator_id}",
+        commit=f"graph_compiler:{context.execution_id}:{secrets.token_hex(16)}",
         mode=sink.mode,
         keys=sink.keys,
         partitioned_by=connector.partitioned_by,
