@@ -294,7 +294,7 @@ def _as_text(value: str | int | float | bool) -> str:
 
 
 NO_COMMIT = "graph_compiler: before the first commit"
-"""What a source that reads only what is new has as its version if the table had no commit; a declaration never has it."""
+"""The version of a source that reads only what is new, if the table had no commit; a declaration never has it."""
 
 
 def read_by(connector: Connector) -> list[str]:
