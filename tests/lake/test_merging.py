@@ -1,7 +1,7 @@
 """Changes merged into tables: one row for each key, or one for each version, however they are divided among runs."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +119,20 @@ def test_only_tracked_columns_make_versions(table: Customers) -> None:
             table.merge(late, **how)
     table.merge((1, "c", 5, False), **how)
     assert table.rows() == [(1, "a", 4, 1, 5), (1, "b", 7, 6, None), (1, "c", 5, 5, 6)]
+
+
+@FORMATS
+def test_versions_of_a_table_that_gets_a_column(table: Customers) -> None:
+    table.merge((1, "a", 1, False), scd_type=2)
+    more = table.spark.sql("SELECT 1 AS id, 'b' AS name, 3 AS at, 'x' AS more")
+    target = replace(table.target, schema=f"{COLUMNS}, more STRING", on_schema_change="evolve")
+    merge = Merge(sequence_by="at", scd_type=2)
+    table.sinks.prepare(target, more, mode="merge", keys=("id",), merge=merge, run="more").publish()
+    found = table.spark.table(table.target.sql_name) if isinstance(table.target, Iceberg) else None
+    if found is None:
+        found = table.spark.read.format("delta").load(str(table.target.place))
+    rows = found.select("name", "__START_AT", "__END_AT", "more").collect()
+    assert sorted(map(tuple, rows)) == [("a", 1, 3, None), ("b", 3, None, "x")]
 
 
 @FORMATS

@@ -12,7 +12,7 @@ from graph_compiler.declaration.coordination import InputSplit, MasterHook
 from graph_compiler.declaration.refusals.constructors import HeldToForm
 from graph_compiler.errors import Problem
 from graph_compiler.extensions import Extensible
-from graph_compiler.identifiers import did_you_mean
+from graph_compiler.identifiers import did_you_mean, listing
 from graph_compiler.tested_versions import TableFormat
 
 Options: TypeAlias = Mapping[str, str | int | float | bool | Secret] | tuple[tuple[str, SecretText], ...]
@@ -301,3 +301,10 @@ def read_by(connector: Connector) -> list[str]:
     """Return the names of the settings by which a source determines what it reads of a table that has commits."""
     given = ((name, getattr(connector, name, None)) for name in ("version", "timestamp", "since", "changes"))
     return [name for name, value in given if value is not None and value is not False]
+
+
+def why_only_read(connector: Connector, published: str) -> str | None:
+    """Return why a table that is declared to be read by a commit cannot be a sink, None if it can."""
+    read = read_by(connector)
+    are = "is" if len(read) == 1 else "are"
+    return f"{listing(read)} {are} for sources; a sink {published}" if read else None

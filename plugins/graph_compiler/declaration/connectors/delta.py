@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from graph_compiler.declaration.connectors.connector import Connector, SinkMode, WhenReadTwice, as_columns, read_by
+from graph_compiler.declaration.connectors.connector import (
+    Connector,
+    SinkMode,
+    WhenReadTwice,
+    as_columns,
+    read_by,
+    why_only_read,
+)
 from graph_compiler.declaration.connectors.file_uris import RELATIVE, lasting, place_uri, why_not_local
 from graph_compiler.declaration.connectors.files import folder_key, plain_place
 from graph_compiler.declaration.connectors.jdbc_templates import TEMPLATE
@@ -65,12 +72,7 @@ class Delta(Connector):
         return place_uri(place) if (place := lasting(fill(self.path))) else None
 
     def why_not_writable(self) -> str | None:
-        read = read_by(self)
-        return (
-            f"{listing(read)} {'is' if len(read) == 1 else 'are'} for sources; a sink commits the next version"
-            if read
-            else None
-        )
+        return why_only_read(self, "commits the next version")
 
     def why_not_readable(self) -> str | None:
         return "partitioned_by is for sinks; this is a source" if self.partitioned_by else None

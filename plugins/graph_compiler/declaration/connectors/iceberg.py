@@ -15,7 +15,7 @@ from graph_compiler.declaration.connectors.connector import (
     WhenReadTwice,
     as_columns,
     as_pairs,
-    read_by,
+    why_only_read,
 )
 from graph_compiler.declaration.connectors.file_uris import lasting, why_not_local
 from graph_compiler.declaration.connectors.jdbc_templates import TEMPLATE
@@ -117,12 +117,7 @@ class Iceberg(Connector):
             yield Problem(message=message, allowed="catalog.namespace.table")
 
     def why_not_writable(self) -> str | None:
-        read = read_by(self)
-        return (
-            f"{listing(read)} {'is' if len(read) == 1 else 'are'} for sources; a sink publishes the next snapshot"
-            if read
-            else None
-        )
+        return why_only_read(self, "publishes the next snapshot")
 
     def why_not_readable(self) -> str | None:
         given = [name for name in ("partitioned_by", "create_if_missing") if getattr(self, name)]

@@ -49,6 +49,7 @@ from graph_compiler.declaration.operators import Merge, Sink
 from graph_compiler.declaration.operators.merge import ENDS, STARTS
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import quoted
+from graph_compiler.spark_runtime.columns.alignment import align
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, parse_schema, type_words
 from graph_compiler.spark_runtime.publishing.format_values import key_columns, refuse_keys, unusable_keys
 from graph_compiler.spark_runtime.spark_internals.java import lit
@@ -191,9 +192,10 @@ class Merging:
 
     def _versions(self, changes: DataFrame, held: DataFrame) -> DataFrame:
         """Return the versions of all keys that change, and those that are gone."""
-        stored = [name for name in changes.columns if name != _REMOVED]
+        table = changes.drop(_REMOVED).schema
+        stored = table.names
         changed_keys = changes.select(*map(_column, self.keys)).distinct()
-        known = held.select(*map(_column, stored)).join(changed_keys, list(self.keys), "left_semi")
+        known = align(held, table).join(changed_keys, list(self.keys), "left_semi")  # a new column is NULL there
         events = self._events(known).unionByName(self._marked(changes, _column(self._sequence), is_new=True))
         versions = self._made_of(self._one_at_each_point(events)).select(*map(_column, stored))
         by = [*self.keys, STARTS]
@@ -207,8 +209,10 @@ class Merging:
         """Return the changes that have made the versions of a table, as far as it knows them."""
         known = known.withColumn(_REMOVED, lit(False))
         following = lead(_column(STARTS)).over(self._by_key().orderBy(_column(STARTS)))
-        ends = known.withColumn(_NUMBER, following).where(f"{ENDS} < coalesce({_NUMBER}, {ENDS}) OR {_NUMBER} IS NULL")
-        ends = ends.where(f"{ENDS} IS NOT NULL").drop(_NUMBER).withColumn(_REMOVED, lit(True))
+        ends = known.withColumn(_NUMBER, following).where(
+            f"{ENDS} < {_NUMBER} OR ({ENDS} IS NOT NULL AND {_NUMBER} IS NULL)"
+        )
+        ends = ends.drop(_NUMBER).withColumn(_REMOVED, lit(True))
         events = self._marked(known, _column(STARTS)).unionByName(self._marked(ends, _column(ENDS)))
         if not self.merge.track_history_columns:
             return events
