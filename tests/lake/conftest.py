@@ -12,6 +12,7 @@ from graph_compiler import Iceberg, Secret
 from graph_compiler.spark_runtime.connectors.lake.delta import SETTINGS
 from graph_compiler.spark_runtime.connectors.lake.iceberg_source import connect
 from graph_compiler.spark_runtime.rehearsal.local_session import local_session
+from graph_compiler.spark_runtime.spark_internals.iceberg_tables import IcebergTable
 from tests.harness.judged_columns import columns_are_judged_rightly
 from tests.harness.postgres import PASSWORD, Postgres, running_postgres
 from tests.harness.rest_catalog import running_rest_catalog
@@ -47,6 +48,19 @@ class Lake:
     def rows(self, name: str = "sold") -> list[tuple[object, ...]]:
         """Return what readers see."""
         return sorted((tuple(row) for row in self.spark.table(f"{self.name}.db.{name}").collect()), key=repr)
+
+    def expire(self, name: str = "sold") -> None:
+        """Let a table forget all that is not needed, as its owner does who keeps nothing."""
+        self.loaded(name).java.expireSnapshots().expireOlderThan(2**62).retainLast(1).commit()
+
+    def compact(self, name: str = "sold") -> None:
+        """Write a table's files again."""
+        options = "options => map('rewrite-all', 'true')"
+        self.spark.sql(f"CALL {self.name}.system.rewrite_data_files(table => 'db.{name}', {options})")
+
+    def loaded(self, name: str = "sold") -> IcebergTable:
+        """Return a table as Iceberg's Java API has it."""
+        return IcebergTable.load(self.spark, f"{self.name}.db.{name}")
 
     def refs(self, name: str = "sold") -> list[str]:
         """Return the branches and tags of a table, without that of readers."""

@@ -1,5 +1,6 @@
 """What each mode does to a table of Iceberg, and what a reader of one snapshot sees."""
 
+import subprocess
 from collections.abc import Callable
 from typing import Any
 
@@ -67,6 +68,56 @@ def test_a_run_appends_once(filled: Lake, sinks: Sinks) -> None:
         sinks.write(filled.table(), sold((3, "mon", 30)), mode="append")
     sinks.write(filled.table(), sold((3, "mon", 30)), mode="append", run="r2")
     assert filled.rows() == sorted([*OLD, (3, "mon", 30), (3, "mon", 30)])
+
+
+def test_other_rows_of_the_same_run_take_the_place_of_those_it_has_appended(filled: Lake, sinks: Sinks) -> None:
+    sinks.write(filled.table(), sold((3, "mon", 30), (4, "tue", 40)), mode="append")
+    sinks.write(filled.table(), sold((5, "mon", 50)), mode="append", run="r2")
+    for rows in ([(3, "mon", 31)], [(3, "mon", 32), (6, "wed", 60)], []):
+        query = sold(*rows) if rows else f"{sold((1, 'mon', 1))} WHERE false"
+        sinks.write(filled.table(), query, mode="append")
+        assert filled.rows() == sorted([*OLD, (5, "mon", 50), *rows])
+        assert filled.refs() == []
+
+
+def test_equal_rows_of_the_same_run_commit_nothing(filled: Lake, sinks: Sinks) -> None:
+    rows = "SELECT id, day, IF(id = 3, NULL, amount) AS amount FROM VALUES {} AS t(id, day, amount)"
+    sinks.write(filled.table(), rows.format("(3, 'mon', 30), (4, 'tue', 40)"), mode="append")
+    before = filled.loaded().snapshot
+    sinks.write(filled.table(), rows.format("(4, 'tue', 40), (3, 'mon', 99)"), mode="append")
+    assert (filled.loaded().snapshot, filled.refs()) == (before, [])
+
+
+def test_rows_that_others_have_moved_are_known_to_be_equal_or_are_not_replaced(filled: Lake, sinks: Sinks) -> None:
+    sinks.write(filled.table(), sold((3, "mon", 30)), mode="append")
+    filled.compact()
+    sinks.write(filled.table(), sold((3, "mon", 30)), mode="append")
+    with pytest.raises(PublicationError, match="0 of 1 rows are in the files that it has written") as error:
+        sinks.write(filled.table(), sold((3, "mon", 31)), mode="append")
+    assert filled.rows() == sorted([*OLD, (3, "mon", 30)])
+    # what the hint says
+    filled.spark.sql(f"DELETE FROM {filled.name}.db.sold WHERE id = 3")
+    command = next(line for line in str(error.value).splitlines() if "echo" in line)
+    subprocess.run(["sh", "-c", command.partition("record that: ")[2].partition("; then")[0]], check=True)
+    sinks.write(filled.table(), sold((3, "mon", 31)), mode="append")
+    assert filled.rows() == sorted([*OLD, (3, "mon", 31)])
+
+
+def test_rows_of_a_forgotten_snapshot_are_replaced(filled: Lake, sinks: Sinks) -> None:
+    sinks.write(filled.table(), sold((3, "mon", 30)), mode="append")
+    sinks.write(filled.table(), sold((4, "mon", 40)), mode="append", run="r2")
+    sinks.write(filled.table(), sold((5, "mon", 50)), mode="append", run="r3")
+    filled.expire()
+    sinks.write(filled.table(), sold((4, "mon", 41)), mode="append", run="r2")
+    assert filled.rows() == sorted([*OLD, (3, "mon", 30), (4, "mon", 41), (5, "mon", 50)])
+
+
+def test_rows_that_a_person_has_rolled_back_are_appended_again(filled: Lake, sinks: Sinks) -> None:
+    before = filled.loaded().snapshot
+    sinks.write(filled.table(), sold((3, "mon", 30)), mode="append")
+    filled.loaded().java.manageSnapshots().rollbackTo(before).commit()
+    sinks.write(filled.table(), sold((3, "mon", 30)), mode="append")
+    assert filled.rows() == sorted([*OLD, (3, "mon", 30)])
 
 
 @pytest.mark.parametrize("mode", ["append", "overwrite", "overwrite-partitions"])

@@ -151,18 +151,12 @@ def test_a_branch_that_a_person_removes_is_a_conflict(
     assert table.rows() == [MINE]
 
 
-def expire(table: Lake) -> None:
-    """Let the table forget all that is not needed, as its owner does who keeps nothing."""
-    java = IcebergTable.load(table.spark, f"{table.name}.db.sold").java
-    java.expireSnapshots().expireOlderThan(2**62).retainLast(1).commit()
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_expiry_between_the_branch_and_its_publication_removes_nothing_of_it(
     table: Lake, sinks: Sinks, mode: str
 ) -> None:
     prepared = sinks.prepare(table.table(), table.spark.sql(sold(MINE)), **settings(mode))
-    expire(table)
+    table.expire()
     prepared.publish()
     assert table.rows() == [MINE]
 
@@ -175,7 +169,7 @@ def test_expiry_that_makes_it_unknown_whether_rows_are_there_is_told_to_a_person
         sinks.write(table.table(), sold(MINE), mode="append")
     for id in (7, 8):
         table.spark.sql(f"INSERT INTO {table.name}.db.sold VALUES ({id}, 'tue', 1)")
-    expire(table)
+    table.expire()
     with pytest.raises(PublicationPendingError, match="1 row"):
         sinks.write(table.table(), sold(MINE), mode="append")
     assert table.rows() == [MINE, (7, "tue", 1), (8, "tue", 1)]
@@ -184,7 +178,7 @@ def test_expiry_that_makes_it_unknown_whether_rows_are_there_is_told_to_a_person
 def test_a_published_run_stays_known_when_the_table_has_forgotten_it(table: Lake, sinks: Sinks) -> None:
     sinks.write(table.table(), sold(MINE), mode="append")
     table.spark.sql(f"INSERT INTO {table.name}.db.sold VALUES (8, 'tue', 1)")
-    expire(table)
+    table.expire()
     sinks.write(table.table(), sold(MINE), mode="append")
     assert table.rows() == [MINE, (8, "tue", 1)]
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import singledispatch
-from typing import Protocol
+from functools import partial, singledispatch
+from typing import Protocol, Self
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
@@ -78,12 +78,15 @@ class SinkContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedSink:
-    """Rows that are written and not yet visible; `publish` makes them visible."""
+    """Rows that are written and not yet visible; `publish` makes them visible.
+
+    It returns the commit by which a table has them, None if the target has no commits.
+    """
 
     location: str
     rows: int
     bytes: int
-    publish: Callable[[], None]
+    publish: Callable[[], int | None]
 
 
 class OpenSink(Protocol):
@@ -234,6 +237,22 @@ class AppendedBefore:
     confirmation: Confirmation
     confirm: Callable[[Confirmation], None]
 
+    @classmethod
+    def of(
+        cls,
+        location: str,
+        earlier: Publication,
+        instead_of: Publication,
+        ledger: Ledger,
+        finish: Callable[[Publication], None],
+        *,
+        not_done: str = "changed",
+    ) -> Self:
+        """Return the sink in which a publication of this run stays, in place of what an execution was about to do."""
+        confirmation = Confirmation.of(earlier, instead_of=instead_of)
+        confirm = partial(ledger.confirm, carry_out=finish)
+        return cls(location=location, not_done=not_done, confirmation=confirmation, confirm=confirm)
+
     def check(self, rows: DataFrame) -> DataFrame:
         """Return the rows unchanged: they are not written."""
         return rows
@@ -241,7 +260,7 @@ class AppendedBefore:
     def prepares(self) -> None:
         """Return nothing: no place is prepared."""
 
-    def prepare(self, _: DataFrame) -> PreparedSink:
+    def prepare(self, _: DataFrame | None = None) -> PreparedSink:
         """Report and log the rows that are already there."""
         LOG.warning(
             "%s is not %s: execution %s of this run has already appended %s rows, and a run appends once",

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql.functions import expr
 from pyspark.sql.types import (
     ArrayType,
@@ -38,6 +38,7 @@ from pyspark.sql.types import (
 )
 
 from graph_compiler.identifiers import quoted
+from graph_compiler.spark_runtime.columns.alignment import all_nullable
 from graph_compiler.spark_runtime.spark_internals.executed_queries import observed_numbers
 
 _OPAQUE = (VariantType, UserDefinedType, GeographyType, GeometryType)
@@ -58,17 +59,11 @@ class ObservedChecksum:
     @classmethod
     def of(cls, rows: DataFrame) -> ObservedChecksum:
         """Attach the checksum to a plan; rows that cannot be hashed are unchanged."""
-        row_hash = _row_hash(rows.schema)
-        if row_hash is None:
+        sums = _sums(rows.schema)
+        if sums is None:
             return cls.none(rows)
-        observation, mask = Observation(), (1 << _PART_BITS) - 1
-        # `sum`, not `try_sum`: Spark then computes the hash once for both.
-        sums = (
-            expr(f"sum(shiftrightunsigned({row_hash}, {number * _PART_BITS}) & {mask}L) AS {name}")
-            for number, name in enumerate(_PARTS)
-        )
-        observed = rows.observe(observation, expr("count(1) AS rows"), *sums)
-        return cls(rows=observed, observation=observation)
+        observation = Observation()
+        return cls(rows=rows.observe(observation, *sums), observation=observation)
 
     @classmethod
     def none(cls, rows: DataFrame) -> ObservedChecksum:
@@ -88,6 +83,29 @@ class ObservedChecksum:
         sums = (found.get(name) or 0 for name in _PARTS)
         total = sum(part << number * _PART_BITS for number, part in enumerate(sums))
         return f"{total % (1 << 64):016x}"
+
+
+def are_equal(some: DataFrame, others: DataFrame) -> bool:
+    """Whether two plans have the same rows, by their number and checksum; False if they cannot be hashed."""
+    schema = all_nullable(some.schema)
+    if schema != all_nullable(others.schema) or (sums := _sums(schema)) is None:
+        return False
+    return some.agg(*sums).first() == others.agg(*sums).first()
+
+
+def _sums(schema: StructType) -> list[Column] | None:
+    """Return the aggregates that count and hash rows, None if they cannot be hashed."""
+    row_hash, mask = _row_hash(schema), (1 << _PART_BITS) - 1
+    if row_hash is None:
+        return None
+    # `sum`, not `try_sum`: Spark then computes the hash once for both.
+    return [
+        expr("count(1) AS rows"),
+        *(
+            expr(f"sum(shiftrightunsigned({row_hash}, {number * _PART_BITS}) & {mask}L) AS {name}")
+            for number, name in enumerate(_PARTS)
+        ),
+    ]
 
 
 def _row_hash(schema: StructType) -> str | None:

@@ -7,7 +7,7 @@ loaded. Several changes can be one commit: that of `publish` adds the rows and r
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,14 @@ class TableCommit:
         """Return that of a snapshot of Java."""
         id, number = int(snapshot.snapshotId()), int(snapshot.sequenceNumber())
         return cls(id=id, operation=str(snapshot.operation()), number=number)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFile:
+    """A file with rows of a table."""
+
+    path: str
+    rows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,19 +189,50 @@ class IcebergTable:
         """Replace a branch by a tag, in one commit."""
         self.java.manageSnapshots().removeBranch(instead_of).createTag(tag, snapshot).commit()
 
-    def has_published(self, snapshot: int) -> bool | None:
-        """Whether readers see what a snapshot has changed; None if the table has forgotten too much to know."""
-        current = self.java.currentSnapshot()
-        while current is not None:
-            if int(current.snapshotId()) == snapshot or str(snapshot) == current.summary().get(_SOURCE):
-                return True
-            parent = current.parentId()
-            if parent is None:
-                return False
-            current = self.java.snapshot(parent)
-            if current is None:
-                return None
-        return False
+    def published_as(self, snapshot: int) -> int | None:
+        """Return the id of the snapshot in which readers see what another has changed, None if none is known."""
+        for found in self._seen():
+            if int(found.snapshotId()) == snapshot or str(snapshot) == found.summary().get(_SOURCE):
+                return int(found.snapshotId())
+        return None
+
+    @property
+    def knows_its_beginning(self) -> bool:
+        """Whether no snapshot before the one that readers see is forgotten."""
+        return all(found.parentId() is None or self.has(int(found.parentId())) for found in self._seen())
+
+    def _seen(self) -> Iterator[Any]:
+        """Yield the snapshot that readers see, and those before it, as far as they are known."""
+        found = self.java.currentSnapshot()
+        while found is not None:
+            yield found
+            parent = found.parentId()
+            found = None if parent is None else self.java.snapshot(int(parent))
+
+    def rows_of(self, snapshot: int) -> DataFrame | None:
+        """Return the rows that a snapshot has added to those before it, None if the table has forgotten it."""
+        java = self.java.snapshot(snapshot)
+        if java is None or java.parentId() is None:
+            return None
+        reader = self.spark.read.option("start-snapshot-id", str(int(java.parentId())))
+        return reader.option("end-snapshot-id", str(snapshot)).table(self.name)
+
+    def files_of(self, snapshot: int) -> tuple[TableFile, ...]:
+        """Return the files that a snapshot has added, as far as readers still see them: it may be forgotten itself."""
+        entries = self.spark.sql(
+            f"SELECT data_file.file_path, data_file.record_count FROM {self.name}.entries "
+            f"WHERE snapshot_id = {snapshot} AND status < 2 AND data_file.content = 0"
+        )
+        return tuple(TableFile(path=path, rows=rows) for path, rows in entries.collect())
+
+    def remove_files(self, files: Sequence[TableFile], branch: str) -> None:
+        """Remove files from a branch, by one commit; raises what `refused_by_iceberg` knows if one is not there."""
+        change = self.java.newDelete()
+        for file in files:
+            # Not a String: py4j would call the method of the class that removes a file from the disk.
+            path = java_class(self.spark, "java.lang.StringBuilder")(file.path)
+            change = change.deleteFile(path)
+        change.validateFilesExist().toBranch(branch).commit()
 
 
 def iceberg_jar(spark: SparkSession) -> str | None:

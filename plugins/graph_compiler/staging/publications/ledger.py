@@ -42,6 +42,8 @@ from graph_compiler.staging.publications.publications import (
     Ending,
     Intent,
     Publication,
+    commit_in,
+    done_by,
     ending,
 )
 from graph_compiler.staging.store.read_document import decode_object, get_document
@@ -243,16 +245,23 @@ class Ledger:
         """Record that this run's publication stays; raises DecisionLostError like `decide_behind_others`."""
         self.finish(self.decide_behind_others(confirmation, carry_out))
 
-    def finish(self, publication: Publication) -> None:
-        """Record that it is done; raises PublicationConflictError if it was given up since its record is unreadable."""
+    def finish(self, publication: Publication, commit: int | None = None) -> None:
+        """Record that it is done, and by which commit of a table, if that is known.
+
+        Raises PublicationConflictError if it was given up since its record is unreadable.
+        """
         key = self.layout.done(publication.target, publication.number)
-        if self.store.put_if_absent(key, b"{}"):
+        if self.store.put_if_absent(key, done_by(commit)):
             return
         if ending(self.store, key) is Ending.GIVEN_UP and not self.records.holds(publication):
             raise PublicationConflictError(
                 f"the record of what this execution decided to publish to {publication.target} cannot be read any "
                 "more, and others have given it up"
             )
+
+    def commit_of(self, publication: Publication) -> int | None:
+        """Return the commit of a table that has made a publication, None if none is recorded."""
+        return commit_in(self.store, self.layout.done(publication.target, publication.number))
 
     def is_open(self, publication: Publication) -> bool:
         """Whether no end is recorded."""

@@ -124,6 +124,19 @@ def ending(store: StagingStore, key: str) -> Ending:
     return Ending.GIVEN_UP if document.get("given_up") is True else Ending.CARRIED_OUT
 
 
+def done_by(commit: int | None) -> bytes:
+    """Return the record of the end of a publication that was carried out, by a commit of a table if there is one."""
+    return b"{}" if commit is None else json.dumps({"commit": commit}).encode()
+
+
+def commit_in(store: StagingStore, key: str) -> int | None:
+    """Return the commit in the record of an end, None if there is none."""
+    with suppress(DamagedDocumentError):
+        found = decode_object(store.get(key) or b"{}", key).get("commit")
+        return found if isinstance(found, int) else None
+    return None
+
+
 WHOLE = "."
 """The target itself, among the folders an intent replaces."""
 MARKER = "empty-"

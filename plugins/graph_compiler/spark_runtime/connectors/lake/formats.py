@@ -17,6 +17,8 @@ from graph_compiler.declaration.connectors import Connector, SinkMode
 from graph_compiler.errors import GraphCompilerError, PublicationError
 from graph_compiler.identifiers import listing
 from graph_compiler.spark_runtime.spark_internals.java import lit
+from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.publications.publications import GIVEN_UP, Publication
 from graph_compiler.tested_versions import TableFormat, minor_of
 
 LOG = program_log.logger(__name__)
@@ -89,6 +91,16 @@ def other_changes(place: str | None, commit: str) -> TableFormatError:
         f"{place} is read for the rows that were added, and {commit} has changed or removed rows\n"
         "  allowed: changes=True, which reads all changes, with their kind\n"
         f"  hint: {READ_ALL}"
+    )
+
+
+def other_rows(place: object, earlier: Publication, ledger: Ledger, found: str) -> PublicationError:
+    """Return the error of an append whose rows differ from those of an earlier attempt, which cannot be replaced."""
+    return PublicationError(
+        f"execution {earlier.execution_id} of this run has appended other rows to {place}, which cannot be replaced\n"
+        f"  found: {found} in the files that it has written: others have changed them, or moved them to other files\n"
+        "  hint: remove the rows of this run with DELETE, and record that: "
+        f"echo '{GIVEN_UP.decode()}' > '{ledger.layout.done(earlier.target, earlier.number)}'; then clear the task"
     )
 
 

@@ -23,8 +23,10 @@ from __future__ import annotations
 
 import re
 import secrets
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Self
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import (
@@ -50,12 +52,13 @@ from graph_compiler.declaration.connectors import SinkMode
 from graph_compiler.declaration.connectors.iceberg import Iceberg
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.errors import PublicationConflictError, PublicationError, PublicationPendingError
+from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import OperatorId, quoted
 from graph_compiler.spark_runtime.columns.alignment import all_nullable
 from graph_compiler.spark_runtime.columns.column_types import check_names
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, parse_schema, type_words
 from graph_compiler.spark_runtime.columns.schema_change import FILES_EVOLVE, ChangeKind, find_changes
-from graph_compiler.spark_runtime.connectors.lake.formats import refuse_other_partitions
+from graph_compiler.spark_runtime.connectors.lake.formats import other_rows, refuse_other_partitions
 from graph_compiler.spark_runtime.connectors.lake.iceberg_source import connect
 from graph_compiler.spark_runtime.connectors.sink import (
     AppendedBefore,
@@ -69,16 +72,18 @@ from graph_compiler.spark_runtime.connectors.sink import (
 )
 from graph_compiler.spark_runtime.publishing.merging import Merging
 from graph_compiler.spark_runtime.publishing.rows_in_root import RowsInRoot
+from graph_compiler.spark_runtime.results.row_checksum import are_equal
 from graph_compiler.spark_runtime.spark_internals.iceberg_tables import (
     JAVA_ERRORS,
     IcebergTable,
+    TableFile,
     iceberg_words,
     refused_by_iceberg,
 )
 from graph_compiler.spark_runtime.spark_internals.java import lit
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.preparations import BRANCH, PlaceKind, PreparedPlace
-from graph_compiler.staging.publications.publications import Confirmation, Publication
+from graph_compiler.staging.publications.publications import Publication
 
 LOG = program_log.logger(__name__)
 _OURS = "graph_compiler_"
@@ -106,6 +111,29 @@ class SnapshotPublication(Publication):
     branch: str
     snapshot: int | None
     picks: bool
+    appended: int | None = field(default=None, metadata={UNSAID: True})
+    """The snapshot below `snapshot` that has the rows, if that one only removes those of an earlier attempt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendedSnapshot:
+    """What an attempt of this run has appended, and the snapshot in which readers see that."""
+
+    publication: SnapshotPublication
+    snapshot: int
+
+    @classmethod
+    def of(cls, own: Sequence[Publication], table: IcebergTable, ledger: Ledger) -> Self | None:
+        """Return what this run has appended last; None if there are no rows of it, or readers see none any more."""
+        last = next((one for one in reversed(own) if isinstance(one, SnapshotPublication)), None)
+        if last is None or last.snapshot is None:
+            return None
+        snapshot = last.appended or ledger.commit_of(last) or table.published_as(last.snapshot)
+        if snapshot is not None and (table.published_as(snapshot) or not table.knows_its_beginning):
+            return cls(publication=last, snapshot=snapshot)
+        if table.knows_its_beginning:  # a person has rolled it back
+            return None
+        raise other_rows(table.name, last, ledger, "it is not known which snapshot has them, so which rows are")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +148,8 @@ class IcebergSink:
     prepared: str
     seen: int | None
     """The snapshot that readers saw when the target was claimed."""
+    appended: AppendedSnapshot | None = None
+    """What an earlier attempt of the run has appended, which counts no more."""
 
     @property
     def _name(self) -> str:
@@ -172,12 +202,39 @@ class IcebergSink:
             rows=int(summary.get("added-records", 0)) if count is None else count,
             bytes=int(summary.get("added-files-size", 0)),
         )
+        if self.appended is not None:
+            return self._replace(self.appended, written)
+        return self._written(written)
+
+    def _written(self, publication: SnapshotPublication) -> PreparedSink:
         return PreparedSink(
             location=str(self.connector.place),
-            rows=written.rows,
-            bytes=written.bytes,
-            publish=partial(self._publish, written),
+            rows=publication.rows,
+            bytes=publication.bytes,
+            publish=partial(self._publish, publication),
         )
+
+    def _replace(self, earlier: AppendedSnapshot, written: SnapshotPublication) -> PreparedSink:
+        """Let the branch have the new rows in place of those of an earlier attempt; equal ones change nothing."""
+        table = IcebergTable.load(self.spark, self._name)
+        before = table.rows_of(earlier.snapshot)
+        now = None if written.snapshot is None else table.rows_of(written.snapshot)
+        if before is not None and now is not None and are_equal(before, now):
+            table.remove(written.branch)
+            finish = partial(_finish, connector=self.connector, spark=self.spark, ledger=self.ledger)
+            place, publication = str(self.connector.place), earlier.publication
+            return AppendedBefore.of(place, publication, written, self.ledger, finish).prepare()
+        table.remove_files(self._files(earlier, table), written.branch)
+        table = IcebergTable.load(self.spark, self._name)
+        tip = table.snapshot_of(written.branch)
+        return self._written(replace(written, snapshot=tip, appended=written.snapshot, picks=False))
+
+    def _files(self, earlier: AppendedSnapshot, table: IcebergTable) -> tuple[TableFile, ...]:
+        """Return the files of an earlier attempt; raises PublicationError unless all its rows are in them."""
+        files, rows = table.files_of(earlier.snapshot), earlier.publication.rows
+        if (found := sum(file.rows for file in files)) != rows:
+            raise other_rows(self.connector.place, earlier.publication, self.ledger, f"{found:,} of {rows:,} rows are")
+        return files
 
     def discard(self) -> None:
         """Remove the branch."""
@@ -225,13 +282,13 @@ class IcebergSink:
         if columns:
             self.spark.sql(f"ALTER TABLE {self._name} ADD COLUMNS ({', '.join(columns)})")
 
-    def _publish(self, publication: SnapshotPublication) -> None:
+    def _publish(self, publication: SnapshotPublication) -> int | None:
         if publication.picks:
             finish = partial(_finish, connector=self.connector, spark=self.spark, ledger=self.ledger)
             publication = self.ledger.decide_behind_others(publication, finish)
         else:
             self.ledger.decide(publication)
-        _carry_out(publication, self.connector, self.spark, self.ledger)
+        return _carry_out(publication, self.connector, self.spark, self.ledger)
 
 
 @claim_target.register
@@ -262,12 +319,6 @@ def _(connector: Iceberg, operator_id: OperatorId, sink: Sink, context: SinkCont
         snapshot=None,
         picks=sink.mode in _PICKED,
     )
-    if own and sink.mode is SinkMode.APPEND:
-        return AppendedBefore(
-            location=str(connector.place),
-            confirmation=Confirmation.of(own[-1], instead_of=publication),
-            confirm=partial(ledger.confirm, carry_out=finish),
-        )
     table = IcebergTable.load(spark, connector.sql_name)  # what was settled has changed it
     if sink.mode is SinkMode.ERROR_IF_EXISTS:
         _refuse_rows(connector, table, own, ledger, number)
@@ -280,6 +331,7 @@ def _(connector: Iceberg, operator_id: OperatorId, sink: Sink, context: SinkCont
         publication=publication,
         prepared=prepared,
         seen=table.snapshot,
+        appended=AppendedSnapshot.of(own, table, ledger) if sink.mode is SinkMode.APPEND else None,
     )
 
 
@@ -326,30 +378,32 @@ def _finish(earlier: Publication, *, connector: Iceberg, spark: SparkSession, le
     _carry_out(earlier, connector, spark, ledger)
 
 
-def _carry_out(to: SnapshotPublication, connector: Iceberg, spark: SparkSession, ledger: Ledger) -> None:
-    """Publish what was decided, unless it is done, and record that.
+def _carry_out(to: SnapshotPublication, connector: Iceberg, spark: SparkSession, ledger: Ledger) -> int | None:
+    """Publish what was decided, unless it is done, record that, and return the snapshot that readers see then.
 
     Raises PublicationConflictError if it is given up, now or by another execution; Iceberg's errors if the outcome is
     not known: the decision stands, and the next execution looks again.
     """
     if not ledger.is_open(to):
-        return
+        return ledger.commit_of(to)
     try:
-        _commit(to, connector, spark)
+        snapshot = _commit(to, connector, spark)
     except PublicationConflictError:
         ledger.give_up(to)
         _forget(to, connector, spark)
         raise
-    ledger.finish(to)
+    ledger.finish(to, snapshot)
+    return snapshot
 
 
-def _commit(to: SnapshotPublication, connector: Iceberg, spark: SparkSession) -> None:
+def _commit(to: SnapshotPublication, connector: Iceberg, spark: SparkSession) -> int | None:
     table = IcebergTable.load(spark, connector.sql_name)
     _refuse_another_table(to, table)
     if table.snapshot_of(to.branch) is None:
         return _look(to, table)
     if to.snapshot is None:
-        return table.remove(to.branch)
+        table.remove(to.branch)
+        return None
     try:
         table.publish(to.branch, to.snapshot, picks=to.picks)
     except JAVA_ERRORS as error:
@@ -365,7 +419,7 @@ def _commit(to: SnapshotPublication, connector: Iceberg, spark: SparkSession) ->
                 f"{connector.place}: {changed} since this execution began ({words}); nothing of this one is visible"
             ) from error
         return _look(to, IcebergTable.load(spark, connector.sql_name))
-    return None
+    return IcebergTable.load(spark, connector.sql_name).published_as(to.snapshot)
 
 
 def _give_up(to: SnapshotPublication, connector: Iceberg, spark: SparkSession) -> bool:
@@ -391,25 +445,29 @@ def _forget(to: SnapshotPublication, connector: Iceberg, spark: SparkSession) ->
         LOG.warning("tag %s%s of %s is left: %s", to.branch, _GIVEN_UP, connector.name, iceberg_words(error))
 
 
-def _look(to: SnapshotPublication, table: IcebergTable) -> None:
-    """Return if a publication whose branch is gone was carried out; raises the error that says what became of it."""
+def _look(to: SnapshotPublication, table: IcebergTable) -> int | None:
+    """Return the snapshot in which readers see a publication whose branch is gone.
+
+    None if it has no rows. Raises the error that says what became of it if it was not carried out.
+    """
     if to.snapshot is None:
-        return
+        return None
     if table.snapshot_of(f"{to.branch}{_GIVEN_UP}") is not None:
         raise PublicationConflictError(f"another execution has given up branch {to.branch} of {table.name}")
-    is_done = table.has_published(to.snapshot)
-    if is_done is None:
+    snapshot = table.published_as(to.snapshot)
+    if snapshot is None and not table.knows_its_beginning:
         raise PublicationPendingError(
             f"execution {to.execution_id} of run {to.identity.run_id} has decided to publish snapshot {to.snapshot} of "
             f"{table.name}, whose branch {to.branch} is gone, and the table has forgotten the snapshots that would "
             "tell whether it was published\n"
             f"  hint: look whether its {to.rows:,} rows are there, and record that as docs/failures.md says"
         )
-    if not is_done:
+    if snapshot is None:
         raise PublicationConflictError(
             f"the rows for {table.name} are lost: branch {to.branch} was removed by others; the task computes them "
             "again"
         )
+    return snapshot
 
 
 def _refuse_rows(
